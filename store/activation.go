@@ -1,0 +1,33 @@
+package store
+
+import "time"
+
+// An Activation is one seat of a licence, taken by one fingerprint. The store
+// gives no meaning to any field but LicenseID, ID, Fingerprint and the ones
+// that an [ActivationQuery] names.
+type Activation struct {
+	LicenseID   string
+	ID          string // unique within the licence; time-ordered, made by the rules
+	Fingerprint string // unique within the licence
+	Name        string // what the seat's holder calls itself
+
+	// LeaseEndsAt is when the seat frees itself; zero: never. A seat that
+	// was ended by hand keeps its row, with EndedAt set.
+	LeaseEndsAt time.Time
+	EndedAt     time.Time // zero: not ended by hand
+	EndReason   string
+
+	CreatedAt  time.Time
+	LastSeenAt time.Time
+	Metadata   []byte // a JSON document, opaque to the store
+}
+
+// An ActivationQuery selects the activations of one licence, in order of ID.
+type ActivationQuery struct {
+	LicenseID string
+	// LiveAt, when set, leaves only activations that hold a seat at that
+	// instant: EndedAt is zero, and LeaseEndsAt is zero or after LiveAt.
+	LiveAt time.Time
+	After  string // the ID of the last activation of the page before
+	Limit  int
+}

@@ -1,0 +1,113 @@
+package store
+
+import "time"
+
+// A License is the stored record of a licence. The store gives no meaning to
+// any field but ID, Key and the ones that a [LicenseQuery] names.
+type License struct {
+	ID         string // unique; time-ordered, made by the rules
+	Name       string
+	ProductID  string
+	CustomerID string
+	Key        string // unique
+
+	State       State // stored state; what a clock adds to it is derived by the rules
+	StateReason string
+	StateAt     time.Time // when State was last set
+
+	StartsAt     time.Time // zero: none
+	ExpiresAt    time.Time // zero: none
+	GraceSeconds int64
+
+	MaxActivations int64 // a negative number: unlimited
+	LeaseSeconds   int64 // a negative number: an activation lasts until released
+
+	Entitlements []byte // a JSON document, opaque to the store
+	Metadata     []byte // a JSON document, opaque to the store
+
+	// Terms are the words the licence is found by, made by the rules:
+	// a set without duplicates, compared byte for byte. The order in which
+	// they come back does not matter.
+	Terms []string
+
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// A State is the stored state of a licence. To the store it is a word like
+// any other.
+type State string
+
+// The stored states. "scheduled" and "expired" are not among them: they
+// follow from the clock, and a store never reads one.
+const (
+	StateActive    State = "active"
+	StateSuspended State = "suspended"
+	StateRevoked   State = "revoked"
+)
+
+// A LicenseQuery selects licences. Every set field must match; the zero query
+// matches all.
+type LicenseQuery struct {
+	CustomerID string
+	ProductID  string
+	State      State
+	Terms      []string // the licence has each of these among its Terms
+	Starts     TimeRange
+	Expires    TimeRange
+
+	Order      LicenseOrder
+	Descending bool // reverses the whole order, ties included
+
+	// After is the position of the last licence of the page before: the
+	// list goes on behind it, in the direction asked for, whether or not a
+	// licence at that position still exists. The zero Position starts at
+	// the beginning.
+	After Position
+	Limit int
+}
+
+// A LicenseOrder is the order of a list of licences.
+type LicenseOrder int
+
+// The orders of a list of licences. Ties of time are broken by ID.
+const (
+	ByID        LicenseOrder = iota // by ID, byte by byte, and so by time of creation
+	ByExpiresAt                     // by (ExpiresAt, ID); licences without ExpiresAt are left out
+	ByStartsAt                      // by (StartsAt, ID); licences without StartsAt are left out
+)
+
+// A Position is a place in a list: the values of its order's columns at one
+// row. Time is used only by orders that begin with a time.
+type Position struct {
+	Time time.Time
+	ID   string // an entry's Key in a list of entries
+}
+
+// IsZero reports whether p is the beginning of a list.
+func (p Position) IsZero() bool { return p.ID == "" && p.Time.IsZero() }
+
+// A TimeRange selects times t with From ≤ t < Before. A zero bound is open,
+// and the zero TimeRange matches everything, also records without the time.
+// When either bound is set, a record without the time matches only if OrNone
+// is set.
+type TimeRange struct {
+	From   time.Time
+	Before time.Time
+	OrNone bool
+}
+
+// IsZero reports whether r matches everything.
+func (r TimeRange) IsZero() bool { return r.From.IsZero() && r.Before.IsZero() }
+
+// Contains reports whether t, zero meaning none, is in r.
+func (r TimeRange) Contains(t time.Time) bool {
+	if r.IsZero() {
+		return true
+	}
+	if t.IsZero() {
+		return r.OrNone
+	}
+	return (r.From.IsZero() || !t.Before(r.From)) && (r.Before.IsZero() || t.Before(r.Before))
+}

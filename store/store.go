@@ -1,0 +1,163 @@
+package store
+
+import "context"
+
+// A Store keeps one owner's register: licences and their seats, the events
+// of every change, webhook deliveries, and the small records that
+// credentials, sessions and configuration are made of.
+//
+// Everything an implementer needs is in this file and in the records beside
+// it; the rules that each method keeps are numbered in the package comment,
+// and package storetest checks them one by one.
+//
+// A Store is safe for concurrent use by many goroutines.
+type Store interface {
+	// The Reader's methods, called on the Store itself, are each one
+	// consistent read of what is committed.
+	Reader
+
+	// View calls fn with a Reader on one snapshot: every read in fn sees
+	// the same state, whatever is committed meanwhile. It returns fn's
+	// error. The Reader must not be used after fn has returned, and fn must
+	// not call Update on the same Store.
+	View(ctx context.Context, fn func(Reader) error) error
+
+	// Update calls fn with a Tx and commits what fn wrote if fn returns
+	// nil, or undoes all of it and returns fn's error. Updates are
+	// serializable: the outcome is that of running them one after another.
+	//
+	// fn may run more than once before Update returns, each time on a fresh
+	// Tx with the earlier attempt undone, so it must have no effect beyond
+	// the Tx but for overwriting variables. fn must not call Update or View
+	// on the same Store.
+	Update(ctx context.Context, fn func(Tx) error) error
+}
+
+// A Tx reads and writes inside one Update. It sees its own writes. It is for
+// use by one goroutine, and every method returns [ErrTxDone] once fn has
+// returned.
+//
+// A sentinel that one of its methods returns ([ErrNotFound], [ErrExists])
+// means that this call did nothing; the Tx stays usable and may commit.
+type Tx interface {
+	Reader
+	Writer
+}
+
+// A Reader reads records. Lists come in the order that their query type
+// documents, at most Limit rows a call.
+type Reader interface {
+	// Licences.
+
+	// License returns the licence with that id, or [ErrNotFound].
+	License(ctx context.Context, id string) (License, error)
+	// LicenseByKey returns the licence with exactly that key, or [ErrNotFound].
+	LicenseByKey(ctx context.Context, key string) (License, error)
+	// Licenses lists the licences that match every set field of q.
+	Licenses(ctx context.Context, q LicenseQuery) ([]License, error)
+
+	// Activations: the seats of a licence.
+
+	// Activation returns the activation of that licence by that fingerprint, or [ErrNotFound].
+	Activation(ctx context.Context, licenseID, fingerprint string) (Activation, error)
+	// Activations lists the activations of one licence.
+	Activations(ctx context.Context, q ActivationQuery) ([]Activation, error)
+	// CountActivations counts what Activations would list without After and Limit.
+	CountActivations(ctx context.Context, q ActivationQuery) (int, error)
+
+	// Events: the feed, and the history of one subject.
+
+	// Events lists events by their Seq.
+	Events(ctx context.Context, q EventQuery) ([]Event, error)
+
+	// Entries: clients, tokens, sessions, operators, cursors and the like.
+
+	// Entry returns the entry of that kind and key, whether or not its
+	// ExpiresAt has passed, or [ErrNotFound].
+	Entry(ctx context.Context, kind, key string) (Entry, error)
+	// Entries lists the entries of one kind.
+	Entries(ctx context.Context, q EntryQuery) ([]Entry, error)
+
+	// Deliveries: events on their way to webhook endpoints.
+
+	// Delivery returns the delivery with that id, or [ErrNotFound].
+	Delivery(ctx context.Context, id string) (Delivery, error)
+	// Deliveries lists deliveries, newest or most urgent first.
+	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
+
+	// Tallies: counts kept beside the records they count.
+
+	// Tallies lists the tallies of one kind that are not zero.
+	Tallies(ctx context.Context, q TallyQuery) ([]Tally, error)
+}
+
+// A Writer writes records inside an Update.
+type Writer interface {
+	// Licences.
+
+	// CreateLicense adds l, or returns [ErrExists] if its ID or its Key is taken.
+	CreateLicense(ctx context.Context, l License) error
+	// UpdateLicense replaces the licence with l's ID, or returns
+	// [ErrNotFound]; [ErrExists] if another licence has l's Key.
+	UpdateLicense(ctx context.Context, l License) error
+	// DeleteLicense removes the licence with that id and all its
+	// activations, or returns [ErrNotFound].
+	DeleteLicense(ctx context.Context, id string) error
+
+	// Activations.
+
+	// PutActivation adds a, or replaces the activation with the same
+	// LicenseID and ID. It returns [ErrNotFound] if there is no such
+	// licence, and [ErrExists] if another activation of the licence has a's
+	// Fingerprint.
+	PutActivation(ctx context.Context, a Activation) error
+	// DeleteActivation removes one activation of a licence, or returns [ErrNotFound].
+	DeleteActivation(ctx context.Context, licenseID, id string) error
+
+	// Events.
+
+	// AppendEvent adds e at the end of the feed and returns the Seq it was
+	// given; e.Seq is ignored. The Seq counts only if the Update commits.
+	AppendEvent(ctx context.Context, e Event) (seq int64, err error)
+	// ReplaceEvent overwrites CustomerID and Data of the event with e's Seq
+	// and leaves its other fields and its place in the feed, or returns
+	// [ErrNotFound].
+	ReplaceEvent(ctx context.Context, e Event) error
+	// DeleteEvents removes the oldest events with a Seq of at most through,
+	// at most limit of them, and returns how many went. A Seq is never
+	// given again.
+	DeleteEvents(ctx context.Context, through int64, limit int) (n int, err error)
+
+	// Entries.
+
+	// PutEntry adds e, or replaces the entry of the same Kind and Key.
+	PutEntry(ctx context.Context, e Entry) error
+	// DeleteEntry removes the entry of that kind and key, or returns [ErrNotFound].
+	DeleteEntry(ctx context.Context, kind, key string) error
+
+	// Deliveries.
+
+	// PutDelivery adds d, or replaces the delivery with the same ID.
+	PutDelivery(ctx context.Context, d Delivery) error
+	// DeleteDelivery removes the delivery with that id, or returns [ErrNotFound].
+	DeleteDelivery(ctx context.Context, id string) error
+
+	// Tallies.
+
+	// AddTally adds delta to the tally of that kind and name; one that was
+	// never added to stands at zero.
+	AddTally(ctx context.Context, kind, name string, delta int64) error
+}
+
+// MaxLimit is the most rows a list returns in one call. A query whose Limit
+// is below 1 or above MaxLimit is answered as if it were MaxLimit.
+const MaxLimit = 1000
+
+// Limit returns n if it is within 1 and [MaxLimit], and MaxLimit otherwise.
+// Backends call it on the Limit of a query.
+func Limit(n int) int {
+	if n < 1 || n > MaxLimit {
+		return MaxLimit
+	}
+	return n
+}
