@@ -1,0 +1,58 @@
+package memory
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A row in a tree is shared by all states that hold it, so it is copied on the
+// way in and on the way out (rule 13), and its times are brought to the form in
+// which the contract returns them (rule 8).
+
+func millis(t time.Time) time.Time { return t.Truncate(time.Millisecond).UTC() }
+
+func copyLicense(l *store.License) *store.License {
+	c := *l
+	c.StateAt, c.StartsAt, c.ExpiresAt = millis(l.StateAt), millis(l.StartsAt), millis(l.ExpiresAt)
+	c.CreatedAt, c.UpdatedAt = millis(l.CreatedAt), millis(l.UpdatedAt)
+	c.Entitlements, c.Metadata = bytes.Clone(l.Entitlements), bytes.Clone(l.Metadata)
+	c.Terms = slices.Clone(l.Terms)
+	return &c
+}
+
+func copyActivation(a *store.Activation) *store.Activation {
+	c := *a
+	c.LeaseEndsAt, c.EndedAt = millis(a.LeaseEndsAt), millis(a.EndedAt)
+	c.CreatedAt, c.LastSeenAt = millis(a.CreatedAt), millis(a.LastSeenAt)
+	c.Metadata = bytes.Clone(a.Metadata)
+	return &c
+}
+
+func copyEvent(e *store.Event) *store.Event {
+	c := *e
+	c.Time = millis(e.Time)
+	c.Data = bytes.Clone(e.Data)
+	return &c
+}
+
+func copyEntry(e *store.Entry) *store.Entry {
+	c := *e
+	c.ExpiresAt, c.CreatedAt = millis(e.ExpiresAt), millis(e.CreatedAt)
+	c.Data = bytes.Clone(e.Data)
+	return &c
+}
+
+func copyDelivery(d *store.Delivery) *store.Delivery {
+	c := *d
+	c.DueAt, c.CreatedAt, c.UpdatedAt = millis(d.DueAt), millis(d.CreatedAt), millis(d.UpdatedAt)
+	c.Data = bytes.Clone(d.Data)
+	return &c
+}
+
+func copyTally(t *store.Tally) *store.Tally {
+	c := *t
+	return &c
+}

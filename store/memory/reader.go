@@ -1,0 +1,222 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A reader reads one state. The Store reads through one as well, each time
+// from what is committed.
+type reader struct {
+	// state returns the state to read, or the reason why there is none:
+	// the context has ended, the function has returned, the store is closed.
+	state func(context.Context) (*state, error)
+}
+
+// one returns a copy of a row, or ErrNotFound with what was looked for.
+func one[R any](row *R, clone func(*R) *R, format string, args ...any) (R, error) {
+	if row == nil {
+		var none R
+		return none, fmt.Errorf("memory: "+format+": %w", append(args, store.ErrNotFound)...)
+	}
+	return *clone(row), nil
+}
+
+// list returns copies of the first rows that match, at most limit of them.
+func list[R any](rows iter.Seq[*R], match func(*R) bool, clone func(*R) *R, limit int) []R {
+	var found []R
+	for row := range rows {
+		if !match(row) {
+			continue
+		}
+		found = append(found, *clone(row))
+		if len(found) == store.Limit(limit) {
+			break
+		}
+	}
+	return found
+}
+
+// matches reports whether want is unset or equal to got.
+func matches[S ~string](want, got S) bool { return want == "" || want == got }
+
+// License looks in the tree of IDs.
+func (r reader) License(ctx context.Context, id string) (store.License, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return store.License{}, err
+	}
+	return one(s.licenses.get(place{id: id}), copyLicense, "license %s", id)
+}
+
+// LicenseByKey looks in the tree of keys.
+func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return store.License{}, err
+	}
+	return one(s.licensesByKey.get(place{id: key}), copyLicense, "license by key") // a key is a credential
+}
+
+// Licenses walks the tree of the order asked for, from After on, and leaves
+// out what does not match.
+func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	table, after := s.licenses, place{id: q.After.ID}
+	switch q.Order {
+	case store.ByExpiresAt:
+		table, after = s.licensesByExpiry, at("", q.After.Time, q.After.ID)
+	case store.ByStartsAt:
+		table, after = s.licensesByStart, at("", q.After.Time, q.After.ID)
+	}
+	if q.After.IsZero() {
+		after = end("", q.Descending)
+	}
+	return list(table.beyond(after, q.Descending), func(l *store.License) bool {
+		for _, term := range q.Terms {
+			if !slices.Contains(l.Terms, term) {
+				return false
+			}
+		}
+		return matches(q.CustomerID, l.CustomerID) && matches(q.ProductID, l.ProductID) && matches(q.State, l.State) &&
+			q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
+	}, copyLicense, q.Limit), nil
+}
+
+// Activation looks in the tree of fingerprints.
+func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return store.Activation{}, err
+	}
+	row := s.byFingerprint.get(place{group: licenseID, id: fingerprint})
+	return one(row, copyActivation, "activation of license %s by %q", licenseID, fingerprint)
+}
+
+// Activations walks the licence's part of the tree of activations.
+func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after := end(q.LicenseID, false)
+	if q.After != "" {
+		after = place{group: q.LicenseID, id: q.After}
+	}
+	return list(s.activations.beyond(after, false), live(q), copyActivation, q.Limit), nil
+}
+
+// CountActivations walks the licence's part of the tree of activations.
+func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for a := range s.activations.beyond(end(q.LicenseID, false), false) {
+		if live(q)(a) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Events walks the feed from After on.
+func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after := place{at: q.After}
+	if q.After == 0 {
+		after = end("", q.Descending)
+	}
+	return list(s.events.beyond(after, q.Descending), func(e *store.Event) bool {
+		return matches(q.Subject, e.Subject) && matches(q.CustomerID, e.CustomerID)
+	}, copyEvent, q.Limit), nil
+}
+
+// Entry looks in the tree of kinds and keys.
+func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	return one(s.entries.get(place{group: kind, id: key}), copyEntry, "%s entry", kind) // a key may be a credential
+}
+
+// Entries walks the kind's part of the tree of expiries, from After on.
+func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after := end(q.Kind, false)
+	if !q.After.IsZero() {
+		after = at(q.Kind, q.After.Time, q.After.ID)
+	}
+	return list(s.entriesByExpiry.beyond(after, false), func(e *store.Entry) bool {
+		return matches(q.Owner, e.Owner) && q.Expires.Contains(e.ExpiresAt)
+	}, copyEntry, q.Limit), nil
+}
+
+// Delivery looks in the tree of IDs.
+func (r reader) Delivery(ctx context.Context, id string) (store.Delivery, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return store.Delivery{}, err
+	}
+	return one(s.deliveries.get(place{id: id}), copyDelivery, "delivery %s", id)
+}
+
+// Deliveries walks the tree of due times, or that of IDs, from After on.
+func (r reader) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows iter.Seq[*store.Delivery]
+	switch {
+	case !q.DueBefore.IsZero() && q.After.IsZero():
+		rows = s.deliveriesByDue.beyond(end("", false), false)
+	case !q.DueBefore.IsZero():
+		rows = s.deliveriesByDue.beyond(at("", q.After.Time, q.After.ID), false)
+	case q.After.ID == "":
+		rows = s.deliveries.beyond(end("", true), true)
+	default:
+		rows = s.deliveries.beyond(place{id: q.After.ID}, true)
+	}
+	return list(rows, func(d *store.Delivery) bool {
+		return matches(q.EndpointID, d.EndpointID) && matches(q.State, d.State) &&
+			(q.DueBefore.IsZero() || d.DueAt.Before(q.DueBefore))
+	}, copyDelivery, q.Limit), nil
+}
+
+// Tallies walks the kind's part of the tree of tallies, from After on.
+func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+	s, err := r.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after := end(q.Kind, q.Descending)
+	if q.After != "" {
+		after = place{group: q.Kind, id: q.After}
+	}
+	return list(s.tallies.beyond(after, q.Descending), func(t *store.Tally) bool {
+		return t.Name >= q.From && (q.Before == "" || t.Name < q.Before)
+	}, copyTally, q.Limit), nil
+}
+
+// live returns the filter of q.
+func live(q store.ActivationQuery) func(*store.Activation) bool {
+	return func(a *store.Activation) bool {
+		return q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt))
+	}
+}

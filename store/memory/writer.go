@@ -1,0 +1,202 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A tx is the reader of an Update's own copy of the state, and writes to it. A
+// method that returns an error has looked before it wrote, and written nothing.
+type tx struct{ reader }
+
+func (t tx) CreateLicense(ctx context.Context, l store.License) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	if s.licenses.get(place{id: l.ID}) != nil {
+		return fmt.Errorf("memory: create license %s: %w", l.ID, store.ErrExists)
+	}
+	if s.licensesByKey.get(place{id: l.Key}) != nil {
+		return fmt.Errorf("memory: create license %s: its key: %w", l.ID, store.ErrExists)
+	}
+	s.addLicense(copyLicense(&l))
+	return nil
+}
+
+func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.licenses.get(place{id: l.ID})
+	if old == nil {
+		return fmt.Errorf("memory: update license %s: %w", l.ID, store.ErrNotFound)
+	}
+	if other := s.licensesByKey.get(place{id: l.Key}); other != nil && other.ID != l.ID {
+		return fmt.Errorf("memory: update license %s: its key: %w", l.ID, store.ErrExists)
+	}
+	s.removeLicense(old)
+	s.addLicense(copyLicense(&l))
+	return nil
+}
+
+func (t tx) DeleteLicense(ctx context.Context, id string) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.licenses.get(place{id: id})
+	if old == nil {
+		return fmt.Errorf("memory: delete license %s: %w", id, store.ErrNotFound)
+	}
+	for a := range s.activations.beyond(end(id, false), false) { // the tree as it was
+		s.removeActivation(a)
+	}
+	s.removeLicense(old)
+	return nil
+}
+
+func (t tx) PutActivation(ctx context.Context, a store.Activation) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	if s.licenses.get(place{id: a.LicenseID}) == nil {
+		return fmt.Errorf("memory: put activation %s: license %s: %w", a.ID, a.LicenseID, store.ErrNotFound)
+	}
+	if other := s.byFingerprint.get(place{group: a.LicenseID, id: a.Fingerprint}); other != nil && other.ID != a.ID {
+		return fmt.Errorf("memory: put activation %s of license %s: its fingerprint: %w", a.ID, a.LicenseID, store.ErrExists)
+	}
+	if old := s.activations.get(place{group: a.LicenseID, id: a.ID}); old != nil {
+		s.removeActivation(old)
+	}
+	s.addActivation(copyActivation(&a))
+	return nil
+}
+
+func (t tx) DeleteActivation(ctx context.Context, licenseID, id string) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.activations.get(place{group: licenseID, id: id})
+	if old == nil {
+		return fmt.Errorf("memory: delete activation %s of license %s: %w", id, licenseID, store.ErrNotFound)
+	}
+	s.removeActivation(old)
+	return nil
+}
+
+func (t tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	s, err := t.state(ctx)
+	if err != nil {
+		return 0, err
+	}
+	s.lastSeq++
+	row := copyEvent(&e)
+	row.Seq = s.lastSeq
+	s.events = s.events.with(place{at: row.Seq}, row)
+	return row.Seq, nil
+}
+
+func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.events.get(place{at: e.Seq})
+	if old == nil {
+		return fmt.Errorf("memory: replace event %d: %w", e.Seq, store.ErrNotFound)
+	}
+	row := *old
+	row.CustomerID, row.Data = e.CustomerID, e.Data
+	s.events = s.events.with(place{at: row.Seq}, copyEvent(&row))
+	return nil
+}
+
+func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	s, err := t.state(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for e := range s.events.beyond(end("", false), false) { // the tree as it was
+		if e.Seq > through || n >= limit {
+			break
+		}
+		s.events = s.events.without(place{at: e.Seq})
+		n++
+	}
+	return n, nil
+}
+
+func (t tx) PutEntry(ctx context.Context, e store.Entry) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	if old := s.entries.get(place{group: e.Kind, id: e.Key}); old != nil {
+		s.removeEntry(old)
+	}
+	s.addEntry(copyEntry(&e))
+	return nil
+}
+
+func (t tx) DeleteEntry(ctx context.Context, kind, key string) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.entries.get(place{group: kind, id: key})
+	if old == nil {
+		return fmt.Errorf("memory: delete %s entry: %w", kind, store.ErrNotFound)
+	}
+	s.removeEntry(old)
+	return nil
+}
+
+func (t tx) PutDelivery(ctx context.Context, d store.Delivery) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	if old := s.deliveries.get(place{id: d.ID}); old != nil {
+		s.removeDelivery(old)
+	}
+	s.addDelivery(copyDelivery(&d))
+	return nil
+}
+
+func (t tx) DeleteDelivery(ctx context.Context, id string) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	old := s.deliveries.get(place{id: id})
+	if old == nil {
+		return fmt.Errorf("memory: delete delivery %s: %w", id, store.ErrNotFound)
+	}
+	s.removeDelivery(old)
+	return nil
+}
+
+func (t tx) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	s, err := t.state(ctx)
+	if err != nil {
+		return err
+	}
+	p := place{group: kind, id: name}
+	sum := store.Tally{Kind: kind, Name: name, N: delta}
+	if old := s.tallies.get(p); old != nil {
+		sum.N += old.N
+	}
+	if sum.N == 0 {
+		s.tallies = s.tallies.without(p)
+	} else {
+		s.tallies = s.tallies.with(p, &sum)
+	}
+	return nil
+}
