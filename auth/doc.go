@@ -1,0 +1,45 @@
+/*
+Package auth says who may call: clients and their secrets, the OAuth 2.0
+endpoints that turn a secret into an access token, and the middleware that
+checks one.
+
+It keeps everything in a [store.Store] and needs nothing else of this module,
+so a host can use it for routes of its own:
+
+	a := auth.New(st, auth.Options{})
+	client, secret, err := a.CreateClient(ctx, auth.CreateClientParams{Name: "build farm"})
+	…
+	mux.HandleFunc("/oauth/token", a.ServeToken)
+	mux.Handle("/reports", a.RequireScope(auth.ScopeLicenseRead)(reports))
+
+# Credentials
+
+A client id begins with cid_, a secret with csk_, an access token with lat_.
+Each goes on with 43 random characters of A–Z, a–z, 0–9 (256 bits) and six
+that are a checksum, so that a scanner recognises one in a source file, a
+mistyped one is refused without asking the store, and no client has to quote
+or encode anything. Secrets and tokens are kept as SHA-256 digests only: with
+256 random bits there is nothing to guess, and a slow hash would only make the
+token endpoint easy to overload.
+
+A client has at most two live secrets, so that a new one can be rolled out
+while the old one still works; see [Auth.RotateSecret]. Disabling a client,
+revoking a secret or narrowing what a client may do takes effect on its
+tokens in the same update: the next request, on any machine, sees it.
+
+# Endpoints
+
+[Auth.ServeToken] is the token endpoint of RFC 6749 for the client credentials
+grant, [Auth.ServeRevoke] is RFC 7009, [Auth.ServeIntrospect] is RFC 7662, and
+[Auth.Metadata] is the document of RFC 8414. All answer JSON of their own, not
+problem documents. Whoever fails to authenticate is told the same in the same
+bytes whatever the cause, after the same work; callers that keep failing are
+told to wait, while a right secret is always let in.
+
+# Tokens
+
+[Auth.RequireScope] and [Auth.Authenticate] check the token of a request as
+RFC 6750 says, with one point read of the store. What the token allows is a
+[Grant], found in the request's context by [GrantFrom].
+*/
+package auth

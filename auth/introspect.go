@@ -1,0 +1,6 @@
+package auth
+
+import "net/http"
+
+// ServeIntrospect is the introspection endpoint (RFC 7662).
+func (a *Auth) ServeIntrospect(w http.ResponseWriter, r *http.Request) {}
