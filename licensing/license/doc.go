@@ -1,0 +1,2 @@
+// Package license is the rules of licensing.
+package license

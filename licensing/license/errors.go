@@ -1,0 +1,118 @@
+package license
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The errors of the rules. Methods return them wrapped or as the richer type
+// that each comment names; test with [errors.Is] and [errors.As]. Errors of
+// the store, such as store.ErrUnavailable and store.ErrConflict, come through
+// wrapped.
+var (
+	// ErrNotFound: there is no such licence or activation, or it is of a
+	// product that does not exist for the caller.
+	ErrNotFound = errors.New("not found")
+
+	// ErrInvalid: parameters break a rule. Always an [*InvalidError].
+	ErrInvalid = errors.New("invalid parameters")
+
+	// ErrStale: the licence is not at any of the versions asked for. Always
+	// a [*StaleError].
+	ErrStale = errors.New("the licence has changed")
+
+	// ErrAmbiguous: a product and a customer name more than one licence.
+	// Always an [*AmbiguousError].
+	ErrAmbiguous = errors.New("more than one licence matches")
+
+	// ErrProductForbidden: the caller is limited to other products.
+	ErrProductForbidden = errors.New("the product is outside the caller's limit")
+
+	// ErrKeyTaken: another licence has that key.
+	ErrKeyTaken = errors.New("the key belongs to another licence")
+
+	// ErrOnceMismatch: the key of [Service.Once] was used for something else.
+	ErrOnceMismatch = errors.New("the key was used for another request")
+
+	// ErrMove: the licence's state forbids the move. Always a [*MoveError].
+	ErrMove = errors.New("the licence's state forbids it")
+)
+
+// An InvalidError lists every parameter that breaks a rule.
+type InvalidError struct {
+	Fields []FieldError
+}
+
+// A FieldError says what is wrong with one parameter, and the mend.
+type FieldError struct {
+	Field  string // the path on the wire: "name", "metadata/plan", "limit"
+	Code   string // one of the Code constants
+	Detail string // one sentence for people, without the value given
+}
+
+// The codes of a [FieldError]. The list may grow.
+const (
+	CodeRequired          = "required"
+	CodeTooLong           = "too_long"
+	CodeTooMany           = "too_many"
+	CodeInvalidCharacters = "invalid_characters"
+	CodeInvalidFormat     = "invalid_format"
+	CodeOutOfRange        = "out_of_range"
+	CodeUnknown           = "unknown"
+	CodeImmutable         = "immutable"
+)
+
+func (e *InvalidError) Error() string {
+	parts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		parts[i] = f.Field + ": " + f.Detail
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Is makes errors.Is(e, ErrInvalid) true.
+func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
+
+// invalid returns an [*InvalidError] about one field.
+func invalid(field, code, detail string) error {
+	return &InvalidError{Fields: []FieldError{{field, code, detail}}}
+}
+
+// A StaleError is returned when IfMatch names no current version.
+type StaleError struct {
+	Current Version
+}
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("the licence is at version %s now; read it again", e.Current)
+}
+
+// Is makes errors.Is(e, ErrStale) true.
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
+
+// An AmbiguousError lists the licences that a product and a customer name.
+type AmbiguousError struct {
+	IDs []string // in order of creation; the first twenty
+}
+
+func (e *AmbiguousError) Error() string {
+	return "more than one licence matches (" + strings.Join(e.IDs, ", ") + "); name one by its id"
+}
+
+// Is makes errors.Is(e, ErrAmbiguous) true.
+func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
+
+// A MoveError is returned when a licence's state forbids a move.
+type MoveError struct {
+	Move string // "suspend", "reinstate", "revoke", "renew" or "rekey"
+	From Status // the state the licence is in
+	To   Status // the state the move leads to; From again for renew and rekey
+}
+
+func (e *MoveError) Error() string {
+	return fmt.Sprintf("cannot %s a licence that is %s", e.Move, e.From)
+}
+
+// Is makes errors.Is(e, ErrMove) true.
+func (e *MoveError) Is(target error) bool { return target == ErrMove }

@@ -1,0 +1,91 @@
+package license
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Options are the settings of a [Service]. The zero value is useful.
+type Options struct {
+	// Now tells the time. Its results are taken in UTC and cut to
+	// milliseconds. Default: time.Now.
+	Now func() time.Time
+
+	// Logger gets what an operator should know and no caller is told.
+	// Licence keys are never written to it. Default: slog.Default().
+	Logger *slog.Logger
+
+	// BeforeCreate runs before a licence is created, never inside an
+	// Update: it may fill in what p leaves open (the seats of a plan, an
+	// expiry), look things up elsewhere, and veto by returning an error,
+	// which the caller of Create gets, wrapped. What it leaves in p is
+	// checked again. Import does not call it. Default: none.
+	BeforeCreate func(ctx context.Context, p *CreateParams) error
+
+	// OnceTTL is how long [Service.Once] keeps a reply. Default: 24 hours.
+	OnceTTL time.Duration
+}
+
+// A Service is the rules of licensing over a store. It is safe for concurrent
+// use by many goroutines, but for the one handed to the function of
+// [Service.Atomically] or [Service.Once], which belongs to that function.
+type Service struct {
+	st     store.Store
+	opts   Options
+	caller Caller
+	tx     *transaction // set inside Atomically and Once
+}
+
+// New returns the rules over st. It does no I/O and starts no goroutine.
+func New(st store.Store, opts Options) *Service {
+	if st == nil {
+		panic("license: New needs a store, such as sqlite.Open or memory.New returns")
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	if opts.OnceTTL <= 0 {
+		opts.OnceTTL = 24 * time.Hour
+	}
+	return &Service{st: st, opts: opts}
+}
+
+// A Caller is on whose behalf a Service acts.
+type Caller struct {
+	// Actor is written into events and scopes the keys of [Service.Once]:
+	// "client:cid_…", "operator:opr_…". Empty: "go".
+	Actor string
+	// RequestID is written into events.
+	RequestID string
+	// Products limits what exists for the caller: nil means all products,
+	// anything else only those named. A licence of another product is
+	// [ErrNotFound], is absent from lists, and cannot be created.
+	Products []string
+}
+
+// As returns a Service on the same store that acts for c. It may be called
+// inside Atomically and Once, and then stays in their Update.
+func (s *Service) As(c Caller) *Service {
+	as := *s
+	as.caller = c
+	return &as
+}
+
+// sees reports whether licences of that product exist for the caller.
+func (s *Service) sees(productID string) bool {
+	if s.caller.Products == nil {
+		return true
+	}
+	for _, p := range s.caller.Products {
+		if p == productID {
+			return true
+		}
+	}
+	return false
+}
