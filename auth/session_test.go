@@ -1,0 +1,324 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// browser is one person's browser, as far as cookies go.
+type browser struct {
+	o      *office
+	addr   string
+	cookie *http.Cookie
+}
+
+func (b *browser) request() *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "https://host.example/dashboard/sign-in", nil)
+	if r.RemoteAddr = b.addr; b.addr == "" {
+		r.RemoteAddr = "192.0.2.1:1234"
+	}
+	if b.cookie != nil {
+		r.AddCookie(b.cookie)
+	}
+	return r
+}
+
+// do calls fn and keeps the cookie that it sets.
+func (b *browser) do(fn func(http.ResponseWriter, *http.Request) error) error {
+	w := httptest.NewRecorder()
+	err := fn(w, b.request())
+	for _, c := range w.Result().Cookies() {
+		if b.cookie = c; c.MaxAge < 0 {
+			b.cookie = nil
+		}
+	}
+	return err
+}
+
+func (b *browser) signIn(email, password string) error {
+	return b.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := b.o.SignIn(w, r, email, password)
+		return err
+	})
+}
+
+func (b *browser) who() string {
+	op, err := b.o.Session(b.request())
+	if err != nil {
+		return err.Error()
+	}
+	return op.Email
+}
+
+func TestSession(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "Ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.Equal(b.who(), ErrNoSession.Error())
+
+	is.NoErr(b.signIn(" ada@EXAMPLE.com", goodPassword))
+	is.Equal(b.who(), "Ada@example.com")
+	is.Equal(b.cookie.Name, "licensing_session")
+	is.Equal(b.cookie.Path, "") // the browser scopes it to the folder of the page
+	is.True(b.cookie.HttpOnly && b.cookie.Secure && b.cookie.SameSite == http.SameSiteLaxMode)
+	_, err := o.st.Entry(t.Context(), kindSession, b.cookie.Value)
+	is.True(errors.Is(err, store.ErrNotFound)) // the store knows only the token's hash
+
+	first := *b.cookie
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.True(b.cookie.Value != first.Value) // a new token at each sign-in
+	b.cookie = &first
+	is.Equal(b.who(), ErrNoSession.Error()) // and the one that came with the request is gone
+
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o.now = o.now.Add(sessionLifetime - time.Second)
+	is.Equal(b.who(), "Ada@example.com")
+	o.now = o.now.Add(time.Second)
+	is.Equal(b.who(), ErrNoSession.Error()) // twelve hours later
+}
+
+func TestSessionCookieIsSecureButOnPlainLoopback(t *testing.T) {
+	for url, secure := range map[string]bool{
+		"http://localhost:8080/x/dashboard/sign-in": false,
+		"http://app.localhost/dashboard/sign-in":    false,
+		"http://127.0.0.1:8080/dashboard/sign-in":   false,
+		"http://[::1]:8080/dashboard/sign-in":       false,
+		"https://localhost/dashboard/sign-in":       true,
+		"http://host.example/dashboard/sign-in":     true, // a proxy may speak TLS for us
+		"http://localhost.example/":                 true,
+	} {
+		t.Run(url, func(t *testing.T) {
+			is.New(t).Equal(!plainLoopback(httptest.NewRequest(http.MethodGet, url, nil)), secure)
+		})
+	}
+}
+
+// A host that manages its sessions with a literal of its own keeps them under
+// the same context key as ours.
+func TestSessionNestsInTheHosts(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	hosts := &scs.SessionManager{Lifetime: time.Hour, Store: sessionStore{o.Auth}, Codec: scs.GobCodec{}, Cookie: scs.SessionCookie{Name: "host"}}
+	ctx, err := hosts.Load(context.Background(), "")
+	is.NoErr(err)
+	hosts.Put(ctx, "operator", "somebody else")
+
+	b := &browser{o: o}
+	is.NoErr(b.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := o.SignIn(w, r.WithContext(ctx), "ada@example.com", goodPassword)
+		return err
+	}))
+	is.Equal(hosts.GetString(ctx, "operator"), "somebody else") // the host's is not written
+	op, err := o.Session(b.request().WithContext(ctx))
+	is.NoErr(err)
+	is.Equal(op.Email, "ada@example.com") // nor read
+}
+
+func TestSessionsEnd(t *testing.T) {
+	viewer, yes, password := RoleViewer, true, otherPassword
+	for name, end := range map[string]func(*office, *browser, Operator) error{
+		"by signing out in another browser": func(o *office, b *browser, _ Operator) error {
+			return b.do(o.SignOut)
+		},
+		"by signing out everywhere": func(o *office, _ *browser, op Operator) error {
+			return o.SignOutEverywhere(context.Background(), op.ID)
+		},
+		"by a change of role": func(o *office, _ *browser, op Operator) error {
+			_, err := o.UpdateOperator(context.Background(), UpdateOperatorParams{ID: op.ID, Role: &viewer})
+			return err
+		},
+		"by being disabled": func(o *office, _ *browser, op Operator) error {
+			_, err := o.UpdateOperator(context.Background(), UpdateOperatorParams{ID: op.ID, Disabled: &yes})
+			return err
+		},
+		"by a new password": func(o *office, _ *browser, op Operator) error {
+			_, err := o.UpdateOperator(context.Background(), UpdateOperatorParams{ID: op.ID, Password: &password})
+			return err
+		},
+		"by a new password of one's own": func(o *office, b *browser, op Operator) error {
+			return b.do(func(w http.ResponseWriter, r *http.Request) error {
+				return o.ChangePassword(w, r, goodPassword, otherPassword)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			o := newOffice(t)
+			o.operator(t, "boss@example.com", RoleAdmin)
+			op := o.operator(t, "ada@example.com", RoleAdmin)
+			one, two := &browser{o: o}, &browser{o: o}
+			is.NoErr(one.signIn("ada@example.com", goodPassword))
+			is.NoErr(two.signIn("ada@example.com", goodPassword))
+			is.Equal(one.who(), "ada@example.com")
+			is.NoErr(end(o, two, op))
+			is.Equal(one.who(), ErrNoSession.Error())
+		})
+	}
+}
+
+func TestChangePassword(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleViewer)
+	b := &browser{o: o}
+	change := func(present, next string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.ChangePassword(w, r, present, next) })
+	}
+	is.True(errors.Is(change(goodPassword, otherPassword), ErrNoSession))
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.True(errors.Is(change("not it at all, is it", otherPassword), ErrCredentials))
+	is.True(errors.Is(change(goodPassword, "too short"), ErrInvalid))
+	is.NoErr(change(goodPassword, otherPassword))
+	is.Equal(b.who(), "ada@example.com") // who changed it stays signed in
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrCredentials))
+	is.NoErr(b.signIn("ada@example.com", otherPassword))
+}
+
+func TestSignInIsThrottled(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	thief, ada := &browser{o: o, addr: "198.51.100.7:4711"}, &browser{o: o}
+
+	for _, email := range []string{"ada@example.com", "nobody@example.com"} { // the same for both
+		var waits []time.Duration
+		for len(waits) < 5 {
+			err := thief.signIn(email, "not the password")
+			var throttled *ThrottledError
+			if errors.As(err, &throttled) {
+				waits = append(waits, throttled.RetryAfter)
+				o.now = o.now.Add(throttled.RetryAfter)
+				continue
+			}
+			is.True(errors.Is(err, ErrCredentials))
+		}
+		is.Equal(waits, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second})
+	}
+	is.NoErr(ada.signIn("ada@example.com", goodPassword)) // somebody else's failures do not lock anybody out
+
+	types, text := o.events(t)
+	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
+	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by go"), 14)
+	is.True(strings.Contains(text, "198.51.100.7"))
+	is.True(!strings.Contains(text, "nobody@example.com")) // what was typed stays out of the feed
+}
+
+func actorOf(t *testing.T, o *office, email string) string {
+	t.Helper()
+	e, err := o.st.Entry(t.Context(), kindOperatorEmail, email)
+	is.New(t).NoErr(err)
+	return "operator:" + e.Owner
+}
+
+func TestAccountRestsAfterAHundredFailures(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ctx := t.Context()
+	for i := range maxFailures {
+		o.now = o.now.Add(time.Hour / 2)
+		is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(i))))
+	}
+	err := o.begin(ctx, newAttempt("Ada@example.com", place(1000)))
+	is.True(errors.Is(err, ErrThrottled)) // from a place that never tried before
+	is.NoErr(o.begin(ctx, newAttempt("bob@example.com", place(1000))))
+	o.now = o.now.Add(failuresKept)
+	is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000)))) // a day later
+}
+
+func TestParallelGuessesCountEach(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	let := 0
+	for range 20 {
+		wg.Go(func() {
+			if o.begin(context.Background(), newAttempt("ada@example.com", place(1))) == nil {
+				mu.Lock()
+				let++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	is.Equal(let, 3) // as many as one after another
+}
+
+func TestSignInHashesAnewWhenTheCostHasRisen(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ctx := t.Context()
+	op := o.operator(t, "ada@example.com", RoleAdmin)
+	salt := []byte("sixteen bytes of")
+	cheap := argonCost{memory: 64, time: 1, threads: 1}
+	sum, err := argon(ctx, goodPassword, salt, cheap)
+	is.NoErr(err)
+	is.NoErr(o.st.Update(ctx, func(tx store.Tx) error {
+		e, rec, err := readOperator(ctx, tx, op.ID)
+		if err != nil {
+			return err
+		}
+		rec.Password = formatPHC(cheap, salt, sum)
+		return putJSON(ctx, tx, e, rec)
+	}))
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.Equal(b.who(), "ada@example.com")
+	e, err := o.st.Entry(ctx, kindOperator, op.ID)
+	is.NoErr(err)
+	var rec operatorRecord
+	is.NoErr(json.Unmarshal(e.Data, &rec))
+	is.True(strings.Contains(rec.Password, "$m=19456,t=2,p=1$"))
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+}
+
+func TestSetUp(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	b := &browser{o: o}
+	setUp := func(code, email, password string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := o.SetUp(w, r, code, email, password)
+			return err
+		})
+	}
+	is.True(errors.Is(setUp("", "ada@example.com", goodPassword), ErrSetupCode)) // nothing is open by default
+	ended, err := o.SetupCode(t.Context())
+	is.NoErr(err)
+	code, err := o.SetupCode(t.Context())
+	is.NoErr(err)
+	is.True(errors.Is(setUp(ended, "ada@example.com", goodPassword), ErrSetupCode))
+	is.True(errors.Is(setUp(code, "ada", goodPassword), ErrInvalid))
+	is.True(errors.Is(setUp(code, "ada@example.com", "too short"), ErrInvalid))
+
+	o.now = o.now.Add(setupCodeTTL)
+	is.True(errors.Is(setUp(code, "ada@example.com", goodPassword), ErrSetupCode)) // half an hour later
+	o.now = o.now.Add(-time.Second)
+	is.NoErr(setUp(" "+strings.ToLower(code[:13])+"-"+code[13:]+"\n", "ada@example.com", goodPassword))
+	is.Equal(b.who(), "ada@example.com") // signed in at once
+	op, err := o.Session(b.request())
+	is.NoErr(err)
+	is.Equal(op.Role, RoleAdmin)
+
+	is.True(errors.Is(setUp(code, "eve@example.com", goodPassword), ErrAlreadySetUp)) // once is once
+}
+
+// place returns the address of one of many machines.
+func place(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)})
+}
