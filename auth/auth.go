@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -17,27 +18,34 @@ type Options struct {
 
 	// Logger is told of failures of the store; nil: [slog.Default]. No
 	// secret, token or query ever reaches it.
-	Logger *slog.Logger
+	Logger *slog.Logger `validate:"-"`
 
-	// TokenTTL is how long an access token lives: whole seconds from one
+	// TokenTTL is how long an access token lives, in whole seconds: one
 	// minute to 24 hours; zero: one hour.
-	TokenTTL time.Duration
+	TokenTTL time.Duration `validate:"omitempty,min=1m,max=24h"`
 
-	// Realm is named in challenges; empty: "licensing".
-	Realm string
+	// Realm is named in challenges: printable ASCII without quotation mark
+	// and backslash; empty: "licensing".
+	Realm string `validate:"max=100,realm"`
 
 	// DisableTokenGET turns off GET on the token endpoint, which carries
 	// the client secret in the query. It is on by default because the
-	// interface is specified with it.
+	// interface is specified with it; new programs should use POST.
 	DisableTokenGET bool
 
 	// MaxTokens is how many live tokens one client can have, up to 10,000;
 	// one more ends the oldest. Zero: 1,000.
-	MaxTokens int
+	MaxTokens int `validate:"omitempty,min=1,max=10000"`
+
+	// MaxFailures is how many times a minute one client id can fail to
+	// authenticate from one address before it is told to wait, up to 1,000;
+	// zero: 20. Some OAuth libraries try a wrong secret twice. A right
+	// secret is let in at any time.
+	MaxFailures int `validate:"omitempty,min=1,max=1000"`
 
 	// ClientIP returns the address a request comes from; nil: that of the
 	// connection. Set it behind a proxy. It serves to slow down those who
-	// try secrets, and nothing else.
+	// fail to authenticate, and nothing else.
 	ClientIP func(*http.Request) netip.Addr
 
 	// Fail answers a request that [Auth.RequireScope] refuses; the error is
@@ -45,20 +53,72 @@ type Options struct {
 	Fail func(http.ResponseWriter, *http.Request, error)
 }
 
-// Validate reports the first option that is out of its bounds, by name.
-func (o Options) Validate() error { return nil }
+// Validate reports the options that are out of their bounds, by name.
+func (o Options) Validate() error { return check(o) }
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.TokenTTL == 0 {
+		o.TokenTTL = time.Hour
+	}
+	o.TokenTTL = o.TokenTTL.Truncate(time.Second)
+	if o.Realm == "" {
+		o.Realm = "licensing"
+	}
+	if o.MaxTokens == 0 {
+		o.MaxTokens = 1000
+	}
+	if o.MaxFailures == 0 {
+		o.MaxFailures = 20
+	}
+	if o.ClientIP == nil {
+		o.ClientIP = peer
+	}
+	if o.Fail == nil {
+		o.Fail = fail
+	}
+	return o
+}
+
+// peer returns the address of the other end of the connection.
+func peer(r *http.Request) netip.Addr {
+	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return ap.Addr()
+}
 
 // Auth looks after clients and their tokens. It is safe for concurrent use.
 type Auth struct {
 	st     store.Store
 	opts   Options
 	caller Caller
+
+	failures *throttle
+	purges   *pacer
 }
 
 // New returns an Auth that keeps its records in st. It does no I/O and starts
 // no goroutine. It panics if st is nil or an option is out of its bounds;
 // [Options.Validate] tells beforehand.
-func New(st store.Store, opts Options) *Auth { return &Auth{st: st, opts: opts} }
+func New(st store.Store, opts Options) *Auth {
+	if st == nil {
+		panic("auth: New needs a store")
+	}
+	if err := opts.Validate(); err != nil {
+		panic(fmt.Sprint(err))
+	}
+	opts = opts.withDefaults()
+	return &Auth{
+		st:       st,
+		opts:     opts,
+		failures: newThrottle(opts.MaxFailures, time.Minute),
+		purges:   &pacer{every: time.Second},
+	}
+}
 
 // A Caller is who acts, as events will name it.
 type Caller struct {
@@ -73,3 +133,6 @@ func (a *Auth) As(c Caller) *Auth {
 	b.caller = c
 	return &b
 }
+
+// now returns the time as it is kept: to the millisecond, in UTC.
+func (a *Auth) now() time.Time { return a.opts.Now().UTC().Truncate(time.Millisecond) }

@@ -2,8 +2,13 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A Grant is what an access token allows.
@@ -28,14 +33,113 @@ func GrantFrom(ctx context.Context) (Grant, bool) {
 	return g, ok
 }
 
-// Authenticate checks the access token of r and that it has the scope; the
-// empty scope asks for any good token. The error is an [*Error].
-func (a *Auth) Authenticate(r *http.Request, scope string) (Grant, error) {
-	return Grant{}, &Error{Status: http.StatusUnauthorized, Code: "invalid_token", err: errNotYet}
+// RequireScope returns middleware that lets a request through only with an
+// access token that has the scope, and puts the token's [Grant] into the
+// request's context; the empty scope asks for any good token. Other requests
+// are answered by [Options.Fail].
+func (a *Auth) RequireScope(scope string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			g, err := a.Authenticate(r, scope)
+			if err != nil {
+				a.opts.Fail(w, r, err)
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(WithGrant(r.Context(), g)))
+		})
+	}
 }
 
-// RequireScope returns middleware that lets a request through only with an
-// access token that has the scope.
-func (a *Auth) RequireScope(scope string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler { return http.NotFoundHandler() }
+// Authenticate checks the access token of r (RFC 6750) and that it has the
+// scope; the empty scope asks for any good token. The token comes in the
+// Authorization header, as "Bearer <token>" with the scheme in any case, or
+// bare; never in the query or a body. It reads nothing of the body.
+//
+// The error is an [*Error] with status 400, 401, 403 or 503.
+func (a *Auth) Authenticate(r *http.Request, scope string) (Grant, error) {
+	headers := r.Header["Authorization"]
+	if len(headers) > 1 {
+		return Grant{}, a.challenge(http.StatusBadRequest, "invalid_request", "The request has more than one Authorization header.", "")
+	}
+	raw, ok := "", false
+	if len(headers) == 1 {
+		raw, ok = readBearer(headers[0])
+	}
+	if !ok {
+		return Grant{}, &Error{
+			Status: http.StatusUnauthorized, Code: "unauthorized",
+			Description: "The request has no access token; get one from the token endpoint and send it in the Authorization header as Bearer.",
+			Challenge:   `Bearer realm="` + a.opts.Realm + `"`,
+		}
+	}
+	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
+		return Grant{}, a.challenge(http.StatusBadRequest, "invalid_request", "The request has an access token in its URL as well; send it in the Authorization header only.", "")
+	}
+	t, err := a.token(r.Context(), raw)
+	if errors.Is(err, errBadToken) {
+		return Grant{}, a.challenge(http.StatusUnauthorized, "invalid_token", "The access token is unknown, expired or revoked; get a new one.", "")
+	}
+	if err != nil {
+		return Grant{}, a.asError(r.Context(), err)
+	}
+	if scope != "" && !slices.Contains(t.Scopes, scope) {
+		return Grant{}, a.challenge(http.StatusForbidden, "insufficient_scope", "The access token does not have the scope that this needs.", scope)
+	}
+	return Grant{ClientID: t.ClientID, Scopes: t.Scopes, Products: t.Products, ExpiresAt: t.ExpiresAt}, nil
+}
+
+// readBearer returns the token in the value of an Authorization header, or
+// false if it is of another scheme.
+func readBearer(header string) (raw string, ok bool) {
+	if strings.HasPrefix(header, tokenPrefix) {
+		return header, true
+	}
+	scheme, raw, _ := strings.Cut(header, " ")
+	return strings.Trim(raw, " "), strings.EqualFold(scheme, "Bearer")
+}
+
+// errBadToken is the one answer to all tokens that are of no use.
+var errBadToken = errors.New("auth: the token is malformed, unknown, expired or revoked")
+
+// token looks a token up: one point read, or none for what cannot be one.
+func (a *Auth) token(ctx context.Context, raw string) (token, error) {
+	if !wellFormed(tokenPrefix, raw) {
+		return token{}, errBadToken
+	}
+	e, err := a.st.Entry(ctx, kindToken, digest(raw))
+	if errors.Is(err, store.ErrNotFound) {
+		return token{}, errBadToken
+	}
+	if err != nil {
+		return token{}, err
+	}
+	t, err := readToken(e)
+	if err == nil && !t.liveAt(a.now()) {
+		return token{}, errBadToken
+	}
+	return t, err
+}
+
+// challenge returns the refusal of a token in the words of RFC 6750.
+func (a *Auth) challenge(status int, code, description, scope string) *Error {
+	c := `Bearer realm="` + a.opts.Realm + `", error="` + code + `", error_description="` + description + `"`
+	if scope != "" {
+		c += `, scope="` + scope + `"`
+	}
+	return &Error{Status: status, Code: code, Description: description, Challenge: c}
+}
+
+// fail is the default of [Options.Fail].
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := &Error{Status: http.StatusInternalServerError, Code: "internal", Description: "Something went wrong."}
+	errors.As(err, &e)
+	w.Header().Set("Cache-Control", "no-store")
+	e.setHeaders(w.Header())
+	writeJSON(w, e.Status, "application/problem+json", struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+		Code   string `json:"code"`
+	}{"about:blank", http.StatusText(e.Status), e.Status, e.Description, e.Code})
 }

@@ -2,15 +2,20 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A Client is a program that may ask for access tokens.
 type Client struct {
 	ID       string // cid_…
 	Name     string
-	Scopes   []string // what its tokens may do
+	Scopes   []string // what its tokens may do, in the order of Scopes
 	Products []string // the product ids it is limited to; nil: all products
 	Disabled bool     // a disabled client gets no tokens, and has none
 	Secrets  []Secret // the live ones, oldest first
@@ -29,13 +34,75 @@ type Client struct {
 type CreateClientParams struct {
 	Name     string   // 1–255 characters
 	Scopes   []string // nil: license:read and license:write
-	Products []string // at most 100 product ids; nil: all products
+	Products []string // 1–100 product ids; nil: all products
+}
+
+// CreateClient adds a client and returns it with its first secret, which is
+// shown this once and cannot be had again. It appends client.created.
+func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
+	if p.Scopes == nil {
+		p.Scopes = []string{ScopeLicenseRead, ScopeLicenseWrite}
+	}
+	now := a.now()
+	raw, secret := newSecret(now)
+	c := clientRecord{
+		ID: newCredential(clientPrefix), CreatedAt: now, UpdatedAt: now,
+		Secrets: []secretRecord{secret},
+	}
+	if err := c.setFields(p.Name, p.Scopes, p.Products); err != nil {
+		return Client{}, "", err
+	}
+	err := a.st.Update(ctx, func(tx store.Tx) error {
+		if err := c.put(ctx, tx); err != nil {
+			return err
+		}
+		return a.appendEvent(ctx, tx, "client.created", c, nil)
+	})
+	if err != nil {
+		return Client{}, "", fmt.Errorf("auth: create client: %w", err)
+	}
+	return c.view(now), raw, nil
+}
+
+// Client returns the client with that id, or [ErrNotFound].
+func (a *Auth) Client(ctx context.Context, id string) (Client, error) {
+	c, err := clientByID(ctx, a.st, id)
+	if err != nil {
+		return Client{}, err
+	}
+	return c.view(a.now()), nil
 }
 
 // ListClientsParams are the parameters of [Auth.Clients].
 type ListClientsParams struct {
 	After string // the ID of the last client of the page before; empty: from the beginning
-	Limit int    // 1–200; zero: 50
+	Limit int    `validate:"min=0,max=200"` // 1–200; zero: 50
+}
+
+// Clients lists clients in order of their ids, which is no order of time.
+func (a *Auth) Clients(ctx context.Context, p ListClientsParams) ([]Client, error) {
+	if err := check(p); err != nil {
+		return nil, err
+	}
+	if p.Limit == 0 {
+		p.Limit = 50
+	}
+	entries, err := a.st.Entries(ctx, store.EntryQuery{
+		Kind: kindClient, After: store.Position{ID: p.After}, Limit: p.Limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("auth: list clients: %w", err)
+	}
+	now := a.now()
+	clients := make([]Client, len(entries))
+	for i, e := range entries {
+		c, err := readClient(e)
+		if err != nil {
+			return nil, err
+		}
+		clients[i] = c.view(now)
+	}
+	return clients, nil
 }
 
 // UpdateClientParams are the parameters of [Auth.UpdateClient]. What is nil
@@ -48,25 +115,156 @@ type UpdateClientParams struct {
 	Disabled *bool
 }
 
-var errNotYet = errors.New("auth: under construction")
-
-// CreateClient adds a client and returns it with its first secret, which is
-// shown this once and cannot be had again.
-func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
-	return Client{}, "", errNotYet
-}
-
-// Client returns the client with that id, or [ErrNotFound].
-func (a *Auth) Client(ctx context.Context, id string) (Client, error) { return Client{}, errNotYet }
-
-// Clients lists clients in order of their ids, which is no order of time.
-func (a *Auth) Clients(ctx context.Context, p ListClientsParams) ([]Client, error) {
-	return nil, errNotYet
-}
-
-// UpdateClient changes a client. Its tokens follow in the same update: those
-// of a disabled client end, and no token keeps a scope or a product that its
-// client has lost. Enabling a client again brings no token back.
+// UpdateClient changes a client, or returns [ErrNotFound]. Its tokens follow
+// in the same update: those of a disabled client end, and no token keeps a
+// scope or a product that its client has lost. Enabling a client again brings
+// no token back.
+//
+// It appends client.disabled if it disables the client, client.updated if it
+// changes anything else, and nothing if it changes nothing.
 func (a *Auth) UpdateClient(ctx context.Context, p UpdateClientParams) (Client, error) {
-	return Client{}, errNotYet
+	return a.changeClient(ctx, p.ID, func(tx store.Tx, c *clientRecord) (eventType string, err error) {
+		before := *c
+		if err := c.setFields(or(p.Name, c.Name), or(p.Scopes, c.Scopes), or(p.Products, c.Products)); err != nil {
+			return "", err
+		}
+		c.Disabled = or(p.Disabled, c.Disabled)
+		if c.Disabled && !before.Disabled {
+			return "client.disabled", endTokens(ctx, tx, c.ID)
+		}
+		if !slices.Equal(c.Scopes, before.Scopes) || !slices.Equal(c.Products, before.Products) {
+			err = limitTokens(ctx, tx, c.ID, c.Scopes, c.Products)
+		}
+		return "client.updated", err
+	})
+}
+
+// or returns what p points to, or v if there is nothing.
+func or[T any](p *T, v T) T {
+	if p != nil {
+		return *p
+	}
+	return v
+}
+
+// changeClient runs change on the client with that id in an update. If change
+// changed anything, it is kept, and an event of the type that change returned
+// tells of it.
+func (a *Auth) changeClient(ctx context.Context, id string, change func(store.Tx, *clientRecord) (eventType string, err error)) (Client, error) {
+	now := a.now()
+	var c clientRecord
+	err := a.st.Update(ctx, func(tx store.Tx) (err error) {
+		if c, err = clientByID(ctx, tx, id); err != nil {
+			return err
+		}
+		c.Secrets = c.liveSecrets(now)
+		before := c
+		eventType, err := change(tx, &c)
+		if err != nil {
+			return err
+		}
+		changes := c.changes(before)
+		if len(changes) == 0 {
+			return nil
+		}
+		c.UpdatedAt = now
+		if err := c.put(ctx, tx); err != nil {
+			return err
+		}
+		return a.appendEvent(ctx, tx, eventType, c, changes)
+	})
+	if err != nil {
+		return Client{}, fmt.Errorf("auth: change client: %w", err)
+	}
+	return c.view(now), nil
+}
+
+// kindClient is the kind of the entries that clients are kept in, under their
+// ids.
+const kindClient = "client"
+
+// A clientRecord is what is kept of a client.
+type clientRecord struct {
+	ID        string    `json:"-"`
+	CreatedAt time.Time `json:"-"`
+
+	Name        string         `json:"name"`
+	Scopes      []string       `json:"scopes"`
+	Products    []string       `json:"products,omitempty"`
+	Disabled    bool           `json:"disabled,omitempty"`
+	Secrets     []secretRecord `json:"secrets"` // oldest first
+	UpdatedAt   time.Time      `json:"updated_at"`
+	LastUsedAt  time.Time      `json:"last_used_at,omitzero"`
+	LastUsedVia string         `json:"last_used_via,omitempty"`
+}
+
+func readClient(e store.Entry) (clientRecord, error) {
+	c := clientRecord{ID: e.Key, CreatedAt: e.CreatedAt}
+	if err := json.Unmarshal(e.Data, &c); err != nil {
+		return clientRecord{}, fmt.Errorf("auth: client %s is unreadable: %w", e.Key, err)
+	}
+	return c, nil
+}
+
+// clientByID reads a client, or returns ErrNotFound.
+func clientByID(ctx context.Context, r store.Reader, id string) (clientRecord, error) {
+	if !wellFormed(clientPrefix, id) {
+		return clientRecord{}, fmt.Errorf("%w: a client id is %s and %d letters and digits", ErrNotFound, clientPrefix, credentialLen-prefixLen)
+	}
+	e, err := r.Entry(ctx, kindClient, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return clientRecord{}, fmt.Errorf("%w: client %s", ErrNotFound, id)
+	}
+	if err != nil {
+		return clientRecord{}, err
+	}
+	return readClient(e)
+}
+
+func (c clientRecord) put(ctx context.Context, tx store.Tx) error {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return tx.PutEntry(ctx, store.Entry{Kind: kindClient, Key: c.ID, Data: data, CreatedAt: c.CreatedAt})
+}
+
+// setFields sets the fields that callers choose, if they are within bounds.
+// What stands in a list twice is kept once; the caller keeps its slices.
+func (c *clientRecord) setFields(name string, scopes, products []string) error {
+	err := check(struct {
+		Name     string   `validate:"required,max=255,text"`
+		Scopes   []string `validate:"required,min=1,dive,scope"`
+		Products []string `validate:"omitempty,min=1,max=100,dive,required,max=255,text"`
+	}{name, scopes, products})
+	if err != nil {
+		return err
+	}
+	c.Name, c.Scopes, c.Products = name, distinct(scopes), distinct(products)
+	sortScopes(c.Scopes)
+	return nil
+}
+
+// distinct returns a copy of list in which each value stands once.
+func distinct(list []string) []string {
+	var kept []string
+	for _, s := range list {
+		if !slices.Contains(kept, s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// view returns the client as callers see it.
+func (c clientRecord) view(now time.Time) Client {
+	v := Client{
+		ID: c.ID, Name: c.Name, Scopes: slices.Clone(c.Scopes), Products: slices.Clone(c.Products),
+		Disabled: c.Disabled, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		LastUsedAt: c.LastUsedAt, LastUsedVia: c.LastUsedVia,
+	}
+	for _, s := range c.liveSecrets(now) {
+		v.Secrets = append(v.Secrets, s.Secret)
+	}
+	return v
 }

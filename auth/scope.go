@@ -47,13 +47,8 @@ func isScopeToken(s string) bool {
 	return s != ""
 }
 
-// sortScopes returns the scopes in the order of Scopes, each once.
-func sortScopes(scopes []string) []string {
-	var sorted []string
-	for _, name := range Scopes() {
-		if slices.Contains(scopes, name) {
-			sorted = append(sorted, name)
-		}
-	}
-	return sorted
+// sortScopes puts scopes into the order of Scopes.
+func sortScopes(scopes []string) {
+	order := Scopes()
+	slices.SortFunc(scopes, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 }

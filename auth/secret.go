@@ -2,36 +2,141 @@ package auth
 
 import (
 	"context"
+	"crypto/subtle"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Secret is what is kept of a client's secret for people to see.
-type Secret struct {
-	ID         string // sec_…
-	Hint       string // its first and last characters, to tell it from others
-	CreatedAt  time.Time
-	ExpiresAt  time.Time // zero: never
-	LastUsedAt time.Time // to within five minutes; zero: never
-}
+// maxSecrets is how many live secrets a client can have.
+const maxSecrets = 2
 
 // DefaultOverlap is how long an old secret usually goes on beside a new one.
 const DefaultOverlap = 24 * time.Hour
+
+// A Secret is what there is to see of a client's secret once it was shown.
+type Secret struct {
+	ID         string    `json:"id"`   // sec_…
+	Hint       string    `json:"hint"` // its last four characters, which are of its checksum
+	CreatedAt  time.Time `json:"created_at"`
+	ExpiresAt  time.Time `json:"expires_at,omitzero"`   // zero: never
+	LastUsedAt time.Time `json:"last_used_at,omitzero"` // when a token was last issued for it, to within five minutes; zero: never
+}
 
 // RotateSecretParams are the parameters of [Auth.RotateSecret].
 type RotateSecretParams struct {
 	ClientID string
 	// Overlap is how long the secret in use goes on, up to 90 days; see
-	// [DefaultOverlap]. Zero ends it at once, and with it the tokens that
-	// were issued for it.
-	Overlap time.Duration
+	// [DefaultOverlap]. Zero ends every secret there is at once, and with
+	// them the tokens that were issued for them.
+	Overlap time.Duration `validate:"min=0,max=2160h"`
 }
 
-// RotateSecret gives the client a new secret, which is shown this once.
+// RotateSecret gives the client a new secret, which is shown this once, or
+// returns [ErrNotFound], or [ErrTooManySecrets] if that would make three with
+// the overlap. It appends client.rotated.
 func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, string, error) {
-	return Client{}, "", errNotYet
+	if err := check(p); err != nil {
+		return Client{}, "", err
+	}
+	now := a.now()
+	raw, secret := newSecret(now)
+	c, err := a.changeClient(ctx, p.ClientID, func(tx store.Tx, c *clientRecord) (eventType string, err error) {
+		if p.Overlap == 0 {
+			err = endSecrets(ctx, tx, c, c.Secrets...)
+		}
+		if err != nil {
+			return "", err
+		}
+		if len(c.Secrets) >= maxSecrets {
+			return "", ErrTooManySecrets
+		}
+		end := now.Add(p.Overlap)
+		secrets := slices.Clone(c.Secrets)
+		for i, s := range secrets {
+			if s.ExpiresAt.IsZero() || end.Before(s.ExpiresAt) {
+				secrets[i].ExpiresAt = end
+			}
+		}
+		c.Secrets = append(secrets, secret)
+		return "client.rotated", nil
+	})
+	if err != nil {
+		return Client{}, "", err
+	}
+	return c, raw, nil
 }
 
-// RevokeSecret ends a secret and the tokens that were issued for it at once.
+// RevokeSecret ends a secret and the tokens that were issued for it at once,
+// or returns [ErrNotFound]. A client without a secret stays, and can be given
+// one by [Auth.RotateSecret]. It appends client.updated.
 func (a *Auth) RevokeSecret(ctx context.Context, clientID, secretID string) (Client, error) {
-	return Client{}, errNotYet
+	return a.changeClient(ctx, clientID, func(tx store.Tx, c *clientRecord) (eventType string, err error) {
+		i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == secretID })
+		if i < 0 {
+			return "", fmt.Errorf("%w: client %s has no live secret %q", ErrNotFound, clientID, secretID)
+		}
+		return "client.updated", endSecrets(ctx, tx, c, c.Secrets[i])
+	})
+}
+
+// endSecrets takes secrets from a client, and with them their tokens.
+func endSecrets(ctx context.Context, tx store.Tx, c *clientRecord, ended ...secretRecord) error {
+	if len(ended) == 0 {
+		return nil
+	}
+	ids := make([]string, len(ended))
+	for i, s := range ended {
+		ids[i] = s.ID
+	}
+	c.Secrets = slices.DeleteFunc(slices.Clone(c.Secrets), func(s secretRecord) bool { return slices.Contains(ids, s.ID) })
+	return endTokens(ctx, tx, c.ID, ids...)
+}
+
+// A secretRecord is what is kept of a secret.
+type secretRecord struct {
+	Secret
+	Digest string `json:"digest"`
+}
+
+// newSecret makes a secret up, and what is kept of it.
+func newSecret(now time.Time) (raw string, s secretRecord) {
+	raw = newCredential(secretPrefix)
+	return raw, secretRecord{
+		Secret: Secret{ID: store.NewID("sec", now), Hint: raw[len(raw)-4:], CreatedAt: now},
+		Digest: digest(raw),
+	}
+}
+
+// liveSecrets returns the secrets that have not expired.
+func (c clientRecord) liveSecrets(now time.Time) []secretRecord {
+	var live []secretRecord
+	for _, s := range c.Secrets {
+		if s.ExpiresAt.IsZero() || now.Before(s.ExpiresAt) {
+			live = append(live, s)
+		}
+	}
+	return live
+}
+
+// noDigest has the length of a digest and is none.
+var noDigest = strings.Repeat("-", len(digest("")))
+
+// match returns the id of the client's live secret with that digest. It takes
+// the same time however many secrets there are and whichever it is.
+func (c clientRecord) match(digest string, now time.Time) (secretID string, ok bool) {
+	live := c.liveSecrets(now)
+	for i := range maxSecrets {
+		want, id := noDigest, ""
+		if i < len(live) {
+			want, id = live[i].Digest, live[i].ID
+		}
+		if subtle.ConstantTimeCompare([]byte(want), []byte(digest)) == 1 {
+			secretID, ok = id, true
+		}
+	}
+	return secretID, ok
 }

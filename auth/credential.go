@@ -1,0 +1,76 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/crc32"
+)
+
+// The prefixes of what this package makes up. All are of one length.
+const (
+	clientPrefix = "cid_"
+	secretPrefix = "csk_"
+	tokenPrefix  = "lat_"
+)
+
+const (
+	prefixLen     = 4
+	randomLen     = 43 // 62^43 is just above 2^256
+	checksumLen   = 6  // 62^6 is just above 2^32
+	credentialLen = prefixLen + randomLen + checksumLen
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// newCredential returns a new client id, secret or token: the prefix, random
+// characters and a checksum over both.
+func newCredential(prefix string) string {
+	b := append(make([]byte, 0, credentialLen), prefix...)
+	var buf [64]byte
+	for len(b) < prefixLen+randomLen {
+		rand.Read(buf[:])
+		for _, c := range buf {
+			// 248 is the largest multiple of 62 in a byte: taking more
+			// would favour some characters.
+			if c < 248 && len(b) < prefixLen+randomLen {
+				b = append(b, base62[c%62])
+			}
+		}
+	}
+	sum := checksum(b)
+	return string(append(b, sum[:]...))
+}
+
+// wellFormed reports whether newCredential(prefix) could have returned s. It
+// says nothing about whether it has.
+func wellFormed(prefix, s string) bool {
+	if len(s) != credentialLen || s[:prefixLen] != prefix {
+		return false
+	}
+	for i := prefixLen; i < len(s); i++ {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	sum := checksum([]byte(s[:prefixLen+randomLen]))
+	return s[prefixLen+randomLen:] == string(sum[:])
+}
+
+// checksum returns the CRC-32 (IEEE) of b as six digits to the base 62.
+func checksum(b []byte) (out [checksumLen]byte) {
+	sum := crc32.ChecksumIEEE(b)
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return out
+}
+
+// digest returns what is kept of a secret or a token: its SHA-256 in
+// hexadecimal.
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,66 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A change is what an event says of a field that changed.
+type change struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+// changes returns what is different in c from before, as events name it.
+func (c clientRecord) changes(before clientRecord) map[string]*change {
+	from, to := before.described(), c.described()
+	changes := map[string]*change{}
+	for name := range to {
+		if name != "updated_at" && !reflect.DeepEqual(from[name], to[name]) {
+			changes[name] = &change{From: from[name], To: to[name]}
+		}
+	}
+	return changes
+}
+
+// described returns what events tell of a client: nothing of its secrets but
+// their ids and times.
+func (c clientRecord) described() map[string]any {
+	type secret struct {
+		ID        string    `json:"id"`
+		CreatedAt time.Time `json:"created_at"`
+		ExpiresAt time.Time `json:"expires_at,omitzero"`
+	}
+	secrets := make([]secret, len(c.Secrets))
+	for i, s := range c.Secrets {
+		secrets[i] = secret{ID: s.ID, CreatedAt: s.CreatedAt, ExpiresAt: s.ExpiresAt}
+	}
+	return map[string]any{
+		"id": c.ID, "name": c.Name, "scopes": c.Scopes, "products": c.Products, "disabled": c.Disabled,
+		"secrets": secrets, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
+	}
+}
+
+// appendEvent tells of a change of a client in the update that makes it.
+func (a *Auth) appendEvent(ctx context.Context, tx store.Tx, eventType string, c clientRecord, changes map[string]*change) error {
+	data, err := json.Marshal(struct {
+		Client  map[string]any     `json:"client"`
+		Changes map[string]*change `json:"changes,omitempty"`
+	}{c.described(), changes})
+	if err != nil {
+		return err
+	}
+	actor := a.caller.Actor
+	if actor == "" {
+		actor = "go"
+	}
+	_, err = tx.AppendEvent(ctx, store.Event{
+		ID: store.NewID("evt", c.UpdatedAt), Type: eventType, Time: c.UpdatedAt,
+		Actor: actor, RequestID: a.caller.RequestID, Subject: c.ID, Data: data,
+	})
+	return err
+}

@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	// purgeBatch is how many expired tokens one issue removes at most.
+	purgeBatch = 10
+	// evictBatch is how many tokens over the limit one issue removes at
+	// most; more than one go only after the limit was lowered.
+	evictBatch = 100
+	// useStep is how coarsely the use of a secret is kept.
+	useStep = 5 * time.Minute
+)
+
+// issue gives a verified client a new token for the scope it asked for. What
+// was verified is looked at again in the update that writes the token, so
+// that no token outlives a change that came in between.
+func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string, t token, err error) {
+	raw = newCredential(tokenPrefix)
+	t = token{
+		Key: digest(raw), ClientID: client.ID, IssuedAt: client.at, ExpiresAt: client.at.Add(a.opts.TokenTTL),
+	}
+	if t.Scopes, err = client.grant(scope); err != nil {
+		return "", token{}, err
+	}
+	ctx, purge, more := r.Context(), a.purges.due(client.at), false
+	err = a.st.Update(ctx, func(tx store.Tx) error {
+		now, err := client.again(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if t.Scopes, err = now.grant(scope); err != nil {
+			return err
+		}
+		t.SecretID, t.Products = now.secretID, now.Products
+
+		count := tokenCount{}
+		if purge {
+			if more, err = count.purge(ctx, tx, now.at); err != nil {
+				return err
+			}
+		}
+		if err := count.makeRoom(ctx, tx, now.ID, a.opts.MaxTokens); err != nil {
+			return err
+		}
+		if err := t.put(ctx, tx); err != nil {
+			return err
+		}
+		count[now.ID]++
+		if err := count.add(ctx, tx); err != nil {
+			return err
+		}
+		return now.noteUse(ctx, tx)
+	})
+	if purge && (more || err != nil) {
+		a.purges.again()
+	}
+	if errors.Is(err, errBadClient) {
+		err = a.failed(r, client.creds)
+	}
+	return raw, t, err
+}
+
+// again verifies the client as it is in tx.
+func (v verified) again(ctx context.Context, tx store.Tx) (verified, error) {
+	e, err := tx.Entry(ctx, kindClient, v.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return v, errBadClient
+	}
+	if err != nil || bytes.Equal(e.Data, v.data) {
+		return v, err
+	}
+	return v, v.accept(e, true)
+}
+
+// grant returns the scopes that a token is given to a request for scope.
+func (c clientRecord) grant(scope string) ([]string, error) {
+	if scope == "" {
+		return c.Scopes, nil
+	}
+	asked, ok := parseScope(scope)
+	if !ok {
+		return nil, invalidScope("The scope must be names parted by single spaces.")
+	}
+	for _, s := range asked {
+		if !slices.Contains(c.Scopes, s) {
+			return nil, invalidScope("The scope goes beyond what the client may ask for.")
+		}
+	}
+	scopes := distinct(asked)
+	sortScopes(scopes)
+	return scopes, nil
+}
+
+func invalidScope(description string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_scope", Description: description}
+}
+
+// noteUse keeps that the secret was used, unless that was noted lately.
+func (v verified) noteUse(ctx context.Context, tx store.Tx) error {
+	c := v.clientRecord
+	c.Secrets = slices.Clone(c.Secrets)
+	i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == v.secretID })
+	if v.at.Sub(c.Secrets[i].LastUsedAt) < useStep {
+		return nil
+	}
+	c.Secrets[i].LastUsedAt = v.at
+	c.LastUsedAt, c.LastUsedVia = v.at, v.creds.via
+	return c.put(ctx, tx)
+}
+
+// A tokenCount gathers by how much the number of tokens of each client
+// changes in one update.
+type tokenCount map[string]int64
+
+// purge removes some tokens that have expired, of whichever clients, and
+// reports whether there may be more.
+func (n tokenCount) purge(ctx context.Context, tx store.Tx, now time.Time) (more bool, err error) {
+	// The range does not hold now itself; one millisecond is the precision.
+	expired := store.TimeRange{Before: now.Add(time.Millisecond)}
+	removed, err := n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Expires: expired, Limit: purgeBatch})
+	return removed == purgeBatch, err
+}
+
+// makeRoom removes the oldest tokens of a client until one more is within
+// the limit.
+func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int) error {
+	tallies, err := tx.Tallies(ctx, store.TallyQuery{Kind: kindToken, From: clientID, Limit: 1})
+	if err != nil || len(tallies) == 0 || tallies[0].Name != clientID {
+		return err
+	}
+	over := int(tallies[0].N+n[clientID]) + 1 - limit
+	if over <= 0 {
+		return nil
+	}
+	_, err = n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Owner: clientID, Limit: min(over, evictBatch)})
+	return err
+}
+
+// remove removes the tokens that q selects and returns how many.
+func (n tokenCount) remove(ctx context.Context, tx store.Tx, q store.EntryQuery) (int, error) {
+	entries, err := tx.Entries(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		if err := tx.DeleteEntry(ctx, kindToken, e.Key); err != nil {
+			return 0, err
+		}
+		n[e.Owner]--
+	}
+	return len(entries), nil
+}
+
+// add writes the changes to the tallies.
+func (n tokenCount) add(ctx context.Context, tx store.Tx) error {
+	for clientID, delta := range n {
+		if delta == 0 {
+			continue
+		}
+		if err := tx.AddTally(ctx, kindToken, clientID, delta); err != nil {
+			return err
+		}
+	}
+	return nil
+}

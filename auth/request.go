@@ -1,0 +1,198 @@
+package auth
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxBody is the most that an OAuth endpoint reads of a body.
+const maxBody = 16 << 10
+
+// A request is what a caller says to an OAuth endpoint.
+type request struct {
+	params map[string]string // the known parameters that have a value
+	creds  credentials
+}
+
+// credentials are what a client presents as its id and secret.
+type credentials struct {
+	id, secret string
+	via        string // "basic", "form", "json" or "query"
+}
+
+// readRequest reads the parameters of those names, and the client's
+// credentials from wherever they are. Other parameters are ignored, as RFC
+// 6749 section 3.2 demands.
+func readRequest(w http.ResponseWriter, r *http.Request, names ...string) (request, error) {
+	names = append(names, "client_id", "client_secret")
+	params, via, err := readParams(w, r, names)
+	if err != nil {
+		return request{}, err
+	}
+	req := request{params: params, creds: credentials{id: params["client_id"], secret: params["client_secret"], via: via}}
+
+	headers := slices.DeleteFunc(slices.Clone(r.Header["Authorization"]), func(h string) bool { return h == "" })
+	if len(headers) == 0 {
+		return req, nil
+	}
+	basic := readBasic(headers[0])
+	basic.via = "basic"
+	switch {
+	case len(headers) > 1, params["client_secret"] != "":
+		return request{}, invalidRequest("The request authenticates in more than one way; send the client's credentials once.")
+	case basic.id != "" && params["client_id"] != "" && params["client_id"] != basic.id:
+		return request{}, invalidRequest("The client_id differs from the one in the Authorization header.")
+	}
+	req.creds = basic
+	return req, nil
+}
+
+// readBasic reads the value of an Authorization header of the Basic scheme.
+// Both halves are percent-decoded, as RFC 6749 section 2.3.1 says; callers
+// that send them as they are mean the same, since ours hold nothing to
+// encode. What cannot be read is empty, and so belongs to no client.
+func readBasic(header string) credentials {
+	scheme, encoded, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return credentials{}
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimLeft(encoded, " "))
+	if err != nil {
+		return credentials{}
+	}
+	id, secret, ok := strings.Cut(string(raw), ":")
+	if !ok {
+		return credentials{}
+	}
+	id, idErr := url.QueryUnescape(id)
+	secret, secretErr := url.QueryUnescape(secret)
+	if idErr != nil || secretErr != nil {
+		return credentials{}
+	}
+	return credentials{id: id, secret: secret}
+}
+
+// readParams reads the parameters of those names from the query of a GET, or
+// from the body of a POST, and says where they were.
+func readParams(w http.ResponseWriter, r *http.Request, names []string) (params map[string]string, via string, err error) {
+	if r.Method == http.MethodGet {
+		params, err = readForm(r.URL.RawQuery, names)
+		return params, "query", err
+	}
+
+	for name := range r.URL.Query() {
+		if slices.Contains(names, name) {
+			return nil, "", invalidRequest("The parameters of a POST belong in its body; the URL must hold none of them.")
+		}
+	}
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || (mediaType != "application/x-www-form-urlencoded" && mediaType != "application/json") {
+		return nil, "", invalidRequest("The Content-Type must be application/x-www-form-urlencoded or application/json.")
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, "", invalidRequest("The body must not have a Content-Encoding.")
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return nil, "", err
+	}
+	if mediaType == "application/json" {
+		params, err = readJSON(body, names)
+		return params, "json", err
+	}
+	params, err = readForm(string(body), names)
+	return params, "form", err
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	tooLarge := &Error{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: "The body is larger than 16 KiB."}
+	if r.ContentLength > maxBody {
+		return nil, tooLarge // unread, so that a caller who waits for 100 Continue need not send it
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err == nil {
+		return body, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	return nil, invalidRequest("The body ended early.")
+}
+
+// readForm reads parameters in the form of a query.
+func readForm(query string, names []string) (map[string]string, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, invalidRequest("The parameters are not in the form application/x-www-form-urlencoded.")
+	}
+	params := map[string]string{}
+	for _, name := range names {
+		switch v := values[name]; {
+		case len(v) > 1:
+			return nil, repeated(name)
+		case len(v) == 1 && v[0] != "":
+			params[name] = v[0]
+		}
+	}
+	return params, nil
+}
+
+// readJSON reads parameters from the members of a JSON object.
+func readJSON(body []byte, names []string) (map[string]string, error) {
+	notObject := invalidRequest("The body is not a JSON object.")
+	if !utf8.Valid(body) {
+		return nil, notObject
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, notObject
+	}
+	params := map[string]string{}
+	seen := map[string]bool{}
+	for d.More() {
+		var value any
+		t, err := d.Token()
+		name, _ := t.(string)
+		if err != nil || d.Decode(&value) != nil {
+			return nil, notObject
+		}
+		if !slices.Contains(names, name) {
+			continue
+		}
+		if seen[name] {
+			return nil, repeated(name)
+		}
+		seen[name] = true
+		s, ok := value.(string)
+		if !ok {
+			return nil, invalidRequest("The member " + name + " must be a string.")
+		}
+		if s != "" {
+			params[name] = s
+		}
+	}
+	if _, err := d.Token(); err != nil { // the closing brace
+		return nil, notObject
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, notObject
+	}
+	return params, nil
+}
+
+func invalidRequest(description string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_request", Description: description}
+}
+
+func repeated(name string) *Error {
+	return invalidRequest("The parameter " + name + " is there more than once.")
+}

@@ -1,0 +1,112 @@
+package auth
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A throttle counts failures by client id and address, so that callers who
+// keep failing can be told to wait. It never knows whether a client exists:
+// made-up ids are counted like any other.
+//
+// Each key has a point in time up to which its failures are paid for; a
+// failure moves it on by one interval, and while it lies too far ahead the
+// key is over its limit. Forgetting a key is always safe: the secrets cannot
+// be guessed, so all there is to protect is the server's work.
+type throttle struct {
+	interval time.Duration // one failure
+	reach    time.Duration // how far a key's point may lie ahead
+
+	mu   sync.Mutex
+	seed maphash.Seed
+	paid map[uint64]time.Time
+}
+
+// maxKeys bounds the keys that are remembered, at about 200 kB.
+const maxKeys = 4096
+
+// newThrottle lets each key fail n times per period, at most n at once.
+func newThrottle(n int, per time.Duration) *throttle {
+	interval := per / time.Duration(n)
+	return &throttle{
+		interval: interval,
+		reach:    interval * time.Duration(n),
+		seed:     maphash.MakeSeed(),
+		paid:     map[uint64]time.Time{},
+	}
+}
+
+// fail counts a failure, or returns how long the caller has to wait if it had
+// too many already. Failures over the limit do not prolong the wait.
+func (t *throttle) fail(clientID string, addr netip.Addr, now time.Time) (wait time.Duration) {
+	key := t.key(clientID, addr)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	paid := t.paid[key]
+	if paid.Before(now) || paid.After(now.Add(t.reach)) { // the second: the clock was set back
+		paid = now
+	}
+	paid = paid.Add(t.interval)
+	if wait = paid.Sub(now.Add(t.reach)); wait > 0 {
+		return wait
+	}
+	if _, ok := t.paid[key]; !ok && len(t.paid) >= maxKeys {
+		t.forget()
+	}
+	t.paid[key] = paid
+	return 0
+}
+
+// forget makes room: of a few keys it drops the one with the fewest failures.
+func (t *throttle) forget() {
+	var (
+		victim uint64
+		least  time.Time
+		seen   int
+	)
+	for key, paid := range t.paid { // in an order that changes each time
+		if seen == 0 || paid.Before(least) {
+			victim, least = key, paid
+		}
+		if seen++; seen == 8 {
+			break
+		}
+	}
+	delete(t.paid, victim)
+}
+
+// key is a hash that nobody outside can predict. A whole /64 of IPv6 is one
+// source, since that is what one subscriber gets.
+func (t *throttle) key(clientID string, addr netip.Addr) uint64 {
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		if p, err := addr.Prefix(64); err == nil {
+			addr = p.Addr()
+		}
+	}
+	return maphash.Comparable(t.seed, struct {
+		id   string
+		addr netip.Addr
+	}{clientID, addr})
+}
+
+// A pacer lets housekeeping run along with requests, now and then.
+type pacer struct {
+	every time.Duration
+	last  atomic.Int64 // Unix milliseconds
+}
+
+// due reports whether it is time, to one caller each time.
+func (p *pacer) due(now time.Time) bool {
+	last := p.last.Load()
+	if since := now.UnixMilli() - last; since >= 0 && since < p.every.Milliseconds() {
+		return false
+	}
+	return p.last.CompareAndSwap(last, now.UnixMilli())
+}
+
+// again makes it time for the next caller.
+func (p *pacer) again() { p.last.Store(0) }
