@@ -39,6 +39,12 @@ var (
 	ErrMove = errors.New("the licence's state forbids it")
 )
 
+// rules are the errors that say a rule was broken.
+var rules = []error{
+	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
+	ErrKeyTaken, ErrOnceMismatch, ErrMove,
+}
+
 // An InvalidError lists every parameter that breaks a rule.
 type InvalidError struct {
 	Fields []FieldError
@@ -74,8 +80,9 @@ func (e *InvalidError) Error() string {
 // Is makes errors.Is(e, ErrInvalid) true.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
-// invalid returns an [*InvalidError] about one field.
-func invalid(field, code, detail string) error {
+// Invalid returns an [*InvalidError] about one field. It is how
+// Options.BeforeCreate refuses a licence in words that reach the caller.
+func Invalid(field, code, detail string) error {
 	return &InvalidError{Fields: []FieldError{{field, code, detail}}}
 }
 

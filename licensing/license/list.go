@@ -1,27 +1,232 @@
 package license
 
-import "time"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
 
 // ListParams select licences. Every set field must match.
 type ListParams struct {
-	CustomerID string
-	ProductID  string
-	Status     Status
-	// ExpiresBefore and ExpiresAfter leave licences with an ExpiresAt
-	// before the one and not before the other.
-	ExpiresBefore time.Time
-	ExpiresAfter  time.Time
-	// Search finds one licence by its whole id or key, or those that have
-	// all its words in their name and customer id, in any case.
-	Search string
+	CustomerID string `json:"customer_id" validate:"omitempty,text"`
+	ProductID  string `json:"product_id" validate:"omitempty,text"`
+	Status     Status `json:"status" validate:"omitempty,oneof=revoked suspended expired scheduled active"`
+	// ExpiresBefore and ExpiresAfter leave licences whose ExpiresAt is
+	// before the one, and at or after the other. Zero: no bound.
+	ExpiresBefore time.Time `json:"expires_before" validate:"omitempty,instant"`
+	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
+	// Search finds the one licence with that id or key; if there is none,
+	// those that have all its words, in any case, in their name and
+	// customer id. Whole words count, the first sixteen of each.
+	Search string `json:"search" validate:"omitempty,wellformed,max=255"`
 
-	NewestFirst bool
-	Limit       int    // 0: 50; else 1–200
-	Cursor      string // the NextCursor of the page before
+	NewestFirst bool   `json:"newest_first"`                   // reverses the order of the list
+	Limit       int    `json:"limit" validate:"min=0,max=200"` // licences on a page; 0: 50
+	Cursor      string `json:"cursor"`                         // the NextCursor of the page before
 }
+
+// defaultLimit is how many licences a page holds if nothing is said.
+const defaultLimit = 50
 
 // A Page is a part of a list.
 type Page struct {
 	Licenses   []License
 	NextCursor string // empty: this is the end
+}
+
+// List returns a page of licences, the oldest first.
+//
+// Lists that no customer narrows and that ask for expiry or for scheduled
+// licences are in order of ExpiresAt or StartsAt instead, so that a store can
+// read any page of them straight from an index.
+//
+// A cursor belongs to its filter, its order and the caller's product limit,
+// and keeps the instant of the first page, at which Status is judged; with
+// another, or garbled, the error is an [*InvalidError] about "cursor". From
+// page to page every licence that stays in place comes exactly once, whatever
+// is created or deleted meanwhile.
+func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
+	if err := check(p); err != nil {
+		return Page{}, err
+	}
+	if p.Limit == 0 {
+		p.Limit = defaultLimit
+	}
+	start := cursor{scope: s.scope(p), pinned: s.now()}
+	if p.Cursor != "" {
+		var ok bool
+		if start, ok = parseCursor(p.Cursor, start.scope); !ok {
+			return Page{}, Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of a list with the same filter; begin again without it")
+		}
+	}
+	q := p.query(start.pinned)
+	q.After = start.after
+
+	var recs []store.License
+	err := s.view(ctx, func(r store.Reader) (err error) {
+		if p.Search != "" && p.Cursor == "" {
+			if recs, err = s.lookUp(ctx, r, p.Search, q); len(recs) > 0 || err != nil {
+				return err
+			}
+		}
+		if p.Search != "" && len(q.Terms) == 0 {
+			return nil
+		}
+		recs, err = s.read(ctx, r, q)
+		return err
+	})
+	if err != nil {
+		return Page{}, fmt.Errorf("list licenses: %w", err)
+	}
+
+	page := Page{Licenses: make([]License, 0, min(len(recs), p.Limit))}
+	if len(recs) > p.Limit {
+		recs = recs[:p.Limit]
+		start.after = position(q.Order, recs[p.Limit-1])
+		page.NextCursor = start.String()
+	}
+	at := s.now()
+	if p.Status != "" {
+		at = start.pinned // so that the list shows what it was asked for
+	}
+	for _, rec := range recs {
+		l, err := fromRecord(rec, at)
+		if err != nil {
+			return Page{}, fmt.Errorf("list licenses: %w", err)
+		}
+		page.Licenses = append(page.Licenses, l)
+	}
+	return page, nil
+}
+
+// query translates p into the stored states and times that the store knows.
+// One row beyond the page tells whether there is another.
+func (p ListParams) query(now time.Time) store.LicenseQuery {
+	q := store.LicenseQuery{
+		CustomerID: p.CustomerID,
+		ProductID:  p.ProductID,
+		Terms:      terms(p.Search),
+		Expires:    store.TimeRange{From: ceilMillis(p.ExpiresAfter), Before: ceilMillis(p.ExpiresBefore)},
+		Descending: p.NewestFirst,
+		Limit:      p.Limit + 1,
+	}
+	past := now.Add(time.Millisecond) // times up to now are before it
+	switch p.Status {
+	case StatusRevoked:
+		q.State = store.StateRevoked
+	case StatusSuspended:
+		q.State = store.StateSuspended
+	case StatusExpired:
+		q.State = store.StateActive
+		if q.Expires.Before.IsZero() || past.Before(q.Expires.Before) {
+			q.Expires.Before = past
+		}
+	case StatusScheduled:
+		q.State = store.StateActive
+		q.Starts = store.TimeRange{From: past}
+	case StatusActive:
+		q.State = store.StateActive
+		q.Starts = store.TimeRange{Before: past, OrNone: true}
+		q.Expires.OrNone = q.Expires.IsZero()
+		if q.Expires.From.Before(past) {
+			q.Expires.From = past
+		}
+	}
+	switch {
+	case p.CustomerID != "" || p.Search != "":
+	case !q.Expires.IsZero() && !q.Expires.OrNone:
+		q.Order = store.ByExpiresAt
+	case p.Status == StatusScheduled:
+		q.Order = store.ByStartsAt
+	}
+	return q
+}
+
+// ceilMillis returns the first millisecond at or after t; zero stays zero.
+func ceilMillis(t time.Time) time.Time {
+	if c := toMillis(t); c.Before(t) {
+		return c.Add(time.Millisecond)
+	}
+	return toMillis(t)
+}
+
+// lookUp returns the one licence whose id or key the search is, if it is in
+// the list that q selects.
+func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q store.LicenseQuery) ([]store.License, error) {
+	var rec store.License
+	err := store.ErrNotFound
+	if isID("lic", search) {
+		rec, err = r.License(ctx, search)
+	}
+	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {
+		rec, err = r.LicenseByKey(ctx, key)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || !s.sees(rec.ProductID) || !selects(q, rec) {
+		return nil, err
+	}
+	return []store.License{rec}, nil
+}
+
+// selects reports whether rec matches q's filters but for the terms.
+func selects(q store.LicenseQuery, rec store.License) bool {
+	return (q.CustomerID == "" || q.CustomerID == rec.CustomerID) &&
+		(q.ProductID == "" || q.ProductID == rec.ProductID) &&
+		(q.State == "" || q.State == rec.State) &&
+		q.Starts.Contains(rec.StartsAt) && q.Expires.Contains(rec.ExpiresAt)
+}
+
+// read returns the licences of q that exist for the caller. A store filters
+// by one product at a time, so the lists of a caller who is limited to some
+// are read one by one and merged.
+func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
+	if s.caller.Products == nil || q.ProductID != "" {
+		if q.ProductID != "" && !s.sees(q.ProductID) {
+			return nil, nil
+		}
+		return r.Licenses(ctx, q)
+	}
+	var all []store.License
+	for _, product := range s.products() {
+		q.ProductID = product
+		recs, err := r.Licenses(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, recs...)
+	}
+	slices.SortFunc(all, func(a, b store.License) int {
+		if q.Descending {
+			a, b = b, a
+		}
+		x, y := position(q.Order, a), position(q.Order, b)
+		if c := x.Time.Compare(y.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(x.ID, y.ID)
+	})
+	return all[:min(len(all), q.Limit)], nil
+}
+
+// products returns the products the caller is limited to, in order, each once.
+func (s *Service) products() []string {
+	return slices.Compact(slices.Sorted(slices.Values(s.caller.Products)))
+}
+
+// position returns the place of rec in a list of that order.
+func position(order store.LicenseOrder, rec store.License) store.Position {
+	switch order {
+	case store.ByExpiresAt:
+		return store.Position{Time: rec.ExpiresAt, ID: rec.ID}
+	case store.ByStartsAt:
+		return store.Position{Time: rec.StartsAt, ID: rec.ID}
+	}
+	return store.Position{ID: rec.ID}
 }

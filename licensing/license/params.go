@@ -1,35 +1,64 @@
 package license
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // CreateParams are the fields of a new licence. Name, ProductID and
 // CustomerID are required; the rest may stay zero. Their JSON names are those
 // of the wire.
 type CreateParams struct {
-	Name       string `json:"name"`
-	ProductID  string `json:"product_id"`
-	CustomerID string `json:"customer_id"`
+	// Texts are 1–255 characters of valid UTF-8, without control
+	// characters and outer white space, and are kept exactly as given.
+	Name       string `json:"name" validate:"text"`
+	ProductID  string `json:"product_id" validate:"text"`
+	CustomerID string `json:"customer_id" validate:"text,customer"` // not beginning with "lic_"
 
 	// Key is the licence's key; empty: one is made. See [NewKey] for the
 	// form of ours; a key brought from elsewhere is 16 to 255 visible
 	// ASCII characters, kept and compared exactly.
-	Key string `json:"key"`
+	Key string `json:"key" validate:"omitempty,key"`
 
-	StartsAt       *time.Time `json:"starts_at"`
-	ExpiresAt      *time.Time `json:"expires_at"` // after StartsAt
-	GraceSeconds   int64      `json:"grace_seconds"`
-	MaxActivations *int64     `json:"max_activations"`
-	LeaseSeconds   *int64     `json:"lease_seconds"`
+	// Times are cut to milliseconds, in the years 1970 to 9999.
+	StartsAt  *time.Time `json:"starts_at" validate:"omitempty,instant"`
+	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant"` // after StartsAt
 
-	// Entitlements are at most 100: a name of 1–64 characters, and true,
-	// a number (any Go number, kept as float64) or a string of 1–255.
+	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`           // at most 100 years
+	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000"`  // nil: unlimited
+	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000"` // nil: none
+
+	// Entitlements are at most 100: under a name of 1–64 characters true,
+	// a number (any Go number or json.Number that a float64 holds exactly
+	// or as a fraction, kept as float64) or a text of 1–255.
 	Entitlements map[string]any `json:"entitlements"`
-	// Metadata is at most 50 entries: a name of 1–64 characters, and a
-	// text of at most 500.
+	// Metadata is at most 50 entries: under a name of 1–64 characters a
+	// text of at most 500, which may be empty. Whoever has the licence's
+	// key can read it.
 	Metadata map[string]string `json:"metadata"`
+
+	Faults Faults `json:"-" validate:"-"`
+}
+
+// Faults are what was wrong with parameters before they had Go types, found by
+// whoever decoded them: a text where a number must be. They are reported with
+// what the rules find, in its place where both are about one field, and at its
+// time: an update of a licence that is not there is [ErrNotFound] first.
+type Faults []FieldError
+
+// and returns the faults with what else is broken.
+func (f Faults) and(broken []FieldError) []FieldError {
+	all := slices.Clone(f)
+	for _, b := range broken {
+		if !slices.ContainsFunc(f, func(known FieldError) bool { return known.Field == b.Field }) {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // UpdateParams say which licence to change and how. What is not set stays.
+// The fields keep the bounds of [CreateParams].
 type UpdateParams struct {
 	// Exactly one of ID and Match names the licence.
 	ID    string
@@ -53,12 +82,15 @@ type UpdateParams struct {
 	// its name, null removes all (RFC 7396).
 	Entitlements Change[map[string]any]
 	Metadata     Change[map[string]*string]
+
+	Faults Faults
 }
 
 // A Match names the one licence of a product and a customer. None is
 // [ErrNotFound], more than one an [*AmbiguousError].
 type Match struct {
-	ProductID, CustomerID string
+	ProductID  string `json:"product_id" validate:"text"`
+	CustomerID string `json:"customer_id" validate:"text"`
 }
 
 // A Change says what becomes of an optional field. The zero Change leaves it.
@@ -73,6 +105,16 @@ func To[T any](v T) Change[T] { return Change[T]{Set: true, Value: v} }
 
 // ToNull returns the Change that makes a field null.
 func ToNull[T any]() Change[T] { return Change[T]{Set: true, Null: true} }
+
+// apply changes *field.
+func (c Change[T]) apply(field **T) {
+	switch {
+	case c.Set && c.Null:
+		*field = nil
+	case c.Set:
+		*field = &c.Value
+	}
+}
 
 // DeleteParams say which licence to delete.
 type DeleteParams struct {

@@ -20,9 +20,11 @@ type Options struct {
 
 	// BeforeCreate runs before a licence is created, never inside an
 	// Update: it may fill in what p leaves open (the seats of a plan, an
-	// expiry), look things up elsewhere, and veto by returning an error,
-	// which the caller of Create gets, wrapped. What it leaves in p is
-	// checked again. Import does not call it. Default: none.
+	// expiry), look things up elsewhere, and refuse. An [*InvalidError],
+	// which [Invalid] makes, is a refusal that the caller gets to read; any
+	// other error is a failure, and the caller of Create gets it wrapped.
+	// What it leaves in p is checked again. Import does not call it.
+	// Default: none.
 	BeforeCreate func(ctx context.Context, p *CreateParams) error
 
 	// OnceTTL is how long [Service.Once] keeps a reply. Default: 24 hours.

@@ -1,0 +1,123 @@
+package license
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-playground/validator/v10"
+)
+
+// checker returns the validator of parameter structs. The rules stand in the
+// structs' tags; the words are ours.
+var checker = sync.OnceValue(func() *validator.Validate {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	v.RegisterTagNameFunc(func(f reflect.StructField) string {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return name
+	})
+	v.RegisterAlias("text", "required,wellformed,trimmed,max=255")
+	for tag, ok := range map[string]func(validator.FieldLevel) bool{
+		"wellformed": func(f validator.FieldLevel) bool { return isText(f.Field().String()) },
+		"trimmed":    func(f validator.FieldLevel) bool { return isTrimmed(f.Field().String()) },
+		"customer":   func(f validator.FieldLevel) bool { return !strings.HasPrefix(f.Field().String(), "lic_") },
+		"key":        func(f validator.FieldLevel) bool { return isKey(canonicalKey(f.Field().String())) },
+		"instant":    func(f validator.FieldLevel) bool { return isInstant(f.Field().Interface().(time.Time)) },
+	} {
+		if err := v.RegisterValidation(tag, ok); err != nil {
+			panic(err)
+		}
+	}
+	return v
+})
+
+// checkTags checks a parameter struct against its tags.
+func checkTags(params any) []FieldError {
+	var broken validator.ValidationErrors
+	if err := checker().Struct(params); !errors.As(err, &broken) {
+		return nil
+	}
+	fields := make([]FieldError, len(broken))
+	for i, b := range broken {
+		fields[i] = describe(b)
+	}
+	return fields
+}
+
+// describe puts one broken rule into our words.
+func describe(b validator.FieldError) FieldError {
+	f := FieldError{Field: b.Field()}
+	switch b.ActualTag() {
+	case "required":
+		f.Code, f.Detail = CodeRequired, "is required"
+	case "wellformed":
+		f.Code, f.Detail = CodeInvalidCharacters, "must be valid UTF-8 without control characters"
+	case "trimmed":
+		f.Code, f.Detail = CodeInvalidFormat, "must not begin or end with white space"
+	case "customer":
+		f.Code, f.Detail = CodeInvalidFormat, `must not begin with "lic_", which marks a licence`
+	case "key":
+		f.Code, f.Detail = CodeInvalidFormat, "must be 16 to 255 visible ASCII characters"
+	case "instant":
+		f.Code, f.Detail = CodeOutOfRange, "must be a time in the years 1970 to 9999"
+	case "oneof":
+		f.Code, f.Detail = CodeUnknown, "must be one of "+strings.ReplaceAll(b.Param(), " ", ", ")
+	case "max":
+		if b.Kind() == reflect.String {
+			f.Code, f.Detail = CodeTooLong, "must be at most "+b.Param()+" characters"
+			break
+		}
+		f.Code, f.Detail = CodeOutOfRange, "must be at most "+b.Param()
+	case "min":
+		f.Code, f.Detail = CodeOutOfRange, "must be at least "+b.Param()
+	default:
+		f.Code, f.Detail = CodeInvalidFormat, "is not valid"
+	}
+	return f
+}
+
+// isInstant reports whether t can stand in RFC 3339 and in every store.
+func isInstant(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1970 && year <= 9999
+}
+
+// check checks the fields of a licence and puts them into the form they are
+// kept in: times cut to milliseconds, a key of ours in its usual form, numbers
+// as float64. Maps and pointed-to values are replaced, never changed.
+func (p *CreateParams) check() error {
+	broken := checkTags(p)
+	p.Key = canonicalKey(p.Key)
+	p.StartsAt, p.ExpiresAt = cut(p.StartsAt), cut(p.ExpiresAt)
+	if p.StartsAt != nil && p.ExpiresAt != nil && !p.ExpiresAt.After(*p.StartsAt) {
+		broken = append(broken, FieldError{"expires_at", CodeOutOfRange, "must be after starts_at"})
+	}
+	entitlements, wrong := checkEntitlements(p.Entitlements)
+	broken = append(broken, wrong...)
+	p.Entitlements = entitlements
+	metadata, wrong := checkMetadata(p.Metadata)
+	broken = append(broken, wrong...)
+	p.Metadata = metadata
+	if broken = p.Faults.and(broken); len(broken) > 0 {
+		return &InvalidError{Fields: broken}
+	}
+	return nil
+}
+
+// check checks what it is asked about a struct with nothing but tags.
+func check(params any) error {
+	if broken := checkTags(params); len(broken) > 0 {
+		return &InvalidError{Fields: broken}
+	}
+	return nil
+}
+
+func cut(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	c := toMillis(*t)
+	return &c
+}

@@ -1,0 +1,86 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// PrepareCreate checks p, runs Options.BeforeCreate on it, and checks what
+// that made of it. Create calls it by itself, but not inside Atomically and
+// Once: whoever creates there calls PrepareCreate first.
+func (s *Service) PrepareCreate(ctx context.Context, p *CreateParams) error {
+	if err := s.checkFields(p); err != nil {
+		return err
+	}
+	if s.opts.BeforeCreate == nil {
+		return nil
+	}
+	if err := s.opts.BeforeCreate(ctx, p); err != nil {
+		return fmt.Errorf("before create: %w", err)
+	}
+	return s.checkFields(p)
+}
+
+func (s *Service) checkFields(p *CreateParams) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if !s.sees(p.ProductID) {
+		return ErrProductForbidden
+	}
+	return nil
+}
+
+// Create adds a licence and appends "license.created". The error is an
+// [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or one of
+// Options.BeforeCreate.
+func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
+	prepare := s.PrepareCreate
+	if s.tx != nil {
+		prepare = func(_ context.Context, p *CreateParams) error { return s.checkFields(p) }
+	}
+	if err := prepare(ctx, &p); err != nil {
+		return License{}, err
+	}
+	var created License
+	err := s.update(ctx, func(tx *transaction) (err error) {
+		rec := store.License{
+			ID:        store.NewID("lic", tx.now),
+			State:     store.StateActive,
+			StateAt:   tx.now,
+			Revision:  1,
+			CreatedAt: tx.now,
+			UpdatedAt: tx.now,
+		}
+		p.write(&rec)
+		if rec.Key == "" {
+			rec.Key = NewKey()
+		}
+		created, err = s.add(ctx, tx, rec)
+		return err
+	})
+	if err != nil {
+		return License{}, fmt.Errorf("create license: %w", err)
+	}
+	return created, nil
+}
+
+// add writes a new record, counts it and tells of it.
+func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (License, error) {
+	l, err := fromRecord(rec, tx.now)
+	if err != nil {
+		return License{}, err
+	}
+	if err := tx.CreateLicense(ctx, rec); errors.Is(err, store.ErrExists) {
+		return License{}, ErrKeyTaken
+	} else if err != nil {
+		return License{}, err
+	}
+	if err := tx.tally(ctx, store.License{}, rec); err != nil {
+		return License{}, err
+	}
+	return l, s.append(ctx, tx, EventLicenseCreated, l, EventData{})
+}

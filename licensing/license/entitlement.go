@@ -1,0 +1,146 @@
+package license
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of entitlements and metadata.
+const (
+	maxEntitlements      = 100
+	maxMetadata          = 50
+	maxNameLength        = 64
+	maxEntitlementLength = 255
+	maxMetadataLength    = 500
+)
+
+// checkEntitlements returns the entitlements in the form they are kept in:
+// true, a float64 or a text under each name.
+func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldError) {
+	if len(in) > maxEntitlements {
+		return nil, []FieldError{{"entitlements", CodeTooMany, fmt.Sprintf("must have at most %d entries", maxEntitlements)}}
+	}
+	out = make(map[string]any, len(in))
+	for _, name := range names(in) {
+		if wrong := checkName("entitlements", name); wrong != nil {
+			broken = append(broken, *wrong)
+			continue
+		}
+		field := pointer("entitlements", name)
+		switch v := in[name].(type) {
+		case bool:
+			if !v {
+				broken = append(broken, FieldError{field, CodeUnknown, "must be true, a number or a text; leave out what is not granted"})
+				continue
+			}
+			out[name] = true
+		case string:
+			if wrong := checkValue(field, v, 1, maxEntitlementLength); wrong != nil {
+				broken = append(broken, *wrong)
+				continue
+			}
+			out[name] = v
+		default:
+			n, ok := number(v)
+			if !ok {
+				broken = append(broken, FieldError{field, CodeOutOfRange, "must be true, a text, or a number that fits a float64"})
+				continue
+			}
+			out[name] = n
+		}
+	}
+	return out, broken
+}
+
+// checkMetadata returns a copy of the metadata.
+func checkMetadata(in map[string]string) (out map[string]string, broken []FieldError) {
+	if len(in) > maxMetadata {
+		return nil, []FieldError{{"metadata", CodeTooMany, fmt.Sprintf("must have at most %d entries", maxMetadata)}}
+	}
+	out = make(map[string]string, len(in))
+	for _, name := range names(in) {
+		wrong := checkName("metadata", name)
+		if wrong == nil {
+			wrong = checkValue(pointer("metadata", name), in[name], 0, maxMetadataLength)
+		}
+		if wrong != nil {
+			broken = append(broken, *wrong)
+			continue
+		}
+		out[name] = in[name]
+	}
+	return out, broken
+}
+
+// checkName checks the name of an entry. What is wrong is said of the whole
+// map, since the name itself is not fit to be repeated.
+func checkName(field, name string) *FieldError {
+	if wrong := checkValue(field, name, 1, maxNameLength); wrong != nil {
+		wrong.Detail = "each name " + wrong.Detail
+		return wrong
+	}
+	return nil
+}
+
+func checkValue(field, value string, least, most int) *FieldError {
+	switch {
+	case len(value) < least:
+		return &FieldError{field, CodeRequired, "must not be empty"}
+	case !isText(value):
+		return &FieldError{field, CodeInvalidCharacters, "must be valid UTF-8 without control characters"}
+	case !isTrimmed(value):
+		return &FieldError{field, CodeInvalidFormat, "must not begin or end with white space"}
+	case utf8.RuneCountInString(value) > most:
+		return &FieldError{field, CodeTooLong, fmt.Sprintf("must be at most %d characters", most)}
+	}
+	return nil
+}
+
+// number returns v as a float64 if it is a finite number, and, if a whole
+// one, one that a float64 holds exactly.
+func number(v any) (float64, bool) {
+	const exact = 1<<53 - 1 // as in I-JSON (RFC 7493)
+	if n, ok := v.(json.Number); ok {
+		f, err := n.Float64()
+		if err != nil {
+			return 0, false
+		}
+		if i, err := n.Int64(); err == nil && (i > exact || i < -exact) {
+			return 0, false
+		}
+		return f, true
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case r.CanFloat():
+		f := r.Float()
+		return f, !math.IsNaN(f) && !math.IsInf(f, 0)
+	case r.CanInt():
+		i := r.Int()
+		return float64(i), i <= exact && i >= -exact
+	case r.CanUint():
+		u := r.Uint()
+		return float64(u), u <= exact
+	}
+	return 0, false
+}
+
+// names returns the names of m in order, so that errors come in order too.
+func names[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for name := range m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// pointer returns the path of one entry, as in a JSON pointer (RFC 6901).
+func pointer(field, name string) string { return field + "/" + escapePointer.Replace(name) }

@@ -1,0 +1,84 @@
+package license
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The types of events that the rules append. The list may grow.
+const (
+	EventLicenseCreated = "license.created"
+	EventLicenseUpdated = "license.updated"
+	EventLicenseDeleted = "license.deleted"
+)
+
+// EventData is the JSON document in the Data of an event about a licence. The
+// event's Subject is the licence's id. No key stands in an event.
+type EventData struct {
+	// License is the licence after the change; for "license.deleted", as
+	// it last was.
+	License *License `json:"license,omitempty"`
+	// Changes holds, under their names on the wire, the fields that changed.
+	Changes map[string]FieldChange `json:"changes,omitempty"`
+}
+
+// A FieldChange is what a field was and what it has become.
+type FieldChange struct {
+	From any `json:"from"`
+	To   any `json:"to"`
+}
+
+// append adds an event about l to the feed.
+func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l License, data EventData) error {
+	l.Key = ""
+	data.License = &l
+	_, err := tx.AppendEvent(ctx, store.Event{
+		ID:         store.NewID("evt", tx.now),
+		Type:       eventType,
+		Time:       tx.now,
+		Actor:      s.actor(),
+		RequestID:  s.caller.RequestID,
+		Subject:    l.ID,
+		ProductID:  l.ProductID,
+		CustomerID: l.CustomerID,
+		Data:       encode(data),
+	})
+	return err
+}
+
+// actor returns who acts, as events name it.
+func (s *Service) actor() string {
+	if s.caller.Actor == "" {
+		return "go"
+	}
+	return s.caller.Actor
+}
+
+// diff returns the fields that a caller can set, but for the key, in which
+// two states of a licence differ.
+func diff(before, after License) map[string]FieldChange {
+	changes := make(map[string]FieldChange)
+	note := func(name string, same bool, from, to any) {
+		if !same {
+			changes[name] = FieldChange{from, to}
+		}
+	}
+	note("name", before.Name == after.Name, before.Name, after.Name)
+	note("product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
+	note("customer_id", before.CustomerID == after.CustomerID, before.CustomerID, after.CustomerID)
+	note("starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
+	note("expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
+	note("grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
+	note("max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
+	note("lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
+	note("entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
+	note("metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
+	return changes
+}
+
+func sameTime(a, b *time.Time) bool { return timeOrZero(a).Equal(timeOrZero(b)) }
+
+func sameCount(a, b *int64) bool { return countOrNegative(a) == countOrNegative(b) }

@@ -1,0 +1,63 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Get returns the licence with that id, or [ErrNotFound].
+func (s *Service) Get(ctx context.Context, id string) (License, error) {
+	rec, err := s.find(ctx, s.reader(), id)
+	if err != nil {
+		return License{}, err
+	}
+	return fromRecord(rec, s.now())
+}
+
+// find returns the record with that id, if it exists for the caller.
+func (s *Service) find(ctx context.Context, r store.Reader, id string) (store.License, error) {
+	if !isID("lic", id) {
+		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
+	}
+	rec, err := r.License(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(rec.ProductID) {
+		return store.License{}, fmt.Errorf("license %s: %w", id, ErrNotFound)
+	}
+	return rec, err
+}
+
+// maxAmbiguous is how many ids an [*AmbiguousError] lists.
+const maxAmbiguous = 20
+
+// match returns the one record of a product and a customer.
+func (s *Service) match(ctx context.Context, r store.Reader, m Match) (store.License, error) {
+	if !s.sees(m.ProductID) {
+		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
+	}
+	recs, err := r.Licenses(ctx, store.LicenseQuery{ProductID: m.ProductID, CustomerID: m.CustomerID, Limit: maxAmbiguous})
+	switch {
+	case err != nil:
+		return store.License{}, err
+	case len(recs) == 0:
+		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
+	case len(recs) > 1:
+		ambiguous := &AmbiguousError{}
+		for _, rec := range recs {
+			ambiguous.IDs = append(ambiguous.IDs, rec.ID)
+		}
+		return store.License{}, ambiguous
+	}
+	return recs[0], nil
+}
+
+// at checks that l is at one of the versions, if any are asked for.
+func (l License) at(versions []Version) error {
+	if versions == nil || slices.Contains(versions, l.Version()) {
+		return nil
+	}
+	return &StaleError{Current: l.Version()}
+}

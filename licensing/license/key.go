@@ -1,0 +1,119 @@
+package license
+
+import (
+	"crypto/rand"
+	"strings"
+	"unicode"
+)
+
+// keyAlphabet is Crockford's base32: no I, L, O or U.
+const keyAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+const (
+	keyDigits = 25 // 24 random ones of five bits, and a check digit
+	keyGroup  = 5
+
+	minKeyLength = 16 // of a key brought from elsewhere
+	maxKeyLength = 255
+)
+
+// NewKey returns a new licence key: five groups of five characters of
+// Crockford's base32, such as "8X2KQ-…", that carry 120 random bits and, as
+// the last one, a check character.
+func NewKey() string {
+	var random [keyDigits - 1]byte
+	rand.Read(random[:])
+	digits := make([]byte, 0, keyDigits)
+	for _, b := range random {
+		digits = append(digits, b&31)
+	}
+	return formatKey(append(digits, keyCheck(digits)))
+}
+
+// ParseKey reads a key in the form of [NewKey] as people type it: in any
+// case, with I and L for 1 and O for 0, and with any spaces, dashes, dots or
+// underscores, or none, between the characters. It returns the key as NewKey
+// writes it. A mistyped character, or two that changed places, is not ok.
+func ParseKey(s string) (key string, ok bool) {
+	if len(s) > maxKeyLength {
+		return "", false
+	}
+	digits := make([]byte, 0, keyDigits)
+	for _, r := range s {
+		if isKeySeparator(r) {
+			continue
+		}
+		d := keyDigit(r)
+		if d < 0 || len(digits) == keyDigits {
+			return "", false
+		}
+		digits = append(digits, byte(d))
+	}
+	if len(digits) != keyDigits || keyCheck(digits[:keyDigits-1]) != digits[keyDigits-1] {
+		return "", false
+	}
+	return formatKey(digits), true
+}
+
+// canonicalKey returns the form a key is stored and looked up in: one of ours
+// as NewKey writes it, any other as it is.
+func canonicalKey(s string) string {
+	if key, ok := ParseKey(s); ok {
+		return key
+	}
+	return s
+}
+
+// isKey reports whether s can be the key of a licence.
+func isKey(s string) bool {
+	if len(s) < minKeyLength || len(s) > maxKeyLength {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// keyCheck returns the digit that makes the polynomial whose coefficients are
+// the digits, the check digit last, zero at a generator of GF(32). Each place
+// has a weight of its own, so that any one wrong digit and any two digits
+// that changed places are found.
+func keyCheck(digits []byte) byte {
+	var sum byte
+	for _, d := range digits {
+		sum = (sum ^ d) << 1
+		if sum >= 32 {
+			sum ^= 0b100101 // x⁵+x²+1
+		}
+	}
+	return sum
+}
+
+func formatKey(digits []byte) string {
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && i%keyGroup == 0 {
+			b.WriteByte('-')
+		}
+		b.WriteByte(keyAlphabet[d])
+	}
+	return b.String()
+}
+
+// keyDigit returns the value of one character, or a negative number.
+func keyDigit(r rune) int {
+	switch r = unicode.ToUpper(r); r {
+	case 'I', 'L':
+		return 1
+	case 'O':
+		return 0
+	}
+	return strings.IndexRune(keyAlphabet, r)
+}
+
+func isKeySeparator(r rune) bool {
+	return r == '.' || r == '_' || unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
+}

@@ -1,0 +1,136 @@
+package license
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// fromRecord returns a stored licence as it is at an instant.
+func fromRecord(rec store.License, at time.Time) (License, error) {
+	l := License{
+		Object:         "license",
+		ID:             rec.ID,
+		Name:           rec.Name,
+		ProductID:      rec.ProductID,
+		CustomerID:     rec.CustomerID,
+		Key:            rec.Key,
+		Status:         statusAt(rec, at),
+		StatusReason:   rec.StateReason,
+		StartsAt:       optionalTime(rec.StartsAt),
+		ExpiresAt:      optionalTime(rec.ExpiresAt),
+		GraceSeconds:   rec.GraceSeconds,
+		MaxActivations: optionalCount(rec.MaxActivations),
+		LeaseSeconds:   optionalCount(rec.LeaseSeconds),
+		Entitlements:   map[string]any{},
+		Metadata:       map[string]string{},
+		Revision:       rec.Revision,
+		CreatedAt:      rec.CreatedAt,
+		UpdatedAt:      rec.UpdatedAt,
+	}
+	err := errors.Join(decode(rec.Entitlements, &l.Entitlements), decode(rec.Metadata, &l.Metadata))
+	if err != nil {
+		return License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
+	}
+	return l, nil
+}
+
+// params returns the fields that a caller can set.
+func (l License) params() CreateParams {
+	return CreateParams{
+		Name:           l.Name,
+		ProductID:      l.ProductID,
+		CustomerID:     l.CustomerID,
+		Key:            l.Key,
+		StartsAt:       l.StartsAt,
+		ExpiresAt:      l.ExpiresAt,
+		GraceSeconds:   l.GraceSeconds,
+		MaxActivations: l.MaxActivations,
+		LeaseSeconds:   l.LeaseSeconds,
+		Entitlements:   l.Entitlements,
+		Metadata:       l.Metadata,
+	}
+}
+
+// write puts p's fields, which are checked, and what follows from them into
+// a record.
+func (p CreateParams) write(rec *store.License) {
+	rec.Name, rec.ProductID, rec.CustomerID, rec.Key = p.Name, p.ProductID, p.CustomerID, p.Key
+	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
+	rec.GraceSeconds = p.GraceSeconds
+	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
+	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
+	rec.Terms = terms(p.Name, p.CustomerID)
+}
+
+// decode reads a document; none leaves v as it is.
+func decode(document []byte, v any) error {
+	if len(document) == 0 {
+		return nil
+	}
+	return json.Unmarshal(document, v)
+}
+
+// encodeMap returns m as a document with its names in order; none if m is
+// empty. The values are ones that encoding cannot fail on.
+func encodeMap[V any](m map[string]V) []byte {
+	if len(m) == 0 {
+		return nil
+	}
+	return encode(m)
+}
+
+// encode returns v, which must be one that encoding cannot fail on, as JSON.
+func encode(v any) []byte {
+	document, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return document
+}
+
+func optionalTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func timeOrZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func optionalCount(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+func countOrNegative(n *int64) int64 {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// isID reports whether s has the form of an identifier with that prefix.
+func isID(prefix, s string) bool {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	if len(s) != len(prefix)+1+26 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
+		return false
+	}
+	for _, c := range []byte(s[len(prefix)+1:]) {
+		if strings.IndexByte(alphabet, c) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package license_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// start is when every test begins.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A fixture is a Service over a memory store, with a clock that stands still
+// until it is moved.
+type fixture struct {
+	*license.Service
+	store store.Store
+	now   time.Time
+}
+
+func newFixture(t *testing.T, opts ...func(*license.Options)) *fixture {
+	t.Helper()
+	f := &fixture{store: memory.New(), now: start}
+	o := license.Options{Now: func() time.Time { return f.now }}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	f.Service = license.New(f.store, o)
+	return f
+}
+
+// plain are the three fields that every licence has.
+func plain() license.CreateParams {
+	return license.CreateParams{Name: "Ada's licence", ProductID: "prod_editor", CustomerID: "cus_ada"}
+}
+
+// create adds a licence with the plain fields, changed by edits.
+func (f *fixture) create(t *testing.T, edits ...func(*license.CreateParams)) license.License {
+	t.Helper()
+	p := plain()
+	for _, edit := range edits {
+		edit(&p)
+	}
+	l, err := f.Create(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// events returns the types of the events about a subject, the oldest first.
+func (f *fixture) events(t *testing.T, subject string) []string {
+	t.Helper()
+	events, err := f.store.Events(t.Context(), store.EventQuery{Subject: subject})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, e := range events {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// lastEvent returns the newest event and its data.
+func (f *fixture) lastEvent(t *testing.T) (store.Event, license.EventData) {
+	t.Helper()
+	events, err := f.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
+	if err != nil || len(events) == 0 {
+		t.Fatal("no event", err)
+	}
+	var data license.EventData
+	if err := json.Unmarshal(events[0].Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	return events[0], data
+}
+
+// tallies returns the tallies of one kind.
+func (f *fixture) tallies(t *testing.T, kind string) map[string]int64 {
+	t.Helper()
+	list, err := f.store.Tallies(t.Context(), store.TallyQuery{Kind: kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int64{}
+	for _, tally := range list {
+		out[tally.Name] = tally.N
+	}
+	return out
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestDefaults covers what a Service does with no options at all.
+func TestDefaults(t *testing.T) {
+	is := is.New(t)
+	s := license.New(memory.New(), license.Options{})
+	before := time.Now().UTC().Truncate(time.Millisecond)
+	l, err := s.Create(context.Background(), plain())
+	is.NoErr(err)
+	is.True(!l.CreatedAt.Before(before)) // the clock is time.Now
+	is.Equal(l.CreatedAt, l.CreatedAt.UTC().Truncate(time.Millisecond))
+}
+
+func TestNewRefusesNoStore(t *testing.T) {
+	is := is.New(t)
+	defer func() { is.True(recover() != nil) }()
+	license.New(nil, license.Options{})
+}

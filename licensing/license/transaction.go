@@ -1,0 +1,103 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A transaction is an Update under way, with the instant it takes place at.
+type transaction struct {
+	store.Tx
+	now    time.Time
+	doomed error // why the Update must not commit whatever its function says
+}
+
+// Atomically joins the calls that fn makes on the Service it is given: all of
+// them take effect at one instant, or, if fn returns an error, none does.
+//
+// fn may run more than once before Atomically returns, with the earlier
+// attempt undone, so it must have no other effect than overwriting variables,
+// and it must not use any other Service on the same store. An Atomically or
+// Once inside fn joins this one: if it fails, so does the whole.
+func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error {
+	if s.tx != nil {
+		err := fn(s)
+		s.tx.doom(err)
+		return err
+	}
+	return s.st.Update(ctx, func(tx store.Tx) error {
+		in := *s
+		in.tx = &transaction{Tx: tx, now: s.clock()}
+		if err := fn(&in); err != nil {
+			return err
+		}
+		return in.tx.doomed
+	})
+}
+
+// update runs fn in the Update that s is in, or in one of its own.
+//
+// Within a longer Update the caller may go on after an error. An error of the
+// rules comes before anything is written; any other may have come halfway, and
+// then the whole Update must go.
+func (s *Service) update(ctx context.Context, fn func(*transaction) error) error {
+	if s.tx != nil {
+		err := fn(s.tx)
+		if !isRule(err) {
+			s.tx.doom(err)
+		}
+		return err
+	}
+	return s.st.Update(ctx, func(tx store.Tx) error {
+		return fn(&transaction{Tx: tx, now: s.clock()})
+	})
+}
+
+// view runs fn on one snapshot: that of the Update s is in, or its own.
+func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
+	if s.tx != nil {
+		return fn(s.tx)
+	}
+	return s.st.View(ctx, fn)
+}
+
+// reader is for a single read.
+func (s *Service) reader() store.Reader {
+	if s.tx != nil {
+		return s.tx
+	}
+	return s.st
+}
+
+// now is the instant a call takes place at.
+func (s *Service) now() time.Time {
+	if s.tx != nil {
+		return s.tx.now
+	}
+	return s.clock()
+}
+
+func (s *Service) clock() time.Time { return toMillis(s.opts.Now()) }
+
+// toMillis returns t as the store and the wire keep it.
+func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func (tx *transaction) doom(err error) {
+	if tx.doomed == nil {
+		tx.doomed = err
+	}
+}
+
+// isRule reports whether err says that a rule was broken, and so that nothing
+// was written.
+func isRule(err error) bool {
+	for _, rule := range rules {
+		if errors.Is(err, rule) {
+			return true
+		}
+	}
+	return false
+}
