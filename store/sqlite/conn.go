@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	engine "modernc.org/sqlite"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A conn is one connection to the file, with its prepared statements, for use
+// by one goroutine at a time. It calls the driver without database/sql between
+// them: a transaction that many callers share in turn is not what *sql.Tx is
+// for, and its pool and its Scan take a third of the time of a read.
+type conn struct {
+	raw   rawConn
+	stmts map[string]rawStmt // by their text
+}
+
+// maxStmts bounds the statements a connection keeps. The lists of the contract
+// have some thousand combinations of filters, of which a program uses a few.
+const maxStmts = 256
+
+type rawConn interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ExecerContext
+}
+
+type rawStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// connect opens a connection and runs the pragmas of dsn on it.
+func connect(dsn string) (*conn, error) {
+	connector, err := engine.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := connector.Connect(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return &conn{raw: raw.(rawConn), stmts: make(map[string]rawStmt)}, nil
+}
+
+func (c *conn) close() error {
+	var errs []error
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.raw.Close())...)
+}
+
+// script runs statements that are not kept, one after another.
+func (c *conn) script(text string) error {
+	_, err := c.raw.ExecContext(context.Background(), text, nil)
+	return err
+}
+
+// exec runs a statement that returns no rows. It takes no context: one that
+// ended inside a statement would roll back the whole transaction, and with it
+// what others have written.
+func (c *conn) exec(text string, args ...any) (driver.Result, error) {
+	s, err := c.prepared(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.Background(), bind(args))
+}
+
+// query runs a statement and calls each for every row. The end of ctx stops
+// it; a ctx that cannot end saves the goroutine that waits for that.
+func (c *conn) query(ctx context.Context, text string, args []any, each func(*row)) error {
+	s, err := c.prepared(text)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, bind(args))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	r := row{values: make([]driver.Value, len(rows.Columns()))}
+	for {
+		switch err := rows.Next(r.values); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		r.next = 0
+		each(&r)
+	}
+}
+
+// integer returns the first column of the first row: the answer of a pragma.
+func (c *conn) integer(text string) (n int64, err error) {
+	err = c.query(context.Background(), text, nil, func(r *row) { n = r.integer() })
+	return n, err
+}
+
+func (c *conn) prepared(text string) (rawStmt, error) {
+	if s, ok := c.stmts[text]; ok {
+		return s, nil
+	}
+	if len(c.stmts) >= maxStmts {
+		for old, s := range c.stmts { // any will do
+			delete(c.stmts, old)
+			if err := s.Close(); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	s, err := c.raw.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[text] = s.(rawStmt)
+	return c.stmts[text], nil
+}
+
+// bind turns the values of records into what columns hold. The zero time and
+// the empty document become NULL.
+func bind(args []any) []driver.NamedValue {
+	bound := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case time.Time:
+			arg = nil
+			if !v.IsZero() {
+				arg = v.UnixMilli()
+			}
+		case []byte:
+			if len(v) == 0 {
+				arg = nil
+			}
+		case int:
+			arg = int64(v)
+		case store.State:
+			arg = string(v)
+		case string, int64:
+		default:
+			panic(fmt.Sprintf("sqlite: no column holds a %T", arg))
+		}
+		bound[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return bound
+}
+
+// A row is read column by column, in the order of its SELECT. What it returns
+// belongs to the caller.
+type row struct {
+	values []driver.Value
+	next   int
+}
+
+func (r *row) value() driver.Value {
+	r.next++
+	return r.values[r.next-1]
+}
+
+func (r *row) text() string {
+	s, _ := r.value().(string) // tables are STRICT
+	return s
+}
+
+func (r *row) integer() int64 {
+	n, _ := r.value().(int64)
+	return n
+}
+
+func (r *row) bytes() []byte {
+	b, _ := r.value().([]byte)
+	return b
+}
+
+func (r *row) time() time.Time {
+	if ms, ok := r.value().(int64); ok {
+		return time.UnixMilli(ms).UTC()
+	}
+	return time.Time{}
+}

@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	engine "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// code returns the engine's extended result code in err, or zero.
+func code(err error) int {
+	if e, ok := errors.AsType[*engine.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+// primary drops from a result code what extends it.
+func primary(code int) int { return code & 0xff }
+
+// busy reports whether another connection had a lock that err ran into, so
+// that it is worth trying again.
+func busy(err error) bool {
+	switch primary(code(err)) {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// sentinel adds to an error of the engine what it means in the contract. An
+// error that means nothing there, such as a damaged file, stays as it is.
+func sentinel(err error) error {
+	c := code(err)
+	switch c {
+	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return fmt.Errorf("%w: %w", store.ErrExists, err)
+	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return fmt.Errorf("%w: %w", store.ErrNotFound, err)
+	}
+	switch primary(c) {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL, // another process
+		lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, // the disk
+		lib.SQLITE_NOMEM:
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return err
+}
+
+// constraint reports whether err is a constraint that refused one statement
+// and left the transaction as it was.
+func constraint(err error) bool { return primary(code(err)) == lib.SQLITE_CONSTRAINT }
+
+// wrap puts the package and what was being done before err; nil stays nil.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlite: "+format+": %w", append(args, err)...)
+}

@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const eventColumns = `seq, id, type, time, actor, request_id, subject, product_id, customer_id, data`
+
+func scanEvent(r *row) store.Event {
+	return store.Event{
+		Seq: r.integer(), ID: r.text(), Type: r.text(), Time: r.time(), Actor: r.text(), RequestID: r.text(),
+		Subject: r.text(), ProductID: r.text(), CustomerID: r.text(), Data: r.bytes(),
+	}
+}
+
+// Events walks the feed, or the part of it that one subject or one customer
+// has in an index. A Seq is drawn and committed in the writer's turn, so that
+// none appears below one that has been read.
+func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	s := &selection{}
+	s.add(`SELECT ` + eventColumns + ` FROM event`)
+	switch {
+	case q.Subject != "":
+		s.add(` INDEXED BY event_subject`)
+	case q.CustomerID != "":
+		s.add(` INDEXED BY event_customer`)
+	}
+	if q.Subject != "" {
+		s.and(`subject = ?`, q.Subject)
+	}
+	if q.CustomerID != "" {
+		s.and(`customer_id = ? AND customer_id <> ''`, q.CustomerID)
+	}
+	if q.Descending && q.After != 0 {
+		s.and(`seq < ?`, q.After)
+	} else if q.Descending {
+		s.and(`seq > 0`)
+	} else {
+		s.and(`seq > ?`, q.After)
+	}
+	s.order(q.Descending, q.Limit, `seq`)
+	found, err := list(ctx, r, scanEvent, s)
+	return found, wrap(err, "events")
+}
+
+// AppendEvent adds a row at the end.
+func (t *tx) AppendEvent(ctx context.Context, e store.Event) (seq int64, err error) {
+	result, err := t.exec(ctx, `
+		INSERT INTO event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
+	if err == nil {
+		seq, err = result.LastInsertId()
+	}
+	return seq, wrap(err, "append event %s", e.ID)
+}
+
+// ReplaceEvent changes two columns.
+func (t *tx) ReplaceEvent(ctx context.Context, e store.Event) error {
+	err := t.change(ctx, `UPDATE event SET customer_id = ?, data = ? WHERE seq = ?`, e.CustomerID, e.Data, e.Seq)
+	return wrap(err, "replace event %d", e.Seq)
+}
+
+// DeleteEvents removes the first rows.
+func (t *tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	n, err := t.count(ctx, `DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq <= ? ORDER BY seq LIMIT ?)`,
+		through, max(limit, 0)) // to the engine, a negative limit is none
+	return int(n), wrap(err, "delete events through %d", through)
+}

@@ -1,0 +1,222 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const licenseColumns = `l.id, l.name, l.product_id, l.customer_id, l.key, l.state, l.state_reason, l.state_at,
+	l.starts_at, l.expires_at, l.grace_seconds, l.max_activations, l.lease_seconds,
+	l.entitlements, l.metadata, l.terms, l.revision, l.created_at, l.updated_at`
+
+func scanLicense(r *row) store.License {
+	return store.License{
+		ID: r.text(), Name: r.text(), ProductID: r.text(), CustomerID: r.text(), Key: r.text(),
+		State: store.State(r.text()), StateReason: r.text(), StateAt: r.time(),
+		StartsAt: r.time(), ExpiresAt: r.time(), GraceSeconds: r.integer(), MaxActivations: r.integer(), LeaseSeconds: r.integer(),
+		Entitlements: r.bytes(), Metadata: r.bytes(), Terms: splitTerms(r.bytes()),
+		Revision: r.integer(), CreatedAt: r.time(), UpdatedAt: r.time(),
+	}
+}
+
+// License looks in the table itself.
+func (r reader) License(ctx context.Context, id string) (store.License, error) {
+	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM license l WHERE l.id = ?`, id)
+	return l, wrap(err, "license %s", id)
+}
+
+// LicenseByKey looks in the index of keys.
+func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM license l WHERE l.key = ?`, key)
+	return l, wrap(err, "license by key") // a key is a credential
+}
+
+// Licenses walks one index in the order asked for. Which one is said here,
+// because the engine cannot know that a customer has few licences and a
+// product many: a list by time goes by the time and the customer, a list by ID
+// by the narrowest of customer, terms, product and state.
+func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	s, id, terms := &selection{}, "l.id", q.Terms
+	s.add(`SELECT ` + licenseColumns + ` FROM `)
+	switch {
+	case q.Order == store.ByExpiresAt && q.CustomerID != "":
+		s.add(`license l INDEXED BY license_customer_expiry`)
+	case q.Order == store.ByExpiresAt:
+		s.add(`license l INDEXED BY license_expiry`)
+	case q.Order == store.ByStartsAt:
+		s.add(`license l INDEXED BY license_start`)
+	case q.CustomerID != "":
+		s.add(`license l INDEXED BY license_customer`)
+	case len(terms) > 0:
+		rarest := slices.MaxFunc(terms, func(a, b string) int { return len(a) - len(b) }) // as a rule
+		terms = slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return term == rarest })
+		s.add(`license_term t CROSS JOIN license l ON l.id = t.license_id`)
+		s.and(`t.term = ?`, rarest)
+		id = "t.license_id"
+	case q.ProductID != "":
+		s.add(`license l INDEXED BY license_product`)
+	case q.State != "":
+		s.add(`license l INDEXED BY license_state`)
+	default:
+		s.add(`license l`)
+	}
+
+	if q.CustomerID != "" {
+		s.and(`l.customer_id = ?`, q.CustomerID)
+	}
+	if q.ProductID != "" {
+		s.and(`l.product_id = ?`, q.ProductID)
+	}
+	if q.State != "" {
+		s.and(`l.state = ?`, q.State)
+	}
+	for _, term := range terms {
+		s.and(`EXISTS (SELECT 1 FROM license_term WHERE term = ? AND license_id = l.id)`, term)
+	}
+
+	switch q.Order {
+	case store.ByExpiresAt:
+		s.and(`l.expires_at IS NOT NULL`)
+		s.within(`l.starts_at`, q.Starts)
+		s.span(`l.expires_at`, `l.id`, q.Expires, q.After, q.Descending)
+		s.order(q.Descending, q.Limit, `l.expires_at`, `l.id`)
+	case store.ByStartsAt:
+		s.and(`l.starts_at IS NOT NULL`)
+		s.within(`l.expires_at`, q.Expires)
+		s.span(`l.starts_at`, `l.id`, q.Starts, q.After, q.Descending)
+		s.order(q.Descending, q.Limit, `l.starts_at`, `l.id`)
+	default:
+		s.within(`l.starts_at`, q.Starts)
+		s.within(`l.expires_at`, q.Expires)
+		s.beyond(id, q.After.ID, q.Descending)
+		s.order(q.Descending, q.Limit, id)
+	}
+	found, err := list(ctx, r, scanLicense, s)
+	return found, wrap(err, "licenses")
+}
+
+// CreateLicense adds the licence and its terms.
+func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
+	n, err := t.count(ctx, `
+		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
+			starts_at, expires_at, grace_seconds, max_activations, lease_seconds,
+			entitlements, metadata, terms, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`,
+		l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, l.State, l.StateReason, l.StateAt,
+		l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
+		l.Entitlements, l.Metadata, joinTerms(l.Terms), l.Revision, l.CreatedAt, l.UpdatedAt)
+	if err == nil && n == 0 {
+		err = store.ErrExists
+	}
+	if err == nil {
+		err = t.addTerms(ctx, l.ID, l.Terms)
+	}
+	return wrap(err, "create license %s", l.ID)
+}
+
+// UpdateLicense writes only what an update may have changed: to give an
+// indexed column its old value again costs as much as to give it a new one.
+func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
+	err := t.updateLicense(ctx, l)
+	return wrap(err, "update license %s", l.ID)
+}
+
+func (t *tx) updateLicense(ctx context.Context, l store.License) error {
+	old, err := one(ctx, t.reader, scanLicense, `SELECT `+licenseColumns+` FROM license l WHERE l.id = ?`, l.ID)
+	if err != nil {
+		return err
+	}
+	if l.Key != old.Key || l.CustomerID != old.CustomerID || l.ProductID != old.ProductID || l.State != old.State ||
+		!l.StartsAt.Equal(old.StartsAt) || !l.ExpiresAt.Equal(old.ExpiresAt) {
+		err = t.change(ctx, `
+			UPDATE license SET key = ?, customer_id = ?, product_id = ?, state = ?, starts_at = ?, expires_at = ?
+			WHERE id = ?`,
+			l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.ID)
+		if err != nil {
+			return err
+		}
+	}
+	err = t.change(ctx, `
+		UPDATE license SET name = ?, state_reason = ?, state_at = ?, grace_seconds = ?, max_activations = ?, lease_seconds = ?,
+			entitlements = ?, metadata = ?, terms = ?, revision = ?, created_at = ?, updated_at = ?
+		WHERE id = ?`,
+		l.Name, l.StateReason, l.StateAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
+		l.Entitlements, l.Metadata, joinTerms(l.Terms), l.Revision, l.CreatedAt, l.UpdatedAt, l.ID)
+	if err != nil {
+		return err
+	}
+	if err := t.removeTerms(ctx, l.ID, without(old.Terms, l.Terms)); err != nil {
+		return err
+	}
+	return t.addTerms(ctx, l.ID, without(l.Terms, old.Terms))
+}
+
+// DeleteLicense removes the licence, its terms and, by the foreign key, its
+// activations.
+func (t *tx) DeleteLicense(ctx context.Context, id string) error {
+	terms, err := one(ctx, t.reader, func(r *row) []string { return splitTerms(r.bytes()) },
+		`SELECT terms FROM license WHERE id = ?`, id)
+	if err == nil {
+		err = t.removeTerms(ctx, id, terms)
+	}
+	if err == nil {
+		err = t.change(ctx, `DELETE FROM license WHERE id = ?`, id)
+	}
+	return wrap(err, "delete license %s", id)
+}
+
+func (t *tx) addTerms(ctx context.Context, id string, terms []string) error {
+	for chunk := range slices.Chunk(terms, 100) {
+		args := make([]any, 0, 2*len(chunk))
+		for _, term := range chunk {
+			args = append(args, term, id)
+		}
+		values := strings.Repeat(`, (?, ?)`, len(chunk))[2:]
+		if _, err := t.exec(ctx, `INSERT INTO license_term (term, license_id) VALUES `+values+` ON CONFLICT DO NOTHING`, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) removeTerms(ctx context.Context, id string, terms []string) error {
+	for _, term := range terms {
+		if _, err := t.exec(ctx, `DELETE FROM license_term WHERE term = ? AND license_id = ?`, term, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// without returns what is in a and not in b.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(term string) bool { return slices.Contains(b, term) })
+}
+
+// joinTerms puts terms into one column, each behind its length, so that a term
+// may hold any bytes.
+func joinTerms(terms []string) []byte {
+	var joined []byte
+	for _, term := range terms {
+		joined = binary.AppendUvarint(joined, uint64(len(term)))
+		joined = append(joined, term...)
+	}
+	return joined
+}
+
+func splitTerms(joined []byte) (terms []string) {
+	for len(joined) > 0 {
+		size, n := binary.Uvarint(joined)
+		if n <= 0 || size > uint64(len(joined)-n) {
+			return terms // not what joinTerms wrote
+		}
+		terms = append(terms, string(joined[n:n+int(size)]))
+		joined = joined[n+int(size):]
+	}
+	return terms
+}

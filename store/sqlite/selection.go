@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A selection is the SELECT of a list while it is put together.
+type selection struct {
+	text  strings.Builder
+	args  []any
+	where bool // whether text has a WHERE yet
+}
+
+// add appends text as it is.
+func (s *selection) add(text string, args ...any) {
+	s.text.WriteString(text)
+	s.args = append(s.args, args...)
+}
+
+// and appends a condition.
+func (s *selection) and(condition string, args ...any) {
+	if s.where {
+		s.add(" AND ")
+	} else {
+		s.add(" WHERE ")
+		s.where = true
+	}
+	s.add(condition, args...)
+}
+
+// order ends the SELECT.
+func (s *selection) order(descending bool, limit int, columns ...string) {
+	direction := ""
+	if descending {
+		direction = " DESC"
+	}
+	s.add(" ORDER BY "+strings.Join(columns, direction+", ")+direction+" LIMIT ?", store.Limit(limit))
+}
+
+// beyond narrows a list in the order of one text column to what lies behind
+// after, or to everything if that is empty.
+func (s *selection) beyond(column, after string, descending bool) {
+	switch {
+	case after == "":
+		s.and(column + " >= ''")
+	case descending:
+		s.and(column+" < ?", after)
+	default:
+		s.and(column+" > ?", after)
+	}
+}
+
+// span narrows a list in the order of (at, id), two columns, to the times in
+// r and to what lies behind after. Of the two bounds on the side where the
+// list begins it sets only the closer one, since the engine walks an index
+// from one of them only, and could choose the farther.
+func (s *selection) span(at, id string, r store.TimeRange, after store.Position, descending bool) {
+	switch {
+	case after.IsZero():
+	case !descending && (r.From.IsZero() || !after.Time.Before(r.From)):
+		s.and("("+at+", "+id+") > (?, ?)", after.Time.UnixMilli(), after.ID)
+		r.From = time.Time{}
+	case descending && (r.Before.IsZero() || after.Time.Before(r.Before)):
+		s.and("("+at+", "+id+") < (?, ?)", after.Time.UnixMilli(), after.ID)
+		r.Before = time.Time{}
+	}
+	if !r.From.IsZero() {
+		s.and(at+" >= ?", ceiling(r.From))
+	}
+	if !r.Before.IsZero() {
+		s.and(at+" < ?", ceiling(r.Before))
+	}
+}
+
+// within leaves only rows whose column has a time in r. The column's index is
+// not used: the unary + keeps it from the planner.
+func (s *selection) within(column string, r store.TimeRange) {
+	if r.IsZero() {
+		return
+	}
+	s.and("(")
+	if r.OrNone {
+		s.add("+" + column + " IS NULL OR ")
+	}
+	switch {
+	case r.Before.IsZero():
+		s.add("+"+column+" >= ?)", ceiling(r.From))
+	case r.From.IsZero():
+		s.add("+"+column+" < ?)", ceiling(r.Before))
+	default:
+		s.add("+"+column+" >= ? AND +"+column+" < ?)", ceiling(r.From), ceiling(r.Before))
+	}
+}
+
+// ceiling returns t in milliseconds, rounded up: a stored time, which has no
+// fraction, is before t if and only if it is below ceiling(t).
+func ceiling(t time.Time) int64 {
+	return t.Add(time.Millisecond - 1).UnixMilli()
+}
