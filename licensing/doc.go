@@ -1,0 +1,61 @@
+/*
+Package licensing is a licensing service as one [http.Handler]: programs get an
+access token, create licences for products and customers, read, change and
+delete them. A host mounts it beside its own pages:
+
+	st, err := sqlite.Open("licenses.db")
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	h := licensing.NewHandler(st, licensing.Options{})
+
+	mux := http.NewServeMux()
+	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
+
+It works under any prefix and behind any proxy without being told where: every
+link it gives is a relative reference. Take the prefix off with
+[http.StripPrefix]; other routers have a like of it.
+
+# Who may call
+
+Requests carry an access token, which a client gets for its client_id and
+client_secret at oauth/token. Clients are issued from Go:
+
+	c, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "shop"})
+
+The secret is returned this once and kept as a digest. A client may be limited
+to some products; licences of others do not exist for it.
+
+# From Go
+
+[Handler.Service] is the rules themselves, typed: what the API checks, it
+checks; what the API writes into the event feed, it writes. [Handler.Auth] has
+middleware for routes of the host's own, which can answer errors as the API
+does with [WriteError].
+
+# Running
+
+The handler starts nothing. Requests do the little upkeep that the store needs
+as they come; [Handler.Run] does the rest for as long as its context lasts:
+
+	var wg sync.WaitGroup
+	wg.Go(func() { h.Run(ctx) })
+	…
+	server.Shutdown(…) // then end ctx, wait for wg, close the store
+
+No answer depends on it. Any number of processes may run it on one store.
+
+A server needs timeouts of its own (ReadHeaderTimeout, ReadTimeout,
+WriteTimeout, IdleTimeout), which a handler cannot set. This one bounds the
+size of a body and the time it may take, the time of the whole request, and how
+often a client or an address may come; see [Options].
+
+# Errors
+
+Every error of the API is application/problem+json (RFC 9457) with a stable
+code and the request_id that the log has; those of the OAuth endpoints are as
+RFC 6749 has them. GET /health says that the process lives, GET /ready that the
+store answers.
+*/
+package licensing

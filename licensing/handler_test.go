@@ -1,0 +1,105 @@
+package licensing_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
+)
+
+// A caller sends requests to a service with the token of a client that may do
+// everything.
+type caller struct {
+	*licensingtest.Kit
+	t      testing.TB
+	mount  http.Handler
+	prefix string
+}
+
+func newCaller(t testing.TB, opts licensing.Options) *caller {
+	kit := licensingtest.New(t, opts)
+	return &caller{Kit: kit, t: t, mount: kit.Handler}
+}
+
+// An answer is what came back, with its JSON, if it is that.
+type answer struct {
+	*httptest.ResponseRecorder
+	json map[string]any
+}
+
+// do sends one request; header is pairs of name and value, of which an empty
+// one takes the header away.
+func (c *caller) do(method, target, body string, header ...string) answer {
+	c.t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequestWithContext(c.t.Context(), method, c.prefix+target, reader)
+	r.Header.Set("Authorization", "Bearer "+c.Token())
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		if r.Header.Del(header[i]); header[i+1] != "" {
+			r.Header.Add(header[i], header[i+1])
+		}
+	}
+	w := httptest.NewRecorder()
+	c.mount.ServeHTTP(w, r)
+	a := answer{ResponseRecorder: w}
+	if strings.HasSuffix(w.Header().Get("Content-Type"), "json") && w.Body.Len() > 0 {
+		if err := json.Unmarshal(w.Body.Bytes(), &a.json); err != nil {
+			c.t.Fatalf("%s %s: %v in %s", method, target, err, w.Body)
+		}
+	}
+	return a
+}
+
+// create creates a licence and returns its id.
+func (c *caller) create(name, product, customer string) string {
+	c.t.Helper()
+	body, _ := json.Marshal(map[string]string{"name": name, "product_id": product, "customer_id": customer})
+	a := c.do("POST", "/license", string(body))
+	if a.Code != http.StatusCreated {
+		c.t.Fatalf("create: %d %s", a.Code, a.Body)
+	}
+	return a.json["id"].(string)
+}
+
+func TestTheSixOperationsUnderAPrefix(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	c.mount, c.prefix = http.StripPrefix("/a/b", c.Handler), "/a/b"
+
+	created := c.do("POST", "/license", `{"name":"n","product_id":"p","customer_id":"c"}`)
+	is.Equal(created.Code, http.StatusCreated)
+	id := created.json["id"].(string)
+	is.Equal(created.Header().Get("Location"), "license/"+id)
+	is.Equal(created.Header().Get("ETag"), `"1.active"`)
+
+	got := c.do("GET", "/license/"+id, "")
+	is.Equal(got.Code, http.StatusOK)
+	is.Equal(got.json, created.json)
+
+	all := c.do("GET", "/license/c", "")
+	is.Equal(all.Code, http.StatusOK)
+	is.Equal(len(all.json["data"].([]any)), 1)
+
+	patched := c.do("PATCH", "/license", `{"name":"m","product_id":"p","customer_id":"c"}`)
+	is.Equal(patched.Code, http.StatusOK)
+	is.Equal(patched.json["name"], "m")
+	is.Equal(patched.Header().Get("ETag"), `"2.active"`)
+
+	deleted := c.do("DELETE", "/license/"+id, "")
+	is.Equal(deleted.Code, http.StatusOK)
+	is.Equal(deleted.json, map[string]any{"object": "license", "id": id, "deleted": true})
+	is.Equal(c.do("DELETE", "/license/"+id, "").Code, http.StatusNotFound)
+}

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A list is a page of a list on the wire.
+type list struct {
+	Object     string            `json:"object"`
+	Data       []license.License `json:"data"`
+	HasMore    bool              `json:"has_more"`
+	NextCursor *string           `json:"next_cursor"`
+}
+
+// maxLimit is the longest page that the rules allow.
+const maxLimit = 200
+
+// listLicenses is GET /license.
+func (a api) listLicenses(w http.ResponseWriter, r *http.Request) error {
+	query := web.ReadQuery(r, "customer_id", "product_id", "status", "expires_before", "expires_after", "limit", "cursor")
+	p := license.ListParams{
+		CustomerID:    query.Text("customer_id"),
+		ProductID:     query.Text("product_id"),
+		Status:        license.Status(query.Text("status")),
+		ExpiresBefore: query.Time("expires_before"),
+		ExpiresAfter:  query.Time("expires_after"),
+	}
+	page, err := a.list(r, query, p)
+	if err != nil {
+		return err
+	}
+	return writeList(w, r, page)
+}
+
+// getLicenses is GET /license/{licenseID}, which the specification has twice:
+// for one licence, and for all licences of a customer. Every licence id begins
+// with "lic_" and no customer id does, so the path says which is meant.
+func (a api) getLicenses(w http.ResponseWriter, r *http.Request) error {
+	id := web.Param(r, "licenseID")
+	if strings.HasPrefix(id, "lic_") {
+		return a.getLicense(w, r, id)
+	}
+	query := web.ReadQuery(r, "limit", "cursor")
+	page, err := a.list(r, query, license.ListParams{CustomerID: id})
+	if err != nil {
+		return err
+	}
+	if len(page.Licenses) == 0 && query.Text("cursor") == "" {
+		return license.ErrNotFound // neither a licence nor a customer who has one
+	}
+	return writeList(w, r, page)
+}
+
+// list reads the page that the query asks for.
+func (a api) list(r *http.Request, query *web.Query, p license.ListParams) (license.Page, error) {
+	p.Limit = query.Number("limit", 1, maxLimit)
+	p.Cursor = query.Text("cursor")
+	if err := query.Err(); err != nil {
+		return license.Page{}, err
+	}
+	page, err := a.rules(r).List(r.Context(), p)
+	return page, web.QueryError(err)
+}
+
+func writeList(w http.ResponseWriter, r *http.Request, page license.Page) error {
+	l := list{Object: "list", Data: page.Licenses}
+	if page.NextCursor != "" {
+		l.HasMore, l.NextCursor = true, &page.NextCursor
+		w.Header().Set("Link", web.NextLink(r, page.NextCursor))
+	}
+	return web.WriteJSON(w, http.StatusOK, l)
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// Config is what the API is over.
+type Config struct {
+	Licenses *license.Service
+	Auth     *auth.Auth
+	Metadata http.Handler                // the description of the authorization server (RFC 8414)
+	Ready    func(context.Context) error // whether the store answers
+}
+
+type api struct{ Config }
+
+// Routes returns the endpoints of the API.
+func Routes(c Config) []web.Route {
+	a := api{c}
+	const (
+		read  = auth.ScopeLicenseRead
+		write = auth.ScopeLicenseWrite
+	)
+	return []web.Route{
+		{Method: "GET", Path: "/oauth/token", Handle: serve(a.Auth.ServeToken), OAuth: true}, // POST too
+		{Method: "POST", Path: "/oauth/revoke", Handle: serve(a.Auth.ServeRevoke), OAuth: true},
+		{Method: "POST", Path: "/oauth/introspect", Handle: serve(a.Auth.ServeIntrospect), OAuth: true},
+		{Method: "GET", Path: "/.well-known/oauth-authorization-server", Handle: serve(a.Metadata.ServeHTTP)},
+
+		{Method: "POST", Path: "/license", Scope: write, Handle: a.createLicense},
+		{Method: "GET", Path: "/license", Scope: read, Handle: a.listLicenses},
+		{Method: "PATCH", Path: "/license", Scope: write, Handle: a.updateLicense},
+		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Handle: a.getLicenses},
+		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Handle: a.updateLicenseAt},
+		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Handle: a.deleteLicense},
+
+		{Method: "GET", Path: "/health", Handle: a.health},
+		{Method: "GET", Path: "/ready", Handle: a.ready},
+	}
+}
+
+// serve makes a Handler of one that answers everything itself.
+func serve(h http.HandlerFunc) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h(w, r)
+		return nil
+	}
+}
+
+// rules returns the rules, acting for the client of r.
+func (a api) rules(r *http.Request) *license.Service {
+	grant, _ := auth.GrantFrom(r.Context())
+	return a.Licenses.As(license.Caller{
+		Actor:     "client:" + grant.ClientID,
+		RequestID: web.RequestID(r.Context()),
+		Products:  grant.Products,
+	})
+}

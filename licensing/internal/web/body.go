@@ -1,0 +1,82 @@
+package web
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The media types of bodies.
+const (
+	JSON       = "application/json"
+	MergePatch = "application/merge-patch+json" // RFC 7396
+)
+
+// ReadObject reads the body of r: a JSON object, as one of the media types.
+// What is wrong with the body as a whole is its error; what is wrong with
+// single members, [Object.Faults] tells.
+func ReadObject(r *http.Request, types ...string) (*Object, error) {
+	if err := checkContent(r, types); err != nil {
+		return nil, err
+	}
+	data, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(data)
+}
+
+func checkContent(r *http.Request, types []string) error {
+	for _, coding := range r.Header.Values("Content-Encoding") {
+		if !strings.EqualFold(coding, "identity") {
+			return unsupported("Send the body without Content-Encoding.", "Accept-Encoding", "identity")
+		}
+	}
+	if given := r.Header.Values("Content-Type"); len(given) == 1 {
+		if slices.Contains(types, given[0]) {
+			return nil
+		}
+		mediaType, params, err := mime.ParseMediaType(given[0])
+		charset, has := params["charset"]
+		if err == nil && slices.Contains(types, mediaType) && (!has || strings.EqualFold(charset, "utf-8")) {
+			return nil
+		}
+	}
+	p := unsupported("Send the body as JSON, with Content-Type: "+strings.Join(types, " or ")+".", "Accept", strings.Join(types, ", "))
+	if r.Method == http.MethodPatch {
+		p.Header.Set("Accept-Patch", strings.Join(types, ", "))
+	}
+	return p
+}
+
+func unsupported(detail, header, value string) *Problem {
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: detail,
+		Header: http.Header{header: {value}},
+	}
+}
+
+// readBody reads the body of r within the bounds of size and time. The time
+// is not bounded again where the host's server bounds it itself: a later
+// deadline would take that bound away.
+func readBody(r *http.Request) ([]byte, error) {
+	x := exchangeOf(r.Context())
+	cfg := &x.site.cfg
+	if r.ContentLength > cfg.MaxBody {
+		return nil, tooLarge()
+	}
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || server.ReadTimeout <= 0 {
+		// A writer that has no deadlines says so; then there is none.
+		deadline := http.NewResponseController(x.ResponseWriter)
+		_ = deadline.SetReadDeadline(time.Now().Add(cfg.BodyTimeout))
+		defer func() { _ = deadline.SetReadDeadline(time.Time{}) }()
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, cfg.MaxBody))
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	return data, nil
+}

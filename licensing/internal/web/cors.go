@@ -1,0 +1,35 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+)
+
+// What programs in browsers may send, and see of an answer.
+const (
+	corsRequestHeaders  = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"
+	corsResponseHeaders = "ETag, Idempotency-Replayed, Licensing-Version, Link, Location, Retry-After, X-Request-Id"
+)
+
+// allowOrigin lets a program from one of the listed origins read the answer,
+// and tells a preflight what it may send. Endpoints of OAuth, where secrets
+// are sent, are never opened to browsers.
+func (s *Site) allowOrigin(x *exchange, r *http.Request, found []*resource) {
+	if len(s.cfg.Origins) == 0 || found[0].oauth != nil {
+		return
+	}
+	h := x.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if !slices.Contains(s.cfg.Origins, origin) {
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		h.Set("Access-Control-Allow-Methods", allow(found))
+		h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
+		h.Set("Access-Control-Max-Age", "600")
+		return
+	}
+	h.Set("Access-Control-Expose-Headers", corsResponseHeaders)
+}

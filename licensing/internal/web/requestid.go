@@ -1,0 +1,31 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// requestIDHeader carries the name of a request, in and out.
+const requestIDHeader = "X-Request-Id"
+
+// requestID returns the id that the caller gave the request, or a new one if
+// it gave none that can go into a log as it is.
+func requestID(r *http.Request) string {
+	if ids := r.Header[requestIDHeader]; len(ids) == 1 && goodRequestID(ids[0]) {
+		return ids[0]
+	}
+	return store.NewID("req", time.Now())
+}
+
+func goodRequestID(id string) bool {
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return 0 < len(id) && len(id) <= 64
+}

@@ -1,0 +1,177 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Route is one endpoint.
+type Route struct {
+	Method string // GET answers HEAD too
+	// Path is a template of literal segments and parameters, such as
+	// "/license/{licenseID}". A parameter stands for one whole segment. A
+	// literal segment goes before a parameter.
+	Path string
+	// Scope is what the token must allow; empty: no token is asked for.
+	Scope  string
+	Handle Handler
+	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It gets every
+	// method and refuses what it does not know by itself; errors take the
+	// form of RFC 6749; programs in browsers have no access. Method is the
+	// one that is documented, and decides nothing.
+	OAuth bool
+}
+
+// A Handler answers a request, or returns the error that is the answer.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// A resource is all the routes of one template.
+type resource struct {
+	pattern  string
+	segments []string          // a parameter is "{name}"
+	names    []string          // of the parameters
+	routes   map[string]*Route // by method
+	oauth    *Route            // instead of routes
+}
+
+// A router finds the routes of a path. It never redirects: not to a cleaner
+// path, not to one with or without a slash at its end.
+type router []*resource // literal before parameter, segment by segment
+
+func newRouter(routes []Route) router {
+	var rt router
+	for _, route := range routes {
+		i := slices.IndexFunc(rt, func(res *resource) bool { return res.pattern == route.Path })
+		if i < 0 {
+			i = len(rt)
+			rt = append(rt, newResource(route.Path))
+		}
+		rt[i].add(&route)
+	}
+	slices.SortStableFunc(rt, func(a, b *resource) int { return slices.CompareFunc(a.segments, b.segments, literalFirst) })
+	return rt
+}
+
+func newResource(pattern string) *resource {
+	res := &resource{pattern: pattern, routes: make(map[string]*Route)}
+	res.segments, _ = segments(pattern)
+	for _, s := range res.segments {
+		if isParameter(s) {
+			res.names = append(res.names, s[1:len(s)-1])
+		}
+	}
+	return res
+}
+
+func (res *resource) add(route *Route) {
+	if res.oauth != nil || res.routes[route.Method] != nil {
+		panic(fmt.Sprintf("web: two routes for %s %s", route.Method, route.Path))
+	}
+	if route.OAuth {
+		res.oauth = route
+		return
+	}
+	res.routes[route.Method] = route
+}
+
+func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
+
+func literalFirst(a, b string) int {
+	switch {
+	case isParameter(a) == isParameter(b):
+		return 0
+	case isParameter(a):
+		return 1
+	}
+	return -1
+}
+
+// find returns the resources that a path belongs to, the most literal first.
+// There can be several: GET of "/license/validate" is the list of a customer
+// who happens to have that id.
+func (rt router) find(path []string) []*resource {
+	var found []*resource
+	for _, res := range rt {
+		if res.matches(path) {
+			found = append(found, res)
+		}
+	}
+	return found
+}
+
+func (res *resource) matches(path []string) bool {
+	return slices.EqualFunc(res.segments, path, func(template, given string) bool {
+		return isParameter(template) || template == given
+	})
+}
+
+// values returns what the parameters stand for in a path that matches.
+func (res *resource) values(path []string) []string {
+	var values []string
+	for i, s := range res.segments {
+		if isParameter(s) {
+			values = append(values, path[i])
+		}
+	}
+	return values
+}
+
+// choose returns the first of the resources that answers the method, and its
+// route; a nil route if none does.
+func choose(found []*resource, method string) (*resource, *Route) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, res := range found {
+		if res.oauth != nil {
+			return res, res.oauth
+		}
+		if route := res.routes[method]; route != nil {
+			return res, route
+		}
+	}
+	return found[0], nil
+}
+
+// allow lists the methods that the resources answer, for the Allow field.
+func allow(found []*resource) string {
+	methods := []string{http.MethodOptions}
+	for _, res := range found {
+		for method := range res.routes {
+			methods = append(methods, method)
+			if method == http.MethodGet {
+				methods = append(methods, http.MethodHead)
+			}
+		}
+	}
+	slices.Sort(methods)
+	return strings.Join(slices.Compact(methods), ", ")
+}
+
+// segments splits an escaped path and undoes the escapes of each segment. It
+// is not ok for a path that is not clean: one that does not begin with one
+// slash, that has an empty segment or a slash at its end, a dot segment in any
+// spelling, or a segment that is not text. Those are the paths that a mux
+// would redirect; here they lead nowhere.
+func segments(escaped string) (path []string, ok bool) {
+	rest, ok := strings.CutPrefix(escaped, "/")
+	if !ok {
+		return nil, false
+	}
+	if rest == "" {
+		return nil, true
+	}
+	for segment := range strings.SplitSeq(rest, "/") {
+		s, err := url.PathUnescape(segment)
+		if err != nil || s == "" || s == "." || s == ".." || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+			return nil, false
+		}
+		path = append(path, s)
+	}
+	return path, true
+}

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+)
+
+// Version is the version of the interface, on every answer.
+const Version = "1"
+
+// Config is what a [Site] needs to know. Logger, Authenticate, Timeout,
+// BodyTimeout and MaxBody are required.
+type Config struct {
+	Logger       *slog.Logger
+	Observe      func(context.Context, Observation)
+	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
+
+	ClientLimiter  Limiter // counts by client; nil: no limit
+	AddressLimiter Limiter // counts by address where there is no client; nil: no limit
+	ClientIP       func(*http.Request) netip.Addr
+
+	Timeout     time.Duration // for a whole request
+	BodyTimeout time.Duration // for reading a body
+	MaxBody     int64         // bytes
+	Origins     []string      // from which programs in browsers may call
+}
+
+// A Site answers requests by its routes. It is safe for concurrent use.
+type Site struct {
+	cfg    Config
+	router router
+
+	mountHint sync.Once
+}
+
+// NewSite returns a Site. It panics if two routes are the same.
+func NewSite(cfg Config, routes []Route) *Site {
+	return &Site{cfg: cfg, router: newRouter(routes)}
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, site: s, id: requestID(r), head: r.Method == http.MethodHead, start: time.Now()}
+	standardHeader(w.Header(), x.id)
+	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
+	defer cancel()
+	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
+
+	defer s.observe(r, x)
+	defer func() {
+		if v := recover(); v != nil {
+			s.recovered(x, r, v)
+		}
+	}()
+	if err := s.serve(x, r); err != nil {
+		Fail(x, r, err)
+	}
+}
+
+// recovered answers a request whose handler panicked. The server goes on.
+func (s *Site) recovered(x *exchange, r *http.Request, v any) {
+	if v == http.ErrAbortHandler { // the handler wants the connection cut off
+		panic(v)
+	}
+	s.cfg.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: panic",
+		slog.String("request_id", x.id), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+	Fail(x, r, fmt.Errorf("panic: %v", v))
+}
+
+// standardHeader sets what goes with every answer.
+func standardHeader(h http.Header, requestID string) {
+	h.Set(requestIDHeader, requestID)
+	h.Set("Licensing-Version", Version)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// serve checks a request from the outside in, and hands it to its handler:
+// path, method, authorization, rate. The handler goes on with the body.
+func (s *Site) serve(x *exchange, r *http.Request) error {
+	path, clean := segments(r.URL.EscapedPath())
+	var found []*resource
+	if clean {
+		found = s.router.find(path)
+	}
+	if len(found) == 0 {
+		s.hintAtMount(path)
+		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "This path leads nowhere. See the list of endpoints."}
+	}
+	res, route := choose(found, r.Method)
+	x.resource, x.values = res, res.values(path)
+	s.allowOrigin(x, r, found)
+	if route == nil {
+		return refuseMethod(x, r, allow(found))
+	}
+	x.oauth = route.OAuth
+	if route.Scope != "" {
+		grant, err := s.cfg.Authenticate(r, route.Scope)
+		if err != nil {
+			return err
+		}
+		x.client = grant.ClientID
+		r = r.WithContext(auth.WithGrant(r.Context(), grant))
+	}
+	if err := s.limit(r, x.client); err != nil {
+		return err
+	}
+	return route.Handle(x, r)
+}
+
+// refuseMethod answers a method that a path does not have. OPTIONS is the
+// question which ones it has.
+func refuseMethod(x *exchange, r *http.Request, allowed string) error {
+	if r.Method == http.MethodOptions {
+		x.Header().Set("Allow", allowed)
+		x.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return &Problem{
+		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+		Detail: "This path does not have that method; Allow names those it has.",
+		Header: http.Header{"Allow": {allowed}},
+	}
+}
+
+// hintAtMount tells the log, once, how to mend a mount that leaves its prefix
+// on the path: the path leads nowhere, but its end would lead somewhere.
+func (s *Site) hintAtMount(path []string) {
+	for i := 1; i < len(path); i++ {
+		if len(s.router.find(path[i:])) == 0 || len(s.router.find(path[:i])) > 0 {
+			continue
+		}
+		s.mountHint.Do(func() {
+			prefix := "/" + strings.Join(path[:i], "/")
+			s.cfg.Logger.Warn(fmt.Sprintf("licensing: a path that leads nowhere ends like one of ours; is the handler mounted without its prefix stripped? Mount it as http.StripPrefix(%q, h)", prefix))
+		})
+		return
+	}
+}

@@ -1,0 +1,206 @@
+package licensing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-playground/validator/v10"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// Options set up a [Handler]. The zero value is secure and useful.
+type Options struct {
+	// Now is the clock that licences, tokens and limits are judged by.
+	// Default: [time.Now].
+	Now func() time.Time
+
+	// Logger gets one line for each request, and what an operator should
+	// know; no query, secret, token or licence key. Default: [slog.Default].
+	Logger *slog.Logger `validate:"-"`
+
+	// PublicURL is where the world finds the mounted handler, such as
+	// "https://example.com/licensing". It is needed for what cannot be said
+	// with a relative reference: the metadata of the authorization server.
+	// Everything else works without. Default: none.
+	PublicURL string `validate:"omitempty,mount"`
+
+	// TokenTTL is how long an access token lives: from a minute to 24
+	// hours, in whole seconds. Default: an hour.
+	TokenTTL time.Duration `validate:"omitempty,min=1m,max=24h"`
+
+	// DisableTokenGET turns off GET /oauth/token, by which a client may
+	// send its secret in the query. It is on by default because the
+	// interface is specified with it.
+	DisableTokenGET bool
+
+	// MaxTokens is how many live access tokens one client can have, up to
+	// 10,000; one more ends the oldest. Default: 1,000.
+	MaxTokens int `validate:"omitempty,min=1,max=10000"`
+
+	// MaxTokenFailures is how often in a minute a client can be refused at
+	// the token endpoint from one address before it is told to wait, up to
+	// 1,000. A right secret is let in at any time. Default: 20.
+	MaxTokenFailures int `validate:"omitempty,min=1,max=1000"`
+
+	// ClientRate is how many requests a second one API client may make in
+	// the long run, with bursts of twice as many. Default: 1,000. Negative:
+	// no limit.
+	ClientRate int
+
+	// AddressRate is the same for requests that need no access token, by
+	// address (for IPv6, by /64 network). Default: 50. Negative: no limit.
+	AddressRate int
+
+	// Limiter replaces the two limits above, which count in the memory of
+	// this process. Default: none.
+	Limiter Limiter `validate:"-"`
+
+	// ClientIP returns the address a request comes from. Set it behind a
+	// proxy, and take forwarding headers from that proxy only. The zero
+	// Addr means that it is not known, and not limited. Default: the
+	// address of the connection, which is not limited if it is private or
+	// loopback, because it is then likely to be a proxy's.
+	ClientIP func(*http.Request) netip.Addr
+
+	// MaxBody is how many bytes the body of a request may have; from 1 KiB.
+	// Default: 65,536. (Requests to the OAuth endpoints: 16,384 at most.)
+	MaxBody int64 `validate:"omitempty,min=1024"`
+
+	// BodyTimeout is how long a body may take to arrive, on a server whose
+	// ReadTimeout does not say. Default: 10 seconds.
+	BodyTimeout time.Duration `validate:"omitempty,min=1ms"`
+
+	// Timeout is how long a request may take in all before it is given up.
+	// Default: 30 seconds.
+	Timeout time.Duration `validate:"omitempty,min=1ms"`
+
+	// ReplayTTL is how long the answer to a request with an
+	// Idempotency-Key is kept, to be given again to the same request.
+	// Default: 24 hours, which is also the least.
+	ReplayTTL time.Duration `validate:"omitempty,min=24h"`
+
+	// AllowedOrigins are the origins, such as "https://app.example.com",
+	// from which programs in browsers may call the API (CORS), with the
+	// OAuth endpoints left out. Default: none.
+	AllowedOrigins []string `validate:"dive,origin"`
+
+	// Observe is told of each request when it has been answered, for
+	// metrics and traces. It is called on the request's goroutine, so it
+	// must be quick. Default: none.
+	Observe func(context.Context, Observation)
+
+	// BeforeCreate runs before a licence is created. It may fill in what
+	// the request leaves open, and veto by returning an error; one from
+	// [license.Invalid] reaches the caller as 422, any other is answered
+	// 500. Default: none.
+	BeforeCreate func(context.Context, *license.CreateParams) error
+}
+
+// An Observation is what a request was, once it has been answered. Nothing in
+// it is secret, and nothing in it comes from the query.
+type Observation struct {
+	Method    string        // "other" for a method that HTTP does not know
+	Route     string        // the template of the path, such as "/license/{licenseID}"; empty: the path leads nowhere
+	Status    int           // the HTTP status
+	Duration  time.Duration // from the first line of the request to the end of the answer
+	ClientID  string        // empty: none
+	RequestID string        // as in X-Request-Id
+}
+
+// A Limiter bounds how often a caller may come. Take counts one request of
+// the caller that key stands for, "client:" and its id or "address:" and its
+// address, and returns true; or, if that is one too many, false and how long
+// to wait. It is called from many goroutines. What it answers when it cannot
+// reach whatever it counts in is its own choice.
+type Limiter interface {
+	Take(ctx context.Context, key string) (wait time.Duration, ok bool)
+}
+
+// mends say, for each option that can be wrong, what it must be.
+var mends = map[string]string{
+	"PublicURL":        `must be an absolute http or https URL without user, query and fragment, such as "https://example.com/licensing"`,
+	"TokenTTL":         "must be from a minute to 24 hours, or zero for an hour",
+	"MaxTokens":        "must be from 1 to 10,000, or zero for 1,000",
+	"MaxTokenFailures": "must be from 1 to 1,000, or zero for 20",
+	"MaxBody":          "must be at least 1,024 bytes, or zero for 65,536",
+	"BodyTimeout":      "must be positive, or zero for 10 seconds",
+	"Timeout":          "must be positive, or zero for 30 seconds",
+	"ReplayTTL":        "must be at least 24 hours, or zero for that",
+	"AllowedOrigins":   `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`,
+}
+
+// Validate reports every option that is out of its bounds, and the mend. It is
+// for options that are read from somewhere: [NewHandler] panics with the same
+// words.
+func (o Options) Validate() error {
+	var broken validator.ValidationErrors
+	if !errors.As(optionChecker().Struct(o), &broken) {
+		return nil
+	}
+	var all []error
+	seen := make(map[string]bool)
+	for _, b := range broken {
+		field := b.StructField()
+		if i := len("AllowedOrigins"); len(field) > i && field[:i] == "AllowedOrigins" {
+			field = field[:i] // without the index
+		}
+		if !seen[field] {
+			seen[field] = true
+			all = append(all, fmt.Errorf("licensing: Options.%s %s", field, mends[field]))
+		}
+	}
+	return errors.Join(all...)
+}
+
+var optionChecker = sync.OnceValue(func() *validator.Validate {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	for tag, ok := range map[string]func(string) bool{"mount": isMount, "origin": isOrigin} {
+		if err := v.RegisterValidation(tag, func(f validator.FieldLevel) bool { return ok(f.Field().String()) }); err != nil {
+			panic(err)
+		}
+	}
+	return v
+})
+
+// isMount reports whether s is an address that others can be built on.
+func isMount(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
+		u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
+}
+
+// isOrigin reports whether s is an origin as a browser writes it.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && u.Host != "" && u.Scheme+"://"+u.Host == s
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	setDefault(&o.ClientRate, 1000)
+	setDefault(&o.AddressRate, 50)
+	setDefault(&o.MaxBody, 64<<10)
+	setDefault(&o.BodyTimeout, 10*time.Second)
+	setDefault(&o.Timeout, 30*time.Second)
+	return o
+}
+
+func setDefault[T comparable](option *T, value T) {
+	var zero T
+	if *option == zero {
+		*option = value
+	}
+}
