@@ -44,7 +44,7 @@ func (c cursor) String() string {
 // in it needs no trust: the filters and the caller's limit hold for every
 // page anew.
 func parseCursor(text string, scope [16]byte) (c cursor, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b) < 33 || b[0] != cursorVersion || [16]byte(b[1:17]) != scope || !isID("lic", string(b[33:])) {
 		return cursor{}, false
 	}
@@ -52,7 +52,7 @@ func parseCursor(text string, scope [16]byte) (c cursor, ok bool) {
 	c.pinned = fromMillis(int64(binary.BigEndian.Uint64(b[17:])))
 	c.after.Time = fromMillis(int64(binary.BigEndian.Uint64(b[25:])))
 	c.after.ID = string(b[33:])
-	return c, isInstant(c.pinned) && (c.after.Time.IsZero() || isInstant(c.after.Time))
+	return c, isInstant(c.pinned) && (c.after.Time.IsZero() || isInstant(c.after.Time)) && c.String() == text
 }
 
 // unixMillis and fromMillis carry the zero time as the smallest number.

@@ -1,0 +1,270 @@
+package license_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// pages reads a whole list page by page and returns its ids.
+func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
+	t.Helper()
+	var ids []string
+	for {
+		page, err := s.List(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range page.Licenses {
+			ids = append(ids, l.ID)
+		}
+		if page.NextCursor == "" {
+			return ids
+		}
+		if len(page.Licenses) != p.Limit {
+			t.Fatalf("a page of %d with more to come, want %d", len(page.Licenses), p.Limit)
+		}
+		p.Cursor = page.NextCursor
+	}
+}
+
+// populate creates n licences of all sorts over time.
+func populate(t *testing.T, f *fixture, n int) []license.License {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	var all []license.License
+	for i := range n {
+		f.now = f.now.Add(time.Millisecond)
+		all = append(all, f.create(t, func(p *license.CreateParams) {
+			p.Name = fmt.Sprintf("Licence %d", i)
+			p.ProductID = fmt.Sprintf("prod_%d", random.IntN(4))
+			p.CustomerID = fmt.Sprintf("cus_%d", random.IntN(5))
+			if hours := random.IntN(9) - 4; hours != 0 {
+				p.ExpiresAt = ptr(start.Add(time.Duration(hours) * time.Hour))
+			}
+			if hours := random.IntN(9) - 6; hours != 0 && p.ExpiresAt == nil {
+				p.StartsAt = ptr(start.Add(time.Duration(hours) * time.Hour))
+			}
+		}))
+	}
+	return all
+}
+
+// TestListAgainstTheFilter compares every kind of list, read in small pages,
+// with what the filter says of each licence on its own.
+func TestListAgainstTheFilter(t *testing.T) {
+	f := newFixture(t)
+	all := populate(t, f, 120)
+	f.now = start.Add(30 * time.Minute)
+	for i, l := range all {
+		read, err := f.Get(t.Context(), l.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = read
+	}
+	windows := [][2]time.Time{{}, {start.Add(-time.Hour), {}}, {{}, start.Add(2 * time.Hour)}, {start.Add(-2 * time.Hour), start.Add(3 * time.Hour)}}
+	for _, status := range append(license.Statuses(), "") {
+		for _, customer := range []string{"", "cus_1"} {
+			for _, product := range []string{"", "prod_2"} {
+				for _, limited := range [][]string{nil, {}, {"prod_2"}, {"prod_3", "prod_1", "prod_3", "prod_9"}} {
+					for _, window := range windows {
+						for _, newest := range []bool{false, true} {
+							p := license.ListParams{CustomerID: customer, ProductID: product, Status: status, ExpiresAfter: window[0], ExpiresBefore: window[1], NewestFirst: newest, Limit: 7}
+							var want []string
+							for _, l := range all {
+								if (status == "" || l.Status == status) && (customer == "" || l.CustomerID == customer) &&
+									(product == "" || l.ProductID == product) && (limited == nil || slices.Contains(limited, l.ProductID)) &&
+									(window[0].IsZero() || l.ExpiresAt != nil && !l.ExpiresAt.Before(window[0])) &&
+									(window[1].IsZero() || l.ExpiresAt != nil && l.ExpiresAt.Before(window[1])) {
+									want = append(want, l.ID)
+								}
+							}
+							got := pages(t, f.As(license.Caller{Products: limited}), p)
+							slices.Sort(got)
+							if !slices.Equal(got, want) {
+								t.Errorf("%+v limited to %v: got %d licences, want %d", p, limited, len(got), len(want))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestListOrder(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	all := populate(t, f, 60)
+	expires := func(id string) time.Time {
+		l := all[slices.IndexFunc(all, func(l license.License) bool { return l.ID == id })]
+		return *l.ExpiresAt
+	}
+	limited := f.As(license.Caller{Products: []string{"prod_0", "prod_1", "prod_2", "prod_3"}})
+
+	oldest := pages(t, f.Service, license.ListParams{Limit: 9})
+	is.True(slices.IsSorted(oldest))
+	is.Equal(pages(t, limited, license.ListParams{Limit: 9}), oldest) // merged lists keep the order
+	newest := pages(t, f.Service, license.ListParams{Limit: 9, NewestFirst: true})
+	slices.Reverse(newest)
+	is.Equal(newest, oldest)
+
+	soonest := pages(t, f.Service, license.ListParams{Limit: 9, ExpiresAfter: start})
+	is.True(slices.IsSortedFunc(soonest, func(a, b string) int { return expires(a).Compare(expires(b)) }))
+	is.Equal(pages(t, limited, license.ListParams{Limit: 9, ExpiresAfter: start}), soonest)
+}
+
+func TestListPagesWhileOthersComeAndGo(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	all := populate(t, f, 40)
+	first, err := f.List(t.Context(), license.ListParams{Limit: 10})
+	is.NoErr(err)
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: first.Licenses[9].ID})) // the cursor's own place
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: all[20].ID}))
+	f.now = f.now.Add(time.Second)
+	added := f.create(t)
+	rest := pages(t, f.Service, license.ListParams{Limit: 10, Cursor: first.NextCursor})
+	var want []string
+	for i, l := range all[10:] {
+		if i != 10 {
+			want = append(want, l.ID)
+		}
+	}
+	is.Equal(rest, append(want, added.ID))
+}
+
+func TestListPinsTheInstant(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	for range 20 {
+		f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
+	}
+	p := license.ListParams{Status: license.StatusActive, Limit: 15}
+	page, err := f.List(t.Context(), p)
+	is.NoErr(err)
+	f.now = f.now.Add(2 * time.Hour) // all of them expire between two pages
+	p.Cursor = page.NextCursor
+	page, err = f.List(t.Context(), p)
+	is.NoErr(err)
+	is.Equal(len(page.Licenses), 5)
+	is.Equal(page.Licenses[0].Status, license.StatusActive)
+	page, err = f.List(t.Context(), license.ListParams{Status: license.StatusActive})
+	is.NoErr(err)
+	is.Equal(len(page.Licenses), 0)
+}
+
+func TestListCursors(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	populate(t, f, 60)
+	p := license.ListParams{Limit: 3, CustomerID: "cus_1"}
+	page, err := f.List(t.Context(), p)
+	is.NoErr(err)
+	p.Cursor = page.NextCursor
+	good := p.Cursor
+
+	for name, change := range map[string]func(*license.ListParams){
+		"customer":  func(p *license.ListParams) { p.CustomerID = "cus_2" },
+		"product":   func(p *license.ListParams) { p.ProductID = "prod_1" },
+		"status":    func(p *license.ListParams) { p.Status = license.StatusActive },
+		"window":    func(p *license.ListParams) { p.ExpiresAfter = start },
+		"search":    func(p *license.ListParams) { p.Search = "licence" },
+		"direction": func(p *license.ListParams) { p.NewestFirst = true },
+		"garbage":   func(p *license.ListParams) { p.Cursor = "garbage" },
+		"cut":       func(p *license.ListParams) { p.Cursor = good[:len(good)-1] },
+		"longer":    func(p *license.ListParams) { p.Cursor = good + "AA" },
+		"spaces":    func(p *license.ListParams) { p.Cursor = good[:8] + "\n" + good[8:] },
+		"version":   func(p *license.ListParams) { p.Cursor = "B" + good[1:] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			p := p
+			change(&p)
+			_, err := f.List(t.Context(), p)
+			is.Equal(fields(t, err), map[string]string{"cursor": "invalid_format"})
+		})
+	}
+	_, err = f.As(license.Caller{Products: []string{"prod_1"}}).List(t.Context(), p)
+	is.Equal(fields(t, err), map[string]string{"cursor": "invalid_format"}) // another product limit
+	p.Limit = 2
+	_, err = f.List(t.Context(), p) // the size of a page may change
+	is.NoErr(err)
+}
+
+func TestListRefuses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	_, err := f.List(t.Context(), license.ListParams{Limit: 201})
+	is.Equal(fields(t, err), map[string]string{"limit": "out_of_range"})
+	_, err = f.List(t.Context(), license.ListParams{Limit: -1, Status: "ended", Search: "\x00", CustomerID: " "})
+	is.Equal(fields(t, err), map[string]string{"limit": "out_of_range", "status": "unknown", "search": "invalid_characters", "customer_id": "invalid_format"})
+}
+
+func TestSearch(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	a := f.create(t, func(p *license.CreateParams) { p.Name, p.CustomerID = "Éditeur PRO, Zürich", "ada@example.com" })
+	f.now = f.now.Add(time.Millisecond)
+	b := f.create(t, func(p *license.CreateParams) {
+		p.Name, p.CustomerID, p.Key = "Editor Pro", "cus_bob", "IMPORTED/key:0001"
+	})
+	search := func(s *license.Service, text string) []string {
+		return pages(t, s, license.ListParams{Search: text, Limit: 10})
+	}
+	is.Equal(search(f.Service, "pro"), []string{a.ID, b.ID})
+	is.Equal(search(f.Service, "zürich ÉDITEUR"), []string{a.ID}) // all words, in any case and order
+	is.Equal(search(f.Service, "pro zurich"), nil)
+	is.Equal(search(f.Service, "ada@example.com"), []string{a.ID})
+	is.Equal(search(f.Service, a.ID), []string{a.ID})
+	is.Equal(search(f.Service, strings.ToLower(strings.ReplaceAll(a.Key, "-", " "))), []string{a.ID})
+	is.Equal(search(f.Service, b.Key), []string{b.ID})
+	is.Equal(search(f.Service, "imported/key:0001"), nil) // a brought key is exact
+	is.Equal(search(f.Service, "!?"), nil)                // no word: nothing, rather than everything
+	is.Equal(pages(t, f.Service, license.ListParams{Search: a.ID, CustomerID: "cus_bob", Limit: 10}), nil)
+
+	limited := f.As(license.Caller{Products: []string{"prod_other"}})
+	is.Equal(search(limited, a.ID), nil)
+	is.Equal(search(limited, a.Key), nil)
+	is.Equal(search(limited, "pro"), nil)
+
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: a.ID, Name: ptr("Renamed")})
+	is.NoErr(err)
+	is.Equal(search(f.Service, "renamed"), []string{a.ID})
+	is.Equal(search(f.Service, "zürich"), nil)
+}
+
+// TestProductLimit: licences of other products do not exist for a caller.
+func TestProductLimit(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	mine := f.create(t, func(p *license.CreateParams) { p.ProductID = "prod_mine" })
+	other := f.create(t, func(p *license.CreateParams) { p.ProductID = "prod_other" })
+	s := f.As(license.Caller{Products: []string{"prod_mine"}})
+
+	_, err := s.Get(t.Context(), mine.ID)
+	is.NoErr(err)
+	_, err = s.Get(t.Context(), other.ID)
+	is.True(errors.Is(err, license.ErrNotFound))
+	_, err = s.Update(t.Context(), license.UpdateParams{ID: other.ID, Name: ptr("x")})
+	is.True(errors.Is(err, license.ErrNotFound))
+	_, err = s.Update(t.Context(), license.UpdateParams{Match: &license.Match{ProductID: other.ProductID, CustomerID: other.CustomerID}, Name: ptr("x")})
+	is.True(errors.Is(err, license.ErrNotFound))
+	is.True(errors.Is(s.Delete(t.Context(), license.DeleteParams{ID: other.ID}), license.ErrNotFound))
+	_, err = s.Create(t.Context(), license.CreateParams{Name: "x", ProductID: "prod_other", CustomerID: "cus_ada"})
+	is.True(errors.Is(err, license.ErrProductForbidden))
+	_, err = s.Update(t.Context(), license.UpdateParams{ID: mine.ID, ProductID: ptr("prod_other")})
+	is.True(errors.Is(err, license.ErrProductForbidden))
+	is.Equal(pages(t, s, license.ListParams{Limit: 10}), []string{mine.ID})
+	is.Equal(pages(t, s, license.ListParams{Limit: 10, ProductID: "prod_other"}), nil)
+	is.Equal(len(f.events(t, other.ID)), 1)
+}
