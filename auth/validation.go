@@ -78,6 +78,9 @@ func describe(f validator.FieldError) (code, detail string) {
 	case "realm":
 		return "invalid_characters", "must be printable ASCII without quotation marks and backslashes"
 	}
+	if _, ok := f.Value().([]string); ok && f.Tag() == "min" {
+		return "required", "must have at least one member"
+	}
 	if max, err := strconv.Atoi(f.Param()); err == nil && f.Tag() == "max" {
 		switch f.Value().(type) {
 		case string:

@@ -1,0 +1,241 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func TestCreateClient(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+
+	c, secret, err := s.As(Caller{Actor: "operator:opr_1", RequestID: "req-1"}).CreateClient(t.Context(), CreateClientParams{
+		Name: "Zähler 2", Scopes: []string{ScopeEventRead, ScopeLicenseRead, ScopeEventRead}, Products: []string{"p2", "p1", "p2"},
+	})
+	is.NoErr(err)
+	is.True(wellFormed(clientPrefix, c.ID))
+	is.True(wellFormed(secretPrefix, secret))
+	is.Equal(c.Name, "Zähler 2")
+	is.Equal(c.Scopes, []string{ScopeLicenseRead, ScopeEventRead}) // each once, in the order of Scopes
+	is.Equal(c.Products, []string{"p2", "p1"})
+	is.Equal(c.CreatedAt, start)
+	is.Equal(len(c.Secrets), 1)
+	is.Equal(c.Secrets[0].Hint, secret[len(secret)-4:])
+	is.True(strings.HasPrefix(c.Secrets[0].ID, "sec_"))
+
+	got, err := s.Client(t.Context(), c.ID)
+	is.NoErr(err)
+	is.Equal(got, c)
+
+	is.Equal(s.client.Scopes, []string{ScopeLicenseRead, ScopeLicenseWrite}) // unless others are named
+	is.Equal(s.client.Products, nil)
+
+	events := s.events(t, c.ID)
+	is.Equal(len(events), 1)
+	is.Equal(events[0].Type, "client.created")
+	is.Equal(events[0].Actor, "operator:opr_1")
+	is.Equal(events[0].RequestID, "req-1")
+	is.Equal(events[0].Time, start)
+	is.Equal(s.events(t, s.client.ID)[0].Actor, "go")
+
+	for _, id := range []string{"", "cid_x", newCredential(clientPrefix)} {
+		_, err := s.Client(t.Context(), id)
+		is.True(errors.Is(err, ErrNotFound))
+	}
+}
+
+func TestClientParams(t *testing.T) {
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = fmt.Sprint("p", i)
+	}
+	for _, tt := range []struct {
+		name   string
+		params CreateClientParams
+		want   string // field and code; empty: allowed
+	}{
+		{"the longest name", CreateClientParams{Name: strings.Repeat("ä", 255)}, ""},
+		{"a hundred products", CreateClientParams{Name: "n", Products: many[:100]}, ""},
+		{"no name", CreateClientParams{}, "name required"},
+		{"a long name", CreateClientParams{Name: strings.Repeat("a", 256)}, "name too_long"},
+		{"outer white space", CreateClientParams{Name: " n"}, "name invalid_characters"},
+		{"a control character", CreateClientParams{Name: "a\x00b"}, "name invalid_characters"},
+		{"a line break", CreateClientParams{Name: "a\nb"}, "name invalid_characters"},
+		{"broken UTF-8", CreateClientParams{Name: "a\xffb"}, "name invalid_characters"},
+		{"a noncharacter", CreateClientParams{Name: "a\ufdd0b"}, "name invalid_characters"},
+		{"no scope", CreateClientParams{Name: "n", Scopes: []string{}}, "scopes required"},
+		{"an unknown scope", CreateClientParams{Name: "n", Scopes: []string{ScopeEventRead, "license:raed"}}, "scopes/1 unknown"},
+		{"no product, which is not all of them", CreateClientParams{Name: "n", Products: []string{}}, "products required"},
+		{"an empty product", CreateClientParams{Name: "n", Products: []string{"p", ""}}, "products/1 required"},
+		{"too many products", CreateClientParams{Name: "n", Products: many}, "products too_many"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			is := is.New(t)
+			s := newIssuer(t)
+			before := s.st.written.Len()
+			_, _, err := s.CreateClient(t.Context(), tt.params)
+			if tt.want == "" {
+				is.NoErr(err)
+				return
+			}
+			var invalid *InvalidError
+			is.True(errors.As(err, &invalid))
+			is.True(errors.Is(err, ErrInvalid))
+			is.Equal(invalid.Fields[0].Field+" "+invalid.Fields[0].Code, tt.want)
+			is.True(strings.HasPrefix(invalid.Fields[0].Detail, "must ")) // a sentence that says how to mend it
+			is.Equal(s.st.written.Len(), before)                          // nothing was stored
+		})
+	}
+}
+
+func TestClients(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	want := []string{s.client.ID}
+	for range 6 {
+		c, _, err := s.CreateClient(t.Context(), CreateClientParams{Name: "n"})
+		is.NoErr(err)
+		want = append(want, c.ID)
+	}
+	slices.Sort(want)
+
+	var got []string
+	for after := ""; ; {
+		page, err := s.Clients(t.Context(), ListClientsParams{After: after, Limit: 3})
+		is.NoErr(err)
+		for _, c := range page {
+			got = append(got, c.ID)
+		}
+		if len(page) < 3 {
+			break
+		}
+		after = got[len(got)-1]
+	}
+	is.Equal(got, want)
+
+	all, err := s.Clients(t.Context(), ListClientsParams{})
+	is.NoErr(err)
+	is.Equal(len(all), 7)
+	for _, limit := range []int{-1, 201} {
+		_, err = s.Clients(t.Context(), ListClientsParams{Limit: limit})
+		is.True(errors.Is(err, ErrInvalid))
+	}
+}
+
+func TestUpdateClient(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	s.turn(time.Minute)
+
+	c, err := s.UpdateClient(t.Context(), UpdateClientParams{ID: s.client.ID, Name: new("mill"), Products: &[]string{"p"}})
+	is.NoErr(err)
+	is.Equal(c.Name, "mill")
+	is.Equal(c.Products, []string{"p"})
+	is.Equal(c.Scopes, s.client.Scopes) // what is not named stays
+	is.Equal(c.UpdatedAt, start.Add(time.Minute))
+	is.Equal(c.Secrets, s.client.Secrets)
+
+	events := s.events(t, c.ID)
+	is.Equal(events[len(events)-1].Type, "client.updated")
+	var told struct {
+		Client  map[string]any
+		Changes map[string]struct{ From, To any }
+	}
+	is.NoErr(json.Unmarshal(events[len(events)-1].Data, &told))
+	is.Equal(told.Client["name"], "mill")
+	is.Equal(len(told.Changes), 2)
+	is.Equal(told.Changes["name"].From, "build farm")
+	is.Equal(told.Changes["name"].To, "mill")
+	is.Equal(told.Changes["products"].From, nil)
+
+	s.turn(time.Minute)
+	calls := s.st.callsOf(func() {
+		same, err := s.UpdateClient(t.Context(), UpdateClientParams{ID: c.ID, Name: new("mill"), Disabled: new(false)})
+		is.NoErr(err)
+		is.Equal(same, c) // changing nothing leaves even the time
+	})
+	is.Equal(calls, []string{"Update", "tx.Entry client"})
+
+	all, err := s.UpdateClient(t.Context(), UpdateClientParams{ID: c.ID, Products: new([]string)})
+	is.NoErr(err)
+	is.Equal(all.Products, nil)
+
+	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: c.ID, Scopes: new([]string)})
+	is.True(errors.Is(err, ErrInvalid)) // no scopes at all
+	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: newCredential(clientPrefix), Name: new("x")})
+	is.True(errors.Is(err, ErrNotFound))
+}
+
+func TestTokensFollowTheirClient(t *testing.T) {
+	read := func(t *testing.T, s *issuer, token string) answer {
+		return s.send(t, "GET", "/read", "", "Authorization: Bearer "+token)
+	}
+	update := func(t *testing.T, s *issuer, p UpdateClientParams) {
+		is := is.New(t)
+		p.ID = s.client.ID
+		_, err := s.UpdateClient(t.Context(), p)
+		is.NoErr(err)
+	}
+
+	t.Run("a lost scope is lost at once, a gained one is not gained", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		token := s.token(t, s.client.ID, s.secret)
+		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeLicenseWrite, ScopeEventRead}})
+		is.Equal(read(t, s, token).status, 403)
+		is.True(strings.Contains(s.try(t, token).body, "[license:write]"))
+		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeEventRead}})
+		is.Equal(s.try(t, token).status, 401) // nothing is left of it
+		counted, stored := s.tally(t, s.client.ID)
+		is.Equal(counted, 0)
+		is.Equal(stored, 0)
+	})
+	t.Run("products change at once", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		token := s.token(t, s.client.ID, s.secret)
+		update(t, s, UpdateClientParams{Products: &[]string{"p1", "p2"}})
+		is.True(strings.HasSuffix(read(t, s, token).body, "[p1 p2]"))
+		update(t, s, UpdateClientParams{Products: new([]string)})
+		is.True(strings.HasSuffix(read(t, s, token).body, "[]"))
+	})
+	t.Run("disabling ends them for good, however many there are", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t, func(o *Options) { o.MaxTokens = 10000 })
+		token := s.token(t, s.client.ID, s.secret)
+		is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error { // more than one page of them
+			for i := range store.MaxLimit {
+				e := token2(i, s.client.ID)
+				if err := e.put(t.Context(), tx); err != nil {
+					return err
+				}
+			}
+			return tx.AddTally(t.Context(), kindToken, s.client.ID, store.MaxLimit)
+		}))
+		update(t, s, UpdateClientParams{Disabled: new(true)})
+		is.Equal(s.try(t, token).status, 401)
+		counted, stored := s.tally(t, s.client.ID)
+		is.Equal(counted, 0)
+		is.Equal(stored, 0)
+		events := s.events(t, s.client.ID)
+		is.Equal(events[len(events)-1].Type, "client.disabled")
+
+		update(t, s, UpdateClientParams{Disabled: new(false)})
+		is.Equal(s.try(t, token).status, 401) // stays dead
+		s.token(t, s.client.ID, s.secret)     // but there are new ones
+	})
+}
+
+// token2 is one of many stored tokens of a client.
+func token2(i int, clientID string) token {
+	return token{Key: fmt.Sprintf("%064d", i), ClientID: clientID, SecretID: "sec_x", Scopes: []string{ScopeLicenseRead}, IssuedAt: start, ExpiresAt: start.Add(time.Hour)}
+}

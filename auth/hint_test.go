@@ -1,0 +1,74 @@
+package auth
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+// Whether a client exists, whether it is disabled, and what is wrong with a
+// secret must not show: not in the answer, and not in what the store is asked.
+func TestRefusalsGiveNoHint(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	off, offSecret, err := s.CreateClient(t.Context(), CreateClientParams{Name: "off"})
+	is.NoErr(err)
+	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: off.ID, Disabled: new(true)})
+	is.NoErr(err)
+	_, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Minute})
+	is.NoErr(err)
+	s.turn(time.Minute)
+	unknown, wrong := newCredential(clientPrefix), newCredential(secretPrefix)
+
+	var first answer
+	for i := range 2 * s.opts.MaxFailures { // the 401s, and then the 429s
+		for _, tt := range []struct{ name, id, secret string }{
+			{"unknown client", unknown, wrong},
+			{"wrong secret", s.client.ID, wrong},
+			{"expired secret", s.client.ID, s.secret},
+			{"disabled client", off.ID, offSecret},
+		} {
+			if tt.name == "expired secret" && i%2 == 0 || tt.name == "wrong secret" && i%2 == 1 {
+				continue // the two count together
+			}
+			var a answer
+			calls := s.st.callsOf(func() { a = s.ask(t, tt.id, tt.secret) })
+			is.Equal(calls, []string{"Entry client"})
+			a.header.Del("Date")
+			if tt.name == "unknown client" {
+				first = a
+			}
+			is.Equal(a, first) // status, headers and bytes
+		}
+		want := 401
+		if i >= s.opts.MaxFailures {
+			want = 429
+		}
+		is.Equal(first.status, want)
+	}
+}
+
+// What cannot be right is refused in the same bytes, without a question to
+// the store.
+func TestJunkAsksNothingOfTheStore(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	want := s.ask(t, newCredential(clientPrefix), newCredential(secretPrefix))
+	want.header.Del("Date")
+	typo := []byte(s.secret)
+	typo[20] ^= 1
+	for _, tt := range []struct{ id, secret string }{
+		{"", ""}, {"x", "y"}, {s.client.ID, "y"}, {"x", s.secret}, {s.client.ID, string(typo)},
+		{s.secret, s.client.ID}, {s.client.ID + " ", s.secret}, {s.client.ID, "' OR 1=1 --"},
+	} {
+		var a answer
+		calls := s.st.callsOf(func() { a = s.ask(t, tt.id, tt.secret) })
+		is.Equal(calls, nil)
+		a.header.Del("Date")
+		is.Equal(a, want)
+	}
+	is.Equal(s.st.callsOf(func() { s.try(t, "lat_junk") }), nil)
+	is.Equal(s.st.callsOf(func() { s.try(t, newCredential(tokenPrefix)) }), []string{"Entry token"})
+	is.Equal(s.st.callsOf(func() { s.try(t, s.token(t, s.client.ID, s.secret)) })[len(s.st.calls)-1:], []string{"Entry token"}) // a good one too
+}

@@ -1,0 +1,247 @@
+package auth
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func TestIssueTakesFewCalls(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	s.token(t, s.client.ID, s.secret) // notes the use, looks for expired tokens
+	is.Equal(s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) }), []string{
+		"Entry client", "Update", "tx.Entry client", "tx.Tallies token", "tx.PutEntry token", "tx.AddTally token",
+	})
+}
+
+func TestLiveTokensAreCapped(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		t.Run(fmt.Sprint("every update twice: ", twice), func(t *testing.T) {
+			is := is.New(t)
+			s := newIssuer(t, func(o *Options) { o.MaxTokens = 3 })
+			s.st.twice = twice
+			other, otherSecret, err := s.CreateClient(t.Context(), CreateClientParams{Name: "other"})
+			is.NoErr(err)
+			foreign := s.token(t, other.ID, otherSecret)
+
+			var tokens []string
+			for i := range 5 {
+				s.turn(time.Second)
+				tokens = append(tokens, s.token(t, s.client.ID, s.secret))
+				counted, stored := s.tally(t, s.client.ID)
+				is.Equal(counted, min(i+1, 3))
+				is.Equal(stored, min(i+1, 3))
+			}
+			for i, token := range tokens {
+				is.Equal(s.try(t, token).status == 200, i >= 2) // the oldest gave way
+			}
+			is.Equal(s.try(t, foreign).status, 200) // another client's does not
+
+			// One that is revoked makes room.
+			form := url.Values{"token": {tokens[4]}, "client_id": {s.client.ID}, "client_secret": {s.secret}}
+			is.Equal(s.send(t, "POST", "/oauth/revoke", form.Encode(), formType).status, 200)
+			counted, stored := s.tally(t, s.client.ID)
+			is.Equal(counted, 2)
+			is.Equal(stored, 2)
+			s.token(t, s.client.ID, s.secret)
+			is.Equal(s.try(t, tokens[2]).status, 200)
+		})
+	}
+}
+
+func TestLoweredCapIsReached(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	for range 9 {
+		s.token(t, s.client.ID, s.secret)
+	}
+	s.opts.MaxTokens = 2
+	s.token(t, s.client.ID, s.secret)
+	counted, stored := s.tally(t, s.client.ID)
+	is.Equal(counted, 2)
+	is.Equal(stored, 2)
+}
+
+func TestExpiredTokensArePurged(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	other, otherSecret, err := s.CreateClient(t.Context(), CreateClientParams{Name: "other"})
+	is.NoErr(err)
+	for range 12 {
+		s.token(t, s.client.ID, s.secret)
+		s.token(t, other.ID, otherSecret)
+	}
+	s.turn(time.Hour)
+	left := func() int {
+		entries, err := s.st.Store.Entries(t.Context(), store.EntryQuery{Kind: kindToken, Expires: store.TimeRange{Before: start.Add(time.Hour + time.Millisecond)}})
+		is.NoErr(err)
+		return len(entries)
+	}
+	for want := 24 - purgeBatch; want > 0; want -= purgeBatch {
+		s.token(t, s.client.ID, s.secret)
+		is.Equal(left(), want) // ten at a time
+	}
+	s.token(t, s.client.ID, s.secret)
+	is.Equal(left(), 0)
+	counted, stored := s.tally(t, s.client.ID)
+	is.Equal(counted, 3)
+	is.Equal(stored, 3)
+	counted, stored = s.tally(t, other.ID)
+	is.Equal(counted, 0)
+	is.Equal(stored, 0)
+
+	// With nothing left, it looks once a second.
+	looks := func() int {
+		return strings.Count(strings.Join(s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) }), ","), "tx.Entries token")
+	}
+	is.Equal(looks(), 0)
+	s.turn(time.Second)
+	is.Equal(looks(), 1)
+	is.Equal(looks(), 0)
+	s.turn(-time.Minute) // a clock that is set back does not stop it
+	is.Equal(looks(), 1)
+}
+
+func TestLastUse(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	use := func() (Client, bool) {
+		calls := s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) })
+		c, err := s.Client(t.Context(), s.client.ID)
+		is.NoErr(err)
+		return c, strings.Contains(strings.Join(calls, ","), "tx.PutEntry client")
+	}
+	is.True(s.client.LastUsedAt.IsZero())
+	c, wrote := use()
+	is.True(wrote)
+	is.Equal(c.LastUsedAt, start)
+	is.Equal(c.LastUsedVia, "form")
+	is.Equal(c.Secrets[0].LastUsedAt, start)
+	is.Equal(c.UpdatedAt, s.client.UpdatedAt) // to be used is not to be changed
+
+	s.turn(5*time.Minute - time.Millisecond)
+	c, wrote = use()
+	is.True(!wrote)
+	is.Equal(c.LastUsedAt, start)
+
+	s.turn(time.Millisecond)
+	s.send(t, "GET", "/oauth/token?client_id="+s.client.ID+"&client_secret="+s.secret, "")
+	c, wrote = use()
+	is.True(!wrote)
+	is.Equal(c.LastUsedAt, start.Add(5*time.Minute))
+	is.Equal(c.LastUsedVia, "query")
+
+	for i, tt := range []struct{ via, contentType, body, auth string }{
+		{"basic", formType, "grant_type=client_credentials", basic(s.client.ID, s.secret)},
+		{"json", jsonType, `{"grant_type":"client_credentials","client_id":"` + s.client.ID + `","client_secret":"` + s.secret + `"}`, ""},
+	} {
+		s.turn(5 * time.Minute)
+		is.Equal(s.send(t, "POST", "/oauth/token", tt.body, tt.contentType, "Authorization: "+tt.auth).status, 200)
+		c, err := s.Client(t.Context(), s.client.ID)
+		is.NoErr(err)
+		is.Equal(c.LastUsedVia, tt.via)
+		is.Equal(c.LastUsedAt, start.Add(time.Duration(i+2)*5*time.Minute))
+	}
+	is.Equal(len(s.events(t, s.client.ID)), 1) // only its creation
+}
+
+func TestRevokeEndsOnlyOwnTokens(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	s.name(t)
+	revoke := func(token string) {
+		form := url.Values{"token": {token}, "client_id": {s.client.ID}, "client_secret": {s.secret}}
+		is.Equal(s.send(t, "POST", "/oauth/revoke", form.Encode(), formType).body, "{}")
+	}
+	own, foreign := s.names.Replace("{token}"), s.names.Replace("{foreign}")
+	revoke(foreign)
+	is.Equal(s.try(t, foreign).status, 200)
+	revoke(own)
+	revoke(own)
+	is.Equal(s.try(t, own).status, 401)
+	counted, stored := s.tally(t, s.client.ID)
+	is.Equal(counted, 0) // counted down once
+	is.Equal(stored, 0)
+}
+
+func TestConcurrentIssues(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t, func(o *Options) { o.MaxTokens = 30 })
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if a := s.ask(t, s.client.ID, s.secret); a.status != 200 {
+				t.Error(a)
+			}
+		})
+	}
+	wg.Wait()
+	counted, stored := s.tally(t, s.client.ID)
+	is.Equal(counted, 30)
+	is.Equal(stored, 30)
+}
+
+// Whoever has ended a client or a secret must find no token of it alive,
+// whatever was under way at the time.
+func TestNoTokenOutlivesItsEnd(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *issuer){
+		"the client is disabled": func(t *testing.T, s *issuer) { disabled(t, s) },
+		"the secret is rotated":  func(t *testing.T, s *issuer) { rotated(0, 0)(t, s) },
+		"the secret is revoked": func(t *testing.T, s *issuer) {
+			is := is.New(t)
+			_, err := s.RevokeSecret(t.Context(), s.client.ID, s.client.Secrets[0].ID)
+			is.NoErr(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newIssuer(t)
+			var (
+				wg     sync.WaitGroup
+				mu     sync.Mutex
+				tokens []string
+				begun  = make(chan struct{}, 8)
+			)
+			for range 8 {
+				wg.Go(func() {
+					for i := 0; ; i++ {
+						a := s.ask(t, s.client.ID, s.secret)
+						if a.status != 200 {
+							return
+						}
+						_, rest, _ := strings.Cut(a.body, `{"access_token":"`)
+						mu.Lock()
+						tokens = append(tokens, rest[:credentialLen])
+						mu.Unlock()
+						if i == 0 {
+							begun <- struct{}{}
+						}
+					}
+				})
+			}
+			for range 8 {
+				<-begun
+			}
+			end(t, s)
+			mu.Lock()
+			soon := tokens[len(tokens)-1]
+			mu.Unlock()
+			is.Equal(s.try(t, soon).status, 401) // on the next request
+			wg.Wait()
+			for _, token := range tokens {
+				is.Equal(s.try(t, token).status, 401)
+			}
+			counted, stored := s.tally(t, s.client.ID)
+			is.Equal(counted, 0)
+			is.Equal(stored, 0)
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package auth
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+func TestRotateSecret(t *testing.T) {
+	t.Run("both secrets work until the overlap is over", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		old := s.token(t, s.client.ID, s.secret)
+		c, secret, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: DefaultOverlap})
+		is.NoErr(err)
+		is.Equal(len(c.Secrets), 2)
+		is.Equal(c.Secrets[0].ExpiresAt, start.Add(24*time.Hour))
+		is.True(c.Secrets[1].ExpiresAt.IsZero())
+		is.Equal(s.events(t, c.ID)[1].Type, "client.rotated")
+		is.Equal(s.try(t, old).status, 200)
+
+		s.turn(24*time.Hour - time.Millisecond)
+		is.Equal(s.ask(t, c.ID, s.secret).status, 200)
+		s.turn(time.Millisecond)
+		is.Equal(s.ask(t, c.ID, s.secret).status, 401)
+		is.Equal(s.ask(t, c.ID, secret).status, 200)
+
+		c, err = s.Client(t.Context(), c.ID)
+		is.NoErr(err)
+		is.Equal(len(c.Secrets), 1) // the old one is gone from sight
+		_, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
+		is.NoErr(err) // and takes no room
+	})
+	t.Run("without overlap the old secret and its tokens end now", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		old := s.token(t, s.client.ID, s.secret)
+		c, secret, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID})
+		is.NoErr(err)
+		is.Equal(len(c.Secrets), 1)
+		is.Equal(s.ask(t, c.ID, s.secret).status, 401)
+		is.Equal(s.try(t, old).status, 401)
+		is.Equal(s.try(t, s.token(t, c.ID, secret)).status, 200)
+	})
+	t.Run("three secrets are too many", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		_, second, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
+		is.NoErr(err)
+		_, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
+		is.True(errors.Is(err, ErrTooManySecrets))
+		is.Equal(s.ask(t, s.client.ID, s.secret).status, 200)
+		is.Equal(s.ask(t, s.client.ID, second).status, 200)
+		_, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID}) // ends both
+		is.NoErr(err)
+		is.Equal(s.ask(t, s.client.ID, second).status, 401)
+		is.Equal(s.ask(t, s.client.ID, third).status, 200)
+	})
+	t.Run("a shorter end is not put off", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		c, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
+		is.NoErr(err)
+		c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[1].ID)
+		is.NoErr(err)
+		c, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: 48 * time.Hour})
+		is.NoErr(err)
+		is.Equal(c.Secrets[0].ExpiresAt, start.Add(time.Hour))
+	})
+	t.Run("overlaps have bounds", func(t *testing.T) {
+		is := is.New(t)
+		s := newIssuer(t)
+		for _, d := range []time.Duration{-1, 91 * 24 * time.Hour} {
+			_, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: d})
+			is.True(errors.Is(err, ErrInvalid))
+			is.True(strings.Contains(err.Error(), "overlap must be zero to 90 days"))
+		}
+		_, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: newCredential(clientPrefix)})
+		is.True(errors.Is(err, ErrNotFound))
+	})
+}
+
+func TestRevokeSecret(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	first := s.token(t, s.client.ID, s.secret)
+	c, secret, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	second := s.token(t, c.ID, secret)
+
+	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID)
+	is.NoErr(err)
+	is.Equal(len(c.Secrets), 1)
+	is.Equal(s.ask(t, c.ID, s.secret).status, 401)
+	is.Equal(s.try(t, first).status, 401)  // its token ended with it
+	is.Equal(s.try(t, second).status, 200) // and no other
+	counted, stored := s.tally(t, c.ID)
+	is.Equal(counted, 1)
+	is.Equal(stored, 1)
+	events := s.events(t, c.ID)
+	is.Equal(events[len(events)-1].Type, "client.updated")
+	is.True(strings.Contains(string(events[len(events)-1].Data), `"changes":{"secrets":`))
+
+	_, err = s.RevokeSecret(t.Context(), c.ID, "sec_unknown")
+	is.True(errors.Is(err, ErrNotFound))
+	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID) // the last one may go as well
+	is.NoErr(err)
+	is.Equal(len(c.Secrets), 0)
+	is.Equal(s.ask(t, c.ID, secret).status, 401)
+	_, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	is.Equal(s.ask(t, c.ID, third).status, 200)
+}
+
+func TestOnlyDigestsAreStored(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	var made []string
+	made = append(made, s.secret, s.token(t, s.client.ID, s.secret))
+	_, secret, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	made = append(made, secret, s.token(t, s.client.ID, secret))
+	wrong := newCredential(secretPrefix)
+	is.Equal(s.ask(t, s.client.ID, wrong).status, 401)
+	storeDown(t, s)
+	is.Equal(s.ask(t, s.client.ID, wrong).status, 503)
+	made = append(made, wrong)
+
+	kept := s.st.written.String() + s.log.String()
+	is.True(strings.Contains(kept, s.client.ID)) // it holds what was written
+	is.True(strings.Contains(kept, "the store failed"))
+	for _, c := range made {
+		for i := 0; i+8 <= randomLen; i++ {
+			is.True(!strings.Contains(kept, c[prefixLen+i:prefixLen+i+8])) // not even a part
+		}
+	}
+	is.True(!strings.Contains(kept, secretPrefix))
+	is.True(!strings.Contains(kept, tokenPrefix))
+}
