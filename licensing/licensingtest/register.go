@@ -1,0 +1,56 @@
+package licensingtest
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A register is all that a request could have changed.
+type register struct {
+	licenses string
+	events   int
+	tallies  string
+}
+
+// register reads all licences through the API, and counts events.
+func (a *api) register() register {
+	a.t.Helper()
+	var r register
+	q := a.quietly()
+	q.token = a.Token() // the whole register, whoever asked before
+	for next := "license?limit=200"; next != ""; {
+		page := q.get(next).is(http.StatusOK)
+		r.licenses += string(encode(page.at("data")))
+		next = ""
+		if page.at("has_more") == true {
+			next = "license?limit=200&cursor=" + page.text("next_cursor")
+		}
+	}
+	r.events = len(a.Events())
+	for _, kind := range []string{"license.state", "license.product", "license.customer", "license.created", "license.expires"} {
+		ts, err := a.Store.Tallies(a.t.Context(), store.TallyQuery{Kind: kind})
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		r.tallies += fmt.Sprintln(ts)
+	}
+	return r
+}
+
+// same checks that nothing has changed since, and returns what there is now.
+func (a *api) same(before register) (after register) {
+	a.t.Helper()
+	after = a.register()
+	if after.licenses != before.licenses {
+		a.t.Errorf("the licences changed\n--- before\n%s\n--- after\n%s", abridge(before.licenses), abridge(after.licenses))
+	}
+	if after.events != before.events {
+		a.t.Errorf("%d events, before %d", after.events, before.events)
+	}
+	if after.tallies != before.tallies {
+		a.t.Errorf("the tallies changed\n--- before\n%s\n--- after\n%s", before.tallies, after.tallies)
+	}
+	return after
+}

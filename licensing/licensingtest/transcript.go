@@ -1,0 +1,97 @@
+package licensingtest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A transcript is what was asked and answered, in order, with everything that
+// differs from run to run masked. Two backends have the same one.
+type transcript struct {
+	exchanges []string
+	masks     map[string]string
+	counts    map[string]int
+}
+
+func newTranscript() *transcript {
+	return &transcript{masks: map[string]string{}, counts: map[string]int{}}
+}
+
+// random matches what is made at random: ids, credentials, licence keys,
+// cursors and request ids. The names of the groups stand in the masks.
+var random = regexp.MustCompile(`` +
+	`(?P<id>[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}\b)` +
+	`|(?P<credential>[a-z]{3}_[0-9A-Za-z]{49}\b)` +
+	`|(?P<key>\b[0-9A-HJKMNP-TV-Z]{5}(?:-[0-9A-HJKMNP-TV-Z]{5}){4}\b)` +
+	`|"next_cursor":"(?P<cursor>[^"]+)"` +
+	`|\bcursor=(?P<cursor>[^&>" ]+)` +
+	`|"request_id":"(?P<request>[^"]+)"`)
+
+// mask replaces each random text by its kind and a number, the same wherever
+// the same text comes back.
+func (tr *transcript) mask(s string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range random.FindAllStringSubmatchIndex(s, -1) {
+		for group, kind := range random.SubexpNames() {
+			start, end := m[2*group], m[2*group+1]
+			if kind == "" || start < 0 {
+				continue
+			}
+			b.WriteString(s[at:start])
+			b.WriteString(tr.maskOf(kind, s[start:end]))
+			at = end
+		}
+	}
+	return b.String() + s[at:]
+}
+
+func (tr *transcript) maskOf(kind, text string) string {
+	if mask, known := tr.masks[text]; known {
+		return mask
+	}
+	tr.counts[kind]++
+	mask := fmt.Sprintf("<%s %d>", kind, tr.counts[kind])
+	tr.masks[text] = mask
+	return mask
+}
+
+// unlike headers differ for reasons that are not the backend's.
+var unlike = []string{"Date", "Content-Length", "X-Request-Id"}
+
+// add writes down one exchange.
+func (tr *transcript) add(request string, an *answer) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%d\n", request, an.status)
+	names := make([]string, 0, len(an.header))
+	for name := range an.header {
+		if !slices.Contains(unlike, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(an.header[name], "\n"+name+": "))
+	}
+	fmt.Fprintf(&b, "\n%s", an.body)
+	tr.exchanges = append(tr.exchanges, tr.mask(b.String()))
+}
+
+// diff describes the first exchange in which got is not want, or is empty.
+func (tr *transcript) diff(want *transcript) string {
+	for i := range max(len(tr.exchanges), len(want.exchanges)) {
+		g, w := "(nothing)", "(nothing)"
+		if i < len(tr.exchanges) {
+			g = tr.exchanges[i]
+		}
+		if i < len(want.exchanges) {
+			w = want.exchanges[i]
+		}
+		if g != w {
+			return fmt.Sprintf("exchange %d\n--- on this backend\n%s\n--- on store/memory\n%s", i+1, g, w)
+		}
+	}
+	return ""
+}
