@@ -13,7 +13,7 @@ import (
 
 // ListParams select licences. Every set field must match.
 type ListParams struct {
-	CustomerID string `json:"customer_id" validate:"omitempty,text"`
+	CustomerID string `json:"customer_id" validate:"omitempty,text,customer"`
 	ProductID  string `json:"product_id" validate:"omitempty,text"`
 	Status     Status `json:"status" validate:"omitempty,oneof=revoked suspended expired scheduled active"`
 	// ExpiresBefore and ExpiresAfter leave licences whose ExpiresAt is

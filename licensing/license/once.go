@@ -78,18 +78,39 @@ func (s *Service) Replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
-// keep stores a reply, and removes a few that are no longer kept.
-func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byte) error {
-	ended, err := s.tx.Entries(ctx, store.EntryQuery{Kind: onceKind, Expires: store.TimeRange{Before: s.tx.now}, Limit: oncePurge})
+// Purge removes a batch of the replies that Once no longer keeps, and reports
+// whether there may be more. Once does so by itself with every reply it
+// stores; Purge is for the time after the last.
+func (s *Service) Purge(ctx context.Context) (more bool, err error) {
+	const batch = 100
+	err = s.update(ctx, func(tx *transaction) error {
+		n, err := tx.purge(ctx, batch)
+		more = n == batch
+		return err
+	})
+	return more, err
+}
+
+// purge removes at most limit replies that are no longer kept, and counts them.
+func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
+	ended, err := tx.Entries(ctx, store.EntryQuery{Kind: onceKind, Expires: store.TimeRange{Before: tx.now}, Limit: limit})
 	if err != nil {
-		return fmt.Errorf("once: %w", err)
+		return 0, fmt.Errorf("once: %w", err)
 	}
 	for _, entry := range ended {
-		if err := s.tx.DeleteEntry(ctx, onceKind, entry.Key); err != nil {
-			return fmt.Errorf("once: %w", err)
+		if err := tx.DeleteEntry(ctx, onceKind, entry.Key); err != nil {
+			return 0, fmt.Errorf("once: %w", err)
 		}
 	}
-	err = s.tx.PutEntry(ctx, store.Entry{
+	return len(ended), nil
+}
+
+// keep stores a reply, and removes a few that are no longer kept.
+func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byte) error {
+	if _, err := s.tx.purge(ctx, oncePurge); err != nil {
+		return err
+	}
+	err := s.tx.PutEntry(ctx, store.Entry{
 		Kind:      onceKind,
 		Key:       s.onceKey(key),
 		Data:      encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply}),
