@@ -9,6 +9,9 @@ import (
 
 // createLicense is POST /license.
 func (a api) createLicense(w http.ResponseWriter, r *http.Request) error {
+	if err := web.ReadQuery(r).Err(); err != nil {
+		return err
+	}
 	body, err := web.ReadObject(r, web.JSON)
 	if err != nil {
 		return err
@@ -108,6 +111,9 @@ func licenseReply(status int, l license.License) (web.Reply, error) {
 // deleteLicense is DELETE /license/{licenseID}.
 func (a api) deleteLicense(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadQuery(r).Err(); err != nil {
+		return err
+	}
+	if err := web.NoBody(r); err != nil {
 		return err
 	}
 	if err := web.NoneMatchOnRead(r); err != nil {

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
@@ -31,7 +33,7 @@ func (a api) listLicenses(w http.ResponseWriter, r *http.Request) error {
 	}
 	page, err := a.list(r, query, p)
 	if err != nil {
-		return err
+		return web.QueryError(err)
 	}
 	return writeList(w, r, page)
 }
@@ -46,24 +48,29 @@ func (a api) getLicenses(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := web.ReadQuery(r, "limit", "cursor")
 	page, err := a.list(r, query, license.ListParams{CustomerID: id})
-	if err != nil {
-		return err
-	}
-	if len(page.Licenses) == 0 && query.Text("cursor") == "" {
+	switch {
+	case isAbout(err, "customer_id"), err == nil && len(page.Licenses) == 0 && query.Text("cursor") == "":
 		return license.ErrNotFound // neither a licence nor a customer who has one
+	case err != nil:
+		return web.QueryError(err)
 	}
 	return writeList(w, r, page)
 }
 
-// list reads the page that the query asks for.
+// isAbout reports whether err says that the field breaks a rule.
+func isAbout(err error, field string) bool {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	return ok && slices.ContainsFunc(invalid.Fields, func(f license.FieldError) bool { return f.Field == field })
+}
+
+// list reads the page of a list that the query asks for.
 func (a api) list(r *http.Request, query *web.Query, p license.ListParams) (license.Page, error) {
 	p.Limit = query.Number("limit", 1, maxLimit)
 	p.Cursor = query.Text("cursor")
 	if err := query.Err(); err != nil {
 		return license.Page{}, err
 	}
-	page, err := a.rules(r).List(r.Context(), p)
-	return page, web.QueryError(err)
+	return a.rules(r).List(r.Context(), p)
 }
 
 func writeList(w http.ResponseWriter, r *http.Request, page license.Page) error {

@@ -29,6 +29,15 @@ func ReadObject(r *http.Request, types ...string) (*Object, error) {
 	return parseObject(data)
 }
 
+// NoBody refuses a request that has a body where none is read: whatever the
+// caller meant by it would not happen.
+func NoBody(r *http.Request) error {
+	if r.ContentLength <= 0 {
+		return nil
+	}
+	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request takes no body; leave it out."}
+}
+
 func checkContent(r *http.Request, types []string) error {
 	for _, coding := range r.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(coding, "identity") {

@@ -75,7 +75,7 @@ func (q *Query) Number(name string, least, most int) int {
 		return 0
 	}
 	n, err := strconv.Atoi(s)
-	if err != nil || n < least || n > most {
+	if err != nil || n < least || n > most || s != strconv.Itoa(n) {
 		q.fault(name, license.CodeOutOfRange, fmt.Sprintf("must be a whole number from %d to %d", least, most))
 	}
 	return n
