@@ -21,9 +21,12 @@ func NewForm() string { return rand.Text() }
 // caller, and keeps what it returns for a day: a reference to what was made,
 // never a secret. Later calls get that reference, and repeated is true; an
 // empty one means that the first call has not come to its end. If fn fails,
-// the mark may be used again.
+// the mark may be used again. An empty mark is nobody's: fn always runs.
 func (a *Auth) Once(ctx context.Context, form string, fn func() (ref string, err error)) (ref string, repeated bool, err error) {
-	now := a.instant()
+	if form == "" {
+		form = NewForm()
+	}
+	now := a.now()
 	sum := sha256.Sum256([]byte(a.caller.Actor + "\x00" + form))
 	mark := store.Entry{Kind: kindForm, Key: hex.EncodeToString(sum[:]), CreatedAt: now, ExpiresAt: now.Add(24 * time.Hour)}
 	err = a.st.Update(ctx, func(tx store.Tx) error {

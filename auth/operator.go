@@ -30,7 +30,7 @@ type Role string
 // The roles of operators.
 const (
 	RoleAdmin  Role = "admin"  // may see and do everything
-	RoleViewer Role = "viewer" // may see everything but secrets, and change nothing but their own password
+	RoleViewer Role = "viewer" // may see everything, and change nothing but their own password
 )
 
 // ErrLastAdmin: the change would leave nobody who can sign in as an admin.
@@ -124,7 +124,7 @@ func prepareOperator(ctx context.Context, p CreateOperatorParams) (hash string, 
 
 // addOperator writes a new operator and its event.
 func (a *Auth) addOperator(ctx context.Context, tx store.Tx, p CreateOperatorParams, hash string) (Operator, error) {
-	now := a.instant()
+	now := a.now()
 	email := foldEmail(p.Email)
 	switch _, err := tx.Entry(ctx, kindOperatorEmail, email); {
 	case err == nil:
@@ -246,7 +246,7 @@ func (a *Auth) changeOperator(ctx context.Context, id string, fn func(store.Tx, 
 		}
 		if len(changes) > 0 {
 			rec.Generation++
-			rec.UpdatedAt = a.instant()
+			rec.UpdatedAt = a.now()
 			if err := putJSON(ctx, tx, e, rec); err != nil {
 				return err
 			}
@@ -304,7 +304,7 @@ func (a *Auth) operatorEvent(ctx context.Context, tx store.Tx, typ string, op Op
 }
 
 func (a *Auth) appendOperatorEvent(ctx context.Context, tx store.Tx, typ, subject string, data []byte) error {
-	now := a.instant()
+	now := a.now()
 	actor := a.caller.Actor
 	if actor == "" {
 		actor = "go"
@@ -338,14 +338,6 @@ func putJSON(ctx context.Context, tx store.Tx, e store.Entry, v any) error {
 	}
 	e.Data = data
 	return tx.PutEntry(ctx, e)
-}
-
-// instant is the present by the clock of the options, as the store keeps it.
-func (a *Auth) instant() time.Time {
-	if a.opts.Now == nil {
-		return time.Now().UTC().Truncate(time.Millisecond)
-	}
-	return a.opts.Now().UTC().Truncate(time.Millisecond)
 }
 
 func (r Role) known() bool { return r == RoleAdmin || r == RoleViewer }

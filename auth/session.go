@@ -43,14 +43,14 @@ func (a *Auth) sessions(r *http.Request) *scs.SessionManager {
 			Name:     sessionCookie,
 			HttpOnly: true,
 			SameSite: http.SameSiteLaxMode,
-			Secure:   !plainLoopback(r),
+			Secure:   !PlainLoopback(r),
 		},
 	}
 }
 
-// plainLoopback reports whether r came over plain HTTP to a loopback name,
+// PlainLoopback reports whether r came over plain HTTP to a loopback name:
 // the one case in which a browser may not keep a Secure cookie and needs none.
-func plainLoopback(r *http.Request) bool {
+func PlainLoopback(r *http.Request) bool {
 	if r.TLS != nil {
 		return false
 	}
@@ -139,7 +139,7 @@ func (a *Auth) openSession(w http.ResponseWriter, r *http.Request, in signedIn) 
 	if err := m.RenewToken(ctx); err != nil { // whatever token came with the request counts no more
 		return err
 	}
-	m.SetDeadline(ctx, a.instant().Add(sessionLifetime))
+	m.SetDeadline(ctx, a.now().Add(sessionLifetime))
 	m.Put(ctx, "operator", in.ID)
 	m.Put(ctx, "generation", in.generation)
 	token, expires, err := m.Commit(ctx)

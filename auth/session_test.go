@@ -102,7 +102,7 @@ func TestSessionCookieIsSecureButOnPlainLoopback(t *testing.T) {
 		"http://localhost.example/":                 true,
 	} {
 		t.Run(url, func(t *testing.T) {
-			is.New(t).Equal(!plainLoopback(httptest.NewRequest(http.MethodGet, url, nil)), secure)
+			is.New(t).Equal(!PlainLoopback(httptest.NewRequest(http.MethodGet, url, nil)), secure)
 		})
 	}
 }

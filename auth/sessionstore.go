@@ -18,7 +18,7 @@ var _ scs.CtxStore = sessionStore{}
 
 func (s sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, error) {
 	e, err := s.a.st.Entry(ctx, kindSession, token)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !s.a.instant().Before(e.ExpiresAt) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.a.now().Before(e.ExpiresAt) {
 		return nil, false, nil
 	}
 	return e.Data, err == nil, err
@@ -26,7 +26,7 @@ func (s sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool, 
 
 func (s sessionStore) CommitCtx(ctx context.Context, token string, data []byte, expires time.Time) error {
 	return s.a.st.Update(ctx, func(tx store.Tx) error {
-		return tx.PutEntry(ctx, store.Entry{Kind: kindSession, Key: token, Data: data, ExpiresAt: expires, CreatedAt: s.a.instant()})
+		return tx.PutEntry(ctx, store.Entry{Kind: kindSession, Key: token, Data: data, ExpiresAt: expires, CreatedAt: s.a.now()})
 	})
 }
 

@@ -58,7 +58,7 @@ func (a *Auth) OfferSetup(ctx context.Context) (bool, error) {
 			return err
 		}
 		switch e, err := tx.Entry(ctx, kindSetup, setupKey); {
-		case err == nil && a.instant().Before(e.ExpiresAt):
+		case err == nil && a.now().Before(e.ExpiresAt):
 			return nil
 		case err != nil && !errors.Is(err, store.ErrNotFound):
 			return err
@@ -114,7 +114,7 @@ func (a *Auth) SetUp(w http.ResponseWriter, r *http.Request, code, email, passwo
 
 // putSetupCode keeps the digest of a code in place of the one before.
 func (a *Auth) putSetupCode(ctx context.Context, tx store.Tx, code string) error {
-	now := a.instant()
+	now := a.now()
 	sum := sha256.Sum256([]byte(code))
 	return tx.PutEntry(ctx, store.Entry{Kind: kindSetup, Key: setupKey, Data: sum[:], ExpiresAt: now.Add(setupCodeTTL), CreatedAt: now})
 }
@@ -131,7 +131,7 @@ func (a *Auth) checkSetupCode(ctx context.Context, r store.Reader, code string) 
 		return err
 	}
 	sum := sha256.Sum256([]byte(code))
-	if subtle.ConstantTimeCompare(sum[:], e.Data) != 1 || !a.instant().Before(e.ExpiresAt) {
+	if subtle.ConstantTimeCompare(sum[:], e.Data) != 1 || !a.now().Before(e.ExpiresAt) {
 		return ErrSetupCode
 	}
 	return nil

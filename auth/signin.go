@@ -83,7 +83,7 @@ func newAttempt(email string, addr netip.Addr) attempt {
 // [*ThrottledError] if it comes too early.
 func (a *Auth) begin(ctx context.Context, at attempt) error {
 	return a.st.Update(ctx, func(tx store.Tx) error {
-		now := a.instant()
+		now := a.now()
 		account, err := readFailures(ctx, tx, at.account, now)
 		if err != nil {
 			return err
@@ -195,7 +195,7 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 		if fresh != "" {
 			rec.Password = fresh
 		}
-		rec.LastSignInAt = a.instant()
+		rec.LastSignInAt = a.now()
 		if err := putJSON(ctx, tx, e, rec); err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ type Handler struct {
 	service  *license.Service
 	auth     *auth.Auth
 	api      *web.Site
+	pages    http.Handler
 	metadata http.Handler
 }
 
@@ -54,6 +55,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Metadata: h.metadata,
 		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
 	}))
+	h.pages = h.newPages()
 	return h
 }
 
@@ -91,7 +93,13 @@ func ready(ctx context.Context, st store.Store) error {
 }
 
 // ServeHTTP implements [http.Handler].
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.api.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if isPage(r) {
+		h.pages.ServeHTTP(w, r)
+		return
+	}
+	h.api.ServeHTTP(w, r)
+}
 
 // API returns the part of h that programs use, for hosts that serve it apart
 // from the pages for people. Its paths are the same.

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-playground/validator/v10"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -92,6 +94,19 @@ type Options struct {
 	// OAuth endpoints left out. Default: none.
 	AllowedOrigins []string `validate:"dive,origin"`
 
+	// Operator says who works in the dashboard, for a host that has a login
+	// of its own: it returns the person, with an id, an e-mail address to
+	// show and a role; or false once it has answered the request itself,
+	// for instance by sending the person to its login. The built-in
+	// sign-in, its operators and its sessions are then off. Default: none.
+	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
+
+	// DashboardOrigins are origins, such as "https://admin.example.com", by
+	// which people reach the dashboard although the Host header does not
+	// say so, because a proxy rewrites it. Forms sent from other origins
+	// are refused. Default: none.
+	DashboardOrigins []string `validate:"dive,origin"`
+
 	// Observe is told of each request when it has been answered, for
 	// metrics and traces. It is called on the request's goroutine, so it
 	// must be quick. Default: none.
@@ -148,10 +163,7 @@ func (o Options) Validate() error {
 	var all []error
 	seen := make(map[string]bool)
 	for _, b := range broken {
-		field := b.StructField()
-		if i := len("AllowedOrigins"); len(field) > i && field[:i] == "AllowedOrigins" {
-			field = field[:i] // without the index
-		}
+		field, _, _ := strings.Cut(b.StructField(), "[") // without the index
 		if !seen[field] {
 			seen[field] = true
 			all = append(all, fmt.Errorf("licensing: Options.%s %s", field, mends[field]))

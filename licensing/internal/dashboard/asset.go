@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed static
+var static embed.FS
+
+// assetTypes is the one place that says what a file is; nothing is sniffed.
+var assetTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// An asset is a file that pages link to. The hash of its content is part of
+// its name, so it may be kept forever.
+type asset struct {
+	contentType string
+	body        []byte
+}
+
+// assets are found by their hashed names, and hashed names by the plain ones.
+var assets, hashedNames = loadAssets()
+
+func loadAssets() (map[string]asset, map[string]string) {
+	files, err := fs.Glob(static, "static/*")
+	if err != nil {
+		panic(err)
+	}
+	byName, names := map[string]asset{}, map[string]string{}
+	for _, file := range files {
+		body, err := static.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		name, ext := path.Base(file), path.Ext(file)
+		sum := sha256.Sum256(body)
+		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
+		byName[hashed] = asset{assetTypes[ext], body}
+		names[name] = hashed
+	}
+	return byName, names
+}
+
+// serveAsset answers with a file, to anybody.
+func serveAsset(v *visit, name string) error {
+	a, ok := assets[name]
+	if !ok {
+		return notFound("There is no such file.")
+	}
+	v.pattern = "/dashboard/static/{name}"
+	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		v.w.Header().Set("Allow", "GET, HEAD")
+		v.w.WriteHeader(http.StatusMethodNotAllowed)
+		return nil
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", a.contentType)
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = v.w.Write(a.body) // fails when the browser has gone
+	return nil
+}

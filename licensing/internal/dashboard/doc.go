@@ -1,0 +1,19 @@
+/*
+Package dashboard is the pages that operators work in: sign-in, licences, and
+the settings with the credentials of API clients.
+
+It is HTML over the rules of package license and the people of package auth,
+and adds none of its own. Pages are html/template, styled by one small
+stylesheet; a script of a few lines adds copy buttons and the like, and every
+page does its work without it.
+
+All links, form actions and redirects are relative references, so the pages
+work under any mount and behind any proxy. State lives in the address: filters
+and pages of a list are GET parameters, and what a POST has done is told after
+a redirect by a word in the query. A secret is shown in the answer to the POST
+that made it, and nowhere else.
+
+Pages that set the session cookie are direct children of dashboard/, because
+the cookie has no Path and the browser scopes it to the folder of the page.
+*/
+package dashboard

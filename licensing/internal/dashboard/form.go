@@ -1,0 +1,156 @@
+package dashboard
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A field is one control of a form, with its label, and what was wrong with
+// what it held.
+type field struct {
+	Name, Label, Hint, Value, Error string
+
+	Type         string // of an input; "textarea", "checks" or "radios"
+	Autocomplete string
+	Required     bool
+	Mono         bool
+	MaxLength    int
+	Rows         int // of a textarea
+	Options      []option
+}
+
+// An option is one choice of checks or radios.
+type option struct {
+	Value, Label, Hint string
+	Chosen             bool
+}
+
+// Control returns the id of the control that an error summary leads to.
+func (f *field) Control() string {
+	if len(f.Options) > 0 {
+		return "f-" + f.Name + "-" + f.Options[0].Value
+	}
+	return "f-" + f.Name
+}
+
+// A form is fields in groups, and what was wrong besides.
+type form struct {
+	Groups  []group
+	Problem string // wrong with all of it
+	Once    string // the mark of a form that counts once
+	Hidden  map[string]string
+}
+
+// A group is fields that belong together.
+type group struct {
+	Title, Text string
+	Fields      []*field
+}
+
+// Faulty returns the fields with errors, for the summary.
+func (f *form) Faulty() (list []*field) {
+	for _, g := range f.Groups {
+		for _, x := range g.Fields {
+			if x.Error != "" {
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
+// Bad reports whether anything is wrong.
+func (f *form) Bad() bool { return f.Problem != "" || len(f.Faulty()) > 0 }
+
+// Field returns the field of that name, or nil.
+func (f *form) Field(name string) *field {
+	for _, g := range f.Groups {
+		for _, x := range g.Fields {
+			if x.Name == name {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+// fill puts in what was sent.
+func (f *form) fill(v *visit) {
+	for _, g := range f.Groups {
+		for _, x := range g.Fields {
+			if x.Options == nil {
+				x.Value = v.sent(x.Name)
+			}
+			chosen := v.r.PostForm[x.Name]
+			for i := range x.Options {
+				x.Options[i].Chosen = contains(chosen, x.Options[i].Value)
+			}
+		}
+	}
+	f.Once = v.sent("once")
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// wrong notes an error beside a field, the first one only, and reports
+// whether there is such a field.
+func (f *form) wrong(name, detail string) bool {
+	x := f.Field(name)
+	if x == nil {
+		return false
+	}
+	if x.Error == "" {
+		x.Error = sentence(detail)
+	}
+	return true
+}
+
+// take puts the faults that the rules have found beside their fields. It
+// reports false for an error that says nothing of fields.
+func (f *form) take(err error) bool {
+	type fault struct{ field, detail string }
+	var faults []fault
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+		for _, x := range invalid.Fields {
+			faults = append(faults, fault{x.Field, x.Detail})
+		}
+	}
+	if invalid, ok := errors.AsType[*auth.InvalidError](err); ok {
+		for _, x := range invalid.Fields {
+			faults = append(faults, fault{x.Field, x.Detail})
+		}
+	}
+	for _, x := range faults {
+		name, part, _ := strings.Cut(x.field, "/")
+		detail := x.detail
+		if part != "" {
+			detail = "“" + part + "” " + detail
+		}
+		if !f.wrong(name, detail) {
+			f.Problem = sentence(x.field + " " + detail)
+		}
+	}
+	return len(faults) > 0
+}
+
+// sentence makes a sentence of a phrase.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	s = strings.ToUpper(s[:1]) + s[1:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// licensePage is the body of the page of one licence.
+type licensePage struct {
+	License  license.License
+	Facts    []fact
+	Rights   []pair // entitlements
+	Metadata []pair
+	History  []happening
+	Older    string // the query of the older part of the history
+	Commands []command
+}
+
+// A fact is one line about a licence or a credential. One of the values is set.
+type fact struct {
+	Label  string
+	Text   string
+	Code   string
+	Moment *moment
+	Link   string // of the text, as a reference from dashboard/
+	Note   string
+}
+
+// A pair is one entitlement or one entry of the metadata.
+type pair struct{ Name, Value string }
+
+// A happening is one event of a history, in words.
+type happening struct {
+	What    string
+	Who     string
+	Link    string
+	When    *moment
+	Changes []string
+}
+
+// A command is a line for a shell. It stands around the address of the mount,
+// which the page may not know.
+type command struct {
+	Title         string
+	Before, After string
+	Address       string // of the mount; empty: not known
+}
+
+func (v *visit) command(title, before, after string) command {
+	return command{title, before, after, strings.TrimSuffix(v.h.opts.PublicURL, "/")}
+}
+
+func showLicense(v *visit) error {
+	ctx := v.r.Context()
+	l, err := v.licenses.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	body := licensePage{License: l, Facts: v.licenseFacts(l), Rights: rights(l.Entitlements), Commands: v.licenseCommands(l)}
+	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
+		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
+	}
+	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
+	const shown = 10
+	events, err := v.licenses.History(ctx, license.HistoryParams{ID: l.ID, Before: max(before, 0), Limit: shown + 1})
+	if err != nil {
+		return err
+	}
+	if len(events) > shown {
+		events = events[:shown]
+		body.Older = "?" + url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode() + "#history"
+	}
+	who := actors{v: v}
+	for _, e := range events {
+		body.History = append(body.History, who.happening(e))
+	}
+	return v.render(http.StatusOK, "license", page{Title: l.Name, Section: "licenses", Body: body})
+}
+
+func (v *visit) licenseFacts(l license.License) []fact {
+	list := func(name, value string) string { return "licenses?" + url.Values{name: {value}}.Encode() }
+	optional := func(n *int64, none string, text func(int64) string) string {
+		if n == nil {
+			return none
+		}
+		return text(*n)
+	}
+	when := func(label string, t *time.Time, none string) fact {
+		if t == nil {
+			return fact{Label: label, Text: none}
+		}
+		return fact{Label: label, Moment: v.moment(*t)}
+	}
+	facts := []fact{
+		{Label: "Product", Text: l.ProductID, Link: list("product", l.ProductID)},
+		{Label: "Customer", Text: l.CustomerID, Link: list("customer", l.CustomerID)},
+		when("Starts", l.StartsAt, "At once"),
+		when("Expires", l.ExpiresAt, "Never"),
+		{Label: "Grace period", Text: sentenceCase(spellSeconds(l.GraceSeconds))},
+		{Label: "Activations", Text: optional(l.MaxActivations, "Unlimited", func(n int64) string { return "At most " + strconv.FormatInt(n, 10) })},
+		{Label: "Seat lease", Text: optional(l.LeaseSeconds, "Held until released", func(n int64) string { return "Ends " + spellSeconds(n) + " after the last validation" })},
+	}
+	if l.StatusReason != "" {
+		facts = append([]fact{{Label: "Reason", Text: l.StatusReason}}, facts...)
+	}
+	return append(facts,
+		fact{Label: "Created", Moment: v.moment(l.CreatedAt)},
+		fact{Label: "Last changed", Moment: v.moment(l.UpdatedAt), Note: "revision " + strconv.FormatInt(l.Revision, 10)},
+	)
+}
+
+func (v *visit) licenseCommands(l license.License) []command {
+	id := url.PathEscape(l.ID)
+	return []command{
+		v.command("Read it", `curl -H "Authorization: Bearer $TOKEN" `, "/license/"+id),
+		v.command("Change it", `curl -X PATCH -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"A new name"}' `, "/license/"+id),
+		v.command("All licences of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
+	}
+}
+
+// actors names who did things, asking for each one once.
+type actors struct {
+	v    *visit
+	seen map[string][2]string
+}
+
+// name returns the name of an actor and a reference to their page, if they
+// have one.
+func (a *actors) name(actor string) (name, link string) {
+	if known, ok := a.seen[actor]; ok {
+		return known[0], known[1]
+	}
+	kind, id, _ := strings.Cut(actor, ":")
+	switch name = actor; kind {
+	case "operator":
+		name = id
+		if op, err := a.v.auth.Operator(a.v.r.Context(), id); err == nil {
+			name = op.Email
+		} else if id == a.v.op.ID && a.v.op.Email != "" {
+			name = a.v.op.Email
+		}
+	case "client":
+		name = id
+		if c, err := a.v.auth.Client(a.v.r.Context(), id); err == nil {
+			name, link = c.Name, "settings/credentials/"+url.PathEscape(id)
+		}
+	case "go":
+		name = "the host application"
+	}
+	if a.seen == nil {
+		a.seen = map[string][2]string{}
+	}
+	a.seen[actor] = [2]string{name, link}
+	return name, link
+}
+
+// happening puts an event in words.
+func (a *actors) happening(e license.HistoryEvent) happening {
+	_, verb, _ := strings.Cut(e.Type, ".")
+	h := happening{What: sentenceCase(strings.ReplaceAll(verb, "_", " ")), When: a.v.moment(e.Time)}
+	h.Who, h.Link = a.name(e.Actor)
+	for _, name := range slices.Sorted(maps.Keys(e.Data.Changes)) {
+		c := e.Data.Changes[name]
+		h.Changes = append(h.Changes, fmt.Sprintf("%s: %s → %s", name, shown(c.From), shown(c.To)))
+	}
+	return h
+}
+
+// shown writes a value of an event for people.
+func shown(x any) string {
+	switch x := x.(type) {
+	case nil:
+		return "none"
+	case string:
+		return x
+	}
+	b, err := json.Marshal(x)
+	if err != nil {
+		return "…"
+	}
+	return string(b)
+}
+
+// rights lists entitlements by name.
+func rights(m map[string]any) (list []pair) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		value := "included"
+		switch x := m[name].(type) {
+		case bool:
+		case string:
+			value = x
+		default:
+			value = shown(x)
+		}
+		list = append(list, pair{name, value})
+	}
+	return list
+}

@@ -1,0 +1,218 @@
+package dashboard
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// filter is what narrows the list of licences. All of it is in the query, so
+// that a view can be kept, sent and gone back to.
+type filter struct {
+	Search, Status, Product, Customer, Expires string
+}
+
+// expiryWindows are the choices of the filter by expiry.
+var expiryWindows = []struct {
+	value, label string
+	from, until  time.Duration
+}{
+	{"7d", "in the next 7 days", 0, 7 * 24 * time.Hour},
+	{"30d", "in the next 30 days", 0, 30 * 24 * time.Hour},
+	{"90d", "in the next 90 days", 0, 90 * 24 * time.Hour},
+	{"past30d", "in the last 30 days", -30 * 24 * time.Hour, 0},
+}
+
+func readFilter(q url.Values) filter {
+	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
+	return filter{get("q"), get("status"), q.Get("product"), q.Get("customer"), get("expires")}
+}
+
+// query is the filter as a query, without what is empty.
+func (f filter) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"q": f.Search, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// params asks the rules for what the filter selects.
+func (f filter) params(now time.Time) license.ListParams {
+	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer, NewestFirst: true}
+	for _, w := range expiryWindows {
+		if w.value == f.Expires {
+			// To the minute, so that the pages of one list ask for the same.
+			now = now.Truncate(time.Minute)
+			p.ExpiresAfter, p.ExpiresBefore = now.Add(w.from), now.Add(w.until)
+		}
+	}
+	return p
+}
+
+// licenseList is the body of the list of licences.
+type licenseList struct {
+	Filter   filter
+	Filtered bool
+	Statuses []option
+	Expiries []option
+	Rows     []licenseRow
+	Next     string // the query of the next page
+	First    string // the query of the first page, when this is another
+	CSV      string
+	Problem  string
+}
+
+type licenseRow struct {
+	License license.License
+	Expires *moment
+	Created *moment
+}
+
+func showLicenses(v *visit) error {
+	q := v.r.URL.Query()
+	f := readFilter(q)
+	list := licenseList{Filter: f, Filtered: len(f.query()) > 0, CSV: "licenses.csv?" + f.query().Encode()}
+	for _, s := range license.Statuses() {
+		list.Statuses = append(list.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: f.Status == string(s)})
+	}
+	for _, w := range expiryWindows {
+		list.Expiries = append(list.Expiries, option{Value: w.value, Label: sentenceCase(w.label), Chosen: f.Expires == w.value})
+	}
+	p := f.params(v.h.opts.Now())
+	p.Limit, p.Cursor = 50, q.Get("cursor")
+	if from, until, ok := readWindow(q); ok && f.Expires != "" {
+		p.ExpiresAfter, p.ExpiresBefore = from, until
+	}
+	status := http.StatusOK
+	result, err := v.licenses.List(v.r.Context(), p)
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+		status, list.Problem = http.StatusBadRequest, "This list does not go on from there, or a filter is not known. Start again from the first page."
+		if x := invalid.Fields[0]; x.Field != "cursor" {
+			list.Problem = sentence(x.Field + " " + x.Detail)
+		}
+	} else if err != nil {
+		return err
+	}
+	for _, l := range result.Licenses {
+		list.Rows = append(list.Rows, licenseRow{l, v.momentOf(l.ExpiresAt), v.moment(l.CreatedAt)})
+	}
+	if p.Cursor != "" {
+		list.First = "?" + f.query().Encode()
+	}
+	if result.NextCursor != "" {
+		next := f.query()
+		next.Set("cursor", result.NextCursor)
+		if f.Expires != "" {
+			next.Set("window", strconv.FormatInt(p.ExpiresAfter.UnixMilli(), 36)+"-"+strconv.FormatInt(p.ExpiresBefore.UnixMilli(), 36))
+		}
+		list.Next = "?" + next.Encode()
+	}
+	return v.render(status, "licenses", page{Title: "Licences", Section: "licenses", Body: list})
+}
+
+// readWindow reads the window of expiry that the page before has pinned, so
+// that a list does not shift while it is paged through.
+func readWindow(q url.Values) (from, until time.Time, ok bool) {
+	a, b, ok := strings.Cut(q.Get("window"), "-")
+	if !ok || q.Get("cursor") == "" {
+		return from, until, false
+	}
+	x, err1 := strconv.ParseInt(a, 36, 64)
+	y, err2 := strconv.ParseInt(b, 36, 64)
+	return time.UnixMilli(x).UTC(), time.UnixMilli(y).UTC(), err1 == nil && err2 == nil
+}
+
+func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// csvColumns are the columns of the download, in the names of the API.
+var csvColumns = []string{
+	"id", "name", "product_id", "customer_id", "key", "status", "status_reason", "starts_at", "expires_at", "grace_seconds",
+	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
+}
+
+// exportLicenses streams the licences of a filter as CSV (RFC 4180), as many
+// as there are, holding one page of them at a time.
+func exportLicenses(v *visit) error {
+	ctx := v.r.Context()
+	p := readFilter(v.r.URL.Query()).params(v.h.opts.Now())
+	p.Limit = 200
+	result, err := v.licenses.List(ctx, p)
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="licenses-`+v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
+	control := http.NewResponseController(v.w)
+	out := csv.NewWriter(v.w)
+	out.UseCRLF = true
+	_ = out.Write(csvColumns)
+	for {
+		// The server's deadline is for pages; each part gets a new one.
+		_ = control.SetWriteDeadline(time.Now().Add(timeout))
+		for _, l := range result.Licenses {
+			_ = out.Write(csvRow(l))
+		}
+		out.Flush()
+		if out.Error() != nil {
+			return nil // the browser has gone, and nobody is left to tell
+		}
+		_ = control.Flush()
+		if result.NextCursor == "" {
+			return nil
+		}
+		p.Cursor = result.NextCursor
+		if result, err = v.licenses.List(ctx, p); err != nil {
+			return err
+		}
+	}
+}
+
+func csvRow(l license.License) []string {
+	when := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.Format(time.RFC3339Nano)
+	}
+	number := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.FormatInt(*n, 10)
+	}
+	document := func(x any) string {
+		b, err := json.Marshal(x)
+		if err != nil {
+			return ""
+		}
+		return string(b)
+	}
+	row := []string{
+		l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, string(l.Status), l.StatusReason, when(l.StartsAt), when(l.ExpiresAt),
+		strconv.FormatInt(l.GraceSeconds, 10), number(l.MaxActivations), number(l.LeaseSeconds), document(l.Entitlements), document(l.Metadata),
+		strconv.FormatInt(l.Revision, 10), when(&l.CreatedAt), when(&l.UpdatedAt),
+	}
+	for i, cell := range row {
+		row[i] = harmless(cell)
+	}
+	return row
+}
+
+// harmless keeps a spreadsheet from taking a text for a formula.
+func harmless(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) || strings.HasPrefix(cell, "＝") || strings.HasPrefix(cell, "＋") || strings.HasPrefix(cell, "－") || strings.HasPrefix(cell, "＠") {
+		return "'" + cell
+	}
+	return cell
+}

@@ -1,0 +1,142 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates are the pages by name, each with the layout and the parts.
+var templates = loadTemplates()
+
+func loadTemplates() map[string]*template.Template {
+	base := template.Must(template.New("layout.html").Funcs(template.FuncMap{
+		"asset": func(name string) string { return "static/" + hashedNames[name] },
+		"list":  func(s ...string) []string { return s },
+	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err)
+	}
+	pages := map[string]*template.Template{}
+	for _, f := range files {
+		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" {
+			pages[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+		}
+	}
+	return pages
+}
+
+// A page is what the layout needs to know; Body is for the page itself.
+type page struct {
+	Title    string
+	Section  string // the entry of the navigation it belongs to
+	Invalid  bool   // a form came back with errors
+	Notice   string // what has just been done
+	Gate     bool   // stands alone, without navigation
+	Root     string
+	Here     string // for coming back after a choice of theme
+	Theme    string
+	Operator auth.Operator
+	Known    bool
+	Admin    bool
+	SignIn   bool   // the built-in sign-in is on
+	Base     string // the mount as a relative reference, if PublicURL does not say it
+	Body     any
+}
+
+// render answers with a page. It is made before the first byte goes out, so
+// that an answer is whole or an error.
+func (v *visit) render(status int, name string, p page) error {
+	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
+	p.Operator, p.Known, p.Admin = v.op, v.known, v.admin()
+	p.SignIn = v.h.opts.Operator == nil
+	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
+	if p.Notice == "" {
+		p.Notice = notices[v.r.URL.Query().Get("done")]
+	}
+	if v.r.Method == http.MethodPost {
+		p.Here = ""
+	}
+	if v.h.opts.PublicURL == "" {
+		p.Base = v.root + "../"
+	}
+	var b bytes.Buffer
+	if err := templates[name].Execute(&b, p); err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes()) // fails when the browser has gone
+	return nil
+}
+
+// notices are what a page says after a redirect, by the word in its address.
+var notices = map[string]string{
+	"created":   "The licence has been created.",
+	"updated":   "Your changes have been saved.",
+	"unchanged": "Nothing was changed.",
+	"deleted":   "The licence has been deleted.",
+	"password":  "Your password has been changed. Every other session of yours has ended.",
+	"disabled":  "The credential is disabled, and its access tokens have ended.",
+	"enabled":   "The credential is enabled. It can ask for access tokens again.",
+	"revoked":   "The secret has been revoked, and the access tokens it was used for have ended.",
+	"repeated":  "This form was sent before: what it asked for had already been created.",
+}
+
+// renderError answers with a page about an error.
+func (v *visit) renderError(p *web.Problem) {
+	title := map[int]string{
+		http.StatusNotFound:            "Not found",
+		http.StatusForbidden:           "Not allowed",
+		http.StatusConflict:            "Not possible now",
+		http.StatusPreconditionFailed:  "Changed in the meantime",
+		http.StatusServiceUnavailable:  "Not available now",
+		http.StatusInternalServerError: "Something went wrong",
+	}[p.Status]
+	if title == "" {
+		title = http.StatusText(p.Status)
+	}
+	if err := v.render(p.Status, "error", page{Title: title, Gate: !v.known, Body: struct {
+		Detail, RequestID string
+		Status            int
+	}{p.Detail, v.id, p.Status}}); err != nil {
+		http.Error(v.w, p.Detail, p.Status)
+	}
+}
+
+// themeCookie keeps the choice between light and dark. Like the session's it
+// has no Path, and so belongs to the dashboard's own folder.
+const themeCookie = "licensing_theme"
+
+// theme returns "light" or "dark", or "" for what the system says.
+func (v *visit) theme() string {
+	c, err := v.r.Cookie(themeCookie)
+	if err != nil || c.Value != "light" && c.Value != "dark" {
+		return ""
+	}
+	return c.Value
+}
+
+// chooseTheme keeps the choice for a year and goes back to where it was made.
+func chooseTheme(v *visit) error {
+	c := &http.Cookie{Name: themeCookie, Value: v.sent("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if c.Value != "light" && c.Value != "dark" {
+		c.Value, c.MaxAge = "", -1
+	}
+	http.SetCookie(v.w, c)
+	v.redirect(local(v.sent("return")))
+	return nil
+}

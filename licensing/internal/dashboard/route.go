@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+)
+
+// access is who a page is for.
+type access int
+
+const (
+	operators access = iota // whoever is signed in
+	admins                  // operators who may change things
+	anybody
+)
+
+// A route is one page, or one thing that a page does.
+type route struct {
+	method   string
+	path     string // below dashboard/; a segment in braces stands for any
+	access   access
+	handle   func(*visit) error
+	signIn   bool // belongs to the built-in sign-in
+	download bool // may take as long as it takes
+}
+
+// routes is every page there is. It is filled in by init, because error pages
+// lead back to it.
+var routes []route
+
+func init() {
+	const get, post = http.MethodGet, http.MethodPost
+	routes = []route{
+		{method: get, path: "", handle: func(v *visit) error { v.redirect("licenses"); return nil }},
+		{method: post, path: "theme", access: anybody, handle: chooseTheme},
+
+		{method: get, path: "sign-in", access: anybody, handle: showSignIn, signIn: true},
+		{method: post, path: "sign-in", access: anybody, handle: signIn, signIn: true},
+		{method: post, path: "sign-out", access: anybody, handle: signOut, signIn: true},
+		{method: get, path: "setup", access: anybody, handle: showSetup, signIn: true},
+		{method: post, path: "setup", access: anybody, handle: setUp, signIn: true},
+		{method: get, path: "password", handle: showPassword, signIn: true},
+		{method: post, path: "password", handle: changePassword, signIn: true},
+
+		{method: get, path: "licenses", handle: showLicenses},
+		{method: get, path: "licenses.csv", handle: exportLicenses, download: true},
+		{method: get, path: "licenses/new", access: admins, handle: showNewLicense},
+		{method: post, path: "licenses/new", access: admins, handle: createLicense},
+		{method: get, path: "licenses/{id}", handle: showLicense},
+		{method: get, path: "licenses/{id}/edit", access: admins, handle: showEditLicense},
+		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},
+		{method: get, path: "licenses/{id}/delete", access: admins, handle: showDeleteLicense},
+		{method: post, path: "licenses/{id}/delete", access: admins, handle: deleteLicense},
+
+		{method: get, path: "settings", handle: func(v *visit) error { v.redirect("settings/credentials"); return nil }},
+		{method: get, path: "settings/credentials", handle: showCredentials},
+		{method: get, path: "settings/credentials/new", access: admins, handle: showNewCredential},
+		{method: post, path: "settings/credentials/new", access: admins, handle: createCredential},
+		{method: get, path: "settings/credentials/{id}", handle: showCredential},
+		{method: get, path: "settings/credentials/{id}/edit", access: admins, handle: showEditCredential},
+		{method: post, path: "settings/credentials/{id}/edit", access: admins, handle: updateCredential},
+		{method: get, path: "settings/credentials/{id}/rotate", access: admins, handle: showRotate},
+		{method: post, path: "settings/credentials/{id}/rotate", access: admins, handle: rotate},
+		{method: get, path: "settings/credentials/{id}/disable", access: admins, handle: showDisableCredential},
+		{method: post, path: "settings/credentials/{id}/disable", access: admins, handle: disableCredential},
+		{method: post, path: "settings/credentials/{id}/enable", access: admins, handle: enableCredential},
+		{method: get, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: showRevokeSecret},
+		{method: post, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: revokeSecret},
+	}
+}
+
+// match finds the route of a visit, and what its parameters stand for. A
+// literal segment goes before a parameter.
+func (v *visit) match() (*route, error) {
+	path := strings.Split(v.path, "/")
+	for i, s := range path {
+		segment, err := url.PathUnescape(s)
+		if err != nil {
+			return nil, notFound("This page does not exist.")
+		}
+		path[i] = segment
+	}
+	method := v.r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	var allowed []string
+	for i := range routes {
+		params, ok := matches(routes[i].path, path)
+		if !ok || len(allowed) > 0 && routes[i].path != v.pattern[len("/dashboard/"):] {
+			continue
+		}
+		v.pattern = "/dashboard/" + routes[i].path
+		if routes[i].method == method {
+			v.params = params
+			return &routes[i], nil
+		}
+		allowed = append(allowed, routes[i].method)
+		if routes[i].method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	if allowed == nil {
+		return nil, notFound("This page does not exist. It may have moved, or the address is mistyped.")
+	}
+	slices.Sort(allowed)
+	return nil, &web.Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+		Detail: "This page does not do that.", Header: http.Header{"Allow": {strings.Join(slices.Compact(allowed), ", ")}}}
+}
+
+func matches(pattern string, path []string) (params map[string]string, ok bool) {
+	segments := strings.Split(pattern, "/")
+	if len(segments) != len(path) {
+		return nil, false
+	}
+	params = map[string]string{}
+	for i, s := range segments {
+		switch name, isParam := strings.CutPrefix(s, "{"); {
+		case isParam && path[i] != "":
+			params[strings.TrimSuffix(name, "}")] = path[i]
+		case s != path[i]:
+			return nil, false
+		}
+	}
+	return params, true
+}

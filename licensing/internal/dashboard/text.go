@@ -1,0 +1,160 @@
+package dashboard
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A moment is an instant as pages show it: in UTC, and from now.
+type moment struct {
+	ISO      string // for <time datetime>
+	Date     string
+	Full     string
+	Relative string
+}
+
+// moment returns t for a page; nil for the zero time.
+func (v *visit) moment(t time.Time) *moment {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &moment{
+		ISO:      t.Format(time.RFC3339Nano),
+		Date:     t.Format("2 Jan 2006"),
+		Full:     t.Format("2 Jan 2006, 15:04:05") + " UTC",
+		Relative: relative(t.Sub(v.h.opts.Now())),
+	}
+}
+
+// momentOf is moment for a time that may be nil.
+func (v *visit) momentOf(t *time.Time) *moment {
+	if t == nil {
+		return nil
+	}
+	return v.moment(*t)
+}
+
+// relative says how far something is from now, in one unit.
+func relative(d time.Duration) string {
+	past := d < 0
+	if past {
+		d = -d
+	}
+	if d < time.Minute {
+		if past {
+			return "just now"
+		}
+		return "in a moment"
+	}
+	n, unit := int(d/time.Minute), "minute"
+	switch days := int(d / (24 * time.Hour)); {
+	case days >= 730:
+		n, unit = days/365, "year"
+	case days >= 60:
+		n, unit = days/30, "month"
+	case days >= 1:
+		n, unit = days, "day"
+	case d >= time.Hour:
+		n, unit = int(d/time.Hour), "hour"
+	}
+	s := count(n, unit)
+	if past {
+		return s + " ago"
+	}
+	return "in " + s
+}
+
+// count returns "1 day", "2 days".
+func count(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return strconv.Itoa(n) + " " + unit + "s"
+}
+
+// units are the units of durations in forms, the largest first.
+var units = []struct {
+	letter  string
+	seconds int64
+	name    string
+}{{"d", 86400, "day"}, {"h", 3600, "hour"}, {"m", 60, "minute"}, {"s", 1, "second"}}
+
+// formatSeconds writes a duration as forms take it: "14d", "1d 12h", "0".
+func formatSeconds(n int64) string {
+	if n == 0 {
+		return "0"
+	}
+	var parts []string
+	for _, u := range units {
+		if n >= u.seconds {
+			parts = append(parts, strconv.FormatInt(n/u.seconds, 10)+u.letter)
+			n %= u.seconds
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// spellSeconds writes a duration in words: "14 days", "1 day 12 hours".
+func spellSeconds(n int64) string {
+	var parts []string
+	for _, u := range units {
+		if n >= u.seconds {
+			parts = append(parts, count(int(n/u.seconds), u.name))
+			n %= u.seconds
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, " ")
+}
+
+// parseSeconds reads what formatSeconds writes: numbers with a unit, added up;
+// a number without one is seconds.
+func parseSeconds(s string) (int64, error) {
+	bad := errors.New("write a number with a unit, such as 14d, 36h or 90m")
+	var total int64
+	fields := strings.Fields(strings.ToLower(s))
+	if len(fields) == 0 {
+		return 0, bad
+	}
+	for _, f := range fields {
+		factor := int64(1)
+		for _, u := range units {
+			if rest, ok := strings.CutSuffix(f, u.letter); ok {
+				f, factor = rest, u.seconds
+				break
+			}
+		}
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil || n < 0 || n > 1<<40/factor {
+			return 0, bad
+		}
+		total += n * factor
+	}
+	return total, nil
+}
+
+// timeForms are what a form takes for an instant in UTC, besides what the
+// browser's own control sends.
+var timeForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC3339Nano}
+
+// formatTime writes an instant for a datetime-local control, to the second.
+func formatTime(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05")
+}
+
+func parseTime(s string) (time.Time, error) {
+	for _, form := range timeForms {
+		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, errors.New("write a date, or a date and a time in UTC, such as 2030-01-31 or 2030-01-31 12:00")
+}

@@ -1,0 +1,132 @@
+package dashboard
+
+import (
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A visit is one request and its answer.
+type visit struct {
+	h  *Handler
+	w  *answer
+	r  *http.Request
+	id string // of the request
+
+	path    string // below dashboard/, still escaped
+	root    string // the relative reference to dashboard/: "./", "../"
+	pattern string // of the route, for logs
+	params  map[string]string
+
+	op       auth.Operator
+	known    bool // op is somebody
+	auth     *auth.Auth
+	licenses *license.Service
+}
+
+// answer remembers what has been answered.
+type answer struct {
+	http.ResponseWriter
+	head   bool
+	status int
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+	if a.head {
+		return len(p), nil
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// admin reports whether the visitor may change things.
+func (v *visit) admin() bool { return v.known && v.op.Role == auth.RoleAdmin && !v.op.Disabled }
+
+// here is the visited page as a reference from dashboard/, with its query.
+func (v *visit) here() string {
+	if v.r.URL.RawQuery == "" {
+		return v.path
+	}
+	return v.path + "?" + v.r.URL.RawQuery
+}
+
+// redirect answers 303 to a page, given as a reference from dashboard/.
+func (v *visit) redirect(to string) { v.redirectTo(v.root + to) }
+
+// redirectTo answers 303. The reference stays relative: http.Redirect would
+// make a path of it, and lose the mount.
+func (v *visit) redirectTo(reference string) {
+	v.w.Header().Set("Location", reference)
+	v.w.WriteHeader(http.StatusSeeOther)
+}
+
+// local returns a reference from dashboard/ that a request has named, or ""
+// if it is none: it must not lead out of the pages.
+func local(reference string) string {
+	u, err := url.Parse(reference)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" ||
+		strings.HasPrefix(reference, "/") || strings.ContainsAny(reference, "\\\t\r\n") {
+		return ""
+	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return ""
+		}
+	}
+	return reference
+}
+
+// readForm reads the form that was sent. What is in the query is no part of it.
+func (v *visit) readForm() error {
+	if t, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
+		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page reads forms only."}
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		if strings.Contains(err.Error(), "too large") {
+			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is larger than this page reads.", Cause: err}
+		}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form did not arrive whole.", Cause: err}
+	}
+	return nil
+}
+
+// sent returns a value of the form, with the line ends of text areas as they
+// are everywhere else.
+func (v *visit) sent(name string) string {
+	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
+}
+
+// fail answers with a page that says what went wrong.
+func (v *visit) fail(err error) {
+	p := web.ProblemOf(err)
+	if p.Status >= 500 && v.r.Context().Err() == nil {
+		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: request failed",
+			slog.String("request_id", v.id), slog.Any("error", err))
+	}
+	if v.w.status != 0 {
+		panic(http.ErrAbortHandler) // cut off what has begun: half an answer must not look whole
+	}
+	for name, values := range p.Header {
+		v.w.Header()[name] = values
+	}
+	v.renderError(p)
+}
