@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// mount is where the licensing service lives in this application.
+const mount = "/licensing"
+
+// newApp is the application: a page of its own, and the licensing service.
+func newApp(h *licensing.Handler, logger *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", homePage(h.Service(), logger))
+	mux.Handle(mount+"/", http.StripPrefix(mount, h))
+	mux.Handle(mount, http.RedirectHandler(mount+"/", http.StatusSeeOther))
+	return cleanPathsOnly(mux)
+}
+
+// cleanPathsOnly answers 404 to a path with empty, "." or ".." segments. Left
+// to itself, ServeMux redirects such a path to its clean form and repeats the
+// query, which may hold a client_secret.
+func cleanPathsOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isClean(r.URL.Path) || !isClean(r.URL.EscapedPath()) {
+			http.NotFound(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isClean(p string) bool {
+	clean := path.Clean("/" + p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	return p == clean
+}
+
+//go:embed home.html
+var homeHTML string
+
+var home = template.Must(template.New("home").Parse(homeHTML))
+
+// homePage shows the newest licences. It asks the rules directly: in the same
+// process no token and no HTTP is needed.
+func homePage(svc *license.Service, logger *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, err := svc.List(r.Context(), license.ListParams{NewestFirst: true, Limit: 10})
+		var body bytes.Buffer
+		if err == nil {
+			err = home.Execute(&body, page.Licenses)
+		}
+		if err != nil {
+			logger.Error("home page", "error", err)
+			http.Error(w, "The page cannot be shown now; the log says why.", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Write(body.Bytes())
+	})
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+)
+
+// credentials are what a program needs to get access tokens.
+type credentials struct {
+	ID, Secret string
+	Product    string // one that the client may create licences of
+}
+
+// issue makes a new API client. Its secret exists only in the answer: the
+// store keeps a digest.
+func issue(ctx context.Context, a *auth.Auth, name string, products []string) (*credentials, error) {
+	if name == "" {
+		name = "Example"
+	}
+	client, secret, err := a.CreateClient(ctx, auth.CreateClientParams{Name: name, Products: products})
+	if err != nil {
+		return nil, err
+	}
+	c := &credentials{ID: client.ID, Secret: secret, Product: seedProducts[0]}
+	if len(products) > 0 {
+		c.Product = products[0]
+	}
+	return c, nil
+}

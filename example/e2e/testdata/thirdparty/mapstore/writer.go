@@ -1,0 +1,182 @@
+package mapstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
+	n := name{table: "license", id: l.ID}
+	if err := t.absent(ctx, n); err != nil {
+		return err
+	}
+	return t.putLicense(ctx, n, l)
+}
+
+func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
+	n := name{table: "license", id: l.ID}
+	if err := t.present(ctx, n); err != nil {
+		return err
+	}
+	return t.putLicense(ctx, n, l)
+}
+
+func (t *tx) putLicense(ctx context.Context, n name, l store.License) error {
+	holder, err := find(ctx, t.reader, func(o store.License) bool { return o.Key == l.Key && o.ID != l.ID }, copyLicense)
+	if err != nil {
+		return err
+	}
+	if len(holder) > 0 {
+		return fmt.Errorf("mapstore: key of license %s: %w", l.ID, store.ErrExists)
+	}
+	return t.put(ctx, n, copyLicense(l))
+}
+
+func (t *tx) DeleteLicense(ctx context.Context, id string) error {
+	if err := t.remove(ctx, name{table: "license", id: id}); err != nil {
+		return err
+	}
+	seats, err := t.activations(ctx, store.ActivationQuery{LicenseID: id})
+	if err != nil {
+		return err
+	}
+	for _, a := range seats {
+		if err := t.remove(ctx, name{table: "activation", group: id, id: a.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) PutActivation(ctx context.Context, a store.Activation) error {
+	if err := t.present(ctx, name{table: "license", id: a.LicenseID}); err != nil {
+		return err
+	}
+	holder, err := find(ctx, t.reader, func(o store.Activation) bool {
+		return o.LicenseID == a.LicenseID && o.Fingerprint == a.Fingerprint && o.ID != a.ID
+	}, copyActivation)
+	if err != nil {
+		return err
+	}
+	if len(holder) > 0 {
+		return fmt.Errorf("mapstore: fingerprint of activation %s: %w", a.ID, store.ErrExists)
+	}
+	return t.put(ctx, name{table: "activation", group: a.LicenseID, id: a.ID}, copyActivation(a))
+}
+
+func (t *tx) DeleteActivation(ctx context.Context, licenseID, id string) error {
+	return t.remove(ctx, name{table: "activation", group: licenseID, id: id})
+}
+
+func (t *tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	all, err := t.records(ctx)
+	if err != nil {
+		return 0, err
+	}
+	all.lastSeq++
+	e.Seq = all.lastSeq
+	return e.Seq, t.put(ctx, name{table: "event", id: feedPlace(e.Seq)}, copyEvent(e))
+}
+
+func (t *tx) ReplaceEvent(ctx context.Context, e store.Event) error {
+	n := name{table: "event", id: feedPlace(e.Seq)}
+	was, err := get(ctx, t.reader, n, copyEvent)
+	if err != nil {
+		return err
+	}
+	was.CustomerID, was.Data = e.CustomerID, e.Data
+	return t.put(ctx, n, copyEvent(was))
+}
+
+func (t *tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	old, err := find(ctx, t.reader, func(e store.Event) bool { return e.Seq <= through }, copyEvent)
+	if err != nil {
+		return 0, err
+	}
+	slices.SortFunc(old, func(a, b store.Event) int { return int(a.Seq - b.Seq) })
+	old = old[:max(0, min(limit, len(old)))]
+	for _, e := range old {
+		if err := t.remove(ctx, name{table: "event", id: feedPlace(e.Seq)}); err != nil {
+			return 0, err
+		}
+	}
+	return len(old), nil
+}
+
+func (t *tx) PutEntry(ctx context.Context, e store.Entry) error {
+	return t.put(ctx, name{table: "entry", group: e.Kind, id: e.Key}, copyEntry(e))
+}
+
+func (t *tx) DeleteEntry(ctx context.Context, kind, key string) error {
+	return t.remove(ctx, name{table: "entry", group: kind, id: key})
+}
+
+func (t *tx) PutDelivery(ctx context.Context, d store.Delivery) error {
+	return t.put(ctx, name{table: "delivery", id: d.ID}, copyDelivery(d))
+}
+
+func (t *tx) DeleteDelivery(ctx context.Context, id string) error {
+	return t.remove(ctx, name{table: "delivery", id: id})
+}
+
+func (t *tx) AddTally(ctx context.Context, kind, id string, delta int64) error {
+	all, err := t.records(ctx)
+	if err != nil {
+		return err
+	}
+	n := name{table: "tally", group: kind, id: id}
+	was, _ := all.rows[n].(store.Tally)
+	if was.N+delta == 0 {
+		delete(all.rows, n)
+		return nil
+	}
+	return t.put(ctx, n, store.Tally{Kind: kind, Name: id, N: was.N + delta})
+}
+
+func (t *tx) put(ctx context.Context, n name, row any) error {
+	all, err := t.records(ctx)
+	if err != nil {
+		return err
+	}
+	all.rows[n] = row
+	return nil
+}
+
+func (t *tx) remove(ctx context.Context, n name) error {
+	if err := t.present(ctx, n); err != nil {
+		return err
+	}
+	all, err := t.records(ctx)
+	if err != nil {
+		return err
+	}
+	delete(all.rows, n)
+	return nil
+}
+
+// present returns ErrNotFound unless there is a record of that name.
+func (t *tx) present(ctx context.Context, n name) error {
+	all, err := t.records(ctx)
+	if err != nil {
+		return err
+	}
+	if _, ok := all.rows[n]; !ok {
+		return fmt.Errorf("mapstore: %s: %w", n.table, store.ErrNotFound)
+	}
+	return nil
+}
+
+// absent returns ErrExists if there is a record of that name.
+func (t *tx) absent(ctx context.Context, n name) error {
+	all, err := t.records(ctx)
+	if err != nil {
+		return err
+	}
+	if _, ok := all.rows[n]; ok {
+		return fmt.Errorf("mapstore: %s: %w", n.table, store.ErrExists)
+	}
+	return nil
+}

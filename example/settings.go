@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"strings"
+)
+
+// settings are what the command line says.
+type settings struct {
+	addr      string
+	db        string   // empty: a temporary file
+	newClient string   // empty: none asked for
+	products  []string // nil: no limit
+}
+
+func parseSettings(args []string, usage io.Writer) (settings, error) {
+	var s settings
+	var products string
+	flags := flag.NewFlagSet("example", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "loopback `address` to listen on; if the port is taken, the next free one")
+	flags.StringVar(&s.db, "db", "", "keep the database in this `file` (default: a temporary one, removed at the end)")
+	flags.StringVar(&s.newClient, "new-client", "", "issue credentials for a new API client of this `name`")
+	flags.StringVar(&products, "products", "", "with -new-client: limit it to these product ids, as in `a,b`")
+	if err := flags.Parse(args); err != nil {
+		return settings{}, err
+	}
+	if flags.NArg() > 0 {
+		return settings{}, errors.New("unexpected argument " + flags.Arg(0) + "; see -help")
+	}
+	if products != "" {
+		if s.newClient == "" {
+			return settings{}, errors.New("-products limits a new client: add -new-client NAME")
+		}
+		for p := range strings.SplitSeq(products, ",") {
+			s.products = append(s.products, strings.TrimSpace(p))
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A welcome is what the example says when it is ready.
+type welcome struct {
+	Base        string // the address of the service, without a slash at the end
+	File        string // the database file; empty: temporary
+	Fresh       bool   // whether the database was new
+	Credentials *credentials
+}
+
+// print writes the welcome in one piece.
+func (w welcome) print(out io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "\n  application     %s/\n", strings.TrimSuffix(w.Base, mount))
+	fmt.Fprintf(&b, "  base address    %s\n", w.Base)
+	if w.File == "" {
+		fmt.Fprintf(&b, "  database        temporary, removed at the end; keep it with -db FILE\n")
+	} else {
+		fmt.Fprintf(&b, "  database        %s\n", w.File)
+	}
+	if w.Fresh {
+		fmt.Fprintf(&b, "  licences        %d, to look around\n", seedCount)
+	}
+	if c := w.Credentials; c != nil {
+		fmt.Fprintf(&b, "  client_id       %s\n", c.ID)
+		fmt.Fprintf(&b, "  client_secret   %s\n", c.Secret)
+		fmt.Fprintf(&b, "\nThe secret is shown this once. Paste into another shell: get a token, create a\nlicence, get it, list its customer's licences.\n\n")
+		for _, line := range w.curlLines() {
+			fmt.Fprintf(&b, "%s\n", line)
+		}
+	} else {
+		fmt.Fprintf(&b, "\nSecrets are shown once, when they are issued. To issue another:\n\n")
+		fmt.Fprintf(&b, "  go run ./example -db %s -new-client NAME\n", shellQuote(w.File))
+		fmt.Fprintf(&b, "  go run ./example -db %s -new-client NAME -products a,b   # limited to products\n", shellQuote(w.File))
+	}
+	fmt.Fprintf(&b, "\nCtrl-C stops it.\n")
+	_, err := b.WriteTo(out)
+	return err
+}
+
+// curlLines are four commands for one shell, in this order: each uses what
+// those before it have left in a variable.
+func (w welcome) curlLines() []string {
+	c := w.Credentials
+	body, _ := json.Marshal(struct { // strings cannot fail to encode
+		Name       string `json:"name"`
+		ProductID  string `json:"product_id"`
+		CustomerID string `json:"customer_id"`
+	}{"My first licence", c.Product, seedCustomers[0]})
+	return []string{
+		fmt.Sprintf(`TOKEN=$(curl -sS -u %s:%s -d grant_type=client_credentials %s/oauth/token | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`, c.ID, c.Secret, w.Base),
+		fmt.Sprintf(`LICENSE=$(curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d %s %s/license); echo "$LICENSE"`, shellQuote(string(body)), w.Base),
+		fmt.Sprintf(`curl -sS -H "Authorization: Bearer $TOKEN" %s/license/$(echo "$LICENSE" | sed 's/.*"id": *"\([^"]*\)".*/\1/')`, w.Base),
+		fmt.Sprintf(`curl -sS -H "Authorization: Bearer $TOKEN" '%s/license?customer_id=%s'`, w.Base, seedCustomers[0]),
+	}
+}
+
+// shellQuote writes s as one word of a POSIX shell.
+func shellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
