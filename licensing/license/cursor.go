@@ -20,15 +20,20 @@ type cursor struct {
 	after  store.Position
 }
 
+// errCursor is returned for a cursor that is none, or of another list.
+var errCursor = Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of a list with the same filter; begin again without it")
+
 // scope returns the digest of all that the places in a list depend on. The
 // size of a page is not part of it, and may change on the way.
-func (s *Service) scope(p ListParams) (scope [16]byte) {
-	limited := s.caller.Products != nil
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d %d %q %t %t %q",
+func (s *Service) scope(p ListParams) [16]byte {
+	return scopeOf("licenses %q %q %q %d %d %q %t %t %q",
 		p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
-		p.Search, p.NewestFirst, limited, s.products()))
-	copy(scope[:], sum[:])
-	return scope
+		p.Search, p.NewestFirst, s.caller.Products != nil, s.products())
+}
+
+func scopeOf(format string, args ...any) [16]byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, args...))
+	return [16]byte(sum[:])
 }
 
 // String returns c in base64url: the version, the scope, the two times in
@@ -40,12 +45,12 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(append(b, c.after.ID...))
 }
 
-// parseCursor reads what String writes, if it is of that scope. What else is
-// in it needs no trust: the filters and the caller's limit hold for every
-// page anew.
-func parseCursor(text string, scope [16]byte) (c cursor, ok bool) {
+// parseCursor reads what String writes, if it is of that scope and its id has
+// that prefix. What else is in it needs no trust: the filters and the caller's
+// limit hold for every page anew.
+func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < 33 || b[0] != cursorVersion || [16]byte(b[1:17]) != scope || !isID("lic", string(b[33:])) {
+	if err != nil || len(b) < 33 || b[0] != cursorVersion || [16]byte(b[1:17]) != scope || !isID(prefix, string(b[33:])) {
 		return cursor{}, false
 	}
 	c.scope = scope

@@ -23,16 +23,25 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 		if err := l.at(p.IfMatch); err != nil {
 			return err
 		}
-		if err := tx.DeleteLicense(ctx, rec.ID); err != nil {
-			return err
-		}
-		if err := tx.tally(ctx, rec, store.License{}); err != nil {
-			return err
-		}
-		return s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
+		return s.remove(ctx, tx, rec)
 	})
 	if err != nil {
 		return fmt.Errorf("delete license: %w", err)
 	}
 	return nil
+}
+
+// remove deletes a record, counts it no more and tells of it.
+func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) error {
+	l, err := fromRecord(rec, tx.now)
+	if err != nil {
+		return err
+	}
+	if err := tx.DeleteLicense(ctx, rec.ID); err != nil {
+		return err
+	}
+	if err := tx.tally(ctx, rec, store.License{}); err != nil {
+		return err
+	}
+	return s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
 }

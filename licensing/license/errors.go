@@ -37,12 +37,22 @@ var (
 
 	// ErrMove: the licence's state forbids the move. Always a [*MoveError].
 	ErrMove = errors.New("the licence's state forbids it")
+
+	// ErrDenied: the licence does not admit an activation. Always a
+	// [*DeniedError].
+	ErrDenied = errors.New("the licence does not allow it")
+
+	// ErrActivationLimit: a [*DeniedError] because all seats are taken.
+	ErrActivationLimit = errors.New("all seats of the licence are taken")
+
+	// ErrForbidden: holders of a licence key may not do that here.
+	ErrForbidden = errors.New("not allowed with a licence key; see Options.KeyHolderSeats")
 )
 
 // rules are the errors that say a rule was broken.
 var rules = []error{
 	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
-	ErrKeyTaken, ErrOnceMismatch, ErrMove,
+	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrForbidden,
 }
 
 // An InvalidError lists every parameter that breaks a rule.
@@ -52,9 +62,9 @@ type InvalidError struct {
 
 // A FieldError says what is wrong with one parameter, and the mend.
 type FieldError struct {
-	Field  string // the path on the wire: "name", "metadata/plan", "limit"
-	Code   string // one of the Code constants
-	Detail string // one sentence for people, without the value given
+	Field  string `json:"field"`  // the path on the wire: "name", "metadata/plan", "limit"
+	Code   string `json:"code"`   // one of the Code constants
+	Detail string `json:"detail"` // one sentence for people, without the value given
 }
 
 // The codes of a [FieldError]. The list may grow.
@@ -67,6 +77,8 @@ const (
 	CodeOutOfRange        = "out_of_range"
 	CodeUnknown           = "unknown"
 	CodeImmutable         = "immutable"
+	CodeTaken             = "taken"
+	CodeInvalidJSON       = "invalid_json"
 )
 
 func (e *InvalidError) Error() string {
@@ -123,3 +135,28 @@ func (e *MoveError) Error() string {
 
 // Is makes errors.Is(e, ErrMove) true.
 func (e *MoveError) Is(target error) bool { return target == ErrMove }
+
+// A DeniedError is returned when a licence does not admit an activation. It
+// is also [ErrNotFound] if no licence has the key, and [ErrActivationLimit] if
+// all seats are taken.
+type DeniedError struct {
+	Verdict Verdict // why, and when to ask again
+}
+
+func (e *DeniedError) Error() string {
+	if len(e.Verdict.Reasons) == 0 {
+		return ErrDenied.Error()
+	}
+	return e.Verdict.Reasons[0].Detail
+}
+
+// Is makes errors.Is(e, ErrDenied) true, and the other two as they apply.
+func (e *DeniedError) Is(target error) bool {
+	switch target {
+	case ErrNotFound:
+		return e.Verdict.Code == VerdictNotFound
+	case ErrActivationLimit:
+		return e.Verdict.Code == VerdictActivationLimit
+	}
+	return target == ErrDenied
+}

@@ -10,19 +10,37 @@ import (
 
 // The types of events that the rules append. The list may grow.
 const (
-	EventLicenseCreated = "license.created"
-	EventLicenseUpdated = "license.updated"
-	EventLicenseDeleted = "license.deleted"
+	EventLicenseCreated    = "license.created"
+	EventLicenseUpdated    = "license.updated"
+	EventLicenseSuspended  = "license.suspended"
+	EventLicenseReinstated = "license.reinstated"
+	EventLicenseRevoked    = "license.revoked"
+	EventLicenseRenewed    = "license.renewed"
+	EventLicenseRekeyed    = "license.rekeyed"
+	EventLicenseDeleted    = "license.deleted"
+
+	EventActivationCreated  = "activation.created"
+	EventActivationReleased = "activation.released"
+	EventActivationEvicted  = "activation.evicted"
+
+	EventCustomerErased = "customer.erased"
 )
 
-// EventData is the JSON document in the Data of an event about a licence. The
-// event's Subject is the licence's id. No key stands in an event.
+// EventData is the JSON document in the Data of an event about a licence or
+// one of its activations. The event's Subject is the licence's id. No key
+// stands in an event.
 type EventData struct {
 	// License is the licence after the change; for "license.deleted", as
 	// it last was.
 	License *License `json:"license,omitempty"`
+	// Activation is the activation after the change.
+	Activation *Activation `json:"activation,omitempty"`
 	// Changes holds, under their names on the wire, the fields that changed.
 	Changes map[string]FieldChange `json:"changes,omitempty"`
+	// Reason is the one given with a move or a release.
+	Reason string `json:"reason,omitempty"`
+	// Erased is set where [Service.Erase] has blanked the rest.
+	Erased bool `json:"erased,omitempty"`
 }
 
 // A FieldChange is what a field was and what it has become.
@@ -39,7 +57,7 @@ func (s *Service) append(ctx context.Context, tx *transaction, eventType string,
 		ID:         store.NewID("evt", tx.now),
 		Type:       eventType,
 		Time:       tx.now,
-		Actor:      s.actor(),
+		Actor:      s.actorOn(l),
 		RequestID:  s.caller.RequestID,
 		Subject:    l.ID,
 		ProductID:  l.ProductID,
@@ -57,8 +75,24 @@ func (s *Service) actor() string {
 	return s.caller.Actor
 }
 
-// diff returns the fields that a caller can set, but for the key, in which
-// two states of a licence differ.
+// actorOn returns who acts on a licence: whoever has its key is named by it.
+func (s *Service) actorOn(l License) string {
+	if s.holder && s.caller.Actor == "" {
+		return "license:" + l.ID
+	}
+	return s.actor()
+}
+
+// asHolder returns a Service that acts for the holder of a key, if for nobody
+// else.
+func (s *Service) asHolder() *Service {
+	as := *s
+	as.holder = true
+	return &as
+}
+
+// diff returns the fields in which two states of a licence differ, but for the
+// key and the record's own.
 func diff(before, after License) map[string]FieldChange {
 	changes := make(map[string]FieldChange)
 	note := func(name string, same bool, from, to any) {
@@ -69,6 +103,8 @@ func diff(before, after License) map[string]FieldChange {
 	note("name", before.Name == after.Name, before.Name, after.Name)
 	note("product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
 	note("customer_id", before.CustomerID == after.CustomerID, before.CustomerID, after.CustomerID)
+	note("status", before.Status == after.Status, before.Status, after.Status)
+	note("status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
 	note("starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
 	note("expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
 	note("grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)

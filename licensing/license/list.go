@@ -30,8 +30,11 @@ type ListParams struct {
 	Cursor      string `json:"cursor"`                         // the NextCursor of the page before
 }
 
-// defaultLimit is how many licences a page holds if nothing is said.
-const defaultLimit = 50
+// How many licences a page holds if nothing is said, and at most.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
 
 // A Page is a part of a list.
 type Page struct {
@@ -60,8 +63,8 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
 	start := cursor{scope: s.scope(p), pinned: s.now()}
 	if p.Cursor != "" {
 		var ok bool
-		if start, ok = parseCursor(p.Cursor, start.scope); !ok {
-			return Page{}, Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of a list with the same filter; begin again without it")
+		if start, ok = parseCursor(p.Cursor, start.scope, "lic"); !ok {
+			return Page{}, errCursor
 		}
 	}
 	q := p.query(start.pinned)

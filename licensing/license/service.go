@@ -29,6 +29,12 @@ type Options struct {
 
 	// OnceTTL is how long [Service.Once] keeps a reply. Default: 24 hours.
 	OnceTTL time.Duration
+
+	// KeyHolderSeats lets whoever has a licence's key list and release all
+	// of its activations, for programs whose users look after their seats
+	// themselves. Releasing its own, with Deactivate, is always allowed.
+	// Default: operators and clients only.
+	KeyHolderSeats bool
 }
 
 // A Service is the rules of licensing over a store. It is safe for concurrent
@@ -39,6 +45,7 @@ type Service struct {
 	opts   Options
 	caller Caller
 	tx     *transaction // set inside Atomically and Once
+	holder bool         // acts for whoever has the key of the licence at hand
 }
 
 // New returns the rules over st. It does no I/O and starts no goroutine.

@@ -2,7 +2,7 @@ package license
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,34 +21,21 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 			return License{}, err
 		}
 	}
-	var updated License
-	err := s.update(ctx, func(tx *transaction) error {
-		rec, err := s.target(ctx, tx, p)
-		if err != nil {
-			return err
-		}
-		before, err := fromRecord(rec, tx.now)
-		if err != nil {
-			return err
-		}
-		if err := before.at(p.IfMatch); err != nil {
-			return err
-		}
-		fields := before.params()
-		p.apply(&fields)
-		fields.Faults = p.Faults
-		if err := s.checkFields(&fields); err != nil {
-			return err
-		}
-		next := rec
-		fields.write(&next)
-		updated, err = s.change(ctx, tx, EventLicenseUpdated, rec, next)
-		return err
+	return s.edit(ctx, edit{
+		verb:    "update",
+		event:   EventLicenseUpdated,
+		find:    func(r store.Reader) (store.License, error) { return s.target(ctx, r, p) },
+		ifMatch: p.IfMatch,
+		apply: func(l License, next *store.License, _ time.Time) error {
+			fields := l.params()
+			p.apply(&fields)
+			if err := s.checkFields(&fields); err != nil {
+				return err
+			}
+			fields.write(next)
+			return nil
+		},
 	})
-	if err != nil {
-		return License{}, fmt.Errorf("update license: %w", err)
-	}
-	return updated, nil
 }
 
 // target returns the record that p names.
@@ -61,6 +48,7 @@ func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (s
 
 // apply changes the fields that p sets.
 func (p UpdateParams) apply(fields *CreateParams) {
+	fields.Faults = p.Faults
 	set(&fields.Name, p.Name)
 	set(&fields.ProductID, p.ProductID)
 	set(&fields.CustomerID, p.CustomerID)
@@ -105,31 +93,4 @@ func mergeMap[V, P any](old map[string]V, c Change[map[string]P], keep func(P) (
 		}
 	}
 	return merged
-}
-
-// change replaces a record, counts it anew and tells what changed. A change
-// of nothing is none.
-func (s *Service) change(ctx context.Context, tx *transaction, eventType string, rec, next store.License) (License, error) {
-	before, err := fromRecord(rec, tx.now)
-	if err != nil {
-		return License{}, err
-	}
-	after, err := fromRecord(next, tx.now)
-	if err != nil {
-		return License{}, err
-	}
-	changes := diff(before, after)
-	if len(changes) == 0 {
-		return before, nil
-	}
-	next.Revision++
-	next.UpdatedAt = tx.now
-	after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
-	if err := tx.UpdateLicense(ctx, next); err != nil {
-		return License{}, err
-	}
-	if err := tx.tally(ctx, rec, next); err != nil {
-		return License{}, err
-	}
-	return after, s.append(ctx, tx, eventType, after, EventData{Changes: changes})
 }

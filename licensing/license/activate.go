@@ -1,0 +1,224 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ActivateParams are what a licensed program sends to take a seat.
+type ActivateParams struct {
+	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
+	Fingerprint string `json:"fingerprint" validate:"text"`
+	ProductID   string `json:"product_id" validate:"omitempty,text"`  // given: the licence must be for it
+	CustomerID  string `json:"customer_id" validate:"omitempty,text"` // given: the licence must be theirs
+	// Name and Metadata describe the holder. In a repeated activation they
+	// replace what was there, if they are given.
+	Name     string            `json:"name" validate:"omitempty,text"`
+	Metadata map[string]string `json:"metadata"` // bounded as that of a licence
+	// TakeOver says whose seat to take if none is free: empty for none's,
+	// [TakeOverOldest], or the id of a live activation.
+	TakeOver string `json:"take_over"`
+}
+
+// TakeOverOldest evicts the activation that has held its seat the longest.
+const TakeOverOldest = "oldest"
+
+// Activate takes a seat of the licence with that key for a fingerprint, and
+// answers with the verdict on both. Activating again renews the seat that is
+// there. An activation whose lease has ended, or that was released or evicted,
+// is no longer there: its fingerprint takes a new seat, if one is free.
+//
+// A licence with MaxActivations k never has more than k live activations
+// admitted, however many come at once. If k is lowered below what is in use,
+// those inside stay, and none is admitted, not even by taking over.
+//
+// The error is a [*DeniedError] or an [*InvalidError]. Events name as actor
+// the Caller's, or, if it has none, "license:" and the licence's id.
+func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, error) {
+	if err := p.check(); err != nil {
+		return Verdict{}, err
+	}
+	s = s.asHolder()
+	// What the licence itself forbids is refused without a turn to write.
+	if _, err := s.admit(ctx, s.reader(), p, s.now()); err != nil {
+		return Verdict{}, fmt.Errorf("activate: %w", err)
+	}
+	var v Verdict
+	err := s.update(ctx, func(tx *transaction) error {
+		f, err := s.admit(ctx, tx, p, tx.now)
+		if err != nil {
+			return err
+		}
+		if err := s.findSeat(ctx, tx, &f, p.Fingerprint, tx.now); err != nil {
+			return err
+		}
+		if f.holdsSeat(tx.now) {
+			err = s.keepSeat(ctx, tx, p, &f)
+		} else {
+			err = s.takeSeat(ctx, tx, p, &f)
+		}
+		if err != nil {
+			return err
+		}
+		v, err = judge(question{fingerprint: p.Fingerprint}, f, tx.now)
+		return err
+	})
+	if err != nil {
+		return Verdict{}, fmt.Errorf("activate: %w", err)
+	}
+	return v, nil
+}
+
+func (p *ActivateParams) check() error {
+	broken := checkTags(p)
+	_, wrong := checkMetadata(p.Metadata)
+	broken = append(broken, wrong...)
+	if p.TakeOver != "" && p.TakeOver != TakeOverOldest && !isID("act", p.TakeOver) {
+		broken = append(broken, FieldError{"take_over", CodeUnknown, `must be "oldest" or the id of an activation`})
+	}
+	if len(broken) > 0 {
+		return &InvalidError{Fields: broken}
+	}
+	return nil
+}
+
+// admit finds the licence and checks all that an activation needs but a seat.
+func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, now time.Time) (finding, error) {
+	q := question{productID: p.ProductID, customerID: p.CustomerID}
+	f, err := s.findByKey(ctx, r, p.Key, q, now)
+	if err != nil {
+		return finding{}, err
+	}
+	v, err := judge(q, f, now)
+	if err != nil {
+		return finding{}, err
+	}
+	if !v.Valid {
+		return finding{}, &DeniedError{Verdict: v}
+	}
+	return f, nil
+}
+
+// keepSeat renews the seat that the fingerprint holds.
+func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) error {
+	kept, changed := renewSeat(f.license, f.seat, tx.now)
+	if p.Name != "" && p.Name != kept.Name {
+		kept.Name, changed = p.Name, true
+	}
+	if metadata := encodeMap(p.Metadata); len(metadata) > 0 && string(metadata) != string(kept.Metadata) {
+		kept.Metadata, changed = metadata, true
+	}
+	f.seat = kept
+	if !changed {
+		return nil
+	}
+	return tx.PutActivation(ctx, kept)
+}
+
+// takeSeat gives the fingerprint a seat that is free, or is made free.
+func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) error {
+	if f.full() {
+		if err := s.evict(ctx, tx, p.TakeOver, f); err != nil {
+			return err
+		}
+	}
+	if f.seated { // the fingerprint's earlier seat, which has ended
+		if err := tx.DeleteActivation(ctx, f.license.ID, f.seat.ID); err != nil {
+			return err
+		}
+	}
+	f.seated, f.seat = true, store.Activation{
+		LicenseID:   f.license.ID,
+		ID:          store.NewID("act", tx.now),
+		Fingerprint: p.Fingerprint,
+		Name:        p.Name,
+		LeaseEndsAt: leaseEnd(f.license, tx.now),
+		CreatedAt:   tx.now,
+		LastSeenAt:  tx.now,
+		Metadata:    encodeMap(p.Metadata),
+	}
+	if err := tx.PutActivation(ctx, f.seat); err != nil {
+		return err
+	}
+	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, ""); err != nil {
+		return err
+	}
+	return sweep(ctx, tx, f.license)
+}
+
+// evict frees one seat of a full licence for another.
+func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f *finding) error {
+	denied, err := deniedFull(f.license, tx.now)
+	if err != nil {
+		return err
+	}
+	if takeOver == "" || f.taken == 0 || int64(f.taken) > f.license.MaxActivations {
+		return denied
+	}
+	var victim store.Activation
+	if takeOver == TakeOverOldest {
+		oldest, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, LiveAt: tx.now, Limit: 1})
+		if err != nil {
+			return err
+		}
+		victim = oldest[0]
+	} else if victim, err = seat(ctx, tx, f.license.ID, takeOver); errors.Is(err, ErrNotFound) {
+		return denied
+	} else if err != nil {
+		return err
+	}
+	if activationStatusAt(victim, tx.now) != ActivationLive {
+		return denied
+	}
+	return s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "")
+}
+
+// deniedFull refuses an activation of a licence that is valid, but full.
+func deniedFull(rec store.License, at time.Time) (*DeniedError, error) {
+	l, err := fromRecord(rec, at)
+	if err != nil {
+		return nil, err
+	}
+	l.Key = ""
+	v := deny(fullReason(rec))
+	v.License, v.RecheckAfter = &l, seconds(recheckInvalid)
+	return &DeniedError{Verdict: v}, nil
+}
+
+// Ended activations are kept so that their holders can be told what became
+// of them, for as long as this.
+const keepEnded = 30 * 24 * time.Hour
+
+// sweep removes a few activations that ended long ago. It looks at a handful
+// of rows that were created after some random instant of the licence's life,
+// and the instants before it, so that however the rows lie in time, those that
+// have ended are found before they outnumber the rest.
+func sweep(ctx context.Context, tx *transaction, l store.License) error {
+	age := tx.now.Sub(l.CreatedAt)
+	if age < keepEnded {
+		return nil
+	}
+	instant := tx.now.Add(-time.Duration(rand.Int64N(int64(age + age/8))))
+	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID, After: store.NewID("act", instant), Limit: 8})
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		end := row.EndedAt
+		if end.IsZero() {
+			end = row.LeaseEndsAt
+		}
+		if end.IsZero() || tx.now.Sub(end) < keepEnded {
+			continue
+		}
+		if err := tx.DeleteActivation(ctx, l.ID, row.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

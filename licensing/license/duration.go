@@ -1,0 +1,119 @@
+package license
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Duration is a length of calendar time, as in ISO 8601: a month is a month,
+// however many days it has. No part is negative.
+type Duration struct {
+	Years, Months, Weeks, Days, Hours, Minutes, Seconds int
+}
+
+// maxPart bounds each part of a Duration to eight digits.
+const maxPart = 99_999_999
+
+// parts lists the designators of ISO 8601 in their order, with the fields of
+// d; those after the T are of the clock.
+func (d *Duration) parts() (calendar, clock []durationPart) {
+	return []durationPart{{'Y', &d.Years}, {'M', &d.Months}, {'W', &d.Weeks}, {'D', &d.Days}},
+		[]durationPart{{'H', &d.Hours}, {'M', &d.Minutes}, {'S', &d.Seconds}}
+}
+
+type durationPart struct {
+	designator byte
+	n          *int
+}
+
+// ParseDuration reads a duration in the form of ISO 8601, such as "P1Y6M",
+// "P2W", "P30D" or "PT12H". Parts are whole numbers of at most eight digits,
+// in order, at least one; weeks may stand beside others. The error is an
+// [*InvalidError] about "duration".
+func ParseDuration(s string) (Duration, error) {
+	var d Duration
+	calendar, clock := d.parts()
+	date, timeOfDay, hasTime := strings.Cut(strings.TrimPrefix(s, "P"), "T")
+	ok := strings.HasPrefix(s, "P") && date+timeOfDay != "" && (!hasTime || timeOfDay != "") &&
+		parseParts(date, calendar) && parseParts(timeOfDay, clock)
+	if !ok {
+		return Duration{}, Invalid("duration", CodeInvalidFormat, `must be an ISO 8601 duration such as "P1Y", "P6M" or "P30D"`)
+	}
+	return d, nil
+}
+
+func parseParts(s string, parts []durationPart) bool {
+	for _, part := range parts {
+		digits := 0
+		for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
+			digits++
+		}
+		if digits == 0 || digits == len(s) || s[digits] != part.designator {
+			continue // this part is left out; if it is an error, s is never used up
+		}
+		if digits > 8 {
+			return false
+		}
+		for _, c := range []byte(s[:digits]) {
+			*part.n = *part.n*10 + int(c-'0')
+		}
+		s = s[digits+1:]
+	}
+	return s == ""
+}
+
+// String returns d as ParseDuration reads it, without the parts that are
+// zero.
+func (d Duration) String() string {
+	if d.IsZero() {
+		return "PT0S"
+	}
+	calendar, clock := d.parts()
+	s := "P" + formatParts(calendar)
+	if t := formatParts(clock); t != "" {
+		s += "T" + t
+	}
+	return s
+}
+
+func formatParts(parts []durationPart) (s string) {
+	for _, part := range parts {
+		if *part.n != 0 {
+			s += fmt.Sprintf("%d%c", *part.n, part.designator)
+		}
+	}
+	return s
+}
+
+// IsZero reports whether d is no time at all.
+func (d Duration) IsZero() bool { return d == Duration{} }
+
+// AddTo returns t, in UTC, and d later: first the years and months, where a
+// day that its month does not have becomes the last of that month (31 January
+// and a month is 28 or 29 February; 29 February and a year is 28 February),
+// then the rest, with days of 24 hours.
+func (d Duration) AddTo(t time.Time) time.Time {
+	t = t.UTC()
+	year, month, day := t.Date()
+	months := int(month) - 1 + d.Months
+	year += d.Years + months/12
+	month = time.Month(months%12 + 1)
+	last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	t = time.Date(year, month, min(day, last), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+
+	hours := (int64(d.Weeks)*7+int64(d.Days))*24 + int64(d.Hours)
+	seconds := (hours*60+int64(d.Minutes))*60 + int64(d.Seconds)
+	return time.Unix(t.Unix()+seconds, int64(t.Nanosecond())).UTC()
+}
+
+// inBounds reports whether no part is negative or has more than eight digits.
+func (d Duration) inBounds() bool {
+	calendar, clock := d.parts()
+	for _, part := range append(calendar, clock...) {
+		if *part.n < 0 || *part.n > maxPart {
+			return false
+		}
+	}
+	return true
+}

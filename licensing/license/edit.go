@@ -1,0 +1,67 @@
+package license
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An edit is one change of one licence that is there: an update or a move.
+type edit struct {
+	verb    string // for errors
+	event   string // the type of the event that tells of it
+	reason  string // goes into the event
+	find    func(store.Reader) (store.License, error)
+	ifMatch []Version
+	// apply puts the change of l into next, which is l's record, or says
+	// which rule forbids it.
+	apply func(l License, next *store.License, now time.Time) error
+}
+
+// edit makes one change: it replaces the record, counts it anew, and tells
+// what changed, in one Update. A change of nothing is none.
+func (s *Service) edit(ctx context.Context, e edit) (License, error) {
+	var edited License
+	err := s.update(ctx, func(tx *transaction) error {
+		rec, err := e.find(tx)
+		if err != nil {
+			return err
+		}
+		before, err := fromRecord(rec, tx.now)
+		if err != nil {
+			return err
+		}
+		if err := before.at(e.ifMatch); err != nil {
+			return err
+		}
+		next := rec
+		if err := e.apply(before, &next, tx.now); err != nil {
+			return err
+		}
+		after, err := fromRecord(next, tx.now)
+		if err != nil {
+			return err
+		}
+		changes := diff(before, after)
+		if len(changes) == 0 && after.Key == before.Key {
+			edited = before
+			return nil
+		}
+		next.Revision, next.UpdatedAt = rec.Revision+1, tx.now
+		after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
+		if err := tx.UpdateLicense(ctx, next); err != nil {
+			return err
+		}
+		if err := tx.tally(ctx, rec, next); err != nil {
+			return err
+		}
+		edited = after
+		return s.append(ctx, tx, e.event, after, EventData{Changes: changes, Reason: e.reason})
+	})
+	if err != nil {
+		return License{}, fmt.Errorf("%s license: %w", e.verb, err)
+	}
+	return edited, nil
+}

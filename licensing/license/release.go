@@ -1,0 +1,123 @@
+package license
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// DeactivateParams are what a licensed program sends to free its seat.
+type DeactivateParams struct {
+	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
+	Fingerprint string `json:"fingerprint" validate:"text"`
+}
+
+// Deactivate frees the seat that a fingerprint holds, whatever the state of
+// the licence. One that had ended already is returned as it is. The error is
+// an [*InvalidError], or [ErrNotFound] for an unknown key and an unknown
+// fingerprint alike. Events name the actor as in [Service.Activate].
+func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
+	if err := check(p); err != nil {
+		return Activation{}, err
+	}
+	q := question{fingerprint: p.Fingerprint}
+	return s.asHolder().release(ctx, "", func(r store.Reader, now time.Time) (store.License, store.Activation, error) {
+		f, err := s.findByKey(ctx, r, p.Key, q, now)
+		if err == nil && !f.seated {
+			err = fmt.Errorf("activation: %w", ErrNotFound)
+		}
+		return f.license, f.seat, err
+	})
+}
+
+// ReleaseParams say which activation to end.
+type ReleaseParams struct {
+	// Exactly one of LicenseID and Key names the licence; Key only if
+	// Options.KeyHolderSeats is set.
+	LicenseID    string `json:"-"`
+	Key          string `json:"key"`
+	ActivationID string `json:"-"`
+	Reason       string `json:"reason" validate:"omitempty,text"` // stands in the event
+}
+
+// ReleaseActivation frees a seat from outside. An activation that had ended
+// already is returned as it is. The error is [ErrNotFound], an
+// [*InvalidError] or [ErrForbidden].
+func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activation, error) {
+	if err := check(p); err != nil {
+		return Activation{}, err
+	}
+	if p.Key != "" {
+		s = s.asHolder()
+	}
+	return s.release(ctx, p.Reason, func(r store.Reader, _ time.Time) (store.License, store.Activation, error) {
+		l, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
+		if err != nil {
+			return store.License{}, store.Activation{}, err
+		}
+		a, err := seat(ctx, r, l.ID, p.ActivationID)
+		return l, a, err
+	})
+}
+
+// release ends the activation that find names, unless it has ended. It looks
+// before it waits for a turn to write.
+func (s *Service) release(ctx context.Context, reason string, find func(store.Reader, time.Time) (store.License, store.Activation, error)) (Activation, error) {
+	var released Activation
+	err := s.view(ctx, func(r store.Reader) error {
+		now := s.now()
+		_, a, err := find(r, now)
+		if err != nil {
+			return err
+		}
+		released, err = activationAt(a, now)
+		return err
+	})
+	if err == nil && released.Status == ActivationLive {
+		err = s.update(ctx, func(tx *transaction) error {
+			l, a, err := find(tx, tx.now)
+			if err != nil {
+				return err
+			}
+			if activationStatusAt(a, tx.now) == ActivationLive {
+				if err := s.endSeat(ctx, tx, l, &a, ActivationReleased, reason); err != nil {
+					return err
+				}
+			}
+			released, err = activationAt(a, tx.now)
+			return err
+		})
+	}
+	if err != nil {
+		return Activation{}, fmt.Errorf("release activation: %w", err)
+	}
+	return released, nil
+}
+
+// endSeat ends a live activation, keeps its row, and tells of it.
+func (s *Service) endSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, how ActivationStatus, reason string) error {
+	a.EndedAt, a.EndReason = tx.now, string(how)
+	if err := tx.PutActivation(ctx, *a); err != nil {
+		return err
+	}
+	eventType := EventActivationReleased
+	if how == ActivationEvicted {
+		eventType = EventActivationEvicted
+	}
+	return s.appendSeat(ctx, tx, eventType, l, *a, reason)
+}
+
+// appendSeat adds an event about an activation to the feed.
+func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec store.License, row store.Activation, reason string) error {
+	l, err := fromRecord(rec, tx.now)
+	if err != nil {
+		return err
+	}
+	a, err := activationAt(row, tx.now)
+	if err != nil {
+		return err
+	}
+	return s.append(ctx, tx, eventType, l, EventData{Activation: &a, Reason: reason})
+}

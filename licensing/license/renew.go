@@ -1,0 +1,94 @@
+package license
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// RenewParams say which licence gets a later end, and which.
+type RenewParams struct {
+	ID string `json:"-"`
+	// Exactly one of ExpiresAt and Duration is set.
+	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant"`
+	Duration  Duration   `json:"duration"`
+	// From is where Duration begins. Default: [FromLater].
+	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now"`
+	Reason  string    `json:"reason" validate:"omitempty,text"` // stands in the event
+	IfMatch []Version `json:"-"`                                // as in [UpdateParams]
+}
+
+// A RenewFrom says where the duration of a renewal begins.
+type RenewFrom string
+
+// The places where the duration of a renewal can begin.
+const (
+	FromLater  RenewFrom = "later"  // the later of both, so that neither paid time nor time past is counted
+	FromExpiry RenewFrom = "expiry" // the licence's ExpiresAt
+	FromNow    RenewFrom = "now"
+)
+
+// Renew moves the end of a licence to a later time, whether or not it has
+// passed. A licence that is revoked is a [*MoveError]. An end that is not
+// later than the present one, or a licence that has none, is an
+// [*InvalidError] about "expires_at"; to shorten a licence, or to make an
+// unlimited one end, set ExpiresAt with Update. Other errors are as of
+// [Service.Suspend].
+func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
+	if err := p.check(); err != nil {
+		return License{}, err
+	}
+	return s.edit(ctx, edit{
+		verb:    "renew",
+		event:   EventLicenseRenewed,
+		reason:  p.Reason,
+		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
+		ifMatch: p.IfMatch,
+		apply: func(l License, next *store.License, now time.Time) error {
+			if next.State == store.StateRevoked {
+				return &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
+			}
+			if l.ExpiresAt == nil {
+				return Invalid("expires_at", CodeOutOfRange, "the licence has no end that could be renewed; set one with an update")
+			}
+			end := p.end(*l.ExpiresAt, now)
+			fields := l.params()
+			fields.ExpiresAt = &end
+			if err := fields.check(); err != nil {
+				return err
+			}
+			if !fields.ExpiresAt.After(*l.ExpiresAt) {
+				return Invalid("expires_at", CodeOutOfRange, "must be later than the licence's present end")
+			}
+			fields.write(next)
+			return nil
+		},
+	})
+}
+
+// check checks what can be said without the licence.
+func (p RenewParams) check() error {
+	broken := checkTags(p)
+	if (p.ExpiresAt == nil) == p.Duration.IsZero() {
+		broken = append(broken, FieldError{"expires_at", CodeRequired, "give either the new end or a duration"})
+	}
+	if !p.Duration.inBounds() {
+		broken = append(broken, FieldError{"duration", CodeOutOfRange, "must have no negative part, and none of more than eight digits"})
+	}
+	if len(broken) > 0 {
+		return &InvalidError{Fields: broken}
+	}
+	return nil
+}
+
+// end returns the new end of a licence.
+func (p RenewParams) end(expiry, now time.Time) time.Time {
+	switch {
+	case p.ExpiresAt != nil:
+		return *p.ExpiresAt
+	case p.From == FromExpiry, p.From != FromNow && expiry.After(now):
+		return p.Duration.AddTo(expiry)
+	}
+	return p.Duration.AddTo(now)
+}

@@ -1,0 +1,168 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ValidateParams are what a licensed program asks. Only Key is required; what
+// is not given is not judged.
+type ValidateParams struct {
+	Key          string   `json:"key" validate:"required"` // as typed; see [ParseKey]
+	ProductID    string   `json:"product_id" validate:"omitempty,text"`
+	CustomerID   string   `json:"customer_id" validate:"omitempty,text"`
+	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text"`
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the licence must have each
+}
+
+// Validate says whether the licence with that key is valid now. An unknown
+// key is a verdict too; the error is an [*InvalidError] or one of the store.
+//
+// With a fingerprint, its activation is judged as well, and, if there is
+// nothing against the licence's state and scope, renewed: its lease, if the
+// licence has LeaseSeconds, begins anew. A lease that has ended is never
+// renewed. A validation that renews nothing writes nothing.
+func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
+	if err := check(p); err != nil {
+		return Verdict{}, err
+	}
+	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
+	var v Verdict
+	var renews bool
+	answer := func(r store.Reader, now time.Time) (store.Activation, error) {
+		f, err := s.findByKey(ctx, r, p.Key, q, now)
+		if err != nil {
+			return store.Activation{}, err
+		}
+		renews = f.found && f.holdsSeat(now) && len(weighTime(f.license, now)) == 0 && len(weighScope(q, f.license)) == 0
+		if renews {
+			f.seat, renews = renewSeat(f.license, f.seat, now)
+		}
+		v, err = judge(q, f, now)
+		return f.seat, err
+	}
+	ask := func(r store.Reader) error {
+		_, err := answer(r, s.now())
+		return err
+	}
+	var err error
+	if p.Fingerprint == "" {
+		err = ask(s.reader()) // one read needs no snapshot
+	} else {
+		err = s.view(ctx, ask)
+	}
+	if err == nil && renews {
+		err = s.update(ctx, func(tx *transaction) error {
+			seat, err := answer(tx, tx.now)
+			if err != nil || !renews {
+				return err
+			}
+			return tx.PutActivation(ctx, seat)
+		})
+	}
+	if err != nil {
+		return Verdict{}, fmt.Errorf("validate: %w", err)
+	}
+	return v, nil
+}
+
+// noLicense is an id that no licence has. What is asked about the seats of an
+// unknown licence is asked about its, so that the store's part is the same.
+const noLicense = "lic_00000000000000000000000000"
+
+// findByKey collects what the store knows about a question.
+func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q question, at time.Time) (f finding, err error) {
+	if f.license, f.found, err = s.byKey(ctx, r, key); err != nil {
+		return finding{}, err
+	}
+	return f, s.findSeat(ctx, r, &f, q.fingerprint, at)
+}
+
+// findSeat adds to f what the store knows about a fingerprint.
+func (s *Service) findSeat(ctx context.Context, r store.Reader, f *finding, fingerprint string, at time.Time) (err error) {
+	if fingerprint == "" {
+		return nil
+	}
+	id := f.license.ID
+	if !f.found {
+		id = noLicense
+	}
+	f.seat, err = r.Activation(ctx, id, fingerprint)
+	if f.seated = err == nil; f.holdsSeat(at) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	f.taken, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: at})
+	return err
+}
+
+// seenEvery is how exactly the last sign of an activation without a lease is
+// kept, so that most validations of one write nothing.
+const seenEvery = time.Hour
+
+// renewSeat returns a live activation with its lease begun anew, and whether that
+// is anything to write. The length is that of the licence's LeaseSeconds now.
+func renewSeat(l store.License, a store.Activation, now time.Time) (renewed store.Activation, changed bool) {
+	renewed = a
+	renewed.LeaseEndsAt = leaseEnd(l, now)
+	renewed.LastSeenAt = now
+	if renewed.LeaseEndsAt.Equal(a.LeaseEndsAt) && now.Sub(a.LastSeenAt) < seenEvery {
+		return a, false
+	}
+	return renewed, true
+}
+
+// leaseEnd returns when a lease that begins now ends; zero: never.
+func leaseEnd(l store.License, now time.Time) time.Time {
+	if l.LeaseSeconds < 0 {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(l.LeaseSeconds) * time.Second)
+}
+
+// ExplainParams are what an operator asks about a licence.
+type ExplainParams struct {
+	ID           string    `json:"-"`
+	At           time.Time `json:"at" validate:"omitempty,instant"` // zero: now
+	ProductID    string    `json:"product_id" validate:"omitempty,text"`
+	CustomerID   string    `json:"customer_id" validate:"omitempty,text"`
+	Fingerprint  string    `json:"fingerprint" validate:"omitempty,text"`
+	Entitlements []string  `json:"entitlements" validate:"max=100,dive,text"`
+}
+
+// Explain gives the verdict that Validate would give at any instant, past or
+// future, if the licence and its activations were then as they are recorded
+// now. It writes nothing, and renews nothing. The error is [ErrNotFound] or an
+// [*InvalidError].
+func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error) {
+	if err := check(p); err != nil {
+		return Verdict{}, err
+	}
+	at := ceilMillis(p.At)
+	if at.IsZero() {
+		at = s.now()
+	}
+	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
+	var v Verdict
+	err := s.view(ctx, func(r store.Reader) (err error) {
+		f := finding{found: true}
+		if f.license, err = s.find(ctx, r, p.ID); err != nil {
+			return err
+		}
+		if err = s.findSeat(ctx, r, &f, p.Fingerprint, at); err != nil {
+			return err
+		}
+		v, err = judge(q, f, at)
+		return err
+	})
+	if err != nil {
+		return Verdict{}, fmt.Errorf("explain: %w", err)
+	}
+	return v, nil
+}
