@@ -19,13 +19,21 @@ import (
 type caller struct {
 	*licensingtest.Kit
 	t      testing.TB
+	token  string
 	mount  http.Handler
 	prefix string
 }
 
 func newCaller(t testing.TB, opts licensing.Options) *caller {
 	kit := licensingtest.New(t, opts)
-	return &caller{Kit: kit, t: t, mount: kit.Handler}
+	return &caller{Kit: kit, t: t, token: kit.Token(), mount: kit.Handler}
+}
+
+// in returns the caller for a test within the test.
+func (c *caller) in(t testing.TB) *caller {
+	inner := *c
+	inner.t = t
+	return &inner
 }
 
 // An answer is what came back, with its JSON, if it is that.
@@ -43,7 +51,7 @@ func (c *caller) do(method, target, body string, header ...string) answer {
 		reader = strings.NewReader(body)
 	}
 	r := httptest.NewRequestWithContext(c.t.Context(), method, c.prefix+target, reader)
-	r.Header.Set("Authorization", "Bearer "+c.Token())
+	r.Header.Set("Authorization", "Bearer "+c.token)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -149,8 +149,11 @@ var mends = map[string]string{
 	"BodyTimeout":      "must be positive, or zero for 10 seconds",
 	"Timeout":          "must be positive, or zero for 30 seconds",
 	"ReplayTTL":        "must be at least 24 hours, or zero for that",
-	"AllowedOrigins":   `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`,
+	"AllowedOrigins":   mendOrigins,
+	"DashboardOrigins": mendOrigins,
 }
+
+const mendOrigins = `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`
 
 // Validate reports every option that is out of its bounds, and the mend. It is
 // for options that are read from somewhere: [NewHandler] panics with the same

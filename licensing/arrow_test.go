@@ -1,0 +1,133 @@
+package licensing_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+)
+
+const module = "github.com/seed-d8a106b4/licensekit"
+
+// arrows is the house: which package may import which other of ours, in
+// files that are not tests. Where none is named, only the standard library
+// and other modules remain.
+var arrows = map[string][]string{
+	"store":                        {},
+	"store/memory":                 {"store"},
+	"store/sqlite":                 {"store"},
+	"store/postgres":               {"store"},
+	"storetest":                    {"store"},
+	"auth":                         {"store"},
+	"licensing/internal/jws":       {},
+	"licensing/license":            {"store", "licensing/internal/jws"},
+	"licensing/internal/web":       {"licensing/license", "auth", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/api":       {"licensing/license", "auth", "licensing/internal/web"},
+	"licensing/internal/dashboard": {"licensing/license", "auth", "licensing/internal/web"},
+	"licensing/internal/delivery":  {"licensing/license", "store"},
+	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
+		"licensing/internal/delivery", "auth", "store"},
+	"licensing/client":        {"licensing/internal/jws"},
+	"licensing/licensingtest": {"licensing", "licensing/license", "auth", "store", "store/memory"},
+	"example":                 {"licensing", "licensing/license", "licensing/client", "auth", "store/sqlite"},
+}
+
+// pure are the packages that import nothing but the standard library and each
+// other, so that whoever imports them imports no more.
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/internal/jws", "licensing/client"}
+
+// goList runs go list -json and hands each package to use.
+func goList(t *testing.T, use func(p goPackage), args ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("go list takes a second")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-e", "-json=ImportPath,Imports"}, args...)...)
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		use(p)
+	}
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestPackagesImportOnlyAlongTheArrows(t *testing.T) {
+	goList(t, func(p goPackage) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		allowed, known := arrows[name]
+		if !known {
+			t.Errorf("package %q is not in the plan of the house", name)
+			return
+		}
+		for _, imported := range p.Imports {
+			other, ours := strings.CutPrefix(imported, module+"/")
+			if ours && !slices.Contains(allowed, other) {
+				t.Errorf("%s imports %s, to which no arrow leads", name, other)
+			}
+			if !ours && slices.Contains(pure, name) && strings.Contains(imported, ".") {
+				t.Errorf("%s imports %s, and may only use the standard library", name, imported)
+			}
+		}
+	}, "./...")
+}
+
+func TestTheModuleRequiresLittle(t *testing.T) {
+	is := is.New(t)
+	if testing.Short() {
+		t.Skip("go mod edit takes a moment")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	is.NoErr(err)
+	var mod struct {
+		Go      string
+		Require []struct {
+			Path     string
+			Version  string
+			Indirect bool
+		}
+		Toolchain string
+		Replace   []any
+	}
+	is.NoErr(json.Unmarshal(out, &mod))
+	is.Equal(mod.Go, "1.26.0")
+	is.Equal(mod.Toolchain, "")
+	is.Equal(len(mod.Replace), 0)
+	allowed := []string{
+		"github.com/alexedwards/scs/v2", "github.com/go-playground/validator/v10", "github.com/matryer/is",
+		"golang.org/x/crypto", "modernc.org/sqlite",
+	}
+	for _, r := range mod.Require {
+		if r.Indirect {
+			continue
+		}
+		if !slices.Contains(allowed, r.Path) {
+			t.Errorf("go.mod requires %s: every host would inherit it", r.Path)
+		}
+		if r.Path == "modernc.org/sqlite" {
+			is.Equal(r.Version, "v1.60.1") // later versions do not tidy
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package licensing_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A brokenStore fails each update and each read of a licence in the way it is
+// told, once it is told.
+type brokenStore struct {
+	store.Store
+	fault atomic.Pointer[func(context.Context) error]
+}
+
+// fail makes the store fail from now on; nil mends it.
+func (b *brokenStore) fail(fault func(context.Context) error) {
+	if fault == nil {
+		b.fault.Store(nil)
+		return
+	}
+	b.fault.Store(&fault)
+}
+
+func (b *brokenStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if fault := b.fault.Load(); fault != nil {
+		return (*fault)(ctx)
+	}
+	return b.Store.Update(ctx, fn)
+}
+
+func (b *brokenStore) License(ctx context.Context, id string) (store.License, error) {
+	if fault := b.fault.Load(); fault != nil {
+		return store.License{}, (*fault)(ctx)
+	}
+	return b.Store.License(ctx, id)
+}
+
+func (b *brokenStore) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	if fault := b.fault.Load(); fault != nil && kind == "ready" {
+		return store.Entry{}, (*fault)(ctx)
+	}
+	return b.Store.Entry(ctx, kind, key)
+}
+
+// newBroken returns a service on a broken store, a token for it, and its log.
+func newBroken(t *testing.T, opts licensing.Options) (*licensing.Handler, *brokenStore, string, *bytes.Buffer) {
+	t.Helper()
+	is := is.New(t)
+	log := new(bytes.Buffer)
+	opts.Logger = slog.New(slog.NewJSONHandler(log, nil))
+	st := &brokenStore{Store: memory.New()}
+	h := licensing.NewHandler(st, opts)
+	c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n"})
+	is.NoErr(err)
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/oauth/token", nil)
+	r.SetBasicAuth(c.ID, secret)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var got struct {
+		AccessToken string `json:"access_token"`
+	}
+	is.NoErr(json.Unmarshal(w.Body.Bytes(), &got))
+	log.Reset()
+	return h, st, got.AccessToken, log
+}
+
+func ask(t *testing.T, h http.Handler, method, path, token, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Request-Id", "the-request")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+const someLicense = `{"name":"n","product_id":"p","customer_id":"c"}`
+
+func TestFailuresTellTheLogAndNotTheCaller(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		fail   func(context.Context) error
+		status int
+		code   string
+	}{
+		{"an error that is not known", func(context.Context) error { return errors.New("disk 7 on fire") }, 500, "internal"},
+		{"a panic", func(context.Context) error { panic("disk 7 on fire") }, 500, "internal"},
+		{"a store that is busy", func(context.Context) error { return fmt.Errorf("disk 7: %w", store.ErrConflict) }, 503, "busy"},
+		{"a store that is gone", func(context.Context) error { return fmt.Errorf("disk 7: %w", store.ErrUnavailable) }, 503, "unavailable"},
+		{"a store that takes too long", func(ctx context.Context) error {
+			<-ctx.Done()
+			return fmt.Errorf("disk 7: %w", ctx.Err())
+		}, 503, "unavailable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			is := is.New(t)
+			h, st, token, log := newBroken(t, licensing.Options{Timeout: 200 * time.Millisecond})
+			st.fail(c.fail)
+			w := ask(t, h, "POST", "/license", token, someLicense)
+			is.Equal(w.Code, c.status)
+			is.True(strings.Contains(w.Body.String(), `"code":"`+c.code+`"`))
+			is.True(strings.Contains(w.Body.String(), `"request_id":"the-request"`))
+			is.True(!strings.Contains(w.Body.String(), "disk 7"))
+			is.True(strings.Contains(log.String(), "disk 7"))
+			is.True(strings.Contains(log.String(), `"request_id":"the-request"`))
+			if c.status == http.StatusServiceUnavailable {
+				seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
+				is.NoErr(err)
+				is.True(seconds >= 1)
+			}
+			is.Equal(ask(t, h, "GET", "/health", "", "").Code, http.StatusOK)
+			st.fail(nil)
+			is.Equal(ask(t, h, "POST", "/license", token, someLicense).Code, http.StatusCreated) // and goes on
+		})
+	}
+}
+
+func TestReadyAsksTheStore(t *testing.T) {
+	is := is.New(t)
+	h, st, _, _ := newBroken(t, licensing.Options{})
+	is.Equal(ask(t, h, "GET", "/ready", "", "").Body.String(), "{\"status\":\"ready\"}\n")
+	st.fail(func(context.Context) error { return store.ErrUnavailable })
+	is.Equal(ask(t, h, "GET", "/ready", "", "").Code, http.StatusServiceUnavailable)
+	is.Equal(ask(t, h, "GET", "/health", "", "").Body.String(), "{\"status\":\"ok\"}\n")
+}
+
+func TestAHandlerThatAbortsIsNotAnswered(t *testing.T) {
+	is := is.New(t)
+	h, st, token, _ := newBroken(t, licensing.Options{})
+	st.fail(func(context.Context) error { panic(http.ErrAbortHandler) })
+	defer func() { is.Equal(recover(), http.ErrAbortHandler) }()
+	ask(t, h, "POST", "/license", token, someLicense)
+}
+
+func TestTheOAuthEndpointsFailInTheirOwnForm(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{Limiter: refusing{}, Logger: slog.New(slog.DiscardHandler)})
+	w := ask(t, h, "POST", "/oauth/token", "", "{}")
+	is.Equal(w.Code, http.StatusTooManyRequests)
+	is.Equal(w.Header().Get("Content-Type"), "application/json")
+	is.True(strings.HasPrefix(w.Body.String(), `{"error":"temporarily_unavailable","error_description":`))
+}
+
+// refusing is a Limiter that lets nobody in, from any public address.
+type refusing struct{}
+
+func (refusing) Take(context.Context, string) (time.Duration, bool) { return 90 * time.Second, false }
+
+func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
+	is := is.New(t)
+	var seen []licensing.Observation
+	h, _, token, log := newBroken(t, licensing.Options{Observe: func(_ context.Context, o licensing.Observation) { seen = append(seen, o) }})
+	seen = nil
+	ask(t, h, "POST", "/license", token, someLicense)
+	ask(t, h, "GET", "/oauth/token?client_id=cid_query&client_secret=csk_query", "", "")
+	ask(t, h, "BREW", "/nothing/"+token, token, "")
+
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	is.Equal(len(lines), 3)
+	is.Equal(len(seen), 3)
+	for i, want := range []licensing.Observation{
+		{Method: "POST", Route: "/license", Status: 201, RequestID: "the-request"},
+		{Method: "GET", Route: "/oauth/token", Status: 401, RequestID: "the-request"},
+		{Method: "other", Route: "", Status: 404, RequestID: "the-request"},
+	} {
+		var line struct {
+			Msg       string
+			Method    string
+			Route     string
+			Status    int
+			Duration  time.Duration
+			ClientID  string `json:"client_id"`
+			RequestID string `json:"request_id"`
+		}
+		is.NoErr(json.Unmarshal([]byte(lines[i]), &line))
+		is.Equal(line.Msg, "licensing: request")
+		is.True(line.Duration > 0)
+		is.Equal(line.ClientID != "", i == 0)
+		want.Duration, want.ClientID = line.Duration, line.ClientID
+		is.Equal(seen[i], want)
+		is.Equal(licensing.Observation{Method: line.Method, Route: line.Route, Status: line.Status, Duration: line.Duration, ClientID: line.ClientID, RequestID: line.RequestID}, want)
+	}
+	is.True(!strings.Contains(log.String(), "csk_"))
+	is.True(!strings.Contains(log.String(), token))
+}
+
+func TestWriteErrorAnswersForAHost(t *testing.T) {
+	is := is.New(t)
+	w := httptest.NewRecorder()
+	licensing.WriteError(w, httptest.NewRequest("GET", "/mine", nil), fmt.Errorf("mine: %w", license.ErrNotFound))
+	is.Equal(w.Code, http.StatusNotFound)
+	is.Equal(w.Header().Get("Content-Type"), "application/problem+json")
+	is.True(w.Header().Get("X-Request-Id") != "")
+	is.True(strings.Contains(w.Body.String(), w.Header().Get("X-Request-Id")))
+
+	kit := newCaller(t, licensing.Options{})
+	guarded := kit.Handler.Auth().RequireScope(auth.ScopeEventRead)(http.NotFoundHandler())
+	w = httptest.NewRecorder()
+	guarded.ServeHTTP(w, httptest.NewRequest("GET", "/mine", nil))
+	is.Equal(w.Code, http.StatusUnauthorized)
+	is.Equal(w.Header().Get("WWW-Authenticate"), `Bearer realm="licensing"`)
+	is.True(strings.Contains(w.Body.String(), `"request_id"`))
+}

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func withHeader(name string, lines ...string) *http.Request {
+	r := httptest.NewRequest("GET", "/license/x", nil)
+	r.Header[name] = lines
+	return r
+}
+
+func TestIfMatchComparesStrongly(t *testing.T) {
+	one := license.Version{Revision: 1, Status: license.StatusActive}
+	two := license.Version{Revision: 2, Status: license.StatusExpired}
+	for _, c := range []struct {
+		lines []string
+		want  []license.Version
+	}{
+		{nil, nil},
+		{[]string{`*`}, nil},
+		{[]string{`"1.active"`}, []license.Version{one}},
+		{[]string{` "1.active" , "2.expired"`}, []license.Version{one, two}},
+		{[]string{`"1.active"`, `"2.expired"`}, []license.Version{one, two}},
+		{[]string{`,, "1.active",`}, []license.Version{one}}, // RFC 9110 section 5.6.1.2
+		{[]string{`W/"1.active"`}, []license.Version{{}}},
+		{[]string{`"a,b"`, `"1.active"`}, []license.Version{{}, one}},
+		{[]string{`""`}, []license.Version{{}}},
+	} {
+		is := is.New(t)
+		got, err := IfMatch(withHeader("If-Match", c.lines...))
+		is.NoErr(err)
+		is.Equal(got, c.want)
+	}
+}
+
+func TestMalformedEntityTagsAre400(t *testing.T) {
+	for _, value := range []string{``, `,`, `1.active`, `"1.active`, `1.active"`, `"a" "b"`, `"a"b`, `w/"a"`, `W/ "a"`, `*, "a"`, `"a b"`, "\"\x7f\"", `'a'`} {
+		is := is.New(t)
+		_, err := IfMatch(withHeader("If-Match", value))
+		var p *Problem
+		is.True(errors.As(err, &p)) // for each value
+		is.Equal(p.Status, 400)
+		is.Equal(p.Faults[0].Header, "If-Match")
+	}
+}
+
+func TestIfNoneMatchComparesWeakly(t *testing.T) {
+	v := license.Version{Revision: 1, Status: license.StatusActive}
+	for value, want := range map[string]bool{
+		`"1.active"`: true, `W/"1.active"`: true, `"0", W/"1.active"`: true, `*`: true, `"1.expired"`: false, `"2.active"`: false, `"x"`: false,
+	} {
+		is := is.New(t)
+		got, err := NotModified(withHeader("If-None-Match", value), v)
+		is.NoErr(err)
+		is.Equal(got, want)
+	}
+}
+
+func TestIdempotencyKeysComeWithQuotesAndWithout(t *testing.T) {
+	long := strings.Repeat("k", 255)
+	for value, want := range map[string]string{
+		"abc": "abc", `"abc"`: "abc", ` "abc" `: "abc", `"a\"b\\c"`: `a"b\c`, "!~": "!~", long: long, `"` + long + `"`: long, `a"b`: `a"b`,
+	} {
+		is := is.New(t)
+		key, err := idempotencyKey(withHeader("Idempotency-Key", value))
+		is.NoErr(err)
+		is.Equal(key, want)
+	}
+	for _, lines := range [][]string{
+		{""}, {`""`}, {`"abc`}, {`"abc"x`}, {`"abc";a=1`}, {`"a\bc"`}, {"a b"}, {`"a b"`}, {"é"}, {"a\x7f"}, {long + "k"}, {"a", "a"}, {`"`}, {`"\`},
+	} {
+		is := is.New(t)
+		_, err := idempotencyKey(withHeader("Idempotency-Key", lines...))
+		is.True(err != nil) // for each value
+		is.Equal(problemOf(err).Status, 400)
+	}
+}
+
+func TestRequestIDsAreTakenOverIfTheyFitALog(t *testing.T) {
+	is := is.New(t)
+	for _, id := range []string{"a", "A-b_c.9", strings.Repeat("x", 64)} {
+		is.Equal(requestID(withHeader(requestIDHeader, id)), id)
+	}
+	for _, lines := range [][]string{{""}, {"a b"}, {"a\n"}, {"é"}, {strings.Repeat("x", 65)}, {"a", "b"}, {`"`}, nil} {
+		is.True(strings.HasPrefix(requestID(withHeader(requestIDHeader, lines...)), "req_"))
+	}
+}
+
+func TestLinksClimbToTheMount(t *testing.T) {
+	mount, err := url.Parse("https://example.com/some/mount")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/license", "/license/x", "/license/a%2Fb", "/license/x/suspend"} {
+		is := is.New(t)
+		r := httptest.NewRequest("GET", path+"?limit=1", nil)
+		base, _ := url.Parse(mount.String() + path)
+		ref, err := url.Parse(Link(r, "license", "a/b?c d"))
+		is.NoErr(err)
+		is.Equal(base.ResolveReference(ref).String(), "https://example.com/some/mount/license/a%2Fb%3Fc%20d")
+		is.Equal(NextLink(r, "c"), `<?cursor=c&limit=1>; rel="next"`)
+	}
+}

@@ -1,0 +1,146 @@
+package licensing_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
+	for field, opts := range map[string]licensing.Options{
+		"PublicURL":        {PublicURL: "example.com/licensing"},
+		"TokenTTL":         {TokenTTL: time.Second},
+		"MaxTokens":        {MaxTokens: -1},
+		"MaxTokenFailures": {MaxTokenFailures: 1001},
+		"MaxBody":          {MaxBody: 10},
+		"BodyTimeout":      {BodyTimeout: -1},
+		"Timeout":          {Timeout: -time.Second},
+		"ReplayTTL":        {ReplayTTL: time.Hour},
+		"DashboardOrigins": {DashboardOrigins: []string{"admin.example.com"}},
+		"AllowedOrigins":   {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
+	} {
+		t.Run(field, func(t *testing.T) {
+			is := is.New(t)
+			err := opts.Validate()
+			is.True(err != nil)
+			is.True(strings.HasPrefix(err.Error(), "licensing: Options."+field+" must be "))
+			is.Equal(strings.Count(err.Error(), "licensing: "), 1)
+			defer func() { is.Equal(recover(), err.Error()) }()
+			licensing.NewHandler(memory.New(), opts)
+		})
+	}
+	is := is.New(t)
+	err := licensing.Options{MaxBody: 1, Timeout: -1}.Validate()
+	is.Equal(strings.Count(err.Error(), "licensing: "), 2)
+	for _, url := range []string{"ftp://x", "https://", "https://u@x", "https://x/?q", "https://x/#f", "://", "/licensing"} {
+		is.True(licensing.Options{PublicURL: url}.Validate() != nil)
+	}
+}
+
+func TestGoodOptionsAreTaken(t *testing.T) {
+	is := is.New(t)
+	is.NoErr(licensing.Options{}.Validate())
+	is.NoErr(licensing.Options{
+		PublicURL: "https://example.com:8443/licensing/", TokenTTL: 24 * time.Hour, ClientRate: -1, AddressRate: -1,
+		Limiter: refusing{}, Logger: slog.Default(), AllowedOrigins: []string{"https://a.example", "http://localhost:3000"},
+	}.Validate())
+}
+
+func TestANilStorePanicsHelpfully(t *testing.T) {
+	is := is.New(t)
+	defer func() { is.True(strings.Contains(fmt.Sprint(recover()), "needs a store")) }()
+	licensing.NewHandler(nil, licensing.Options{})
+}
+
+func TestAClientOverItsRateIsToldToWait(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{ClientRate: 2})
+	for range 4 { // twice the rate at once
+		is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
+	}
+	a := c.do("GET", "/license", "")
+	is.Equal(a.Code, http.StatusTooManyRequests)
+	is.Equal(a.json["code"], "rate_limited")
+	is.True(a.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/license", "", "Authorization", "Bearer x").Code, http.StatusUnauthorized)
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
+	c.Clock.Advance(time.Second)
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
+}
+
+func TestAnAddressOverItsRateIsToldToWait(t *testing.T) {
+	is := is.New(t)
+	ip := netip.MustParseAddr("203.0.113.1")
+	c := newCaller(t, licensing.Options{AddressRate: 1, ClientIP: func(*http.Request) netip.Addr { return ip }})
+	// Getting the token was one.
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusTooManyRequests)
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK) // that counts by client
+	ip = netip.MustParseAddr("203.0.113.2")
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
+}
+
+func TestBrowsersAreLetInFromListedOrigins(t *testing.T) {
+	is := is.New(t)
+	const app = "https://app.example.com"
+	c := newCaller(t, licensing.Options{AllowedOrigins: []string{app}})
+
+	preflight := c.do("OPTIONS", "/license", "", "Authorization", "", "Origin", app, "Access-Control-Request-Method", "POST")
+	is.Equal(preflight.Code, http.StatusNoContent)
+	is.Equal(preflight.Header().Get("Access-Control-Allow-Origin"), app)
+	is.Equal(preflight.Header().Get("Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS, PATCH, POST")
+	is.True(strings.Contains(preflight.Header().Get("Access-Control-Allow-Headers"), "Authorization"))
+
+	got := c.do("GET", "/license", "", "Origin", app)
+	is.Equal(got.Header().Get("Access-Control-Allow-Origin"), app)
+	is.True(strings.Contains(got.Header().Get("Access-Control-Expose-Headers"), "ETag"))
+	is.Equal(got.Header().Get("Vary"), "Origin")
+	is.Equal(c.do("GET", "/license", "", "Origin", app, "Authorization", "").Header().Get("Access-Control-Allow-Origin"), app) // so that a 401 can be read
+
+	for _, origin := range []string{"", "null", "https://evil.example", app + ".evil.example", "http://app.example.com"} {
+		a := c.do("GET", "/license", "", "Origin", origin)
+		is.Equal(a.Code, http.StatusOK)
+		is.Equal(a.Header().Get("Access-Control-Allow-Origin"), "")
+		is.Equal(a.Header().Get("Vary"), "Origin")
+	}
+	is.Equal(c.do("POST", "/oauth/token", "", "Origin", app).Header().Get("Access-Control-Allow-Origin"), "")
+	is.Equal(newCaller(t, licensing.Options{}).do("GET", "/license", "", "Origin", app).Header().Get("Vary"), "")
+}
+
+func TestMetadataIsServedBelowTheMountAndForTheRoot(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{PublicURL: "https://example.com/licensing"})
+	a := c.do("GET", "/.well-known/oauth-authorization-server", "", "Authorization", "")
+	is.Equal(a.Code, http.StatusOK)
+	is.Equal(a.json["issuer"], "https://example.com/licensing")
+	c.mount = c.Handler.Metadata()
+	is.Equal(c.do("GET", "/.well-known/oauth-authorization-server/licensing", "").Body.String(), a.Body.String())
+
+	c = newCaller(t, licensing.Options{})
+	is.Equal(c.do("GET", "/.well-known/oauth-authorization-server", "").Code, http.StatusNotFound)
+}
+
+func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
+	is := is.New(t)
+	log := new(bytes.Buffer)
+	c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	for _, path := range []string{"/nothing", "/license/x/license", "/oauth"} {
+		is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+	}
+	is.Equal(log.String(), "")
+	for range 2 {
+		is.Equal(c.do("GET", "/tenants/7/license/x", "").Code, http.StatusNotFound)
+	}
+	is.Equal(strings.Count(log.String(), "\n"), 1)
+	is.True(strings.Contains(log.String(), `http.StripPrefix(\"/tenants/7\", h)`))
+}

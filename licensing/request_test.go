@@ -1,0 +1,267 @@
+package licensing_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// What is wrong with a request is told in a fixed order, whatever else is
+// wrong with it: each case has the faults of all that follow.
+func TestChecksComeInTheirOrder(t *testing.T) {
+	c := newCaller(t, licensing.Options{MaxBody: 1024})
+	id := c.create("n", "p", "c")
+	reader, secret := c.NewClient(auth.CreateClientParams{Name: "reader", Scopes: []string{auth.ScopeLicenseRead}})
+	readOnly, _ := c.NewToken(reader.ID, secret)
+	used := c.do("PATCH", "/license/"+id, `{"name":"used"}`, "Idempotency-Key", "used")
+	if used.Code != http.StatusOK {
+		t.Fatal(used.Body)
+	}
+	gone := "lic_00000000000000000000000000"
+	large := `{"name":"` + strings.Repeat("x", 2000) + `"}`
+
+	for _, step := range []struct {
+		name, method, path, body string
+		header                   []string
+		status                   int
+		code                     string
+	}{
+		{"path", "BREW", "/licence/" + gone, large, []string{"Authorization", ""}, 404, "no_such_path"},
+		{"method", "POST", "/license/" + gone, large, []string{"Authorization", ""}, 405, "method_not_allowed"},
+		{"token", "PATCH", "/license/" + gone + "?x=1", large, []string{"Authorization", "", "Content-Type", "text/plain"}, 401, "unauthorized"},
+		{"scope", "PATCH", "/license/" + gone + "?x=1", large, []string{"Authorization", "Bearer " + readOnly, "Content-Type", "text/plain"}, 403, "insufficient_scope"},
+		{"type", "PATCH", "/license/" + gone, large, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
+		{"size", "PATCH", "/license/" + gone, large, nil, 413, "body_too_large"},
+		{"JSON", "PATCH", "/license/" + gone, `{"name":1,`, []string{"Idempotency-Key", "used"}, 400, "invalid_json"},
+		{"idempotency", "PATCH", "/license/" + gone, `{"name":1}`, []string{"Idempotency-Key", "used"}, 422, "idempotency_key_reused"},
+		{"existence", "PATCH", "/license/" + gone, `{"name":1}`, []string{"If-Match", `"9.active"`}, 404, "not_found"},
+		{"precondition", "PATCH", "/license/" + id, `{"name":1}`, []string{"If-Match", `"9.active"`}, 412, "stale"},
+		{"rules", "PATCH", "/license/" + id, `{"name":1}`, nil, 422, "invalid_parameters"},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			is := is.New(t)
+			a := c.do(step.method, step.path, step.body, step.header...)
+			is.Equal(a.Code, step.status)
+			is.Equal(a.json["code"], step.code)
+			is.Equal(a.Header().Get("Content-Type"), "application/problem+json")
+			is.Equal(a.json["type"], "about:blank")
+			is.Equal(a.json["title"], http.StatusText(step.status))
+			is.Equal(a.json["status"], float64(step.status))
+			is.Equal(a.json["request_id"], a.Header().Get("X-Request-Id"))
+		})
+	}
+}
+
+func TestAllFaultsOfABodyAreReportedAtOnce(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	a := c.do("POST", "/license", `{"name":1,"customer_id":"lic_x","grace_seconds":-1,"max_activations":1.5,"expires_at":"soon",
+		"entitlements":{"a/b":[]},"metadata":{"m":null},"status":"active","colour":"red","Product_id":"p"}`)
+	is.Equal(a.Code, http.StatusUnprocessableEntity)
+	got := map[string]string{}
+	for _, e := range a.json["errors"].([]any) {
+		fault := e.(map[string]any)
+		is.True(fault["detail"] != "")
+		pointer := fault["pointer"].(string)
+		is.Equal(got[pointer], "") // one a member
+		got[pointer] = fault["code"].(string)
+	}
+	is.Equal(got, map[string]string{
+		"#/name": "invalid_type", "#/product_id": "required", "#/customer_id": "invalid_format", "#/grace_seconds": "out_of_range",
+		"#/max_activations": "invalid_type", "#/expires_at": "invalid_format", "#/entitlements/a~1b": "out_of_range", "#/metadata/m": "invalid_type",
+		"#/status": "immutable", "#/colour": "unknown", "#/Product_id": "unknown",
+	})
+}
+
+func TestHEADIsGETWithoutTheBody(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	id := c.create("n", "p", "c")
+	for _, path := range []string{"/license/" + id, "/license", "/license/c", "/health", "/ready", "/license/nobody", "/nothing"} {
+		get, head := c.do("GET", path, ""), c.do("HEAD", path, "")
+		is.Equal(head.Code, get.Code)
+		is.Equal(head.Body.Len(), 0)
+		for _, name := range []string{"Content-Type", "Content-Length", "ETag", "Cache-Control", "Licensing-Version"} {
+			is.Equal(head.Header().Get(name), get.Header().Get(name))
+		}
+	}
+	before := len(c.Events())
+	is.Equal(c.do("HEAD", "/oauth/token?client_id="+c.Client.ID+"&client_secret="+c.Secret, "").Code, http.StatusMethodNotAllowed)
+	is.Equal(len(c.Events()), before)
+}
+
+func TestUnsupportedBodiesSayWhatIsSupported(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	id := c.create("n", "p", "c")
+	a := c.do("POST", "/license", `{}`, "Content-Type", "application/merge-patch+json")
+	is.Equal(a.Code, http.StatusUnsupportedMediaType)
+	is.Equal(a.Header().Get("Accept"), "application/json")
+	is.Equal(a.Header().Get("Accept-Patch"), "")
+	for _, contentType := range []string{"text/plain", "", "application/json; charset=latin1", "application/json,application/json", "application/jsonx", "json"} {
+		a := c.do("PATCH", "/license/"+id, `{}`, "Content-Type", contentType)
+		is.Equal(a.Code, http.StatusUnsupportedMediaType)
+		is.Equal(a.Header().Get("Accept"), "application/json, application/merge-patch+json")
+		is.Equal(a.Header().Get("Accept-Patch"), "application/json, application/merge-patch+json")
+	}
+	for _, contentType := range []string{"application/json", "Application/JSON; charset=UTF-8", `application/merge-patch+json;charset="utf-8"`} {
+		is.Equal(c.do("PATCH", "/license/"+id, `{}`, "Content-Type", contentType).Code, http.StatusOK)
+	}
+	a = c.do("PATCH", "/license/"+id, `{}`, "Content-Encoding", "gzip")
+	is.Equal(a.Code, http.StatusUnsupportedMediaType)
+	is.Equal(a.Header().Get("Accept-Encoding"), "identity")
+}
+
+func TestAReplayDoesNotAskTheHookAgain(t *testing.T) {
+	is := is.New(t)
+	calls := 0
+	c := newCaller(t, licensing.Options{BeforeCreate: func(_ context.Context, p *license.CreateParams) error {
+		if calls++; calls > 1 {
+			return license.Invalid("product_id", "sold_out", "is sold out")
+		}
+		p.Metadata = map[string]string{"plan": "small <b>"}
+		return nil
+	}})
+	body := `{"name":"n","product_id":"p","customer_id":"c"}`
+	first := c.do("POST", "/license", body, "Idempotency-Key", `"one"`)
+	is.Equal(first.Code, http.StatusCreated)
+	is.Equal(first.Header().Get("Idempotency-Replayed"), "")
+	is.Equal(first.json["metadata"], map[string]any{"plan": "small <b>"})
+
+	again := c.do("POST", "/license", `{"customer_id": "c", "product_id": "p", "name": "n"}`, "Idempotency-Key", "one")
+	is.Equal(again.Code, http.StatusCreated)
+	is.Equal(again.Header().Get("Idempotency-Replayed"), "true")
+	is.Equal(again.Body.String(), first.Body.String())
+	for _, name := range []string{"Location", "ETag", "Content-Type", "Content-Length"} {
+		is.Equal(again.Header().Get(name), first.Header().Get(name))
+	}
+	is.Equal(calls, 1)
+
+	vetoed := c.do("POST", "/license", body, "Idempotency-Key", "two")
+	is.Equal(vetoed.Code, http.StatusUnprocessableEntity)
+	is.Equal(vetoed.json["errors"].([]any)[0].(map[string]any)["code"], "sold_out")
+	is.Equal(c.do("POST", "/license", body+" ", "Idempotency-Key", "a b").Code, http.StatusBadRequest)
+}
+
+// serve puts a handler on a listener of its own.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+// dial sends the head of a request and returns the connection to go on with.
+func dial(t *testing.T, address, head string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(conn, strings.ReplaceAll(head, "\n", "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+func TestARefusedCallerIsNotAskedForItsBody(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	address := serve(t, c.Handler)
+	for _, caller := range []struct {
+		name, header string
+		first        string
+	}{
+		{"no token", "Content-Length: 40", "HTTP/1.1 401 Unauthorized"},
+		{"too large", "Content-Length: 70000\nAuthorization: Bearer " + c.token, "HTTP/1.1 413 Request Entity Too Large"},
+		{"let in", "Content-Length: 40\nAuthorization: Bearer " + c.token, "HTTP/1.1 100 Continue"},
+	} {
+		t.Run(caller.name, func(t *testing.T) {
+			is := is.New(t)
+			_, answer := dial(t, address, "POST /license HTTP/1.1\nHost: x\nContent-Type: application/json\nExpect: 100-continue\n"+caller.header+"\n\n")
+			line, err := answer.ReadString('\n')
+			is.NoErr(err)
+			is.Equal(strings.TrimSpace(line), caller.first)
+		})
+	}
+}
+
+func TestABodyThatStallsIsGivenUp(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{BodyTimeout: 50 * time.Millisecond})
+	head := "POST /license HTTP/1.1\nHost: x\nContent-Type: application/json\nContent-Length: 40\nAuthorization: Bearer " + c.token + "\n\n{"
+	_, answer := dial(t, serve(t, c.Handler), head)
+	resp, err := http.ReadResponse(answer, nil)
+	is.NoErr(err)
+	is.Equal(resp.StatusCode, http.StatusRequestTimeout)
+	is.True(resp.Close)
+}
+
+func TestAConnectionOutlivesTheBodyTimeout(t *testing.T) {
+	is := is.New(t)
+	const timeout = 20 * time.Millisecond
+	c := newCaller(t, licensing.Options{BodyTimeout: timeout, BeforeCreate: func(ctx context.Context, _ *license.CreateParams) error {
+		select { // the request lasts longer than its body may
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(3 * timeout):
+			return nil
+		}
+	}})
+	body := `{"name":"n","product_id":"p","customer_id":"c"}`
+	request := fmt.Sprintf("POST /license HTTP/1.1\nHost: x\nContent-Type: application/json\nContent-Length: %d\nAuthorization: Bearer %s\n\n%s", len(body), c.token, body)
+	conn, answer := dial(t, serve(t, c.Handler), request)
+	for range 2 {
+		resp, err := http.ReadResponse(answer, nil)
+		is.NoErr(err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		is.NoErr(err)
+		is.Equal(resp.StatusCode, http.StatusCreated)
+		_, err = io.WriteString(conn, strings.ReplaceAll(request, "\n", "\r\n"))
+		is.NoErr(err)
+	}
+}
+
+func TestABodyThatEndsEarlyIsA400(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/license", io.MultiReader(strings.NewReader(`{"na`), brokenReader{}))
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	c.Handler.ServeHTTP(w, r)
+	is.Equal(w.Code, http.StatusBadRequest)
+	is.True(strings.Contains(w.Body.String(), `"code":"incomplete_body"`))
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestABodyOfUnknownLengthIsBoundedToo(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	body := io.MultiReader(strings.NewReader(`{"name":"`), strings.NewReader(strings.Repeat("x", 70_000)))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+serve(t, c.Handler)+"/license", body)
+	is.NoErr(err)
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	is.NoErr(err)
+	defer resp.Body.Close()
+	is.Equal(resp.StatusCode, http.StatusRequestEntityTooLarge)
+}
