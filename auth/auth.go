@@ -16,8 +16,9 @@ type Options struct {
 	// millisecond, in UTC.
 	Now func() time.Time
 
-	// Logger is told of failures of the store; nil: [slog.Default]. No
-	// secret, token or query ever reaches it.
+	// Logger is told of failures of the store, and the set-up code of
+	// [Auth.OfferSetup]; nil: [slog.Default]. No secret, token or query ever
+	// reaches it.
 	Logger *slog.Logger `validate:"-"`
 
 	// TokenTTL is how long an access token lives, in whole seconds: one
@@ -33,8 +34,9 @@ type Options struct {
 	// interface is specified with it; new programs should use POST.
 	DisableTokenGET bool
 
-	// MaxTokens is how many live tokens one client can have, up to 10,000;
-	// one more ends the oldest. Zero: 1,000.
+	// MaxTokens is how many live tokens one client can have, up to 10,000.
+	// One more ends the oldest; if it is over 100, the oldest hundredth part
+	// of them, so that counting is not needed each time. Zero: 1,000.
 	MaxTokens int `validate:"omitempty,min=1,max=10000"`
 
 	// MaxFailures is how many times a minute one client id can fail to
@@ -79,9 +81,6 @@ func (o Options) withDefaults() Options {
 	if o.ClientIP == nil {
 		o.ClientIP = peer
 	}
-	if o.Fail == nil {
-		o.Fail = fail
-	}
 	return o
 }
 
@@ -98,7 +97,8 @@ type Auth struct {
 	caller Caller
 
 	failures *throttle
-	purges   *pacer
+	purges   *pacer  // of expired tokens
+	recounts *rounds // of a client's tokens, when it is issued one
 }
 
 // New returns an Auth that keeps its records in st. It does no I/O and starts
@@ -112,12 +112,17 @@ func New(st store.Store, opts Options) *Auth {
 		panic(fmt.Sprint(err))
 	}
 	opts = opts.withDefaults()
-	return &Auth{
+	a := &Auth{
 		st:       st,
 		opts:     opts,
 		failures: newThrottle(opts.MaxFailures, time.Minute),
 		purges:   &pacer{every: time.Second},
+		recounts: newRounds(max(1, opts.MaxTokens/100)),
 	}
+	if opts.Fail == nil {
+		a.opts.Fail = a.fail
+	}
+	return a
 }
 
 // A Caller is who acts, as events will name it.

@@ -80,7 +80,7 @@ func (a *Auth) Authenticate(r *http.Request, scope string) (Grant, error) {
 		return Grant{}, a.challenge(http.StatusUnauthorized, "invalid_token", "The access token is unknown, expired or revoked; get a new one.", "")
 	}
 	if err != nil {
-		return Grant{}, a.asError(r.Context(), err)
+		return Grant{}, storeFailed("unavailable", err)
 	}
 	if scope != "" && !slices.Contains(t.Scopes, scope) {
 		return Grant{}, a.challenge(http.StatusForbidden, "insufficient_scope", "The access token does not have the scope that this needs.", scope)
@@ -130,9 +130,14 @@ func (a *Auth) challenge(status int, code, description, scope string) *Error {
 }
 
 // fail is the default of [Options.Fail].
-func fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := &Error{Status: http.StatusInternalServerError, Code: "internal", Description: "Something went wrong."}
-	errors.As(err, &e)
+func (a *Auth) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Status: http.StatusInternalServerError, Code: "internal", Description: "The service failed to answer.", err: err}
+	}
+	if e.err != nil {
+		a.logFailure(r.Context(), e)
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	e.setHeaders(w.Header())
 	writeJSON(w, e.Status, "application/problem+json", struct {

@@ -36,9 +36,15 @@ func (a *Auth) serve(w http.ResponseWriter, r *http.Request, methods []string, f
 	writeJSON(w, http.StatusOK, "application/json", answer)
 }
 
-// refuse answers an error in the form of RFC 6749 section 5.2.
+// refuse answers an error in the form of RFC 6749 section 5.2. One that is
+// not an Error is a failure of the store, of which the caller learns only
+// that it may try again, and the log the rest.
 func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	e := a.asError(r.Context(), err)
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		a.logFailure(r.Context(), err)
+		e = storeFailed("temporarily_unavailable", err)
+	}
 	e.setHeaders(w.Header())
 	writeJSON(w, e.Status, "application/json", struct {
 		Error       string `json:"error"`
@@ -46,20 +52,19 @@ func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}{e.Code, e.Description})
 }
 
-// asError returns err if it is an Error. Any other is a failure of the store,
-// of which the caller learns only that it may try again, and the log the rest.
-func (a *Auth) asError(ctx context.Context, err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
-		return e
-	}
-	if ctx.Err() == nil {
-		a.opts.Logger.ErrorContext(ctx, "auth: the store failed", "error", err)
-	}
+// storeFailed returns what a caller is told when the store fails.
+func storeFailed(code string, err error) *Error {
 	return &Error{
-		Status: http.StatusServiceUnavailable, Code: "temporarily_unavailable",
+		Status: http.StatusServiceUnavailable, Code: code,
 		Description: "The service cannot answer at the moment; try again soon.",
 		RetryAfter:  5 * time.Second, err: err,
+	}
+}
+
+// logFailure tells the log of a failure, unless the caller has gone away.
+func (a *Auth) logFailure(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		a.opts.Logger.ErrorContext(ctx, "auth: the store failed", "error", err)
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	// purgeBatch is how many expired tokens one issue removes at most.
 	purgeBatch = 10
 	// evictBatch is how many tokens over the limit one issue removes at
-	// most; more than one go only after the limit was lowered.
+	// most. It is as many as ever need be, unless the limit was lowered.
 	evictBatch = 100
 	// useStep is how coarsely the use of a secret is kept.
 	useStep = 5 * time.Minute
@@ -32,7 +32,8 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	if t.Scopes, err = client.grant(scope); err != nil {
 		return "", token{}, err
 	}
-	ctx, purge, more := r.Context(), a.purges.due(client.at), false
+	ctx, more := r.Context(), false
+	purge, recount := a.purges.due(client.at), a.recounts.due(client.ID)
 	err = a.st.Update(ctx, func(tx store.Tx) error {
 		now, err := client.again(ctx, tx)
 		if err != nil {
@@ -49,8 +50,10 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 				return err
 			}
 		}
-		if err := count.makeRoom(ctx, tx, now.ID, a.opts.MaxTokens); err != nil {
-			return err
+		if recount {
+			if err := count.makeRoom(ctx, tx, now.ID, a.opts.MaxTokens-a.recounts.every); err != nil {
+				return err
+			}
 		}
 		if err := t.put(ctx, tx); err != nil {
 			return err
@@ -63,6 +66,9 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	})
 	if purge && (more || err != nil) {
 		a.purges.again()
+	}
+	if recount && err != nil {
+		a.recounts.again(client.ID)
 	}
 	if errors.Is(err, errBadClient) {
 		err = a.failed(r, client.creds)
@@ -131,14 +137,13 @@ func (n tokenCount) purge(ctx context.Context, tx store.Tx, now time.Time) (more
 	return removed == purgeBatch, err
 }
 
-// makeRoom removes the oldest tokens of a client until one more is within
-// the limit.
+// makeRoom removes the oldest tokens of a client that are too many.
 func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int) error {
 	tallies, err := tx.Tallies(ctx, store.TallyQuery{Kind: kindToken, From: clientID, Limit: 1})
 	if err != nil || len(tallies) == 0 || tallies[0].Name != clientID {
 		return err
 	}
-	over := int(tallies[0].N+n[clientID]) + 1 - limit
+	over := int(tallies[0].N+n[clientID]) - limit
 	if over <= 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -18,7 +19,7 @@ func TestIssueTakesFewCalls(t *testing.T) {
 	s := newIssuer(t)
 	s.token(t, s.client.ID, s.secret) // notes the use, looks for expired tokens
 	is.Equal(s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) }), []string{
-		"Entry client", "Update", "tx.Entry client", "tx.Tallies token", "tx.PutEntry token", "tx.AddTally token",
+		"Entry client", "Update", "tx.Entry client", "tx.PutEntry token", "tx.AddTally token",
 	})
 }
 
@@ -63,11 +64,30 @@ func TestLoweredCapIsReached(t *testing.T) {
 	for range 9 {
 		s.token(t, s.client.ID, s.secret)
 	}
-	s.opts.MaxTokens = 2
-	s.token(t, s.client.ID, s.secret)
+	lower := New(s.st, Options{MaxTokens: 2, Now: s.opts.Now})
+	w := httptest.NewRecorder()
+	lower.ServeToken(w, httptest.NewRequest("GET", "/oauth/token?client_id="+s.client.ID+"&client_secret="+s.secret, nil))
+	is.Equal(w.Code, 200)
 	counted, stored := s.tally(t, s.client.ID)
 	is.Equal(counted, 2)
 	is.Equal(stored, 2)
+}
+
+func TestManyTokensGiveWayInBatches(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t, func(o *Options) { o.MaxTokens = 300 })
+	most, looks := 0, 0
+	for range 330 {
+		s.turn(time.Millisecond)
+		calls := s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) })
+		looks += strings.Count(strings.Join(calls, ","), "tx.Tallies token")
+		counted, stored := s.tally(t, s.client.ID)
+		is.Equal(counted, stored)
+		most = max(most, stored)
+		is.True(stored > 300-3 || most < 300) // no more than a hundredth part goes early
+	}
+	is.Equal(most, 300)
+	is.Equal(looks, 110) // one in three
 }
 
 func TestExpiredTokensArePurged(t *testing.T) {

@@ -202,7 +202,7 @@ var bearerRows = []row{
 	{id: "bea-18", name: "bearer", send: []string{"Authorization: bearer {token}"}, status: 200, answer: "true cid_* [license:read license:write] []"},
 	{id: "bea-19", name: "BEARER and more spaces", send: []string{"Authorization: BEARER   {token}"}, status: 200, answer: "true cid_* [license:read license:write] []"},
 	{id: "bea-20", name: "a secret for a token", send: []string{"Authorization: Bearer {secret}"}, status: 401, want: []string{bearerDemand("invalid_token", uselessOne)}, answer: fmt.Sprintf(problemAnswer, "Unauthorized", 401, uselessOne, "invalid_token")},
-	{id: "bea-21", name: "the store is down", prepare: storeDown, send: []string{"Authorization: Bearer {token}"}, status: 503, want: []string{"Retry-After: 5", noDemand}, answer: fmt.Sprintf(problemAnswer, "Service Unavailable", 503, "The service cannot answer at the moment; try again soon.", "temporarily_unavailable")},
+	{id: "bea-21", name: "the store is down", prepare: storeDown, send: []string{"Authorization: Bearer {token}"}, status: 503, want: []string{"Retry-After: 5", noDemand}, answer: fmt.Sprintf(problemAnswer, "Service Unavailable", 503, "The service cannot answer at the moment; try again soon.", "unavailable")},
 }
 
 var metadataRows = []row{

@@ -120,7 +120,7 @@ func (a *Auth) loadSession(r *http.Request) (signedIn, error) {
 // Call it, as everything that takes a ResponseWriter here, before anything is
 // written, and only on pages of one folder.
 func (a *Auth) SignIn(w http.ResponseWriter, r *http.Request, email, password string) (Operator, error) {
-	in, err := a.checkCredentials(r.Context(), email, password, a.signInAddr(r))
+	in, err := a.checkCredentials(r.Context(), email, password, a.opts.ClientIP(r))
 	if err != nil {
 		return Operator{}, err
 	}
@@ -185,7 +185,7 @@ func (a *Auth) ChangePassword(w http.ResponseWriter, r *http.Request, present, n
 	if code, detail := checkPassword(next, in.Email); code != "" {
 		return &InvalidError{[]FieldError{{"password", code, detail}}}
 	}
-	if _, err := a.checkCredentials(ctx, in.Email, present, a.signInAddr(r)); err != nil {
+	if _, err := a.checkCredentials(ctx, in.Email, present, a.opts.ClientIP(r)); err != nil {
 		return err
 	}
 	hash, err := hashPassword(ctx, next)
@@ -204,13 +204,4 @@ func (a *Auth) ChangePassword(w http.ResponseWriter, r *http.Request, present, n
 		return err
 	}
 	return a.openSession(w, r, signedIn{op, in.generation + 1})
-}
-
-// signInAddr is where r comes from, as far as is known.
-func (a *Auth) signInAddr(r *http.Request) netip.Addr {
-	if a.opts.ClientIP != nil {
-		return a.opts.ClientIP(r)
-	}
-	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return ap.Addr()
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -70,11 +69,7 @@ func (a *Auth) OfferSetup(ctx context.Context) (bool, error) {
 		return false, maskAlreadySetUp(err)
 	}
 	if code != "" {
-		log := a.opts.Logger
-		if log == nil {
-			log = slog.Default()
-		}
-		log.InfoContext(ctx, "no operator yet: enter this code on dashboard/setup within 30 minutes to become the first admin", "code", code)
+		a.opts.Logger.InfoContext(ctx, "no operator yet: enter this code on dashboard/setup within 30 minutes to become the first admin", "code", code)
 	}
 	return true, nil
 }

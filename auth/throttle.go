@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -92,21 +91,3 @@ func (t *throttle) key(clientID string, addr netip.Addr) uint64 {
 		addr netip.Addr
 	}{clientID, addr})
 }
-
-// A pacer lets housekeeping run along with requests, now and then.
-type pacer struct {
-	every time.Duration
-	last  atomic.Int64 // Unix milliseconds
-}
-
-// due reports whether it is time, to one caller each time.
-func (p *pacer) due(now time.Time) bool {
-	last := p.last.Load()
-	if since := now.UnixMilli() - last; since >= 0 && since < p.every.Milliseconds() {
-		return false
-	}
-	return p.last.CompareAndSwap(last, now.UnixMilli())
-}
-
-// again makes it time for the next caller.
-func (p *pacer) again() { p.last.Store(0) }
