@@ -10,7 +10,12 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
 )
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) store.Store { return memory.New() })
+}
 
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	is := is.New(t)

@@ -1,0 +1,213 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func activationCases() []testCase {
+	return slices.Concat(activations.cases(), activationListing.cases(), []testCase{
+		{"Activations", "Filters", 11, activationFilters},
+		{"Activations", "LiveAtItsEnd", 11, activationLiveAtItsEnd},
+		{"Activations", "CountIgnoresThePage", 11, activationCount},
+		{"Activations", "UniqueWithinTheLicense", 14, activationUnique},
+		limit("Activations", manyActivations, countActivations),
+	})
+}
+
+// The activations of the kind's cases are those of one licence.
+var activations = kind[store.Activation]{
+	area:     "Activations",
+	needs:    []any{license(1), license(2)},
+	plain:    func(n int) store.Activation { return activation(license(1).ID, n) },
+	fixed:    []string{"LicenseID"},
+	identity: []string{"LicenseID", "ID"},
+	unique:   []string{"Fingerprint"},
+	same:     func(a, b store.Activation) bool { return a.ID == b.ID },
+	replace: func(ctx context.Context, tx store.Tx, _, row store.Activation) error {
+		return tx.PutActivation(ctx, row)
+	},
+	reads: []read[store.Activation]{
+		{"Activation", func(ctx context.Context, r store.Reader, want store.Activation) ([]store.Activation, error) {
+			return get(r.Activation(ctx, want.LicenseID, want.Fingerprint))
+		}, true},
+		{"Activations", func(ctx context.Context, r store.Reader, want store.Activation) ([]store.Activation, error) {
+			return r.Activations(ctx, store.ActivationQuery{LicenseID: want.LicenseID, Limit: many})
+		}, false},
+	},
+	sortedBy: "ID",
+	ids: func(ctx context.Context, r store.Reader) ([]string, error) {
+		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
+		return activationIDs(rows), err
+	},
+}
+
+func activationIDs(rows []store.Activation) []string {
+	var ids []string
+	for _, a := range rows {
+		ids = append(ids, a.ID)
+	}
+	return ids
+}
+
+var activationListing = func() listing {
+	row := func(rank int) store.Activation {
+		a := activation(license(1).ID, rank)
+		a.CreatedAt = day(rank * 17 % ranks)
+		a.Fingerprint = word("print", rank*17%ranks)
+		return a
+	}
+	rank := rankOf(func(rank int) string { return row(rank).ID })
+	return listing{
+		area: "Activations", name: "ByID",
+		needs: []any{license(1), license(2)},
+		noise: []any{activation(license(2).ID, 5), activation(license(2).ID, 25)},
+		row:   func(rank int) any { return row(rank) },
+		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
+			q := store.ActivationQuery{LicenseID: license(1).ID, Limit: limit}
+			if after >= 0 {
+				q.After = row(after).ID
+			}
+			rows, err := r.Activations(ctx, q)
+			var got []int
+			for _, a := range rows {
+				got = append(got, rank(a.ID))
+			}
+			return got, err
+		},
+	}
+}()
+
+func live(q store.ActivationQuery, a store.Activation) bool {
+	return a.LicenseID == q.LicenseID &&
+		(q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt)))
+}
+
+// activationFilters lists and counts activations that were ended, whose lease
+// has ended, that never end, and that were replaced by one of the others.
+func activationFilters(b *bench) {
+	rnd := rand.New(rand.NewPCG(11, 2))
+	var rows []store.Activation
+	draw := func(n int) store.Activation {
+		a := activation(license(1+n%2).ID, n)
+		a.LeaseEndsAt, a.EndedAt = day(rnd.IntN(4)), time.Time{}
+		switch rnd.IntN(4) {
+		case 0:
+			a.LeaseEndsAt = time.Time{}
+		case 1:
+			a.EndedAt = day(rnd.IntN(4))
+		}
+		return a
+	}
+	b.add(license(1), license(2))
+	for n := range 40 {
+		rows = append(rows, draw(n))
+		b.add(rows[n])
+	}
+	for n := range 20 {
+		rows[n] = draw(n)
+		b.add(rows[n])
+	}
+	for range 6 {
+		b.update(func(tx store.Tx) error { return remove(b.ctx, tx, rows[0]) })
+		rows = rows[1:]
+	}
+
+	type query = store.ActivationQuery
+	filters := slices.Concat(
+		by("LicenseID", func(q *query, v string) { q.LicenseID = v }, license(1).ID, license(2).ID, "nothing"),
+		by("LiveAt", func(q *query, v time.Time) { q.LiveAt = v }, day(-1), day(0), day(1), day(2), day(3), day(4)),
+	)
+	sweep(b, filters, rows, func(a store.Activation) string { return a.ID }, live, func(r store.Reader, q query) ([]string, error) {
+		q.Limit = many
+		rows, err := r.Activations(b.ctx, q)
+		return activationIDs(rows), err
+	})
+	counted := func(a store.Activation) string { return "activation" }
+	sweep(b, filters, rows, counted, live, func(r store.Reader, q query) ([]string, error) {
+		n, err := r.CountActivations(b.ctx, q)
+		return slices.Repeat([]string{"activation"}, n), err
+	})
+}
+
+// activationLiveAtItsEnd looks one millisecond around the end of a lease.
+func activationLiveAtItsEnd(b *bench) {
+	a := activation(license(1).ID, 1)
+	a.EndedAt = time.Time{}
+	b.add(license(1), a)
+	b.readers(func(how string, r store.Reader) {
+		for _, c := range []struct {
+			at   time.Time
+			want int
+		}{
+			{a.LeaseEndsAt.Add(-time.Second), 1},
+			{a.LeaseEndsAt, 0},
+			{a.LeaseEndsAt.Add(time.Second), 0},
+		} {
+			q := store.ActivationQuery{LicenseID: a.LicenseID, LiveAt: c.at, Limit: many}
+			when := fmt.Sprintf("%v from the end of the lease, %s", c.at.Sub(a.LeaseEndsAt), how)
+			n, err := r.CountActivations(b.ctx, q)
+			b.equal(err, nil, "CountActivations %s", when)
+			b.equal(n, c.want, "CountActivations %s", when)
+			list, err := r.Activations(b.ctx, q)
+			b.equal(err, nil, "Activations %s", when)
+			b.equal(len(list), c.want, "Activations %s", when)
+		}
+	})
+}
+
+// activationCount counts with After and Limit set, which do not matter.
+func activationCount(b *bench) {
+	id := license(1).ID
+	b.add(license(1), activation(id, 1), activation(id, 2), activation(id, 3))
+	b.readers(func(how string, r store.Reader) {
+		n, err := r.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, After: activation(id, 2).ID, Limit: 1})
+		b.equal(err, nil, "CountActivations %s", how)
+		b.equal(n, 3, "CountActivations with After and Limit %s", how)
+	})
+}
+
+// activationUnique gives one ID and fingerprint to activations of two
+// licences, and a fingerprint that was given up to another activation.
+func activationUnique(b *bench) {
+	one, two := license(1).ID, license(2).ID
+	b.add(license(1), license(2))
+	b.ok(b.tryAdd(activation(one, 1)), "the first activation")
+	b.ok(b.tryAdd(activation(two, 1)), "the same ID and fingerprint under another licence")
+	for _, id := range []string{one, two} {
+		n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+		b.ok(err, "CountActivations")
+		b.equal(n, 1, "activations of %s", id)
+	}
+
+	moved, heir := activation(one, 1), activation(one, 2)
+	moved.Fingerprint, heir.Fingerprint = "moved", moved.Fingerprint
+	b.ok(b.tryAdd(moved), "putting an activation with another fingerprint")
+	got, err := b.Activation(b.ctx, one, heir.Fingerprint)
+	b.gone(got.ID, err, "Activation by the fingerprint that was given up")
+	b.ok(b.tryAdd(heir), "putting another activation with the fingerprint that was given up")
+	got, err = b.Activation(b.ctx, one, heir.Fingerprint)
+	b.ok(err, "Activation by the fingerprint that was taken over")
+	b.equal(got.ID, heir.ID, "Activation by the fingerprint that was taken over")
+	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, heir) })
+	b.ok(b.tryAdd(activation(one, 3), store.Activation{LicenseID: one, ID: "last", Fingerprint: heir.Fingerprint}),
+		"putting an activation with the fingerprint of a deleted one")
+}
+
+func manyActivations(n int) []any {
+	rows := []any{license(1)}
+	for i := range n {
+		rows = append(rows, activation(license(1).ID, i))
+	}
+	return rows
+}
+
+func countActivations(ctx context.Context, r store.Reader, limit int) (int, error) {
+	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: limit})
+	return len(rows), err
+}

@@ -1,0 +1,36 @@
+package storetest
+
+import "strings"
+
+// awkward strings are all different by their bytes, and alike to whoever
+// folds case or accents, trims, normalizes, reads numbers, or lets them be
+// part of a pattern or a statement.
+var awkward = []string{
+	"a", "A", "ab", "Ab", "AB", "aB", "b", "B", "z", "Z", "aa", "a-b", "a b", "a.b",
+	"é", "e\u0301", "É", "E\u0301", "e", "E", // composed, decomposed, and without
+	"ß", "ss", "SS", "\u1e9e",
+	"ﬁ", "fi", "k", "K", "\u212a", "i", "I", "ı", "İ", "σ", "ς", "Σ",
+	"Å", "\u212b", "A\u030a",
+	"a ", "a  ", " a", "a\t", "a\n", "\u00a0a", "a\u200b", "\ufeffa", "a\u0301\u0327", "a\u0327\u0301",
+	"😀", "\uff5e", "\U00010000", "👩\u200d💻", "👩💻", // in UTF-16 they sort in another order
+	"'", "''", `"`, `""`, "`", `\`, `\\`, `\'`, `\n`,
+	"%", "_", "a%", "a_", "%a", "_b", "*", "?", "a?", "[a]", "^a", "$1", "?1", ":a", "@a", "--", "a;b", "/*", "a,b", "{a}", "a|b",
+	"0", "00", "0.0", "-0", "1", "01", "1.0", "1e0", "0x1", "+1", " 1", "null", "NULL", "true", "t", "NaN", "2030-01-01",
+	"日本語", "にほんご", "ニホンゴ", "ﾆﾎﾝｺﾞ", "עברית", "\u202eabc",
+	strings.Repeat("x", 255), strings.Repeat("x", 254) + "X", strings.Repeat("x", 254) + " ",
+	strings.Repeat("😀", 255), strings.Repeat("é", 255),
+}
+
+// jsons are documents that say the same as other documents, or much.
+var jsons = []string{
+	`{"b":1,"a":2}`,
+	`{ "a" : 2 , "b" : 1 }`,
+	"{\n\t\"a\": 2\n}\n",
+	`{"a":1,"a":2}`,
+	`{"A":1,"a":2}`,
+	`{"a":1.0}`, `{"a":1e2}`, `{"a":100}`, `{"a":-0}`,
+	`{"a":123456789012345678901234567890.123456789012345678901234567890}`,
+	`{"a":"\u00e9\/"}`, `{"a":"é/"}`, "{\"a\":\"e\u0301\"}", `{"a":"\ud83d\ude00<>&"}`,
+	`{}`, `[]`, `""`, `null`, `0`, `"text"`, ` {} `,
+	`{"a":"` + strings.Repeat("x", 1<<16) + `"}`,
+}

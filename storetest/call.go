@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"context"
+	"math"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A readCall or writeCall is one call of one method of the contract, for the
+// rules that speak of every method. Each succeeds at version 1.
+type (
+	readCall struct {
+		method string
+		call   func(context.Context, store.Reader) error
+	}
+	writeCall struct {
+		method string
+		call   func(context.Context, store.Writer) error
+	}
+)
+
+var readCalls = []readCall{
+	{"License", func(ctx context.Context, r store.Reader) error {
+		_, err := r.License(ctx, license(1).ID)
+		return err
+	}},
+	{"LicenseByKey", func(ctx context.Context, r store.Reader) error {
+		_, err := r.LicenseByKey(ctx, license(1).Key)
+		return err
+	}},
+	{"Licenses", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Licenses(ctx, store.LicenseQuery{Limit: many})
+		return err
+	}},
+	{"Activation", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Activation(ctx, license(1).ID, activation("", 1).Fingerprint)
+		return err
+	}},
+	{"Activations", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Activations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
+		return err
+	}},
+	{"CountActivations", func(ctx context.Context, r store.Reader) error {
+		_, err := r.CountActivations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
+		return err
+	}},
+	{"Events", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Events(ctx, store.EventQuery{Limit: many})
+		return err
+	}},
+	{"Entry", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Entry(ctx, "version", entry("", 1).Key)
+		return err
+	}},
+	{"Entries", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Entries(ctx, store.EntryQuery{Kind: "version", Limit: many})
+		return err
+	}},
+	{"Delivery", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Delivery(ctx, delivery(1).ID)
+		return err
+	}},
+	{"Deliveries", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Deliveries(ctx, store.DeliveryQuery{Limit: many})
+		return err
+	}},
+	{"Tallies", func(ctx context.Context, r store.Reader) error {
+		_, err := r.Tallies(ctx, store.TallyQuery{Kind: "version", Limit: many})
+		return err
+	}},
+}
+
+var writeCalls = []writeCall{
+	{"CreateLicense", func(ctx context.Context, w store.Writer) error {
+		return w.CreateLicense(ctx, license(7))
+	}},
+	{"UpdateLicense", func(ctx context.Context, w store.Writer) error {
+		l := license(1)
+		l.Name = "changed"
+		return w.UpdateLicense(ctx, l)
+	}},
+	{"DeleteLicense", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteLicense(ctx, license(1).ID)
+	}},
+	{"PutActivation", func(ctx context.Context, w store.Writer) error {
+		return w.PutActivation(ctx, activation(license(1).ID, 7))
+	}},
+	{"DeleteActivation", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteActivation(ctx, license(1).ID, activation("", 1).ID)
+	}},
+	{"AppendEvent", func(ctx context.Context, w store.Writer) error {
+		_, err := w.AppendEvent(ctx, event(7))
+		return err
+	}},
+	{"DeleteEvents", func(ctx context.Context, w store.Writer) error {
+		_, err := w.DeleteEvents(ctx, math.MaxInt64, many)
+		return err
+	}},
+	{"PutEntry", func(ctx context.Context, w store.Writer) error {
+		return w.PutEntry(ctx, entry("version", 7))
+	}},
+	{"DeleteEntry", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteEntry(ctx, "version", entry("", 1).Key)
+	}},
+	{"PutDelivery", func(ctx context.Context, w store.Writer) error {
+		return w.PutDelivery(ctx, delivery(7))
+	}},
+	{"DeleteDelivery", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteDelivery(ctx, delivery(1).ID)
+	}},
+	{"AddTally", func(ctx context.Context, w store.Writer) error {
+		return w.AddTally(ctx, "version", "seven", 7)
+	}},
+}
+
+// replaceEventCall stands apart, since it needs a Seq that the store gave.
+func replaceEventCall(seq int64) writeCall {
+	return writeCall{"ReplaceEvent", func(ctx context.Context, w store.Writer) error {
+		e := event(7)
+		e.Seq = seq
+		return w.ReplaceEvent(ctx, e)
+	}}
+}

@@ -1,0 +1,184 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func contextCases() []testCase {
+	return []testCase{
+		{"Context", "EndedBefore", 18, contextEndedBefore},
+		{"Context", "EndsTheWait", 18, contextEndsTheWait},
+		{"Context", "EndsBetweenCalls", 18, contextEndsBetweenCalls},
+		{"Context", "EndsBetweenCallsOfAView", 18, contextEndsInAView},
+		{"Context", "EndsAfterTheLastCall", 18, contextEndsAfterTheLastCall},
+	}
+}
+
+// contextEndedBefore makes every call on the store with a context that has
+// ended.
+func contextEndedBefore(b *bench) {
+	b.write(1)
+	before := b.dump()
+	canceled, cancel := context.WithCancel(b.ctx)
+	cancel()
+	late, cancel := context.WithDeadline(b.ctx, day(-20000))
+	defer cancel()
+	for _, ctx := range []context.Context{canceled, late} {
+		for _, c := range readCalls {
+			b.is(c.call(ctx, b.Store), ctx.Err(), "%s on the store", c.method)
+		}
+		b.is(b.View(ctx, func(r store.Reader) error {
+			_, err := r.License(ctx, license(1).ID)
+			return err
+		}), ctx.Err(), "View")
+		b.is(b.Update(ctx, func(tx store.Tx) error { return put(ctx, tx, entry("call", 1)) }), ctx.Err(), "Update")
+		b.under(4).same(b.dump(), before, "calls with a context that had ended")
+	}
+}
+
+// A watched context tells when someone first waits for its end.
+type watched struct {
+	context.Context
+	once    sync.Once
+	waiting chan struct{}
+}
+
+func (w *watched) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.waiting) })
+	return w.Context.Done()
+}
+
+// contextEndsTheWait ends the context of an Update while another one has its
+// turn, and looks that it gives up before the other is done. Where the two
+// need not wait for each other, the call that it makes must fail.
+func contextEndsTheWait(b *bench) {
+	cancelled := func() (context.Context, func()) {
+		ctx, cancel := context.WithCancel(b.ctx)
+		return ctx, cancel
+	}
+	timed := func() (context.Context, func()) {
+		ctx, cancel := context.WithTimeout(b.ctx, window/2)
+		return ctx, func() {
+			<-ctx.Done()
+			cancel()
+		}
+	}
+	for _, begin := range []func() (context.Context, func()){cancelled, timed} {
+		holding, release, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		go func() {
+			defer close(over)
+			b.update(func(tx store.Tx) error {
+				err := put(b.ctx, tx, entry("call", 1))
+				once.Do(func() { close(holding) })
+				<-release
+				return err
+			})
+		}()
+		<-holding
+
+		inner, end := begin()
+		ctx := &watched{Context: inner, waiting: make(chan struct{})}
+		var err error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			err = b.Update(ctx, func(tx store.Tx) error {
+				<-inner.Done()
+				return put(ctx, tx, entry("call", 2))
+			})
+		}()
+		windowOr(ctx.waiting)
+		end()
+		if b.answers(done) {
+			b.is(err, inner.Err(), "Update whose context ended while another Update had its turn")
+		} else {
+			b.fail("none", inner.Err(), "answer of an Update whose context ended while another Update had its turn")
+		}
+		close(release)
+		<-over
+		<-done
+	}
+	_, err := b.Entry(b.ctx, "call", entry("call", 1).Key)
+	b.equal(err, nil, "Entry written by the Update that had its turn")
+}
+
+// contextEndsBetweenCalls ends the context in the function of an Update, and
+// goes on to each of the calls.
+func contextEndsBetweenCalls(b *bench) {
+	b.write(1)
+	seq := b.feed(store.EventQuery{})[0].Seq
+	attempt := func(method string, call func(context.Context, store.Tx) error) {
+		ctx, cancel := context.WithCancel(b.ctx)
+		defer cancel()
+		var got error
+		err := b.Update(ctx, func(tx store.Tx) error {
+			if got = put(b.ctx, tx, entry("call", 1)); got != nil {
+				return got
+			}
+			cancel()
+			if got = call(ctx, tx); got == nil {
+				return errOnPurpose // or the next attempt has not what it needs
+			}
+			return got
+		})
+		b.is(got, context.Canceled, "%s in an Update whose context has ended", method)
+		if got != nil {
+			b.is(err, context.Canceled, "Update in which %s failed because its context had ended", method)
+		}
+	}
+	for _, c := range readCalls {
+		attempt(c.method, func(ctx context.Context, tx store.Tx) error { return c.call(ctx, tx) })
+	}
+	for _, c := range append([]writeCall{replaceEventCall(seq)}, writeCalls...) {
+		attempt(c.method, func(ctx context.Context, tx store.Tx) error { return c.call(ctx, tx) })
+	}
+}
+
+// contextEndsInAView does the same in a View.
+func contextEndsInAView(b *bench) {
+	b.write(1)
+	for _, c := range readCalls {
+		ctx, cancel := context.WithCancel(b.ctx)
+		var got error
+		_ = b.View(ctx, func(r store.Reader) error {
+			if _, err := r.License(ctx, license(1).ID); err != nil {
+				got = err
+				return err
+			}
+			cancel()
+			got = c.call(ctx, r)
+			return got
+		})
+		cancel()
+		b.is(got, context.Canceled, "%s in a View whose context has ended", c.method)
+	}
+}
+
+// contextEndsAfterTheLastCall ends the context when all is written. The
+// function may be run again for it, and then fail; but if the last that it
+// returned is nil, the Update must have committed.
+func contextEndsAfterTheLastCall(b *bench) {
+	for n := 1; n <= 3; n++ {
+		ctx, cancel := context.WithCancel(b.ctx)
+		defer cancel()
+		var last error
+		err := b.Update(ctx, func(tx store.Tx) error {
+			if last = write(ctx, tx, n); last == nil {
+				cancel()
+			}
+			return last
+		})
+		if last != nil {
+			b.write(n)
+			continue
+		}
+		if !b.equal(err, nil, "Update whose context ended after the last call of its function, which returned nil") {
+			return
+		}
+		b.sees(b.Store, n, n, "on the store, after an Update whose context ended after its last call")
+	}
+}

@@ -1,0 +1,116 @@
+package storetest
+
+import (
+	"math"
+	"reflect"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func durableCases() []testCase {
+	return []testCase{
+		{"Durable", "Reopen", 1, durableReopen},
+		{"Durable", "Empty", 1, durableEmpty},
+		{"Durable", "Deletions", 1, durableDeletions},
+		{"Durable", "FailedUpdates", 1, durableFailed},
+		{"Durable", "Records", 1, durableRecords},
+		{"Durable", "FeedGoesOn", 20, durableFeed},
+	}
+}
+
+// durableReopen opens the store again after each Update.
+func durableReopen(b *bench) {
+	for n := 1; n <= 3; n++ {
+		b.write(n)
+		b.reopen()
+		b.readers(func(how string, r store.Reader) { b.sees(r, n, n, "%s, in version %d closed and opened", how, n) })
+	}
+	b.reopen() // nothing written in between
+	b.sees(b.Store, 3, 3, "on the store, closed and opened twice")
+}
+
+// durableEmpty opens a store that nothing was written to.
+func durableEmpty(b *bench) {
+	b.reopen()
+	b.sees(b.Store, 0, 0, "on a store closed and opened when empty")
+	b.write(1)
+	b.sees(b.Store, 1, 1, "on a store that was closed and opened when empty")
+}
+
+// durableDeletions closes the store after all but the events was deleted.
+func durableDeletions(b *bench) {
+	b.write(1)
+	b.write(2)
+	b.reopen()
+	b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 2) })
+	b.reopen()
+	b.sees(b.Store, 0, 2, "on the store, closed and opened after all but events was deleted")
+	b.ok(b.try(func(tx store.Tx) error { return write(b.ctx, tx, 1) }), "writing again what was deleted")
+}
+
+// durableFailed closes the store after an Update that failed.
+func durableFailed(b *bench) {
+	b.write(1)
+	_ = b.undo(func(tx store.Tx) error { return write(b.ctx, tx, 2) })
+	b.reopen()
+	seen, err := look(b.ctx, b.Store)
+	b.ok(err, "on the store, closed and opened after a failed Update")
+	for _, s := range seen {
+		if s.version > 1 {
+			b.under(4).compare(seen, 1, 1, "on the store, closed and opened after a failed Update")
+			return
+		}
+	}
+	b.compare(seen, 1, 1, "on the store, closed and opened after a failed Update")
+}
+
+// durableRecords compares whole records from before and after.
+func durableRecords(b *bench) {
+	l, a := license(1), activation(license(1).ID, 1)
+	var before, after [4]any
+	read := func(into *[4]any) {
+		b.view(func(r store.Reader) (err error) {
+			if into[0], err = r.License(b.ctx, l.ID); err != nil {
+				return err
+			}
+			if into[1], err = r.Activation(b.ctx, l.ID, a.Fingerprint); err != nil {
+				return err
+			}
+			if into[2], err = r.Entry(b.ctx, "kind", entry("kind", 1).Key); err != nil {
+				return err
+			}
+			into[3], err = r.Delivery(b.ctx, delivery(1).ID)
+			return err
+		})
+	}
+	b.add(l, a, entry("kind", 1), delivery(1), event(1), event(2), store.Tally{Kind: "kind", Name: "name", N: 3})
+	read(&before)
+	events, tallies := b.feed(store.EventQuery{}), b.standings(b, "kind")
+	b.reopen()
+	read(&after)
+	for i := range before {
+		b.equal(after[i], before[i], "%v closed and opened", reflect.TypeOf(before[i]))
+	}
+	b.equal(b.feed(store.EventQuery{}), events, "events closed and opened")
+	b.equal(b.standings(b, "kind"), tallies, "tallies closed and opened")
+}
+
+// durableFeed empties the feed, closes the store, and appends.
+func durableFeed(b *bench) {
+	highest := b.append(event(1), event(2), event(3))[2]
+	for _, all := range []bool{false, true} {
+		b.reopen()
+		if all {
+			b.update(func(tx store.Tx) error {
+				_, err := tx.DeleteEvents(b.ctx, math.MaxInt64, many)
+				return err
+			})
+			b.reopen()
+		}
+		seq := b.append(event(4))[0]
+		if seq <= highest {
+			b.fail(seq, "above the highest before", "Seq after the store was closed and opened, with the older events removed: %v", all)
+		}
+		highest = seq
+	}
+}

@@ -1,0 +1,163 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func entryCases() []testCase {
+	return slices.Concat(entries.cases(), entryListing.cases(), []testCase{
+		{"Entries", "Filters", 11, entryFilters},
+		{"Entries", "KindsAreApart", 11, entryKinds},
+		limit("Entries", manyEntries, countEntries),
+	})
+}
+
+var entries = kind[store.Entry]{
+	area:     "Entries",
+	plain:    func(n int) store.Entry { return entry(word("kind", n), n) },
+	identity: []string{"Kind", "Key"},
+	same:     func(a, b store.Entry) bool { return a.Kind == b.Kind && a.Key == b.Key },
+	replace: func(ctx context.Context, tx store.Tx, _, row store.Entry) error {
+		return tx.PutEntry(ctx, row)
+	},
+	reads: []read[store.Entry]{
+		{"Entry", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
+			return get(r.Entry(ctx, want.Kind, want.Key))
+		}, true},
+		{"Entries", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
+			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Limit: many})
+		}, true},
+		{"Entries by Owner", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
+			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Owner: want.Owner, Limit: many})
+		}, true},
+	},
+	sortedBy: "Key",
+	ids: func(ctx context.Context, r store.Reader) ([]string, error) {
+		rows, err := r.Entries(ctx, store.EntryQuery{Kind: word("kind", 10), Limit: many})
+		return entryKeys(rows), err
+	},
+}
+
+func entryKeys(rows []store.Entry) []string {
+	var keys []string
+	for _, e := range rows {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// The first ten ranks never expire.
+var entryListing = func() listing {
+	row := func(rank int) store.Entry {
+		pair := rank / 2
+		e := entry("kind", rank)
+		e.Key, e.Owner = fmt.Sprintf("key_%02d_%02d", pair*7%ranks, rank), "owner"
+		e.ExpiresAt = day(pair)
+		if rank < 10 {
+			e.Key, e.ExpiresAt = fmt.Sprintf("key_%02d_%02d", rank, rank), time.Time{}
+		}
+		return e
+	}
+	other, foreign := row(20), row(40)
+	other.Key, other.Owner = other.Key+"_noise", "other"
+	foreign.Kind = "foreign"
+	rank := rankOf(func(rank int) string { return row(rank).Key })
+	return listing{
+		area: "Entries", name: "ByExpiresAt",
+		noise: []any{other, foreign},
+		row:   func(rank int) any { return row(rank) },
+		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
+			q := store.EntryQuery{Kind: "kind", Owner: "owner", Limit: limit}
+			if after >= 0 {
+				q.After = store.Position{Time: row(after).ExpiresAt, ID: row(after).Key}
+			}
+			rows, err := r.Entries(ctx, q)
+			var got []int
+			for _, e := range rows {
+				got = append(got, rank(e.Key))
+			}
+			return got, err
+		},
+	}
+}()
+
+// entryFilters lists entries with values from small sets, some of which were
+// replaced and some removed.
+func entryFilters(b *bench) {
+	rnd := rand.New(rand.NewPCG(11, 3))
+	draw := func(n int) store.Entry {
+		e := entry(word("kind", n%2), n)
+		e.Owner = word("owner", rnd.IntN(3))
+		e.ExpiresAt = day(rnd.IntN(4))
+		switch rnd.IntN(5) {
+		case 0:
+			e.ExpiresAt = time.Time{}
+		case 1:
+			e.Owner = ""
+		}
+		return e
+	}
+	var rows []store.Entry
+	for n := range 50 {
+		rows = append(rows, draw(n))
+		b.add(rows[n])
+	}
+	for n := range 20 {
+		rows[n] = draw(n)
+		b.add(rows[n])
+	}
+	for range 6 {
+		b.update(func(tx store.Tx) error { return remove(b.ctx, tx, rows[0]) })
+		rows = rows[1:]
+	}
+
+	type query = store.EntryQuery
+	for _, kind := range []string{"kind_0000", "kind_0001", "nothing"} {
+		sweep(b, slices.Concat(
+			by("Owner", func(q *query, v string) { q.Owner = v }, "owner_0000", "owner_0001", "nobody"),
+			by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
+		), rows, func(e store.Entry) string { return e.Key }, func(q query, e store.Entry) bool {
+			return e.Kind == kind && (q.Owner == "" || e.Owner == q.Owner) && q.Expires.Contains(e.ExpiresAt)
+		}, func(r store.Reader, q query) ([]string, error) {
+			q.Kind, q.Limit = kind, many
+			rows, err := r.Entries(b.ctx, q)
+			return entryKeys(rows), err
+		})
+	}
+}
+
+// entryKinds keeps the same key under two kinds.
+func entryKinds(b *bench) {
+	one, two := entry("one", 1), entry("two", 1)
+	one.Owner, two.Owner = "first", "second"
+	b.add(one, two)
+	b.readers(func(how string, r store.Reader) {
+		for _, e := range []store.Entry{one, two} {
+			got, err := r.Entry(b.ctx, e.Kind, e.Key)
+			b.equal(err, nil, "Entry of kind %s %s", e.Kind, how)
+			b.equal(got.Owner, e.Owner, "Entry of kind %s %s", e.Kind, how)
+		}
+	})
+	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, one) })
+	_, err := b.Entry(b.ctx, two.Kind, two.Key)
+	b.equal(err, nil, "Entry after the one of another kind was deleted")
+}
+
+func manyEntries(n int) []any {
+	rows := make([]any, n)
+	for i := range rows {
+		rows[i] = entry("kind", i)
+	}
+	return rows
+}
+
+func countEntries(ctx context.Context, r store.Reader, limit int) (int, error) {
+	rows, err := r.Entries(ctx, store.EntryQuery{Kind: "kind", Limit: limit})
+	return len(rows), err
+}

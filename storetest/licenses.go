@@ -1,0 +1,317 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func licenseCases() []testCase {
+	list := licenses.cases()
+	for _, order := range []store.LicenseOrder{store.ByID, store.ByExpiresAt, store.ByStartsAt} {
+		list = append(list, licenseListing(order, false).cases()...)
+		list = append(list, licenseListing(order, true).cases()...)
+	}
+	return append(list,
+		testCase{"Licenses", "Filters", 11, licenseFilters},
+		limit("Licenses", manyLicenses, countLicenses),
+		testCase{"Licenses", "Rekeyed", 9, licenseRekeyed},
+		testCase{"Licenses", "Cascade", 19, licenseCascade},
+		testCase{"Licenses", "CascadeAmongOthers", 19, licenseCascadeAmongOthers},
+		testCase{"Licenses", "KeyIsFree", 19, licenseKeyIsFree},
+	)
+}
+
+var licenses = kind[store.License]{
+	area:     "Licenses",
+	plain:    license,
+	identity: []string{"ID"},
+	unique:   []string{"Key"},
+	same:     func(a, b store.License) bool { return a.ID == b.ID },
+	replace: func(ctx context.Context, tx store.Tx, _, row store.License) error {
+		return tx.UpdateLicense(ctx, row)
+	},
+	reads: []read[store.License]{
+		{"License", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return get(r.License(ctx, want.ID))
+		}, true},
+		{"LicenseByKey", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return get(r.LicenseByKey(ctx, want.Key))
+		}, true},
+		{"Licenses", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return r.Licenses(ctx, store.LicenseQuery{Limit: many})
+		}, false},
+		{"Licenses by CustomerID", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return r.Licenses(ctx, store.LicenseQuery{CustomerID: want.CustomerID, Limit: many})
+		}, true},
+		{"Licenses by ProductID", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return r.Licenses(ctx, store.LicenseQuery{ProductID: want.ProductID, Limit: many})
+		}, true},
+		{"Licenses by State", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return r.Licenses(ctx, store.LicenseQuery{State: want.State, Limit: many})
+		}, true},
+		{"Licenses by Terms", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return r.Licenses(ctx, store.LicenseQuery{Terms: want.Terms, Limit: many})
+		}, true},
+	},
+	sortedBy: "ID",
+	ids: func(ctx context.Context, r store.Reader) ([]string, error) {
+		rows, err := r.Licenses(ctx, store.LicenseQuery{Limit: many})
+		return licenseIDs(rows), err
+	},
+}
+
+func licenseIDs(rows []store.License) []string {
+	var ids []string
+	for _, l := range rows {
+		ids = append(ids, l.ID)
+	}
+	return ids
+}
+
+// licenseListing lists one customer's licences.
+func licenseListing(order store.LicenseOrder, descending bool) listing {
+	name := map[store.LicenseOrder]string{store.ByID: "ByID", store.ByExpiresAt: "ByExpiresAt", store.ByStartsAt: "ByStartsAt"}[order]
+	if descending {
+		name += "Descending"
+	}
+	row := func(rank int) store.License {
+		if descending {
+			rank = ranks - 1 - rank
+		}
+		l := license(rank)
+		l.CustomerID = "customer"
+		// Another order than the one asked for would put them otherwise.
+		pair := rank / 2
+		mixed := pair * 7 % ranks
+		switch order {
+		case store.ByID:
+			l.StartsAt, l.ExpiresAt = day(mixed), day(ranks-mixed)
+		case store.ByExpiresAt:
+			l.ID = fmt.Sprintf("lic_%02d_%02d", mixed, rank)
+			l.StartsAt, l.ExpiresAt = day(ranks-pair), day(pair)
+		case store.ByStartsAt:
+			l.ID = fmt.Sprintf("lic_%02d_%02d", mixed, rank)
+			l.StartsAt, l.ExpiresAt = day(pair), day(ranks-pair)
+		}
+		return l
+	}
+	var noise []any
+	for i := range 3 {
+		l := row(i * 20)
+		l.ID, l.Key, l.CustomerID = l.ID+"_noise", l.Key+"_noise", "other"
+		noise = append(noise, l)
+		if order != store.ByID { // a licence without the time has no place in the order
+			l.ID, l.Key, l.CustomerID = l.ID+"_none", l.Key+"_none", "customer"
+			if order == store.ByExpiresAt {
+				l.ExpiresAt = time.Time{}
+			} else {
+				l.StartsAt = time.Time{}
+			}
+			noise = append(noise, l)
+		}
+	}
+	rank := rankOf(func(rank int) string { return row(rank).ID })
+	return listing{
+		area: "Licenses", name: name, noise: noise,
+		row: func(rank int) any { return row(rank) },
+		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
+			q := store.LicenseQuery{CustomerID: "customer", Order: order, Descending: descending, Limit: limit}
+			if after >= 0 {
+				l := row(after)
+				q.After.ID = l.ID
+				switch order {
+				case store.ByExpiresAt:
+					q.After.Time = l.ExpiresAt
+				case store.ByStartsAt:
+					q.After.Time = l.StartsAt
+				}
+			}
+			rows, err := r.Licenses(ctx, q)
+			var got []int
+			for _, l := range rows {
+				got = append(got, rank(l.ID))
+			}
+			return got, err
+		},
+	}
+}
+
+// licenseFilters lists licences with values from small sets, some of which
+// were replaced and some removed.
+func licenseFilters(b *bench) {
+	rnd := rand.New(rand.NewPCG(11, 1))
+	terms := []string{"red", "green", "blue", "white"}
+	draw := func(n int) store.License {
+		l := license(n)
+		l.CustomerID = word("customer", rnd.IntN(3))
+		l.ProductID = word("product", rnd.IntN(3))
+		l.State = store.State(word("state", rnd.IntN(2)))
+		l.Terms = nil
+		for _, t := range terms {
+			if rnd.IntN(2) == 0 {
+				l.Terms = append(l.Terms, t)
+			}
+		}
+		l.StartsAt, l.ExpiresAt = day(rnd.IntN(4)), day(rnd.IntN(4))
+		if rnd.IntN(4) == 0 {
+			l.StartsAt = time.Time{}
+		}
+		return l
+	}
+	var rows []store.License
+	for n := range 60 {
+		rows = append(rows, draw(n))
+		b.add(rows[n])
+	}
+	for n := range 20 {
+		old := rows[n]
+		rows[n] = draw(n)
+		rows[n].Key = old.Key
+		b.update(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, rows[n]) })
+	}
+	for range 10 {
+		b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, rows[0].ID) })
+		rows = rows[1:]
+	}
+
+	type query = store.LicenseQuery
+	sweep(b, slices.Concat(
+		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nobody"),
+		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0002", "nothing"),
+		by("State", func(q *query, v store.State) { q.State = v }, "state_0000", "state_0001"),
+		by("Terms", func(q *query, v []string) { q.Terms = v }, terms[:1], terms[1:3], terms, []string{"red", "red"}, []string{"grey"}, []string{"red", "grey"}),
+		by("Starts", func(q *query, v store.TimeRange) { q.Starts = v }, ranges()...),
+		by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
+		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+	), rows, func(l store.License) string { return l.ID }, func(q query, l store.License) bool {
+		for _, t := range q.Terms {
+			if !slices.Contains(l.Terms, t) {
+				return false
+			}
+		}
+		return (q.CustomerID == "" || l.CustomerID == q.CustomerID) && (q.ProductID == "" || l.ProductID == q.ProductID) &&
+			(q.State == "" || l.State == q.State) && q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
+	}, func(r store.Reader, q query) ([]string, error) {
+		q.Limit = many
+		rows, err := r.Licenses(b.ctx, q)
+		return licenseIDs(rows), err
+	})
+}
+
+func manyLicenses(n int) []any {
+	rows := make([]any, n)
+	for i := range rows {
+		rows[i] = license(i)
+	}
+	return rows
+}
+
+func countLicenses(ctx context.Context, r store.Reader, limit int) (int, error) {
+	rows, err := r.Licenses(ctx, store.LicenseQuery{Limit: limit})
+	return len(rows), err
+}
+
+// licenseRekeyed replaces a key: the old one must no longer lead anywhere.
+func licenseRekeyed(b *bench) {
+	l := license(1)
+	b.add(l)
+	old := l.Key
+	l.Key = "another"
+	b.update(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, l) })
+	b.readers(func(how string, r store.Reader) {
+		got, err := r.LicenseByKey(b.ctx, old)
+		b.gone(got.ID, err, "LicenseByKey by the old key %s", how)
+		got, err = r.LicenseByKey(b.ctx, l.Key)
+		if b.equal(err, nil, "LicenseByKey by the new key %s", how) {
+			b.equal(got.ID, l.ID, "LicenseByKey by the new key %s", how)
+		}
+	})
+	next := license(2)
+	next.Key = old
+	b.ok(b.tryAdd(next), "creating a licence with the key that another one had")
+}
+
+// licenseCascade deletes a licence with activations, and makes it anew.
+func licenseCascade(b *bench) {
+	l := license(1)
+	seats := []any{activation(l.ID, 1), activation(l.ID, 2), activation(l.ID, 3)}
+	none := func(when string) {
+		b.readers(func(how string, r store.Reader) {
+			q := store.ActivationQuery{LicenseID: l.ID, Limit: many}
+			list, err := r.Activations(b.ctx, q)
+			b.equal(err, nil, "Activations %s, %s", how, when)
+			b.equal(len(list), 0, "Activations %s, %s", how, when)
+			n, err := r.CountActivations(b.ctx, q)
+			b.equal(err, nil, "CountActivations %s, %s", how, when)
+			b.equal(n, 0, "CountActivations %s, %s", how, when)
+			a, err := r.Activation(b.ctx, l.ID, activation(l.ID, 1).Fingerprint)
+			b.gone(a.ID, err, "Activation %s, %s", how, when)
+		})
+	}
+	b.add(l)
+	b.add(seats...)
+	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
+	none("after its licence was deleted")
+	l.Key = "another"
+	b.add(l)
+	none("after its licence was deleted and made anew")
+
+	b.ok(b.tryAdd(seats...), "putting the same activations again")
+	b.update(func(tx store.Tx) error {
+		again := l
+		again.Key = "a third"
+		if err := tx.DeleteLicense(b.ctx, l.ID); err != nil {
+			return err
+		}
+		return tx.CreateLicense(b.ctx, again)
+	})
+	none("after its licence was deleted and made anew in one Update")
+}
+
+// licenseCascadeAmongOthers has licences and activations with ids that are
+// much alike, of which only one licence's may go.
+func licenseCascadeAmongOthers(b *bench) {
+	ids := []string{"lic_1", "lic_10", "lic_", "lic", "lic%", "LIC_1"}
+	for i, id := range ids {
+		l := license(i)
+		l.ID = id
+		b.add(l, activation(id, 1), activation(id, 2))
+	}
+	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, "lic_1") })
+	for _, id := range ids[1:] {
+		n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+		b.equal(err, nil, "CountActivations")
+		b.equal(n, 2, "activations of %q after lic_1 was deleted", id)
+	}
+}
+
+// licenseKeyIsFree gives the key of a deleted licence to another.
+func licenseKeyIsFree(b *bench) {
+	l := license(1)
+	b.add(l)
+	for n := 2; n < 5; n++ {
+		next := license(n)
+		next.Key = l.Key
+		b.ok(b.try(func(tx store.Tx) error {
+			if err := tx.DeleteLicense(b.ctx, l.ID); err != nil {
+				return err
+			}
+			return tx.CreateLicense(b.ctx, next)
+		}), "giving a deleted licence's key to another in the same Update")
+		l = next
+	}
+	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
+	got, err := b.LicenseByKey(b.ctx, l.Key)
+	b.gone(got.ID, err, "LicenseByKey of a deleted licence")
+	next := license(5)
+	next.Key = l.Key
+	b.ok(b.tryAdd(next), "giving a deleted licence's key to another in the next Update")
+	got, err = b.LicenseByKey(b.ctx, l.Key)
+	b.ok(err, "LicenseByKey of a key that was given on")
+	b.equal(got.ID, next.ID, "LicenseByKey of a key that was given on")
+}

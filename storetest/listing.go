@@ -1,0 +1,167 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A listing is one list of the contract in one order and direction. Its rows
+// are known by their rank: rank 0 comes first. In lists ordered by a time,
+// each even rank and the odd one after it have the same time.
+type listing struct {
+	area, name string
+	needs      []any // rows that must be there first
+	noise      []any // rows that must not be listed
+	row        func(rank int) any
+	// list returns ranks; after is the rank to go on behind, or -1.
+	list func(ctx context.Context, r store.Reader, after, limit int) ([]int, error)
+}
+
+// ranks is above every rank that a case uses.
+const ranks = 60
+
+// rankOf returns the inverse of id, for the ranks there are; for other strings
+// it returns -1.
+func rankOf(id func(rank int) string) func(string) int {
+	known := map[string]int{}
+	for rank := range ranks {
+		known[id(rank)] = rank
+	}
+	return func(id string) int {
+		if rank, ok := known[id]; ok {
+			return rank
+		}
+		return -1
+	}
+}
+
+// cases returns the cases that every listing has.
+func (l listing) cases() []testCase {
+	return []testCase{
+		{l.area, "Order" + l.name, 10, l.order},
+		{l.area, "Paging" + l.name, 12, l.paging},
+		{l.area, "PagingMeanwhile" + l.name, 12, l.meanwhile},
+	}
+}
+
+// order writes rows in another order than that of the list.
+func (l listing) order(b *bench) {
+	b.add(l.needs...)
+	var want []int
+	for i := range ranks {
+		b.add(l.row(i * 17 % ranks))
+		want = append(want, i)
+	}
+	b.add(l.noise...)
+	b.readers(func(how string, r store.Reader) {
+		got, err := l.list(b.ctx, r, -1, many)
+		b.equal(err, nil, "error %s", how)
+		b.equal(got, want, "ranks %s", how)
+	})
+}
+
+// paging reads in pages of many sizes, and from positions with and without a
+// row.
+func (l listing) paging(b *bench) {
+	b.add(l.needs...)
+	b.add(l.noise...)
+	var want []int
+	for rank := range ranks {
+		if rank%3 > 0 {
+			b.add(l.row(rank))
+			want = append(want, rank)
+		}
+	}
+	b.readers(func(how string, r store.Reader) {
+		for _, size := range []int{1, 2, 3, 7, len(want) - 1, len(want), len(want) + 1} {
+			var got []int
+			for after := -1; len(got) <= len(want); {
+				page, err := l.list(b.ctx, r, after, size)
+				if !b.equal(err, nil, "error %s", how) || len(page) == 0 {
+					break
+				}
+				got = append(got, page...)
+				after = page[len(page)-1]
+			}
+			b.equal(got, want, "ranks in pages of %d %s", size, how)
+		}
+		for after := range ranks {
+			behind, _ := slices.BinarySearch(want, after+1)
+			got, err := l.list(b.ctx, r, after, many)
+			b.equal(err, nil, "error %s", how)
+			b.equal(slices.Concat(got), slices.Concat(want[behind:]), "ranks behind rank %d %s", after, how)
+		}
+	})
+}
+
+// meanwhile adds and removes rows between the pages: at the position, before
+// it and behind it.
+func (l listing) meanwhile(b *bench) {
+	b.add(l.needs...)
+	b.add(l.noise...)
+	there, was := map[int]bool{}, map[int]bool{}
+	add := func(rank int) {
+		if rank >= 0 && rank < ranks && !was[rank] {
+			b.add(l.row(rank))
+			there[rank], was[rank] = true, true
+		}
+	}
+	drop := func(rank int) {
+		if there[rank] {
+			b.update(func(tx store.Tx) error { return remove(b.ctx, tx, l.row(rank)) })
+			delete(there, rank)
+		}
+	}
+	for rank := range ranks {
+		if rank%4 > 0 {
+			add(rank)
+		}
+	}
+	for after, turn := -1, 0; ; turn++ {
+		var want []int
+		for rank := after + 1; rank < ranks && len(want) < 3; rank++ {
+			if there[rank] {
+				want = append(want, rank)
+			}
+		}
+		got, err := l.list(b.ctx, b.Store, after, 3)
+		if !b.equal(err, nil, "error") || !b.equal(got, want, "page behind rank %d", after) || len(got) == 0 {
+			return
+		}
+		after = got[len(got)-1]
+		switch turn % 3 {
+		case 0:
+			drop(after)
+			drop(after + 1)
+			add(after - 1)
+		case 1:
+			add(after + 1)
+			add(after + 2)
+			drop(after - 2)
+		case 2:
+			drop(after)
+			add(after - 3)
+			add(after + 4)
+			drop(after + 3)
+		}
+	}
+}
+
+// limit lists one row more than any list may return, with limits of all
+// sorts. rows makes that many; count lists them and counts what came.
+func limit(area string, rows func(n int) []any, count func(ctx context.Context, r store.Reader, limit int) (int, error)) testCase {
+	return testCase{area, "Limit", 11, func(b *bench) {
+		b.add(rows(store.MaxLimit + 1)...)
+		for _, limit := range []int{1, 10, store.MaxLimit - 1, store.MaxLimit, store.MaxLimit + 1, 1 << 30, 0, -1} {
+			want := limit
+			if limit < 1 || limit > store.MaxLimit {
+				want = store.MaxLimit
+			}
+			n, err := count(b.ctx, b.Store, limit)
+			b.equal(err, nil, "error with a Limit of %d", limit)
+			b.equal(n, want, "rows with a Limit of %d", limit)
+		}
+	}}
+}

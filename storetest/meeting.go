@@ -1,0 +1,87 @@
+package storetest
+
+import (
+	"sync"
+	"time"
+)
+
+// window is how long something is waited for that may never come, because
+// the store does not let it. It passes in steps, so that a process that was
+// held up, timers and all, still gives its other goroutines their chance.
+const (
+	window = 30 * time.Millisecond
+	steps  = 10
+)
+
+// windowOr waits for done until the window has passed.
+func windowOr(done <-chan struct{}) {
+	for range steps {
+		select {
+		case <-done:
+			return
+		case <-time.After(window / steps):
+		}
+	}
+}
+
+// A meeting brings about an interleaving that a broken store allows and an
+// honest one may not: inside their Updates, goroutines wait for one another.
+// Where Updates take turns, the others cannot come; so the first to wait
+// gives up after the window, and from then on nobody waits. No honest store
+// fails for it, however slow the machine.
+type meeting struct {
+	all  chan struct{} // closed when all have come or the window has passed
+	mu   sync.Mutex
+	lack int
+}
+
+func newMeeting(n int) *meeting { return &meeting{all: make(chan struct{}), lack: n} }
+
+// wait counts the caller in and waits for the others.
+func (m *meeting) wait() {
+	m.arrive()
+	m.hold()
+}
+
+// hold waits for all to have come, without counting the caller in.
+func (m *meeting) hold() {
+	windowOr(m.all)
+	m.over()
+}
+
+// arrive counts the caller in without waiting.
+func (m *meeting) arrive() {
+	m.mu.Lock()
+	m.lack--
+	all := m.lack == 0
+	m.mu.Unlock()
+	if all {
+		m.over()
+	}
+}
+
+// over ends the meeting.
+func (m *meeting) over() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	select {
+	case <-m.all:
+	default:
+		close(m.all)
+	}
+}
+
+// together calls fn with 0 to n-1, each on a goroutine of its own and none
+// before all are there, and returns when all have returned.
+func together(n int, fn func(i int)) {
+	var ready, done sync.WaitGroup
+	ready.Add(n)
+	for i := range n {
+		done.Go(func() {
+			ready.Done()
+			ready.Wait()
+			fn(i)
+		})
+	}
+	done.Wait()
+}

@@ -1,0 +1,149 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The records of the cases are plain unless a case is about what is not: ids
+// and words in lower case, and times at midnight UTC of days in 2030. Each has
+// every field set, to a value that tells it from its neighbours.
+
+// many is a Limit that no list in a case reaches.
+const many = 500
+
+func day(n int) time.Time { return time.Date(2030, time.January, 1+n, 0, 0, 0, 0, time.UTC) }
+
+func word(what string, n int) string { return fmt.Sprintf("%s_%04d", what, n) }
+
+func document(n int) []byte { return fmt.Appendf(nil, `{"number":%d}`, n) }
+
+func license(n int) store.License {
+	return store.License{
+		ID:             word("lic", n),
+		Name:           word("name", n),
+		ProductID:      word("product", n),
+		CustomerID:     word("customer", n),
+		Key:            word("key", n),
+		State:          store.State(word("state", n)),
+		StateReason:    word("reason", n),
+		StateAt:        day(n),
+		StartsAt:       day(n + 1),
+		ExpiresAt:      day(n + 2),
+		GraceSeconds:   int64(10_000 + n),
+		MaxActivations: int64(20_000 + n),
+		LeaseSeconds:   int64(30_000 + n),
+		Entitlements:   document(n),
+		Metadata:       document(n + 1),
+		Terms:          []string{word("term", n), word("other", n)},
+		Revision:       int64(40_000 + n),
+		CreatedAt:      day(n + 3),
+		UpdatedAt:      day(n + 4),
+	}
+}
+
+// activation returns the n-th activation of a licence.
+func activation(licenseID string, n int) store.Activation {
+	return store.Activation{
+		LicenseID:   licenseID,
+		ID:          word("act", n),
+		Fingerprint: word("print", n),
+		Name:        word("name", n),
+		LeaseEndsAt: day(n),
+		EndedAt:     day(n + 1),
+		EndReason:   word("reason", n),
+		CreatedAt:   day(n + 2),
+		LastSeenAt:  day(n + 3),
+		Metadata:    document(n),
+	}
+}
+
+func event(n int) store.Event {
+	return store.Event{
+		ID:         word("evt", n),
+		Type:       word("type", n),
+		Time:       day(n),
+		Actor:      word("actor", n),
+		RequestID:  word("request", n),
+		Subject:    word("subject", n),
+		ProductID:  word("product", n),
+		CustomerID: word("customer", n),
+		Data:       document(n),
+	}
+}
+
+func entry(kind string, n int) store.Entry {
+	return store.Entry{
+		Kind:      kind,
+		Key:       word("key", n),
+		Owner:     word("owner", n),
+		Data:      document(n),
+		ExpiresAt: day(n),
+		CreatedAt: day(n + 1),
+	}
+}
+
+func delivery(n int) store.Delivery {
+	return store.Delivery{
+		ID:         word("dlv", n),
+		EndpointID: word("endpoint", n),
+		EventID:    word("evt", n),
+		EventSeq:   int64(10_000 + n),
+		EventType:  word("type", n),
+		State:      word("state", n),
+		DueAt:      day(n),
+		Attempts:   int64(20_000 + n),
+		Data:       document(n),
+		CreatedAt:  day(n + 1),
+		UpdatedAt:  day(n + 2),
+	}
+}
+
+// put creates, puts, appends or adds a row, whichever its kind asks for.
+func put(ctx context.Context, w store.Writer, row any) error {
+	switch row := row.(type) {
+	case store.License:
+		return w.CreateLicense(ctx, row)
+	case store.Event:
+		_, err := w.AppendEvent(ctx, row)
+		return err
+	}
+	return replace(ctx, w, row)
+}
+
+// replace puts a row in the place of the one with its identity.
+func replace(ctx context.Context, w store.Writer, row any) error {
+	switch row := row.(type) {
+	case store.License:
+		return w.UpdateLicense(ctx, row)
+	case store.Activation:
+		return w.PutActivation(ctx, row)
+	case store.Entry:
+		return w.PutEntry(ctx, row)
+	case store.Delivery:
+		return w.PutDelivery(ctx, row)
+	case store.Tally:
+		return w.AddTally(ctx, row.Kind, row.Name, row.N)
+	}
+	panic(fmt.Sprintf("storetest: cannot put a %T", row))
+}
+
+// remove removes the row with row's identity.
+func remove(ctx context.Context, w store.Writer, row any) error {
+	switch row := row.(type) {
+	case store.License:
+		return w.DeleteLicense(ctx, row.ID)
+	case store.Activation:
+		return w.DeleteActivation(ctx, row.LicenseID, row.ID)
+	case store.Entry:
+		return w.DeleteEntry(ctx, row.Kind, row.Key)
+	case store.Delivery:
+		return w.DeleteDelivery(ctx, row.ID)
+	case store.Tally:
+		return w.AddTally(ctx, row.Kind, row.Name, -row.N)
+	}
+	panic(fmt.Sprintf("storetest: cannot remove a %T", row))
+}

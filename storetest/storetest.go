@@ -1,0 +1,201 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A testCase looks whether a store keeps one rule. The function must hold for
+// stores that run the function of an Update more than once.
+type testCase struct {
+	area, name string
+	rule       int // what a failure is laid to, unless it says otherwise
+	run        func(*bench)
+}
+
+// cases are those of Run.
+func cases() []testCase {
+	return slices.Concat(licenseCases(), activationCases(), eventCases(), entryCases(), deliveryCases(),
+		tallyCases(), updateCases(), viewCases(), concurrencyCases(), contextCases())
+}
+
+// Run checks every rule but the first, durability, on stores that open
+// returns. It calls open once for each case, with the case's own t, and more
+// often when something fails; each call returns a store that is empty and
+// shares nothing with the others. Whatever needs closing open closes with
+// t.Cleanup.
+func Run(t *testing.T, open func(*testing.T) store.Store) {
+	t.Helper()
+	newSuite(cases()).run(t, func(t *testing.T) func(*bench) {
+		return func(b *bench) { b.Store = open(t) }
+	})
+}
+
+// RunDurable checks that what was written outlives the store. It calls open
+// with an empty directory, writes, closes the store, and calls open with the
+// same directory again. Use dir for the files, or as a name for what stands for
+// them.
+//
+// The stores must have a method Close() error. RunDurable calls it once for
+// each call of open, so open must not.
+func RunDurable(t *testing.T, open func(t *testing.T, dir string) store.Store) {
+	t.Helper()
+	newSuite(slices.Concat(durableCases(), cases())).only(durableCases()).run(t, func(t *testing.T) func(*bench) {
+		return func(b *bench) {
+			dir := t.TempDir()
+			b.Store = open(t, dir)
+			b.close = func() {
+				c, ok := b.Store.(io.Closer)
+				if !ok {
+					b.stop(fmt.Sprintf("a %T", b.Store), "a store with a method Close() error", "what open returned")
+				}
+				b.ok(c.Close(), "Close")
+			}
+			b.reopen = func() {
+				b.close()
+				b.Store = open(t, dir)
+			}
+		}
+	})
+}
+
+// A suite is one run over one backend.
+type suite struct {
+	cases  []testCase // those to report
+	all    []testCase // those to look for causes in
+	limits limits
+
+	mu     sync.Mutex
+	broken map[int]bool // rules looked at after a failure
+}
+
+// limits are how long the suite waits.
+type limits struct {
+	whole  time.Duration // for one case
+	answer time.Duration // for something that a rule says must happen
+}
+
+func newSuite(cases []testCase) *suite {
+	return &suite{
+		cases:  cases,
+		all:    cases,
+		limits: limits{whole: time.Minute, answer: 10 * time.Second},
+		broken: map[int]bool{},
+	}
+}
+
+func (s *suite) only(cases []testCase) *suite {
+	s.cases = cases
+	return s
+}
+
+// run makes a subtest of each area and of each case in it. prepare returns
+// what makes a bench ready for a case.
+func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
+	for i := 0; i < len(s.cases); {
+		j := i
+		for j < len(s.cases) && s.cases[j].area == s.cases[i].area {
+			j++
+		}
+		area := s.cases[i:j]
+		i = j
+		t.Run(area[0].area, func(t *testing.T) {
+			for _, c := range area {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					failures, causes := s.verdict(c, prepare(t))
+					for _, f := range failures {
+						t.Error(f)
+					}
+					for _, rule := range causes {
+						t.Logf("cannot be judged: rests on rule %d, which is broken. %s", rule, rules[rule])
+					}
+					if len(failures) == 0 && len(causes) > 0 {
+						t.SkipNow()
+					}
+				})
+			}
+		})
+	}
+}
+
+// verdict runs a case and returns what it found, and the broken rules that
+// explain what else it found.
+func (s *suite) verdict(c testCase, prepare func(*bench)) (failures []failure, causes []int) {
+	for _, f := range s.try(c, prepare) {
+		if cause := s.cause(f.rule, prepare); cause == 0 {
+			failures = append(failures, f)
+		} else if !slices.Contains(causes, cause) {
+			causes = append(causes, cause)
+		}
+	}
+	return failures, causes
+}
+
+// cause returns the most basic of the broken rules that rule rests on, or 0.
+func (s *suite) cause(rule int, prepare func(*bench)) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range foundations[rule] {
+		if _, known := s.broken[r]; !known {
+			s.broken[r] = s.breaks(r, prepare)
+		}
+		if s.broken[r] {
+			return r
+		}
+	}
+	return 0
+}
+
+// breaks reports whether one of the rule's own cases fails.
+func (s *suite) breaks(rule int, prepare func(*bench)) bool {
+	for _, c := range s.all {
+		if c.rule != rule {
+			continue
+		}
+		for _, f := range s.try(c, prepare) {
+			if f.rule == rule {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// try runs one case on a fresh store, and gives up when it comes to no end.
+func (s *suite) try(c testCase, prepare func(*bench)) []failure {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b := &bench{ctx: ctx, rule: c.rule, limits: s.limits, findings: &findings{}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				b.fail(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()), "none", "the case")
+			}
+		}()
+		prepare(b)
+		if b.close != nil {
+			defer func() { b.close() }()
+		}
+		c.run(b)
+	}()
+	select {
+	case <-done:
+	case <-time.After(s.limits.whole):
+		stacks := make([]byte, 1<<16)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		b.fail(fmt.Sprintf("none after %v\n%s", s.limits.whole, stacks), "an end", "the case")
+	}
+	return b.found()
+}

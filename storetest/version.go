@@ -1,0 +1,200 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// To see at once what each method of a Reader sees, a case moves the store
+// through versions. Version 0 is the empty store. Version n, which must follow
+// on n-1, has number n in a licence, an activation, an entry and a delivery,
+// and n activations, events and tallies. So every method of Reader can tell
+// the version, and a case compares them all.
+
+// write moves from version n-1 to version n.
+func write(ctx context.Context, w store.Writer, n int) error {
+	l := license(1)
+	l.Name, l.Revision = number("name", n), int64(n)
+	create := w.UpdateLicense
+	if n == 1 {
+		create = w.CreateLicense
+	}
+	if err := create(ctx, l); err != nil {
+		return err
+	}
+	rows := []any{activation(l.ID, 1), event(n), entry("version", 1), delivery(1), store.Tally{Kind: "version", Name: word("tally", n), N: 1}}
+	a, e, d := rows[0].(store.Activation), rows[2].(store.Entry), rows[3].(store.Delivery)
+	a.Name, a.EndReason = number("name", n), number("reason", n)
+	e.Owner, e.Data = number("owner", n), fmt.Appendf(nil, "%d", n)
+	d.State, d.Attempts = number("state", n), int64(n)
+	rows[0], rows[2], rows[3] = a, e, d
+	if n > 1 {
+		rows = append(rows, activation(l.ID, n))
+	}
+	for _, row := range rows {
+		if err := put(ctx, w, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// erase moves from version n to version 0, but for the events.
+func erase(ctx context.Context, w store.Writer, n int) error {
+	l := license(1)
+	rows := []any{entry("version", 1), delivery(1)}
+	for i := 1; i <= n; i++ {
+		rows = append(rows, activation(l.ID, i), store.Tally{Kind: "version", Name: word("tally", i), N: 1})
+	}
+	for _, row := range append(rows, l) {
+		if err := remove(ctx, w, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func number(what string, n int) string { return fmt.Sprintf("%s %d", what, n) }
+
+// version returns the highest number among fields of one record, so that
+// a store which fails to replace one of them still shows the others.
+func version(fields ...any) int {
+	highest := 0
+	for _, f := range fields {
+		s := fmt.Sprint(f)
+		n, err := strconv.Atoi(s[strings.LastIndexByte(s, ' ')+1:])
+		if err == nil && n < 1000 {
+			highest = max(highest, n)
+		}
+	}
+	return highest
+}
+
+// A sighting is the version that a method of Reader showed.
+type sighting struct {
+	method  string
+	version int
+}
+
+// look calls every method of r.
+func look(ctx context.Context, r store.Reader) ([]sighting, error) {
+	var seen []sighting
+	var failed error
+	see := func(method string, version int, err error) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", method, err))
+		} else if err != nil {
+			version = 0
+		}
+		seen = append(seen, sighting{method, version})
+	}
+	id := license(1).ID
+
+	l, err := r.License(ctx, id)
+	see("License", version(l.Name, l.Revision), err)
+	l, err = r.LicenseByKey(ctx, license(1).Key)
+	see("LicenseByKey", version(l.Name, l.Revision), err)
+	ls, err := r.Licenses(ctx, store.LicenseQuery{Limit: many})
+	n := 0
+	for _, l := range ls {
+		n = max(n, version(l.Name, l.Revision))
+	}
+	see("Licenses", n, err)
+
+	a, err := r.Activation(ctx, id, activation(id, 1).Fingerprint)
+	see("Activation", version(a.Name, a.EndReason), err)
+	as, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+	see("Activations", len(as), err)
+	n, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+	see("CountActivations", n, err)
+
+	evs, err := r.Events(ctx, store.EventQuery{Limit: many})
+	see("Events", len(evs), err)
+
+	e, err := r.Entry(ctx, "version", entry("", 1).Key)
+	see("Entry", entryVersion(e), err)
+	es, err := r.Entries(ctx, store.EntryQuery{Kind: "version", Limit: many})
+	n = 0
+	for _, e := range es {
+		n = max(n, entryVersion(e))
+	}
+	see("Entries", n, err)
+
+	d, err := r.Delivery(ctx, delivery(1).ID)
+	see("Delivery", version(d.State, d.Attempts), err)
+	ds, err := r.Deliveries(ctx, store.DeliveryQuery{Limit: many})
+	n = 0
+	for _, d := range ds {
+		n = max(n, version(d.State, d.Attempts))
+	}
+	see("Deliveries", n, err)
+
+	ts, err := r.Tallies(ctx, store.TallyQuery{Kind: "version", Limit: many})
+	n = 0
+	for _, t := range ts {
+		n += version(t.N)
+	}
+	see("Tallies", n, err)
+	return seen, failed
+}
+
+func entryVersion(e store.Entry) int {
+	var n int
+	_ = json.Unmarshal(e.Data, &n) // what is no number is no version
+	return version(e.Owner, n)
+}
+
+// sees looks at r and notes each method that does not show version n, and
+// Events unless it shows as many events.
+func (b *bench) sees(r store.Reader, n, events int, when string, args ...any) {
+	seen, err := look(b.ctx, r)
+	if n == 0 { // a get of what is not there
+		b.under(14).ok(err, when, args...)
+	}
+	b.ok(err, when, args...)
+	b.compare(seen, n, events, when, args...)
+}
+
+func (b *bench) compare(seen []sighting, n, events int, when string, args ...any) {
+	for _, s := range seen {
+		want := n
+		if s.method == "Events" {
+			want = events
+		}
+		b.equal(number("version", s.version), number("version", want), "%s "+when, append([]any{s.method}, args...)...)
+	}
+}
+
+// dump renders all that the cases on single calls store, for comparing before
+// and after.
+func (b *bench) dump() string {
+	var text strings.Builder
+	b.view(func(r store.Reader) error {
+		text.Reset()
+		licenses, err := r.Licenses(b.ctx, store.LicenseQuery{Limit: many})
+		for _, l := range licenses {
+			var seats []store.Activation
+			if err == nil {
+				seats, err = r.Activations(b.ctx, store.ActivationQuery{LicenseID: l.ID, Limit: many})
+			}
+			fmt.Fprintf(&text, "%+v\n%+v\n", l, seats)
+		}
+		events, err1 := r.Events(b.ctx, store.EventQuery{Limit: many})
+		deliveries, err2 := r.Deliveries(b.ctx, store.DeliveryQuery{Limit: many})
+		fmt.Fprintf(&text, "%+v\n%+v\n", events, deliveries)
+		for _, kind := range []string{"version", "call"} {
+			entries, err3 := r.Entries(b.ctx, store.EntryQuery{Kind: kind, Limit: many})
+			tallies, err4 := r.Tallies(b.ctx, store.TallyQuery{Kind: kind, Limit: many})
+			fmt.Fprintf(&text, "%+v\n%+v\n", entries, tallies)
+			err = errors.Join(err, err3, err4)
+		}
+		return errors.Join(err, err1, err2)
+	})
+	return text.String()
+}

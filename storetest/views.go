@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func viewCases() []testCase {
+	return []testCase{
+		{"Views", "Snapshot", 6, viewSnapshot},
+		{"Views", "SnapshotOfLists", 6, viewSnapshotOfPages},
+		{"Views", "ReadsSeeOneState", 6, readsSeeOneState},
+		{"Views", "NoPartOfAnUpdate", 4, noPartOfAnUpdate},
+		{"Views", "ErrorComesBack", 6, viewErrorComesBack},
+		{"Views", "Over", 16, viewOver},
+		{"Views", "Panic", 17, viewPanic},
+	}
+}
+
+// during starts fn and waits for it, though not long: a store that keeps
+// Updates waiting for Views will not let it end before the View does. The
+// function that it returns waits to the end.
+func during(fn func()) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	windowOr(done)
+	return func() { <-done }
+}
+
+// viewSnapshot has an Update commit between the reads of a View.
+func viewSnapshot(b *bench) {
+	b.write(1)
+	wait := func() {}
+	var before, after []sighting
+	b.view(func(r store.Reader) (err error) {
+		if before, err = look(b.ctx, r); err != nil {
+			return err
+		}
+		wait = during(func() { b.write(2) })
+		after, err = look(b.ctx, r)
+		return err
+	})
+	wait()
+	b.compare(before, 1, 1, "in a View")
+	b.compare(after, 1, 1, "in the same View, after version 2 was written")
+	seen, err := look(b.ctx, b.Store)
+	b.ok(err, "on the store")
+	b.under(2).compare(seen, 2, 2, "on the store, after the View")
+
+	b.view(func(r store.Reader) (err error) { // the same with what goes away
+		if before, err = look(b.ctx, r); err != nil {
+			return err
+		}
+		wait = during(func() { b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 2) }) })
+		after, err = look(b.ctx, r)
+		return err
+	})
+	wait()
+	b.compare(before, 2, 2, "in a View")
+	b.compare(after, 2, 2, "in the same View, after all but events was deleted")
+}
+
+// viewSnapshotOfPages reads a list in pages, while rows come and go.
+func viewSnapshotOfPages(b *bench) {
+	for n := range 6 {
+		b.add(license(n * 2))
+	}
+	wait := func() {}
+	var got []string
+	b.view(func(r store.Reader) error {
+		got = nil
+		var q store.LicenseQuery
+		for q.Limit = 2; ; {
+			page, err := r.Licenses(b.ctx, q)
+			if err != nil || len(page) == 0 || len(got) > many {
+				return err
+			}
+			got = append(got, licenseIDs(page)...)
+			q.After.ID = page[len(page)-1].ID
+			if len(got) == 2 {
+				wait = during(func() {
+					b.update(func(tx store.Tx) error {
+						if err := remove(b.ctx, tx, license(6)); err != nil {
+							return err
+						}
+						return put(b.ctx, tx, license(7))
+					})
+				})
+			}
+		}
+	})
+	wait()
+	var want []string
+	for n := range 6 {
+		want = append(want, license(n*2).ID)
+	}
+	b.equal(got, want, "licences in the pages of one View")
+}
+
+// torn runs Updates that give two licences the same revision, one higher each
+// time, for as long as read runs.
+func torn(b *bench, read func(first, second string)) {
+	first, second := license(1), license(2)
+	first.Revision, second.Revision = 0, 0
+	b.add(first, second)
+	var over atomic.Bool
+	together(2, func(i int) {
+		if i == 1 {
+			defer over.Store(true)
+			read(first.ID, second.ID)
+			return
+		}
+		for n := int64(1); !over.Load(); n++ {
+			b.update(func(tx store.Tx) error {
+				first, second := first, second
+				first.Revision, second.Revision = n, n
+				if err := tx.UpdateLicense(b.ctx, first); err != nil {
+					return err
+				}
+				runtime.Gosched()
+				return tx.UpdateLicense(b.ctx, second)
+			})
+		}
+	})
+}
+
+// readsSeeOneState lists what Updates change together. Where the first of two
+// gets in a View shows an older state than the second, an Update came between
+// them; the other way round, part of an Update was seen, which is the next
+// case's affair.
+func readsSeeOneState(b *bench) {
+	torn(b, func(first, second string) {
+		for range 50 {
+			rows, err := b.Licenses(b.ctx, store.LicenseQuery{Limit: many})
+			b.ok(err, "Licenses")
+			if len(rows) == 2 && !b.equal(rows[0].Revision, rows[1].Revision, "revisions in one list, always written together") {
+				return
+			}
+			var one, two store.License
+			b.view(func(r store.Reader) (err error) {
+				if one, err = r.License(b.ctx, first); err != nil {
+					return err
+				}
+				runtime.Gosched()
+				two, err = r.License(b.ctx, second)
+				return err
+			})
+			if one.Revision < two.Revision {
+				b.fail(two.Revision, one.Revision, "revision of the second licence in a View, always written with the first")
+				return
+			}
+		}
+	})
+}
+
+// noPartOfAnUpdate looks whether the first of two licences is ever ahead of
+// the second, though the second is read later.
+func noPartOfAnUpdate(b *bench) {
+	torn(b, func(first, second string) {
+		for range 50 {
+			one, err := b.License(b.ctx, first)
+			b.ok(err, "License")
+			two, err := b.License(b.ctx, second)
+			b.ok(err, "License")
+			if one.Revision > two.Revision {
+				b.fail(two.Revision, one.Revision, "revision of the second licence, read after the first and always written with it")
+				return
+			}
+		}
+	})
+}
+
+func viewErrorComesBack(b *bench) {
+	b.is(b.View(b.ctx, func(store.Reader) error { return errOnPurpose }), errOnPurpose, "View whose function failed")
+	b.equal(b.View(b.ctx, func(store.Reader) error { return nil }), nil, "View whose function returned nil")
+}
+
+func viewOver(b *bench) {
+	b.write(1)
+	var over store.Reader
+	b.view(func(r store.Reader) error {
+		over = r
+		return nil
+	})
+	b.overCalls(nil, over, 0, "after the function of the View had returned nil")
+	_ = b.View(b.ctx, func(r store.Reader) error {
+		over = r
+		return errOnPurpose
+	})
+	b.overCalls(nil, over, 0, "after the function of the View had failed")
+}
+
+// viewPanic panics in a View.
+func viewPanic(b *bench) {
+	b.write(1)
+	value := new(int)
+	var caught any
+	func() {
+		defer func() { caught = recover() }()
+		_ = b.View(b.ctx, func(store.Reader) error { panic(value) })
+	}()
+	b.equal(caught == any(value), true, "the function's panic reaches the caller of View")
+	together(1, func(int) {
+		_ = b.View(b.ctx, func(store.Reader) error {
+			runtime.Goexit()
+			return nil
+		})
+	})
+	b.usable("panics in Views")
+}
