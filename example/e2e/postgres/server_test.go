@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -268,5 +266,3 @@ func newSchema(t testing.TB, db *sql.DB) string {
 	return name
 }
 
-var _ = bytes.NewReader
-var _ = strings.Cut

@@ -1,0 +1,157 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const licenseColumns = `l.id, l.name, l.product_id, l.customer_id, l.key, l.state, l.state_reason, l.state_at,
+	l.starts_at, l.expires_at, l.grace_seconds, l.max_activations, l.lease_seconds,
+	l.entitlements, l.metadata, l.terms, l.revision, l.created_at, l.updated_at`
+
+func scanLicense(rows *sql.Rows) (store.License, error) {
+	var l store.License
+	var terms []byte
+	err := rows.Scan(&l.ID, &l.Name, &l.ProductID, &l.CustomerID, &l.Key, &l.State, &l.StateReason, instant{&l.StateAt},
+		instant{&l.StartsAt}, instant{&l.ExpiresAt}, &l.GraceSeconds, &l.MaxActivations, &l.LeaseSeconds,
+		&l.Entitlements, &l.Metadata, &terms, &l.Revision, instant{&l.CreatedAt}, instant{&l.UpdatedAt})
+	if err != nil {
+		return store.License{}, err
+	}
+	return l, json.Unmarshal(terms, &l.Terms)
+}
+
+// licenseValues are the values of licenseColumns.
+func licenseValues(l store.License) ([]any, error) {
+	for _, term := range l.Terms {
+		if !storable(term) {
+			return nil, errNotText // json.Marshal would mend it
+		}
+	}
+	terms, err := json.Marshal(append([]string{}, l.Terms...))
+	return []any{l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, string(l.State), l.StateReason, millis(l.StateAt),
+		millis(l.StartsAt), millis(l.ExpiresAt), l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
+		document(l.Entitlements), document(l.Metadata), string(terms), l.Revision, millis(l.CreatedAt), millis(l.UpdatedAt)}, err
+}
+
+// License reads by the primary key.
+func (r reader) License(ctx context.Context, id string) (store.License, error) {
+	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM licensing_license l WHERE l.id = $1`, id)
+	return l, about(err, "license %s", id)
+}
+
+// LicenseByKey reads by the unique key.
+func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM licensing_license l WHERE l.key = $1`, key)
+	return l, about(err, "license by key") // a key is a credential
+}
+
+// Licenses walks an index of the order asked for. With Terms, it joins the
+// rows of each term, which are in the order of the licences' ids as well; the
+// position has to be said of each, since the planner infers no inequalities.
+func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	s := from(licenseColumns, "licensing_license l")
+	ids := []string{"l.id"}
+	for i, term := range q.Terms {
+		id := fmt.Sprintf("t%d.license_id", i)
+		s.write(fmt.Sprintf(" JOIN licensing_license_term t%d ON %s = l.id AND t%d.term = ?", i, id, i), term)
+		if i == 0 {
+			ids = nil
+		}
+		ids = append(ids, id)
+	}
+	s.equal("l.customer_id", q.CustomerID)
+	s.equal("l.product_id", q.ProductID)
+	s.equal("l.state", string(q.State))
+	s.within("l.starts_at", q.Starts)
+	s.within("l.expires_at", q.Expires)
+
+	switch column := map[store.LicenseOrder]string{store.ByExpiresAt: "l.expires_at", store.ByStartsAt: "l.starts_at"}[q.Order]; {
+	case column != "":
+		s.and(column + " IS NOT NULL")
+		if !q.After.IsZero() {
+			s.and("("+column+", l.id)"+beyond(q.Descending)+"(?, ?)", q.After.Time.UnixMilli(), q.After.ID)
+		}
+		s.page(q.Descending, q.Limit, column, "l.id")
+	default:
+		for _, id := range ids {
+			if !q.After.IsZero() {
+				s.and(id+beyond(q.Descending)+"?", q.After.ID)
+			}
+		}
+		s.page(q.Descending, q.Limit, ids[0])
+	}
+	found, err := rowsOf(ctx, r, scanLicense, s)
+	return found, about(err, "licenses")
+}
+
+// CreateLicense adds the licence and its terms in one statement, which does
+// nothing if the id or the key is taken.
+func (t tx) CreateLicense(ctx context.Context, l store.License) error {
+	values, err := licenseValues(l)
+	if err != nil {
+		return about(err, "create license %s", l.ID)
+	}
+	n, err := t.write(ctx, `
+		WITH created AS (
+			INSERT INTO licensing_license VALUES
+				($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::text, $17, $18, $19)
+			ON CONFLICT DO NOTHING
+			RETURNING id
+		), termed AS (
+			INSERT INTO licensing_license_term (license_id, term)
+			SELECT created.id, term FROM created, json_array_elements_text($16::text::json) AS term
+			ON CONFLICT DO NOTHING
+		)
+		SELECT id FROM created`, values...)
+	if err == nil && n == 0 {
+		err = store.ErrExists
+	}
+	return about(err, "create license %s", l.ID)
+}
+
+// UpdateLicense replaces the licence, removes the terms that it no longer has
+// and adds the new ones, in one statement, which does nothing if there is no
+// such licence or another one has the key.
+func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
+	values, err := licenseValues(l)
+	if err != nil {
+		return about(err, "update license %s", l.ID)
+	}
+	n, err := t.write(ctx, `
+		WITH updated AS (
+			UPDATE licensing_license SET
+				name = $2, product_id = $3, customer_id = $4, key = $5, state = $6, state_reason = $7, state_at = $8,
+				starts_at = $9, expires_at = $10, grace_seconds = $11, max_activations = $12, lease_seconds = $13,
+				entitlements = $14, metadata = $15, terms = $16::text, revision = $17, created_at = $18, updated_at = $19
+			WHERE id = $1 AND NOT EXISTS (SELECT FROM licensing_license other WHERE other.key = $5 AND other.id <> $1)
+			RETURNING id
+		), term AS (
+			SELECT updated.id, term FROM updated, json_array_elements_text($16::text::json) AS term
+		), removed AS (
+			DELETE FROM licensing_license_term old USING updated
+			WHERE old.license_id = updated.id AND old.term NOT IN (SELECT term FROM term)
+		), added AS (
+			INSERT INTO licensing_license_term (license_id, term) SELECT id, term FROM term ON CONFLICT DO NOTHING
+		)
+		SELECT id FROM updated`, values...)
+	if err == nil && n == 0 {
+		if _, err = t.License(ctx, l.ID); err == nil {
+			err = store.ErrExists
+		}
+	}
+	return about(err, "update license %s", l.ID)
+}
+
+// DeleteLicense deletes one row; the foreign keys take the rest along.
+func (t tx) DeleteLicense(ctx context.Context, id string) error {
+	n, err := t.write(ctx, `DELETE FROM licensing_license WHERE id = $1`, id)
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	return about(err, "delete license %s", id)
+}

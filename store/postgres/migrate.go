@@ -1,0 +1,140 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations returns the text of each migration, in order. The file of the
+// n-th is called migrations/n_….sql, with n in four digits; it is plain SQL, its
+// tables in the schema that search_path begins with, and is never changed once
+// it was released.
+func migrations(files fs.FS) ([]string, error) {
+	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for i, name := range names {
+		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
+		if n, err := strconv.Atoi(number); err != nil || n != i+1 || len(number) != 4 {
+			return nil, fmt.Errorf("postgres: %s is not migration %04d", name, i+1)
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(text))
+	}
+	return texts, nil
+}
+
+// Migrate creates the schema of opts and its tables, or brings them to the
+// version of this package; if they have it, it changes nothing. It does all or
+// nothing, under the lock of the register: any number of processes may call it
+// at once, and Updates wait meanwhile.
+//
+// [New] does the same. Migrate is for hosts that have it done by another role
+// than the one that serves. The serving role then needs USAGE on the schema, and
+// SELECT, INSERT, UPDATE and DELETE on its tables.
+//
+// Versions only go forward: Migrate returns an error if the tables are of a
+// newer version than this package knows.
+func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
+	schema, err := newSchema(opts.Schema)
+	if err != nil {
+		return err
+	}
+	return about(schema.migrate(ctx, db), "migrate schema %s", schema.quoted)
+}
+
+// prepare migrates if it has to.
+func (s schema) prepare(ctx context.Context, db *sql.DB) error {
+	texts, err := migrations(migrationFiles)
+	if err != nil {
+		return err
+	}
+	var version int
+	err = retry(ctx, func() (err error) {
+		version, err = s.version(ctx, db, len(texts))
+		return err
+	})
+	if err == nil && version < len(texts) {
+		err = s.migrate(ctx, db)
+	}
+	return about(err, "schema %s", s.quoted)
+}
+
+// version returns the version of the tables, 0 if there are none, or an error if
+// it is above newest.
+func (s schema) version(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, newest int) (version int, err error) {
+	var encoding string
+	var exists bool
+	err = q.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), to_regclass($1) IS NOT NULL`,
+		s.in("licensing_schema")).Scan(&encoding, &exists)
+	if err == nil && exists {
+		err = q.QueryRowContext(ctx, s.in(`SELECT coalesce(max(version), 0) FROM licensing_schema`)).Scan(&version)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err != nil:
+		return 0, explain(err)
+	case encoding != "UTF8":
+		return 0, fmt.Errorf("the database is encoded in %s; create one with ENCODING 'UTF8'", encoding)
+	case version > newest:
+		return 0, fmt.Errorf("its tables are of version %d, and this version of the package knows %d: update the program", version, newest)
+	}
+	return version, nil
+}
+
+func (s schema) migrate(ctx context.Context, db *sql.DB) error {
+	texts, err := migrations(migrationFiles)
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return explain(err)
+	}
+	defer tx.Rollback()
+	exec := func(stmt string) {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, stmt)
+			err = explain(err)
+		}
+	}
+
+	exec(fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, s.lock))
+	if err != nil {
+		return err
+	}
+	version, err := s.version(ctx, tx, len(texts))
+	if err != nil {
+		return err
+	}
+	var missing bool
+	err = explain(tx.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NULL`, s.quoted).Scan(&missing))
+	if missing {
+		exec(`CREATE SCHEMA ` + s.quoted)
+	}
+	exec(`SET LOCAL search_path = ` + s.quoted)
+	for n := version; n < len(texts); n++ {
+		exec(texts[n])
+		exec(fmt.Sprintf(`INSERT INTO licensing_schema (version) VALUES (%d)`, n+1))
+	}
+	if err != nil {
+		return err
+	}
+	return explain(tx.Commit())
+}

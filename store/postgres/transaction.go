@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// How long things may take that a caller's context does not bound.
+const (
+	// lockWait is how long the server lets a statement wait for a lock,
+	// above all for the turn of this process.
+	lockWait = 10 * time.Second
+
+	// answerWait is how long a statement inside an Update may take. It is
+	// longer than lockWait, so that the server is the first to give up.
+	answerWait = 15 * time.Second
+
+	// idleWait is how long the server waits for the next statement of an
+	// Update before it undoes it. It is what frees the turn of a machine
+	// that has vanished, and bounds how long a function may take between
+	// two calls.
+	idleWait = 30 * time.Second
+)
+
+// A transaction is what one function, of a View or of an Update, sees of the
+// transaction on a connection.
+type transaction struct {
+	schema schema
+	conn   *sql.Conn
+	// shared says that others depend on the connection. The end of the
+	// caller's context, at which a driver would cut it, then waits until
+	// the statement has been answered.
+	shared bool
+
+	// mark, if set, is called before the first write.
+	mark func(context.Context) error
+
+	over   atomic.Bool // the function has returned
+	err    error       // why a statement failed; all that follow would as well
+	wrote  bool        // a method was called that writes
+	before additions   // not sent by the Updates before this one
+	added  additions   // not sent by this one
+}
+
+// query runs a statement that reads.
+func (t *transaction) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
+	return t.run(ctx, func(ctx context.Context) error {
+		return fetch(ctx, t.conn, t.schema.in(stmt), args, each)
+	})
+}
+
+// write runs a statement that changes something, and returns how many rows it
+// has changed or, if it ends with a SELECT, selected.
+func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n int64, err error) {
+	if err := t.mayWrite(ctx, args...); err != nil {
+		return 0, err
+	}
+	err = t.run(ctx, func(ctx context.Context) error {
+		result, err := t.conn.ExecContext(ctx, t.schema.in(stmt), args...)
+		if err != nil {
+			return err
+		}
+		n, err = result.RowsAffected()
+		return err
+	})
+	return n, err
+}
+
+// mayWrite returns why the transaction does not write values, if it does not,
+// and notes otherwise that it does.
+func (t *transaction) mayWrite(ctx context.Context, values ...any) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	if !storable(values...) {
+		return errNotText
+	}
+	if t.mark != nil && !t.wrote {
+		if t.err = t.mark(ctx); t.err != nil {
+			return t.err
+		}
+	}
+	t.wrote = true
+	return nil
+}
+
+// ready returns why the transaction takes no statement, if it takes none.
+func (t *transaction) ready(ctx context.Context) error {
+	if t.over.Load() {
+		return store.ErrTxDone
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return t.err
+}
+
+// run calls statement if the transaction is ready, and keeps its error.
+func (t *transaction) run(ctx context.Context, statement func(context.Context) error) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	if t.shared {
+		detached, cancel := detach(ctx)
+		defer cancel()
+		t.err = explain(statement(detached))
+		return t.err
+	}
+	t.err = explain(statement(ctx))
+	if t.err != nil && ctx.Err() != nil {
+		t.err = ctx.Err()
+	}
+	return t.err
+}
+
+// A tx has the methods of [store.Tx] on the transaction of an Update. Those of
+// store.Writer are in the files of the records that they write.
+type tx struct {
+	reader
+	*transaction
+}
+
+// query is that of both.
+func (t tx) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
+	return t.transaction.query(ctx, stmt, args, each)
+}
+
+// detach returns a context that outlives ctx, but not by much.
+func detach(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), answerWait)
+}
+
+// begin opens a transaction with the statements given, in one round trip. The
+// wait for a connection and for the answer ends with ctx.
+func (s *Store) begin(ctx context.Context, statements string) (*sql.Conn, error) {
+	conn, err := s.db.Conn(ctx)
+	if err == nil {
+		if _, err = conn.ExecContext(ctx, statements); err == nil {
+			return conn, nil
+		}
+		discard(conn)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, explain(err)
+}
+
+// end ends the transaction on conn with COMMIT or ROLLBACK and gives the
+// connection back.
+func end(ctx context.Context, conn *sql.Conn, how string) error {
+	ctx, cancel := detach(ctx)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, how); err != nil {
+		discard(conn)
+		return err
+	}
+	return conn.Close()
+}
+
+// discard closes a connection whose state is not known, rather than give it
+// back.
+func discard(conn *sql.Conn) {
+	conn.Raw(func(any) error { return driver.ErrBadConn })
+	conn.Close()
+}
