@@ -174,7 +174,7 @@ func (a *Auth) changeClient(ctx context.Context, id string, change func(store.Tx
 		return a.appendEvent(ctx, tx, eventType, c, changes)
 	})
 	if err != nil {
-		return Client{}, fmt.Errorf("auth: change client: %w", err)
+		return Client{}, err
 	}
 	return c.view(now), nil
 }

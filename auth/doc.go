@@ -36,10 +36,32 @@ problem documents. Whoever fails to authenticate is told the same in the same
 bytes whatever the cause, after the same work; callers that keep failing are
 told to wait, while a right secret is always let in.
 
+A server of net/http limits neither how long a body may take nor how many
+requests come: set its timeouts, and mount the endpoints behind the host's
+limits. A plain [http.ServeMux] redirects a path like //oauth/token and
+repeats its query, and with it a secret sent by GET; refuse such paths first.
+
 # Tokens
 
 [Auth.RequireScope] and [Auth.Authenticate] check the token of a request as
 RFC 6750 says, with one point read of the store. What the token allows is a
 [Grant], found in the request's context by [GrantFrom].
+
+Tokens that have expired are removed a few at a time whenever others are
+issued, and a client that asks for more than [Options.MaxTokens] loses its
+oldest, so neither a busy nor a careless client makes the store grow.
+
+# Events
+
+Every change appends an event in the same update: client.created,
+client.updated, client.rotated and client.disabled, with the client's id as
+subject and without anything secret. [Auth.As] says who is named in it. To
+issue and to use tokens are no events; when a secret was last used is kept
+with it, to within five minutes.
+
+# Operators
+
+People sign in with e-mail and password: [Auth.CreateOperator] makes an
+account, [Auth.SetUp] the first one of all from a code that the log shows.
 */
 package auth

@@ -238,6 +238,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
+var printable = regexp.MustCompile(`^[ !#-[\]-~]*$`)
+
 var credential = regexp.MustCompile(`(cid|csk|lat)_[0-9A-Za-z]{49}`)
 
 func (row row) run(t *testing.T, prefix string) {
@@ -276,6 +278,8 @@ func (row row) run(t *testing.T, prefix string) {
 		is.Equal(name+": "+got.header.Get(name), name+": "+strings.TrimPrefix(value, " "))
 	}
 	if row.status >= 400 {
+		_, description, _ := strings.Cut(got.body, `"error_description":"`)
+		is.True(printable.MatchString(strings.TrimSuffix(description, `"}`))) // RFC 6749 section 5.2
 		for _, secret := range credential.FindAllString(s.names.Replace(row.body+target+strings.Join(lines, " ")), -1) {
 			is.True(!strings.Contains(got.body+fmt.Sprint(got.header)+s.log.String(), secret)) // nothing is echoed or logged
 		}
