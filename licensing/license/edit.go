@@ -2,6 +2,7 @@ package license
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,7 +52,9 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		}
 		next.Revision, next.UpdatedAt = rec.Revision+1, tx.now
 		after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
-		if err := tx.UpdateLicense(ctx, next); err != nil {
+		if err := tx.UpdateLicense(ctx, next); errors.Is(err, store.ErrExists) {
+			return ErrKeyTaken
+		} else if err != nil {
 			return err
 		}
 		if err := tx.tally(ctx, rec, next); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
 // start is when every test begins.
@@ -24,9 +25,11 @@ type fixture struct {
 	now   time.Time
 }
 
+// newFixture makes one whose store runs every Update twice, so that each test
+// also shows that nothing is kept of an attempt that did not count.
 func newFixture(t *testing.T, opts ...func(*license.Options)) *fixture {
 	t.Helper()
-	f := &fixture{store: memory.New(), now: start}
+	f := &fixture{store: storetest.Twice(memory.New()), now: start}
 	o := license.Options{Now: func() time.Time { return f.now }}
 	for _, opt := range opts {
 		opt(&o)
@@ -75,11 +78,16 @@ func (f *fixture) lastEvent(t *testing.T) (store.Event, license.EventData) {
 	if err != nil || len(events) == 0 {
 		t.Fatal("no event", err)
 	}
-	var data license.EventData
-	if err := json.Unmarshal(events[0].Data, &data); err != nil {
+	return events[0], eventData(t, events[0])
+}
+
+// eventData returns what an event tells.
+func eventData(t *testing.T, e store.Event) (data license.EventData) {
+	t.Helper()
+	if err := json.Unmarshal(e.Data, &data); err != nil {
 		t.Fatal(err)
 	}
-	return events[0], data
+	return data
 }
 
 // tallies returns the tallies of one kind.

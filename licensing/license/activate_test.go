@@ -1,0 +1,345 @@
+package license_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// seats returns an edit that limits the seats and their lease; zero: none.
+func seats(limit, lease int64) func(*license.CreateParams) {
+	return func(p *license.CreateParams) {
+		if limit > 0 {
+			p.MaxActivations = &limit
+		}
+		if lease > 0 {
+			p.LeaseSeconds = &lease
+		}
+	}
+}
+
+// activate takes a seat that must be there to take.
+func (f *fixture) activate(t *testing.T, key, fingerprint string) license.Activation {
+	t.Helper()
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: key, Fingerprint: fingerprint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *v.Activation
+}
+
+// validate asks about a fingerprint.
+func (f *fixture) validate(t *testing.T, key, fingerprint string) license.Verdict {
+	t.Helper()
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: key, Fingerprint: fingerprint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// live returns how many seats of a licence are taken.
+func (f *fixture) live(t *testing.T, id string) int {
+	t.Helper()
+	n, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: id, LiveAt: f.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestActivate(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(2, 0))
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", Name: "Ada's desk", Metadata: map[string]string{"os": "linux"}})
+	is.NoErr(err)
+	is.True(v.Valid)
+	a := *v.Activation
+	is.Equal(a, license.Activation{
+		Object: "activation", ID: a.ID, LicenseID: l.ID, Fingerprint: "pc-1", Name: "Ada's desk", Status: license.ActivationLive,
+		Metadata: map[string]string{"os": "linux"}, CreatedAt: start, LastSeenAt: start,
+	})
+	e, data := f.lastEvent(t)
+	is.Equal(e.Type, license.EventActivationCreated)
+	is.Equal(e.Subject, l.ID)
+	is.Equal(e.Actor, "license:"+l.ID) // whoever has the key
+	is.Equal(*data.Activation, a)
+	is.Equal(data.License.Key, "")
+
+	f.now = f.now.Add(time.Minute)
+	v, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", Name: "Renamed"})
+	is.NoErr(err)
+	is.Equal(v.Activation.ID, a.ID) // again is the same seat
+	is.Equal(v.Activation.Name, "Renamed")
+	is.Equal(v.Activation.Metadata, a.Metadata)
+	f.activate(t, l.Key, "PC-1") // another fingerprint: the text counts as it is
+	is.Equal(f.live(t, l.ID), 2)
+	is.Equal(len(f.events(t, l.ID)), 3)
+
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	is.True(errors.Is(err, license.ErrDenied))
+	is.True(!errors.Is(err, license.ErrNotFound))
+	var denied *license.DeniedError
+	is.True(errors.As(err, &denied))
+	is.Equal(denied.Verdict.Code, license.VerdictActivationLimit)
+	is.Equal(denied.Verdict.License.ID, l.ID)
+	is.Equal(denied.Verdict.License.Key, "")
+	is.Equal(f.live(t, l.ID), 2)
+}
+
+// TestActivateIsDenied: an activation needs a licence that is valid now.
+func TestActivateIsDenied(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*license.CreateParams)
+		move func(*fixture, license.MoveParams) (license.License, error)
+		ask  license.ActivateParams
+		want license.Code
+	}{
+		"unknown key":    {ask: license.ActivateParams{Key: "nothing"}, want: license.VerdictNotFound},
+		"expired":        {edit: func(p *license.CreateParams) { p.ExpiresAt = ptr(start) }, want: license.VerdictExpired},
+		"scheduled":      {edit: func(p *license.CreateParams) { p.StartsAt = ptr(start.Add(1e9)) }, want: license.VerdictScheduled},
+		"suspended":      {move: func(f *fixture, p license.MoveParams) (license.License, error) { return f.Suspend(t.Context(), p) }, want: license.VerdictSuspended},
+		"revoked":        {move: func(f *fixture, p license.MoveParams) (license.License, error) { return f.Revoke(t.Context(), p) }, want: license.VerdictRevoked},
+		"wrong product":  {ask: license.ActivateParams{ProductID: "x"}, want: license.VerdictProductMismatch},
+		"wrong customer": {ask: license.ActivateParams{CustomerID: "x"}, want: license.VerdictCustomerMismatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			var editing []func(*license.CreateParams)
+			if test.edit != nil {
+				editing = append(editing, test.edit)
+			}
+			l := f.create(t, editing...)
+			if test.move != nil {
+				_, err := test.move(f, license.MoveParams{ID: l.ID})
+				is.NoErr(err)
+			}
+			if test.ask.Key == "" {
+				test.ask.Key = l.Key
+			}
+			test.ask.Fingerprint = "pc"
+			_, err := f.Activate(t.Context(), test.ask)
+			var denied *license.DeniedError
+			is.True(errors.As(err, &denied))
+			is.Equal(denied.Verdict.Code, test.want)
+			is.Equal(errors.Is(err, license.ErrNotFound), test.want == license.VerdictNotFound)
+			is.Equal(f.live(t, l.ID), 0)
+		})
+	}
+}
+
+func TestActivateInGrace(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(-time.Minute)), 3600 })
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictInGrace)
+}
+
+func TestActivateRefuses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	_, err := f.Activate(t.Context(), license.ActivateParams{TakeOver: "youngest", Metadata: map[string]string{"a": "\x00"}})
+	is.Equal(fields(t, err), map[string]string{"key": "required", "fingerprint": "required", "take_over": "unknown", "metadata/a": "invalid_characters"})
+}
+
+// TestLeases: a lease ends by the clock alone, is renewed by validating, and
+// is never revived.
+func TestLeases(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 600))
+	a := f.activate(t, l.Key, "pc-1")
+	is.Equal(*a.LeaseEndsAt, start.Add(10*time.Minute))
+
+	f.now = start.Add(9 * time.Minute)
+	v := f.validate(t, l.Key, "pc-1")
+	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // begun anew
+	is.Equal(*v.NextChangeAt, start.Add(19*time.Minute))
+	is.Equal(v.RecheckAfter, int64(300)) // in time to renew
+	is.Equal(v.Activation.LastSeenAt, f.now)
+
+	f.now = start.Add(19*time.Minute - time.Millisecond)
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
+	is.True(errors.Is(err, license.ErrActivationLimit)) // still held
+
+	f.now = start.Add(19 * time.Minute)
+	v = f.validate(t, l.Key, "pc-1")
+	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded})
+	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
+	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // not renewed
+	f.activate(t, l.Key, "pc-2")                                   // the seat was free, though nobody swept
+	v = f.validate(t, l.Key, "pc-1")
+	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded, license.VerdictActivationLimit})
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	is.True(errors.Is(err, license.ErrActivationLimit)) // coming back is under the same limit
+
+	f.now = start.Add(30 * time.Minute)
+	back := f.activate(t, l.Key, "pc-1")
+	is.True(back.ID != a.ID) // and a new activation
+	is.Equal(back.CreatedAt, f.now)
+	is.Equal(f.live(t, l.ID), 1)
+}
+
+// TestLeaseIsNotRenewed while anything about the licence forbids its use.
+func TestLeaseIsNotRenewed(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 600))
+	a := f.activate(t, l.Key, "pc")
+	f.now = f.now.Add(time.Minute)
+	for _, ask := range []license.ValidateParams{
+		{Key: l.Key, Fingerprint: "pc", ProductID: "x"},
+		{Key: l.Key, Fingerprint: "pc", CustomerID: "x"},
+		{Key: l.Key},
+	} {
+		v, err := f.Validate(t.Context(), ask)
+		is.NoErr(err)
+		if v.Activation != nil {
+			is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
+		}
+	}
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, a.LeaseEndsAt)
+	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictEntitlementMissing)
+	is.Equal(*v.Activation.LeaseEndsAt, f.now.Add(10*time.Minute)) // a missing feature does not end the use of the rest
+}
+
+// TestLeaseLengthChanges: a lease has the length that the licence has when it
+// begins.
+func TestLeaseLengthChanges(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 0))
+	is.True(f.activate(t, l.Key, "pc").LeaseEndsAt == nil)
+	set := func(c license.Change[int64]) {
+		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: c})
+		is.NoErr(err)
+	}
+	set(license.To(int64(60)))
+	is.Equal(*f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, start.Add(time.Minute))
+	set(license.ToNull[int64]())
+	is.True(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt == nil)
+}
+
+// TestValidationsThatWriteNothing: an activation without a lease is seen to
+// the hour.
+func TestValidationsThatWriteNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	f.activate(t, l.Key, "pc")
+	counting := &countingStore{Store: f.store}
+	s := license.New(counting, license.Options{Now: func() time.Time { return f.now }})
+	for _, minutes := range []int{0, 20, 59, 60, 61, 119} {
+		f.now = start.Add(time.Duration(minutes) * time.Minute)
+		v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
+		is.NoErr(err)
+		is.Equal(v.Activation.LastSeenAt, start.Add(time.Duration(minutes/60)*time.Hour))
+	}
+	is.Equal(counting.count("Update"), 1)
+}
+
+func TestTakeOver(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(2, 0))
+	first := f.activate(t, l.Key, "pc-1")
+	f.now = f.now.Add(time.Second)
+	second := f.activate(t, l.Key, "pc-2")
+	f.now = f.now.Add(time.Second)
+
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-3", TakeOver: license.TakeOverOldest})
+	is.NoErr(err)
+	third := *v.Activation
+	evicted := f.validate(t, l.Key, "pc-1")
+	is.Equal(codes(evicted), []license.Code{license.VerdictEvicted, license.VerdictActivationLimit}) // the evicted side is told
+	is.Equal(evicted.Activation.ID, first.ID)
+	is.Equal(evicted.Activation.Status, license.ActivationEvicted)
+	is.Equal(*evicted.Activation.EndedAt, f.now)
+	is.True(f.validate(t, l.Key, "pc-2").Valid)
+	is.Equal(f.events(t, l.ID)[3:], []string{license.EventActivationEvicted, license.EventActivationCreated})
+
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-4", TakeOver: third.ID})
+	is.NoErr(err)
+	is.Equal(f.validate(t, l.Key, "pc-3").Code, license.VerdictEvicted)
+	is.True(f.validate(t, l.Key, "pc-2").Valid)
+	is.Equal(f.live(t, l.ID), 2)
+
+	for _, takeOver := range []string{first.ID, third.ID, "act_00000000000000000000000000"} { // ended, ended, unknown
+		_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-5", TakeOver: takeOver})
+		is.True(errors.Is(err, license.ErrActivationLimit))
+	}
+	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-4"})
+	is.NoErr(err)
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-5", TakeOver: second.ID})
+	is.NoErr(err)
+	is.True(f.validate(t, l.Key, "pc-2").Valid) // nobody is evicted while a seat is free
+}
+
+// TestLoweredLimit: those inside stay, and none is admitted, in no way.
+func TestLoweredLimit(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(3, 600))
+	for i := range 3 {
+		f.activate(t, l.Key, fmt.Sprint("pc-", i))
+	}
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(1))})
+	is.NoErr(err)
+	f.now = f.now.Add(time.Minute)
+	for i := range 3 {
+		is.True(f.validate(t, l.Key, fmt.Sprint("pc-", i)).Valid) // and are renewed
+		f.activate(t, l.Key, fmt.Sprint("pc-", i))
+	}
+	for _, takeOver := range []string{"", license.TakeOverOldest} {
+		_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new", TakeOver: takeOver})
+		is.True(errors.Is(err, license.ErrActivationLimit))
+	}
+	is.Equal(f.live(t, l.ID), 3)
+
+	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(0))})
+	is.NoErr(err)
+	f.now = f.now.Add(time.Hour)
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-0", TakeOver: license.TakeOverOldest})
+	is.True(errors.Is(err, license.ErrActivationLimit)) // a limit of none admits none
+}
+
+// TestSweep: the rows of activations that ended long ago do not pile up.
+func TestSweep(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	floating := f.create(t, seats(0, 60))
+	lasting := f.create(t)
+	for i := range 500 {
+		f.now = f.now.Add(6 * time.Hour)
+		f.activate(t, floating.Key, fmt.Sprint("container-", i)) // each its own, and gone in a minute
+		if i%5 == 0 {
+			f.activate(t, lasting.Key, fmt.Sprint("pc-", i))
+		}
+	}
+	rows := func(id string) int {
+		n, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: id})
+		is.NoErr(err)
+		return n
+	}
+	const month = 30 * 24 / 6
+	is.True(rows(floating.ID) >= month) // those of thirty days are kept
+	is.True(rows(floating.ID) < month*3/2)
+	is.Equal(rows(lasting.ID), 100) // and all that are live
+}

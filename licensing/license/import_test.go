@@ -1,0 +1,218 @@
+package license_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// importAll imports a text and returns the results.
+func importAll(t *testing.T, s *license.Service, text string) (results []license.RowResult) {
+	t.Helper()
+	err := s.Import(t.Context(), strings.NewReader(text), func(r license.RowResult) error {
+		results = append(results, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func TestExportAndImport(t *testing.T) {
+	is := is.New(t)
+	from := newFixture(t)
+	populate(t, from, 230)
+	full := from.create(t, func(p *license.CreateParams) {
+		p.Key, p.GraceSeconds, p.MaxActivations, p.LeaseSeconds = "OLD/<key>&0123456", 60, ptr(int64(3)), ptr(int64(4))
+		p.Entitlements = map[string]any{"export": true, "users": 25, "plan": "pro"}
+		p.Metadata = map[string]string{"order": "<1>"}
+	})
+	_, err := from.Suspend(t.Context(), license.MoveParams{ID: full.ID, Reason: "Overdue"})
+	is.NoErr(err)
+	_, err = from.Revoke(t.Context(), license.MoveParams{ID: from.create(t).ID})
+	is.NoErr(err)
+	var out bytes.Buffer
+	is.NoErr(from.Export(t.Context(), &out, license.ListParams{}))
+	is.Equal(bytes.Count(out.Bytes(), []byte("\n")), 232)
+
+	to := newFixture(t)
+	to.now = from.now
+	results := importAll(t, to.Service, out.String())
+	is.Equal(len(results), 232)
+	for i, r := range results {
+		is.Equal(r, license.RowResult{Line: i + 1, ID: r.ID, Result: license.RowCreated})
+		want, err := from.Get(t.Context(), r.ID)
+		is.NoErr(err)
+		got, err := to.Get(t.Context(), r.ID)
+		is.NoErr(err)
+		want.Revision, want.UpdatedAt = 1, to.now // these begin anew
+		is.Equal(got, want)
+		is.Equal(to.events(t, r.ID), []string{license.EventLicenseCreated})
+	}
+	for _, kind := range []string{license.TallyState, license.TallyProduct, license.TallyCustomer, license.TallyCreated, license.TallyExpires} {
+		is.Equal(to.tallies(t, kind), from.tallies(t, kind))
+	}
+
+	for _, r := range importAll(t, to.Service, out.String()) { // again changes nothing
+		is.Equal(r.Result, license.RowExists)
+		is.Equal(len(to.events(t, r.ID)), 1)
+	}
+	var again bytes.Buffer
+	is.NoErr(to.Export(t.Context(), &again, license.ListParams{}))
+	is.Equal(again.String(), out.String())
+
+	var some bytes.Buffer
+	is.NoErr(from.Export(t.Context(), &some, license.ListParams{Status: license.StatusRevoked}))
+	is.Equal(bytes.Count(some.Bytes(), []byte("\n")), 1)
+}
+
+// TestImportRows decides line by line; a refused row hinders no other.
+func TestImportRows(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	here := f.create(t)
+	other := f.create(t)
+	row := func(more string) string { return `{"name":"a","product_id":"p","customer_id":"c",` + more + `}` }
+	for name, test := range map[string]struct {
+		row   string
+		want  string
+		field string
+		code  string
+	}{
+		"minimal":            {row(`"key":"imported-key-0001"`), license.RowCreated, "", ""},
+		"by id":              {row(`"id":"lic_00000000000000000000000001"`), license.RowCreated, "", ""},
+		"known key":          {row(`"key":"` + strings.ToLower(here.Key) + `"`), license.RowExists, "", ""},
+		"known id":           {row(`"id":"` + here.ID + `"`), license.RowExists, "", ""},
+		"known id and key":   {row(`"id":"` + here.ID + `","key":"` + here.Key + `"`), license.RowExists, "", ""},
+		"id of another":      {row(`"id":"` + here.ID + `","key":"` + other.Key + `"`), license.RowRefused, "id", "taken"},
+		"key of another":     {row(`"id":"lic_00000000000000000000000002","key":"` + other.Key + `"`), license.RowRefused, "key", "taken"},
+		"neither":            {row(`"state":"active"`), license.RowRefused, "key", "required"},
+		"bad id":             {row(`"id":"LIC_1"`), license.RowRefused, "id", "invalid_format"},
+		"bad state":          {row(`"key":"imported-key-0002","state":"expired"`), license.RowRefused, "state", "unknown"},
+		"bad reason":         {row(`"key":"imported-key-0002","state_reason":" "`), license.RowRefused, "state_reason", "invalid_format"},
+		"bad time":           {row(`"key":"imported-key-0002","created_at":"1969-01-01T00:00:00Z"`), license.RowRefused, "created_at", "out_of_range"},
+		"bad entitlement":    {row(`"key":"imported-key-0002","entitlements":{"n":9007199254740993}`), license.RowRefused, "entitlements/n", "out_of_range"},
+		"missing fields":     {`{"key":"imported-key-0002","name":"a","product_id":"p"}`, license.RowRefused, "customer_id", "required"},
+		"unknown member":     {row(`"key":"imported-key-0002","status":"active"`), license.RowRefused, "", "invalid_json"},
+		"two objects":        {row(`"key":"imported-key-0002"`) + "{}", license.RowRefused, "", "invalid_json"},
+		"no object":          {`null`, license.RowRefused, "", "invalid_json"},
+		"a list":             {`[]`, license.RowRefused, "", "invalid_json"},
+		"bad UTF-8":          {row("\"key\":\"imported-key-0002\",\"metadata\":{\"a\":\"\xff\"}"), license.RowRefused, "", "invalid_json"},
+		"longer than a line": {row(`"key":"` + strings.Repeat("x", 3<<20) + `"`), license.RowRefused, "", "too_long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			results := importAll(t, f.Service, "\n"+test.row+"\r\n \n"+row(`"key":"the-row-after-this"`))
+			is.Equal(len(results), 2)
+			is.Equal(results[0].Line, 2)
+			is.Equal(results[0].Result, test.want)
+			if test.want == license.RowRefused {
+				is.Equal(len(results[0].Errors), 1)
+				is.Equal(results[0].Errors[0].Field, test.field)
+				is.Equal(results[0].Errors[0].Code, test.code)
+			}
+			is.Equal(results[1].Line, 4)
+			is.True(results[1].Result != license.RowRefused)
+		})
+	}
+	_, err := f.Get(t.Context(), here.ID)
+	is.NoErr(err)
+	is.Equal(len(f.events(t, here.ID)), 1)
+}
+
+func TestImportWithinOneBatch(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
+	results := importAll(t, f.Service, row+row)
+	is.Equal(results[0].Result, license.RowCreated)
+	is.Equal(results[1], license.RowResult{Line: 2, ID: results[0].ID, Result: license.RowExists})
+	is.Equal(importAll(t, f.Service, ""), nil)
+
+	limited := f.As(license.Caller{Products: []string{"prod_mine"}})
+	results = importAll(t, limited, row+strings.ReplaceAll(row, "0001", "0002"))
+	is.Equal(results[0].Errors[0].Field, "product_id")
+	is.Equal(results[1].Errors[0].Field, "product_id")
+}
+
+func TestImportEndsWithTheFirstError(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	breaks := errors.New("breaks")
+	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
+	err := f.Import(t.Context(), strings.NewReader(row), func(license.RowResult) error { return breaks })
+	is.True(errors.Is(err, breaks))
+	err = f.Import(t.Context(), iotest.ErrReader(breaks), func(license.RowResult) error { return nil })
+	is.True(errors.Is(err, breaks))
+}
+
+func TestErase(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var kept license.License
+	for i := range 120 {
+		l := f.create(t, func(p *license.CreateParams) {
+			p.Name, p.Metadata = "Ada Lovelace", map[string]string{"mail": "ada@example.com"}
+		})
+		if i == 0 { // it becomes another customer's
+			f.activate(t, l.Key, "ada's laptop")
+			var err error
+			kept, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, Name: ptr("Bob"), CustomerID: ptr("cus_bob"), Metadata: license.ToNull[map[string]*string]()})
+			is.NoErr(err)
+		}
+	}
+	bob := f.create(t, func(p *license.CreateParams) { p.CustomerID = "cus_bob" })
+	before, err := f.store.Events(t.Context(), store.EventQuery{})
+	is.NoErr(err)
+
+	f.now = f.now.Add(time.Hour)
+	done, err := f.As(license.Caller{Actor: "operator:opr_1"}).Erase(t.Context(), "cus_ada")
+	is.NoErr(err)
+	is.Equal(done, license.Erased{Licenses: 119, Events: 120 + 1 + 119}) // created, activated, deleted
+
+	page, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_ada"})
+	is.NoErr(err)
+	is.Equal(len(page.Licenses), 0)
+	is.Equal(f.tallies(t, license.TallyCustomer), map[string]int64{"cus_bob": 2})
+	read, err := f.Get(t.Context(), kept.ID)
+	is.NoErr(err)
+	is.Equal(read, kept)
+
+	events, err := f.store.Events(t.Context(), store.EventQuery{})
+	is.NoErr(err)
+	for i, e := range events {
+		if i < len(before) { // the feed keeps its order, and what is not personal
+			is.Equal(e.Seq, before[i].Seq)
+			is.Equal(e.Type, before[i].Type)
+			is.Equal(e.Subject, before[i].Subject)
+			is.Equal(e.Time, before[i].Time)
+		}
+		for _, personal := range []string{"cus_ada", "Ada", "ada@example.com", "ada's laptop"} {
+			if e.Subject != bob.ID {
+				is.True(!strings.Contains(string(e.Data)+e.CustomerID, personal))
+			}
+		}
+	}
+	last, _ := f.lastEvent(t)
+	is.Equal(last.Type, license.EventCustomerErased)
+	is.Equal(last.Actor, "operator:opr_1")
+	is.Equal(string(last.Data), `{"licenses":119,"events":240}`)
+	is.Equal(eventData(t, events[len(before)-1]).License.ID, bob.ID) // another's events are whole
+
+	done, err = f.Erase(t.Context(), "cus_ada")
+	is.NoErr(err)
+	is.Equal(done, license.Erased{})
+	_, err = f.Erase(t.Context(), "")
+	is.Equal(fields(t, err), map[string]string{"customer_id": "required"})
+	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Erase(t.Context(), "cus_bob")
+	is.True(errors.Is(err, license.ErrProductForbidden))
+}

@@ -1,0 +1,132 @@
+package license_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestMoves tries every move from every state.
+func TestMoves(t *testing.T) {
+	moves := map[string]func(*fixture, license.MoveParams) (license.License, error){
+		"suspend":   func(f *fixture, p license.MoveParams) (license.License, error) { return f.Suspend(t.Context(), p) },
+		"reinstate": func(f *fixture, p license.MoveParams) (license.License, error) { return f.Reinstate(t.Context(), p) },
+		"revoke":    func(f *fixture, p license.MoveParams) (license.License, error) { return f.Revoke(t.Context(), p) },
+	}
+	for _, test := range []struct {
+		before []string // the moves that lead to the state
+		move   string
+		want   license.Status
+		event  string
+		from   license.Status // of the MoveError
+	}{
+		{nil, "suspend", license.StatusSuspended, license.EventLicenseSuspended, ""},
+		{nil, "reinstate", license.StatusActive, "", license.StatusActive},
+		{nil, "revoke", license.StatusRevoked, license.EventLicenseRevoked, ""},
+		{[]string{"suspend"}, "suspend", license.StatusSuspended, "", license.StatusSuspended},
+		{[]string{"suspend"}, "reinstate", license.StatusActive, license.EventLicenseReinstated, ""},
+		{[]string{"suspend"}, "revoke", license.StatusRevoked, license.EventLicenseRevoked, ""},
+		{[]string{"revoke"}, "suspend", license.StatusSuspended, "", license.StatusRevoked},
+		{[]string{"revoke"}, "reinstate", license.StatusActive, "", license.StatusRevoked},
+		{[]string{"revoke"}, "revoke", license.StatusRevoked, "", license.StatusRevoked},
+	} {
+		t.Run(strings.Join(append(test.before, test.move), " then "), func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			l := f.create(t)
+			for _, name := range test.before {
+				var err error
+				l, err = moves[name](f, license.MoveParams{ID: l.ID, Reason: "before"})
+				is.NoErr(err)
+			}
+			f.now = f.now.Add(time.Minute)
+			moved, err := moves[test.move](f, license.MoveParams{ID: l.ID, Reason: "Payment overdue"})
+			if test.from != "" {
+				var forbidden *license.MoveError
+				is.True(errors.As(err, &forbidden))
+				is.True(errors.Is(err, license.ErrMove))
+				is.Equal(*forbidden, license.MoveError{Move: test.move, From: test.from, To: test.want})
+				read, err := f.Get(t.Context(), l.ID)
+				is.NoErr(err)
+				is.Equal(read, l) // nothing has changed
+				return
+			}
+			is.NoErr(err)
+			is.Equal(moved.Status, test.want)
+			is.Equal(moved.StatusReason, "Payment overdue")
+			is.Equal(moved.Revision, l.Revision+1)
+			is.Equal(moved.UpdatedAt, f.now)
+			e, data := f.lastEvent(t)
+			is.Equal(e.Type, test.event)
+			is.Equal(data.Reason, "Payment overdue")
+			is.Equal(data.Changes["status"], license.FieldChange{From: string(l.Status), To: string(test.want)})
+			tallied := string(test.want)
+			is.Equal(f.tallies(t, license.TallyState), map[string]int64{tallied: 1})
+		})
+	}
+}
+
+// TestMovesTakeNoNoticeOfTheClock: expired and scheduled are derived, and
+// block nothing.
+func TestMovesTakeNoNoticeOfTheClock(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
+	f.now = start.Add(2 * time.Hour)
+	l, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(l.Status, license.StatusSuspended)
+	l, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(l.Status, license.StatusExpired) // again
+}
+
+func TestMovesRefuse(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: " x"})
+	is.Equal(fields(t, err), map[string]string{"reason": "invalid_format"})
+	_, err = f.Suspend(t.Context(), license.MoveParams{ID: "lic_00000000000000000000000000"})
+	is.True(errors.Is(err, license.ErrNotFound))
+	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, IfMatch: []license.Version{{Revision: 7, Status: license.StatusActive}}})
+	is.True(errors.Is(err, license.ErrStale))
+	_, err = f.As(license.Caller{Products: []string{"prod_other"}}).Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	is.True(errors.Is(err, license.ErrNotFound))
+}
+
+func TestRekey(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	other := f.create(t)
+	r, err := f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Reason: "Posted in a forum"})
+	is.NoErr(err)
+	is.True(r.Key != l.Key)
+	is.Equal(r.Revision, int64(2))
+	e, data := f.lastEvent(t)
+	is.Equal(e.Type, license.EventLicenseRekeyed)
+	is.Equal(data.Reason, "Posted in a forum")
+	is.True(!strings.Contains(string(e.Data), r.Key) && !strings.Contains(string(e.Data), l.Key))
+
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictNotFound) // the leaked key is unknown at once
+	v, err = f.Validate(t.Context(), license.ValidateParams{Key: r.Key})
+	is.NoErr(err)
+	is.True(v.Valid)
+
+	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(other.Key)})
+	is.True(errors.Is(err, license.ErrKeyTaken))
+	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: "short"})
+	is.Equal(fields(t, err), map[string]string{"key": "invalid_format"})
+	_, err = f.Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID})
+	is.True(errors.Is(err, license.ErrMove))
+}

@@ -1,0 +1,244 @@
+package license_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// codes returns the codes of a verdict's reasons.
+func codes(v license.Verdict) []license.Code {
+	var out []license.Code
+	for _, r := range v.Reasons {
+		out = append(out, r.Code)
+	}
+	return out
+}
+
+// TestVerdictOverTime follows one licence from before its start to after its
+// grace. The verdict at each instant says when the next comes.
+func TestVerdictOverTime(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	starts, expires := start.Add(10*time.Hour), start.Add(100*time.Hour)
+	l := f.create(t, func(p *license.CreateParams) {
+		p.StartsAt, p.ExpiresAt, p.GraceSeconds = &starts, &expires, 3600
+	})
+	graceEnds := expires.Add(time.Hour)
+	for _, step := range []struct {
+		at      time.Time
+		code    license.Code
+		status  license.Status
+		next    *time.Time
+		recheck int64
+	}{
+		{start, license.VerdictScheduled, license.StatusScheduled, &starts, 3600},
+		{starts.Add(-time.Millisecond), license.VerdictScheduled, license.StatusScheduled, &starts, 1},
+		{starts, license.VerdictValid, license.StatusActive, &expires, 86400},
+		{expires.Add(-1500 * time.Millisecond), license.VerdictValid, license.StatusActive, &expires, 2},
+		{expires, license.VerdictInGrace, license.StatusExpired, &graceEnds, 3600},
+		{graceEnds.Add(-time.Millisecond), license.VerdictInGrace, license.StatusExpired, &graceEnds, 1},
+		{graceEnds, license.VerdictExpired, license.StatusExpired, nil, 3600},
+		{graceEnds.AddDate(50, 0, 0), license.VerdictExpired, license.StatusExpired, nil, 3600},
+	} {
+		explained, err := f.Explain(t.Context(), license.ExplainParams{ID: l.ID, At: step.at})
+		is.NoErr(err)
+		f.now = step.at
+		v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
+		is.NoErr(err)
+		is.Equal(v, explained) // what Explain foretold has come
+		f.now = start
+
+		is.Equal(v.Code, step.code)
+		is.Equal(v.Valid, step.code == license.VerdictValid || step.code == license.VerdictInGrace)
+		is.Equal(len(v.Reasons) == 0, v.Valid)
+		is.True(v.Reasons != nil)
+		is.Equal(v.License.Status, step.status)
+		is.Equal(v.License.Key, "") // a verdict repeats no key
+		is.Equal(v.NextChangeAt, step.next)
+		is.Equal(v.RecheckAfter, step.recheck)
+	}
+	is.Equal(f.events(t, l.ID), []string{license.EventLicenseCreated}) // no event for a validation
+}
+
+// TestVerdictReasons: every failing reason is there, in the one order.
+func TestVerdictReasons(t *testing.T) {
+	expired := func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(-time.Hour)) }
+	scheduled := func(p *license.CreateParams) { p.StartsAt = ptr(start.Add(time.Hour)) }
+	entitled := func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true, "users": 0} }
+	noSeats := func(p *license.CreateParams) { p.MaxActivations = ptr(int64(0)) }
+	for name, test := range map[string]struct {
+		edits []func(*license.CreateParams)
+		moves []func(*license.Service, license.MoveParams) error
+		ask   license.ValidateParams
+		want  []license.Code
+	}{
+		"plain":           {},
+		"revoked":         {moves: moves("revoke"), want: []license.Code{license.VerdictRevoked}},
+		"suspended":       {moves: moves("suspend"), want: []license.Code{license.VerdictSuspended}},
+		"expired":         {edits: edits(expired), want: []license.Code{license.VerdictExpired}},
+		"scheduled":       {edits: edits(scheduled), want: []license.Code{license.VerdictScheduled}},
+		"right scope":     {ask: license.ValidateParams{ProductID: "prod_editor", CustomerID: "cus_ada"}},
+		"wrong product":   {ask: license.ValidateParams{ProductID: "prod_Editor"}, want: []license.Code{license.VerdictProductMismatch}},
+		"wrong customer":  {ask: license.ValidateParams{CustomerID: "cus_bob"}, want: []license.Code{license.VerdictCustomerMismatch}},
+		"entitled":        {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"export", "users"}}},
+		"not entitled":    {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"a", "export", "b"}}, want: []license.Code{license.VerdictEntitlementMissing, license.VerdictEntitlementMissing}},
+		"no seat":         {ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.Code{license.VerdictNotActivated}},
+		"no seat to have": {edits: edits(noSeats), ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit}},
+		"all at once": {
+			edits: edits(expired, noSeats), moves: moves("suspend"),
+			ask: license.ValidateParams{ProductID: "x", CustomerID: "y", Fingerprint: "pc", Entitlements: []string{"z"}},
+			want: []license.Code{
+				license.VerdictSuspended, license.VerdictExpired, license.VerdictProductMismatch, license.VerdictCustomerMismatch,
+				license.VerdictNotActivated, license.VerdictActivationLimit, license.VerdictEntitlementMissing,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			l := f.create(t, test.edits...)
+			for _, move := range test.moves {
+				is.NoErr(move(f.Service, license.MoveParams{ID: l.ID}))
+			}
+			test.ask.Key = l.Key
+			v, err := f.Validate(t.Context(), test.ask)
+			is.NoErr(err)
+			is.Equal(codes(v), test.want)
+			is.Equal(v.Valid, len(test.want) == 0)
+			order := license.VerdictCodes()
+			is.True(slices.IsSortedFunc(v.Reasons, func(a, b license.Reason) int {
+				return slices.Index(order, a.Code) - slices.Index(order, b.Code)
+			}))
+			if len(test.want) > 0 {
+				is.Equal(v.Code, test.want[0])
+			}
+			explained, err := f.Explain(t.Context(), license.ExplainParams{
+				ID: l.ID, ProductID: test.ask.ProductID, CustomerID: test.ask.CustomerID,
+				Fingerprint: test.ask.Fingerprint, Entitlements: test.ask.Entitlements,
+			})
+			is.NoErr(err)
+			is.Equal(explained, v)
+		})
+	}
+}
+
+func edits(e ...func(*license.CreateParams)) []func(*license.CreateParams) { return e }
+
+func moves(names ...string) (out []func(*license.Service, license.MoveParams) error) {
+	for _, name := range names {
+		out = append(out, func(s *license.Service, p license.MoveParams) (err error) {
+			if name == "revoke" {
+				_, err = s.Revoke(context.Background(), p)
+			} else {
+				_, err = s.Suspend(context.Background(), p)
+			}
+			return err
+		})
+	}
+	return out
+}
+
+// TestUnknownKeyGivesNoHint: the store is asked the same about a key that no
+// licence has, one that is no key at all, one of a product that does not exist
+// for the caller, and one whose holder has no seat.
+func TestUnknownKeyGivesNoHint(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	counting := &countingStore{Store: f.store}
+	s := license.New(counting, license.Options{Now: func() time.Time { return f.now }})
+	limited := s.As(license.Caller{Products: []string{"prod_other"}})
+	for _, fingerprint := range []string{"", "pc"} {
+		var calls [][]string
+		for _, ask := range []struct {
+			s    *license.Service
+			key  string
+			want license.Code
+		}{
+			{s, license.NewKey(), license.VerdictNotFound},
+			{s, "no key", license.VerdictNotFound},
+			{s, "\x00", license.VerdictNotFound},
+			{limited, l.Key, license.VerdictNotFound},
+			{s, l.Key, ""},
+		} {
+			counting.calls = nil
+			v, err := ask.s.Validate(t.Context(), license.ValidateParams{Key: ask.key, Fingerprint: fingerprint})
+			is.NoErr(err)
+			if ask.want != "" {
+				is.Equal(v, license.Verdict{
+					Code: license.VerdictNotFound, RecheckAfter: 3600,
+					Reasons: []license.Reason{{Code: license.VerdictNotFound, Detail: "No licence has this key; check it for slips."}},
+				})
+			}
+			calls = append(calls, counting.calls)
+		}
+		for _, other := range calls[1:] {
+			is.Equal(other, calls[0]) // the same calls in the same order
+		}
+	}
+}
+
+func TestValidateReadsForgivingly(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	imported := f.create(t, func(p *license.CreateParams) { p.Key = "old-style/Key#0001" })
+	for key, want := range map[string]license.Code{
+		" " + l.Key[:5] + l.Key[6:] + "\n": license.VerdictValid,
+		"old-style/Key#0001":               license.VerdictValid,
+		"OLD-STYLE/KEY#0001":               license.VerdictNotFound,
+	} {
+		v, err := f.Validate(t.Context(), license.ValidateParams{Key: key})
+		is.NoErr(err)
+		is.Equal(v.Code, want)
+	}
+	_, err := f.Validate(t.Context(), license.ValidateParams{Fingerprint: "a\x00"})
+	is.Equal(fields(t, err), map[string]string{"key": "required", "fingerprint": "invalid_characters"})
+	_, err = f.Validate(t.Context(), license.ValidateParams{Key: imported.Key, Entitlements: []string{""}})
+	is.True(errors.Is(err, license.ErrInvalid))
+}
+
+func TestExplainWritesNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(600)) })
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+	is.NoErr(err)
+	counting := &countingStore{Store: f.store}
+	s := license.New(counting, license.Options{Now: func() time.Time { return f.now }})
+	for _, at := range []time.Duration{-time.Hour, 0, time.Minute, 10 * time.Minute, time.Hour} {
+		v, err := s.Explain(t.Context(), license.ExplainParams{ID: l.ID, At: start.Add(at), Fingerprint: "pc"})
+		is.NoErr(err)
+		is.Equal(v.Valid, at < 10*time.Minute) // the lease ends if nobody renews it
+	}
+	is.True(!slices.Contains(counting.calls, "Update"))
+
+	_, err = s.Explain(t.Context(), license.ExplainParams{ID: "lic_00000000000000000000000000"})
+	is.True(errors.Is(err, license.ErrNotFound))
+	_, err = s.Explain(t.Context(), license.ExplainParams{ID: l.ID, At: time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)})
+	is.Equal(fields(t, err), map[string]string{"at": "out_of_range"})
+}
+
+func TestVerdictJSON(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
+	is.NoErr(err)
+	text, err := json.Marshal(v)
+	is.NoErr(err)
+	var members map[string]any
+	is.NoErr(json.Unmarshal(text, &members))
+	is.Equal(slices.Sorted(maps.Keys(members)), []string{"activation", "code", "license", "next_change_at", "reasons", "recheck_after", "valid"})
+	is.Equal(members["reasons"], []any{})
+	is.Equal(members["activation"], nil)
+}
