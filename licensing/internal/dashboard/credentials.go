@@ -78,6 +78,8 @@ func showCredential(v *visit) error {
 		products = strings.Join(c.Products, ", ")
 	}
 	body.Facts = []fact{
+		{Label: "Client id", Code: c.ID, ID: "id"},
+		{Label: "Scopes", Tags: c.Scopes},
 		{Label: "Products", Text: products},
 		{Label: "Created", Moment: v.moment(c.CreatedAt)},
 		{Label: "Last changed", Moment: v.moment(c.UpdatedAt)},

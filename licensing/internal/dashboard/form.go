@@ -17,6 +17,7 @@ type field struct {
 	Autocomplete string
 	Required     bool
 	Mono         bool
+	Half         bool // half of the width is enough
 	MaxLength    int
 	Rows         int // of a textarea
 	Options      []option

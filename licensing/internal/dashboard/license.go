@@ -17,6 +17,7 @@ import (
 // licensePage is the body of the page of one licence.
 type licensePage struct {
 	License  license.License
+	Moves    []moveLink
 	Facts    []fact
 	Rights   []pair // entitlements
 	Metadata []pair
@@ -29,7 +30,9 @@ type licensePage struct {
 type fact struct {
 	Label  string
 	Text   string
-	Code   string
+	Code   string // with a button to copy it
+	ID     string // of the element that holds Code
+	Tags   []string
 	Moment *moment
 	Link   string // of the text, as a reference from dashboard/
 	Note   string
@@ -44,6 +47,7 @@ type happening struct {
 	Who     string
 	Link    string
 	When    *moment
+	Reason  string
 	Changes []string
 }
 
@@ -65,7 +69,7 @@ func showLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := licensePage{License: l, Facts: v.licenseFacts(l), Rights: rights(l.Entitlements), Commands: v.licenseCommands(l)}
+	body := licensePage{License: l, Moves: movesFrom(l.Status), Facts: v.licenseFacts(l), Rights: rights(l.Entitlements), Commands: v.licenseCommands(l)}
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}
@@ -101,6 +105,8 @@ func (v *visit) licenseFacts(l license.License) []fact {
 		return fact{Label: label, Moment: v.moment(*t)}
 	}
 	facts := []fact{
+		{Label: "Key", Code: l.Key, ID: "key"},
+		{Label: "Licence id", Code: l.ID, ID: "id"},
 		{Label: "Product", Text: l.ProductID, Link: list("product", l.ProductID)},
 		{Label: "Customer", Text: l.CustomerID, Link: list("customer", l.CustomerID)},
 		when("Starts", l.StartsAt, "At once"),
@@ -168,6 +174,7 @@ func (a *actors) happening(e license.HistoryEvent) happening {
 	_, verb, _ := strings.Cut(e.Type, ".")
 	h := happening{What: sentenceCase(strings.ReplaceAll(verb, "_", " ")), When: a.v.moment(e.Time)}
 	h.Who, h.Link = a.name(e.Actor)
+	h.Reason = e.Data.Reason
 	for _, name := range slices.Sorted(maps.Keys(e.Data.Changes)) {
 		c := e.Data.Changes[name]
 		h.Changes = append(h.Changes, fmt.Sprintf("%s: %s → %s", name, shown(c.From), shown(c.To)))

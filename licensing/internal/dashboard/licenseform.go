@@ -31,17 +31,17 @@ func licenseForm(l license.License) *form {
 	return &form{Groups: []group{
 		{Title: "What and for whom", Fields: []*field{
 			{Name: "name", Label: "Name", Hint: "What you and your customer call it.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
-			{Name: "product_id", Label: "Product", Hint: "Your identifier of the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255},
-			{Name: "customer_id", Label: "Customer", Hint: "Your identifier of the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255},
+			{Name: "product_id", Label: "Product", Hint: "Your identifier of the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
+			{Name: "customer_id", Label: "Customer", Hint: "Your identifier of the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
 		}},
 		{Title: "Time", Text: "All times are UTC.", Fields: []*field{
-			{Name: "starts_at", Label: "Starts", Hint: "Empty: at once.", Type: "datetime-local", Value: formatTime(l.StartsAt)},
-			{Name: "expires_at", Label: "Expires", Hint: "Empty: never.", Type: "datetime-local", Value: formatTime(l.ExpiresAt)},
+			{Name: "starts_at", Label: "Starts", Hint: "Empty: at once.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
+			{Name: "expires_at", Label: "Expires", Hint: "Empty: never.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
 			{Name: "grace", Label: "Grace period", Hint: "How long it stays valid after it has expired, such as 14d or 36h. 0: not at all.", Type: "text", Value: formatSeconds(l.GraceSeconds)},
 		}},
 		{Title: "Seats", Fields: []*field{
 			{Name: "max_activations", Label: "Activations at most", Hint: "Empty: as many as wanted.", Type: "text", Value: number(l.MaxActivations)},
-			{Name: "lease", Label: "Seat lease", Hint: "For floating seats: one frees itself this long after its last validation, such as 15m. Empty: it is held until released.", Type: "text", Value: lease},
+			{Name: "lease", Label: "Seat lease", Hint: "How long a seat is held after its last validation, such as 15m for floating seats. Empty: until it is released.", Type: "text", Value: lease},
 		}},
 		{Title: "Particulars", Fields: []*field{
 			{Name: "entitlements", Label: "Entitlements", Hint: "One in a line: a name alone, or name = a number or a text.", Type: "textarea", Rows: 4, Value: formatRights(l.Entitlements)},

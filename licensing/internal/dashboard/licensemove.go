@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -16,6 +19,122 @@ type confirmation struct {
 	Danger  bool
 	Back    string // where to go instead, as a reference from dashboard/
 	Subject string // what the page is about, for the way back
+}
+
+// A move takes a licence from one state to another.
+type move struct {
+	name   string // in the address
+	label  string // on the button that leads to it
+	action string // on the button that does it
+	text   string
+	danger bool
+	from   []license.Status // where it is offered; the rules have the last word
+	reason bool             // it asks for a reason
+	done   string
+	do     func(*license.Service, context.Context, license.MoveParams) (license.License, error)
+}
+
+var moves = []move{
+	{
+		name: "suspend", label: "Suspend", action: "Suspend licence", reason: true, done: "suspended",
+		text: "Programs that use the key are told that it is suspended, until you reinstate it. Seats stay as they are.",
+		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
+		do:   (*license.Service).Suspend,
+	},
+	{
+		name: "reinstate", label: "Reinstate", action: "Reinstate licence", reason: true, done: "reinstated",
+		text: "The licence counts again, as far as its times allow.",
+		from: []license.Status{license.StatusSuspended},
+		do:   (*license.Service).Reinstate,
+	},
+	{
+		name: "revoke", label: "Revoke", action: "Revoke licence", reason: true, danger: true, done: "ended",
+		text: "This is final: a revoked licence cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
+		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+		do:   (*license.Service).Revoke,
+	},
+	{
+		name: "rekey", label: "New key", action: "Make a new key", reason: true, danger: true, done: "rekeyed",
+		text: "For a key that has leaked: the licence gets a new one, and the present key stops working at once. Whoever uses it needs the new one.",
+		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
+			return s.Rekey(ctx, license.RekeyParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
+		},
+	},
+}
+
+// A moveLink is a button that leads to a move.
+type moveLink struct {
+	Name, Label string
+	Danger      bool
+}
+
+// movesFrom are the moves that are offered for a licence in that status.
+func movesFrom(s license.Status) (list []moveLink) {
+	for _, m := range moves {
+		if slices.Contains(m.from, s) {
+			list = append(list, moveLink{m.name, m.label, m.danger})
+		}
+	}
+	return list
+}
+
+func (v *visit) move() (move, error) {
+	i := slices.IndexFunc(moves, func(m move) bool { return m.name == v.params["move"] })
+	if i < 0 {
+		return move{}, notFound("This page does not exist.")
+	}
+	return moves[i], nil
+}
+
+func (m move) form() *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "reason", Label: "Reason", Hint: "Kept in the history, and shown to the holder of the key. May be empty.", Type: "text", MaxLength: 255},
+	}}}}
+}
+
+func showMove(v *visit) error {
+	m, err := v.move()
+	if err != nil {
+		return err
+	}
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(m.from, l.Status) {
+		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "There is no way to " + m.name + " a licence that is " + string(l.Status) + "."}
+	}
+	return v.renderMove(http.StatusOK, m, l, m.form())
+}
+
+func (v *visit) renderMove(status int, m move, l license.License, f *form) error {
+	return v.render(status, "confirm", page{Title: m.label + ": " + l.Name, Section: "licenses", Body: confirmation{
+		Form: f, Text: []string{m.text}, Action: m.action, Danger: m.danger, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+	}})
+}
+
+func makeMove(v *visit) error {
+	m, err := v.move()
+	if err != nil {
+		return err
+	}
+	ctx := v.r.Context()
+	l, err := v.licenses.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	f := m.form()
+	f.fill(v)
+	_, err = m.do(v.licenses, ctx, license.MoveParams{ID: l.ID, Reason: f.Field("reason").Value})
+	if f.take(err) {
+		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect("licenses/" + url.PathEscape(l.ID) + "?done=" + m.done)
+	return nil
 }
 
 func deleteForm() *form {

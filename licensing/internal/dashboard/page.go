@@ -85,15 +85,19 @@ func (v *visit) render(status int, name string, p page) error {
 
 // notices are what a page says after a redirect, by the word in its address.
 var notices = map[string]string{
-	"created":   "The licence has been created.",
-	"updated":   "Your changes have been saved.",
-	"unchanged": "Nothing was changed.",
-	"deleted":   "The licence has been deleted.",
-	"password":  "Your password has been changed. Every other session of yours has ended.",
-	"disabled":  "The credential is disabled, and its access tokens have ended.",
-	"enabled":   "The credential is enabled. It can ask for access tokens again.",
-	"revoked":   "The secret has been revoked, and the access tokens it was used for have ended.",
-	"repeated":  "This form was sent before: what it asked for had already been created.",
+	"created":    "The licence has been created.",
+	"updated":    "Your changes have been saved.",
+	"unchanged":  "Nothing was changed.",
+	"deleted":    "The licence has been deleted.",
+	"suspended":  "The licence is suspended.",
+	"reinstated": "The licence has been reinstated.",
+	"ended":      "The licence is revoked.",
+	"rekeyed":    "The licence has a new key. The one before has stopped working.",
+	"password":   "Your password has been changed. Every other session of yours has ended.",
+	"disabled":   "The credential is disabled, and its access tokens have ended.",
+	"enabled":    "The credential is enabled. It can ask for access tokens again.",
+	"revoked":    "The secret has been revoked, and the access tokens it was used for have ended.",
+	"repeated":   "This form was sent before: what it asked for had already been created.",
 }
 
 // renderError answers with a page about an error.

@@ -55,6 +55,8 @@ func init() {
 		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},
 		{method: get, path: "licenses/{id}/delete", access: admins, handle: showDeleteLicense},
 		{method: post, path: "licenses/{id}/delete", access: admins, handle: deleteLicense},
+		{method: get, path: "licenses/{id}/{move}", access: admins, handle: showMove},
+		{method: post, path: "licenses/{id}/{move}", access: admins, handle: makeMove},
 
 		{method: get, path: "settings", handle: func(v *visit) error { v.redirect("settings/credentials"); return nil }},
 		{method: get, path: "settings/credentials", handle: showCredentials},

@@ -49,16 +49,17 @@ func relative(d time.Duration) string {
 		}
 		return "in a moment"
 	}
-	n, unit := int(d/time.Minute), "minute"
-	switch days := int(d / (24 * time.Hour)); {
+	const day = 24 * time.Hour
+	n, unit := int(d.Round(time.Minute)/time.Minute), "minute"
+	switch hours, days := d.Round(time.Hour)/time.Hour, int(d.Round(day)/day); {
 	case days >= 730:
 		n, unit = days/365, "year"
 	case days >= 60:
 		n, unit = days/30, "month"
-	case days >= 1:
+	case hours >= 24:
 		n, unit = days, "day"
-	case d >= time.Hour:
-		n, unit = int(d/time.Hour), "hour"
+	case n >= 60:
+		n, unit = int(hours), "hour"
 	}
 	s := count(n, unit)
 	if past {

@@ -1,0 +1,171 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/matryer/is"
+)
+
+// browser is a Chromium with an empty profile, and a person who uses it.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	base string // of the dashboard, with a slash at its end
+
+	mu       sync.Mutex
+	messages []string // what the browser had to say
+}
+
+func newBrowser(t *testing.T, h *host, script bool) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium on this machine")
+	}
+	is := is.New(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+	)...)
+	t.Cleanup(cancel)
+	ctx, _ = chromedp.NewContext(ctx)
+	b := &browser{t: t, ctx: ctx, base: h.base + "/dashboard/"}
+	t.Cleanup(func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+		defer cancel()
+		_ = chromedp.Cancel(closing)
+	})
+	is.NoErr(chromedp.Listen(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *cdplog.EventEntryAdded:
+			b.messages = append(b.messages, string(e.Entry.Source)+": "+e.Entry.Text)
+		case *runtime.EventExceptionThrown:
+			b.messages = append(b.messages, "exception: "+e.ExceptionDetails.Text)
+		}
+	}))
+	is.NoErr(chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)))
+	_, err := chromedp.Call(ctx, cdplog.Enable, cdp.Empty{})
+	is.NoErr(err)
+	_, err = chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !script})
+	is.NoErr(err)
+	return b
+}
+
+// complaints are what the browser said about security policies and scripts.
+func (b *browser) complaints() (list []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.messages {
+		if strings.Contains(m, "Content Security Policy") || strings.HasPrefix(m, "security:") || strings.HasPrefix(m, "exception:") {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (b *browser) do(what string, err error) {
+	b.t.Helper()
+	if err != nil {
+		text, _ := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("body")))
+		b.t.Fatalf("%s: %v\nThe page says:\n%s", what, err, text)
+	}
+}
+
+// step bounds one thing that the person does.
+func (b *browser) step() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(b.ctx, 20*time.Second)
+}
+
+func (b *browser) open(page string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do("open "+page, chromedp.Do(ctx, chromedp.Navigate(b.base+page)))
+}
+
+// use puts a session's cookie into the browser.
+func (b *browser) use(c *http.Cookie) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.base + "sign-in"})
+	b.do("set the cookie", err)
+}
+
+// fill types into the control with that label.
+func (b *browser) fill(label, text string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	sel := `//*[@id=//label[normalize-space()="` + label + `"]/@for]`
+	present, err := chromedp.Run(ctx, chromedp.Value(sel))
+	b.do("look at "+label, err)
+	if present != "" {
+		b.do("clear "+label, chromedp.Do(ctx, chromedp.Clear(sel)))
+	}
+	b.do("fill in "+label, chromedp.Do(ctx, chromedp.SendKeys(sel, text)))
+}
+
+// choose ticks the box, or the choice, with that value.
+func (b *browser) choose(value string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do("choose "+value, chromedp.Do(ctx, chromedp.Click(chromedp.CSS(`input[value="`+value+`"]`))))
+}
+
+// press clicks what says so, and waits for the page that follows.
+func (b *browser) press(text string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	sel := `(//main|//header)//*[self::a or self::button][normalize-space()="` + text + `"]`
+	_, err := chromedp.RunResponse(ctx, chromedp.Click(sel))
+	b.do("press "+text, err)
+}
+
+// read returns the text of what a CSS selector finds.
+func (b *browser) read(css string) string {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.TextContent(chromedp.CSS(css)))
+	b.do("read "+css, err)
+	return strings.TrimSpace(text)
+}
+
+// see checks that the page says something.
+func (b *browser) see(text string) {
+	b.t.Helper()
+	if got := b.read("body"); !strings.Contains(got, text) {
+		b.t.Fatalf("the page does not say %q; it says:\n%s", text, got)
+	}
+}
+
+// missing checks that the page does not say something.
+func (b *browser) missing(text string) {
+	b.t.Helper()
+	if got := b.read("main"); strings.Contains(got, text) {
+		b.t.Fatalf("the page says %q:\n%s", text, got)
+	}
+}

@@ -1,0 +1,149 @@
+package dashboard
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+// prefix is where the host mounts the service: deep, and with a parameter.
+const prefix = "/tenants/acme/licensing"
+
+const (
+	adminEmail    = "ada@example.com"
+	adminPassword = "the ferry leaves before breakfast"
+)
+
+// host is an application that has mounted the service.
+type host struct {
+	*licensing.Handler
+	base string // of the mount
+	log  *logBook
+}
+
+// logBook is a log that tests read.
+type logBook struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newHost(t *testing.T) *host {
+	t.Helper()
+	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
+	is.New(t).NoErr(err)
+	t.Cleanup(func() { is.New(t).NoErr(st.Close()) })
+	h := &host{log: &logBook{}}
+	h.Handler = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.NewTextHandler(io.Writer(h.log), nil))})
+	mux := http.NewServeMux()
+	mux.Handle("/tenants/{tenant}/licensing/", http.StripPrefix(prefix, h.Handler))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	h.base = server.URL + prefix
+	return h
+}
+
+// admin makes an admin.
+func (h *host) admin(t *testing.T) auth.Operator {
+	t.Helper()
+	op, err := h.Auth().CreateOperator(t.Context(), auth.CreateOperatorParams{Email: adminEmail, Password: adminPassword, Role: auth.RoleAdmin})
+	is.New(t).NoErr(err)
+	return op
+}
+
+// cookie signs in over HTTP, and returns the session's cookie for a browser.
+func (h *host) cookie(t *testing.T, email, password string) *http.Cookie {
+	t.Helper()
+	is := is.New(t)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.PostForm(h.base+"/dashboard/sign-in", url.Values{"email": {email}, "password": {password}})
+	is.NoErr(err)
+	is.NoErr(resp.Body.Close())
+	is.Equal(resp.StatusCode, http.StatusSeeOther)
+	return resp.Cookies()[0]
+}
+
+// seed fills the register with a bit of everything, long names included. It
+// returns the ids of a full licence and of a credential.
+func (h *host) seed(t *testing.T) (licenseID, clientID string) {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	svc := h.Service()
+	now := time.Now().UTC().Truncate(time.Second)
+	in := func(days int) *time.Time { at := now.AddDate(0, 0, days); return &at }
+	seats, lease := int64(25), int64(900)
+	create := func(p license.CreateParams) license.License {
+		l, err := svc.Create(ctx, p)
+		is.NoErr(err)
+		return l
+	}
+	for i, c := range []string{"north-wind-bakery", "harbour-pilots", "studio-meridian", "kestrel-optics"} {
+		for j, p := range []string{"atlas", "atlas-pro", "compass"} {
+			create(license.CreateParams{Name: fmt.Sprintf("%s for %s", []string{"Atlas", "Atlas Pro", "Compass"}[j], c), ProductID: p, CustomerID: c, ExpiresAt: in(20*i + 90*j - 30)})
+		}
+	}
+	create(license.CreateParams{Name: "Atlas from next month", ProductID: "atlas", CustomerID: "harbour-pilots", StartsAt: in(30), ExpiresAt: in(395)})
+	create(license.CreateParams{
+		Name:       "Enterprise agreement for the Royal Observatory of the Northern Isles and all of its outposts, laboratories and field stations, including those that are still to be built",
+		ProductID:  "atlas-enterprise-with-extended-support-and-onboarding",
+		CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org",
+	})
+	full := create(license.CreateParams{
+		Name: "Atlas Pro, 25 seats", ProductID: "atlas-pro", CustomerID: "studio-meridian", StartsAt: in(-40), ExpiresAt: in(325),
+		GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease,
+		Entitlements: map[string]any{"export": true, "projects": 250.0, "support": "business hours"},
+		Metadata:     map[string]string{"order": "2026-00417", "sold_by": "Ines"},
+	})
+	client, _, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	page, err := svc.List(ctx, license.ListParams{CustomerID: "kestrel-optics"})
+	is.NoErr(err)
+	_, err = svc.Suspend(ctx, license.MoveParams{ID: page.Licenses[0].ID, Reason: "The invoice of March is open"})
+	is.NoErr(err)
+	_, err = svc.Revoke(ctx, license.MoveParams{ID: page.Licenses[1].ID, Reason: "Charge-back"})
+	is.NoErr(err)
+	name := "Atlas Pro, 25 floating seats"
+	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, license.UpdateParams{ID: full.ID, Name: &name})
+	is.NoErr(err)
+	_, _, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{
+		Name:     "Build server of the team that looks after the installers for every platform",
+		Scopes:   []string{auth.ScopeLicenseRead},
+		Products: []string{"atlas", "atlas-enterprise-with-extended-support-and-onboarding"},
+	})
+	is.NoErr(err)
+	_, _, err = h.Auth().RotateSecret(ctx, auth.RotateSecretParams{ClientID: client.ID, Overlap: auth.DefaultOverlap})
+	is.NoErr(err)
+	disabled := true
+	old, _, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Old shop", Scopes: auth.Scopes()})
+	is.NoErr(err)
+	_, err = h.Auth().UpdateClient(ctx, auth.UpdateClientParams{ID: old.ID, Disabled: &disabled})
+	is.NoErr(err)
+	return full.ID, client.ID
+}

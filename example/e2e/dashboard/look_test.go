@@ -1,0 +1,243 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// axeVersion is the axe-core that judges the pages.
+const axeVersion = "4.14.1"
+
+// axe returns the source of axe-core, or "" where it cannot be had.
+func axe(t *testing.T) string {
+	t.Helper()
+	file := os.Getenv("E2E_AXE")
+	if file == "" {
+		npm, err := exec.LookPath("npm")
+		if err != nil {
+			t.Log("axe-core is left out: there is no npm, and E2E_AXE names no file")
+			return ""
+		}
+		dir := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@"+axeVersion)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("axe-core is left out: %v: %s", err, out)
+			return ""
+		}
+		file = filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
+	}
+	source, err := os.ReadFile(file)
+	is.New(t).NoErr(err)
+	return string(source)
+}
+
+// A violation is what axe-core finds wrong.
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// judge runs axe-core on the page that is open.
+func (b *browser) judge(source string) []violation {
+	b.t.Helper()
+	const run = `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations))`
+	ctx, cancel := b.step()
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[json.RawMessage](source+";null"))
+	b.do("load axe-core", err)
+	out, err := chromedp.Run(ctx, chromedp.Evaluate[string](run, chromedp.EvalAwaitPromise))
+	b.do("run axe-core", err)
+	var list []violation
+	is.New(b.t).NoErr(json.Unmarshal([]byte(out), &list))
+	return list
+}
+
+// scheme makes the system prefer light or dark.
+func (b *browser) scheme(name string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: name},
+			{Name: "prefers-reduced-motion", Value: "reduce"}, // so that no colour is on its way
+		},
+	})
+	b.do("prefer "+name, err)
+}
+
+// A view is a page in one of its states.
+type view struct {
+	name string
+	open func(*browser)
+}
+
+// TestEveryPage opens every page in its states, in both themes, narrow and
+// wide. It has axe-core look at each, takes a picture, and checks that nothing
+// is wider than the screen.
+func TestEveryPage(t *testing.T) {
+	dir := os.Getenv("E2E_SCREENSHOTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	is.New(t).NoErr(os.MkdirAll(dir, 0o755))
+	source := axe(t)
+
+	empty := newHost(t)
+	t.Run("set up", func(t *testing.T) {
+		look(t, empty, nil, dir, source, []view{
+			{"setup", func(b *browser) { b.open("setup") }},
+			{"setup-errors", func(b *browser) {
+				b.open("setup")
+				b.fill("Set-up code", "not the code")
+				b.press("Become the first admin")
+			}},
+		})
+	})
+	empty.admin(t)
+	t.Run("empty", func(t *testing.T) {
+		look(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+			{"licenses-empty", func(b *browser) { b.open("licenses") }},
+			{"credentials-empty", func(b *browser) { b.open("settings/credentials") }},
+		})
+	})
+
+	full := newHost(t)
+	full.admin(t)
+	licenseID, clientID := full.seed(t)
+	long, err := full.Service().List(t.Context(), license.ListParams{Search: "royal observatory"})
+	is.New(t).NoErr(err)
+	suspended, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusSuspended})
+	is.New(t).NoErr(err)
+	client, err := full.Auth().Client(t.Context(), clientID)
+	is.New(t).NoErr(err)
+	t.Run("signed out", func(t *testing.T) {
+		look(t, full, nil, dir, source, []view{
+			{"sign-in", func(b *browser) { b.open("licenses") }},
+			{"sign-in-errors", func(b *browser) {
+				b.open("sign-in")
+				b.fill("E-mail", "eve@example.com")
+				b.fill("Password", "not it")
+				b.press("Sign in")
+			}},
+		})
+	})
+	t.Run("admin", func(t *testing.T) {
+		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+			{"licenses", func(b *browser) { b.open("licenses") }},
+			{"licenses-none", func(b *browser) { b.open("licenses?q=unheard+of&status=active") }},
+			{"licenses-wrong", func(b *browser) { b.open("licenses?status=sleeping") }},
+			{"license", func(b *browser) { b.open("licenses/" + licenseID + "?done=updated") }},
+			{"license-long", func(b *browser) { b.open("licenses/" + long.Licenses[0].ID) }},
+			{"license-new", func(b *browser) { b.open("licenses/new") }},
+			{"license-new-errors", func(b *browser) {
+				b.open("licenses/new")
+				b.fill("Grace period", "a while")
+				b.fill("Entitlements", "=nothing")
+				b.press("Create licence")
+			}},
+			{"license-edit", func(b *browser) { b.open("licenses/" + licenseID + "/edit") }},
+			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Licenses[0].ID) }},
+			{"license-suspend", func(b *browser) { b.open("licenses/" + licenseID + "/suspend") }},
+			{"license-move-forbidden", func(b *browser) { b.open("licenses/" + licenseID + "/reinstate") }},
+			{"license-delete", func(b *browser) { b.open("licenses/" + long.Licenses[0].ID + "/delete") }},
+			{"license-delete-errors", func(b *browser) {
+				b.open("licenses/" + licenseID + "/delete")
+				b.fill("Name of the licence", "something else")
+				b.press("Delete licence")
+			}},
+			{"credentials", func(b *browser) { b.open("settings/credentials") }},
+			{"credential", func(b *browser) { b.open("settings/credentials/" + clientID) }},
+			{"credential-new", func(b *browser) { b.open("settings/credentials/new") }},
+			{"credential-new-errors", func(b *browser) {
+				b.open("settings/credentials/new")
+				b.choose(auth.ScopeLicenseRead)
+				b.choose(auth.ScopeLicenseWrite)
+				b.press("Create credential")
+			}},
+			{"credential-secret", func(b *browser) {
+				b.open("settings/credentials/new")
+				b.fill("Name", "Partner portal")
+				b.press("Create credential")
+			}},
+			{"credential-edit", func(b *browser) { b.open("settings/credentials/" + clientID + "/edit") }},
+			{"credential-rotate", func(b *browser) { b.open("settings/credentials/" + clientID + "/rotate") }},
+			{"credential-disable", func(b *browser) { b.open("settings/credentials/" + clientID + "/disable") }},
+			{"secret-revoke", func(b *browser) {
+				b.open("settings/credentials/" + clientID + "/secrets/" + client.Secrets[0].ID + "/revoke")
+			}},
+			{"account", func(b *browser) { b.open("password") }},
+			{"account-errors", func(b *browser) {
+				b.open("password")
+				b.fill("Present password", adminPassword)
+				b.fill("New password", "short")
+				b.press("Change password")
+			}},
+			{"not-found", func(b *browser) { b.open("licenses/lic_nowhere") }},
+		})
+	})
+	_, err = full.Auth().CreateOperator(t.Context(), auth.CreateOperatorParams{Email: "vic@example.com", Password: adminPassword, Role: auth.RoleViewer})
+	is.New(t).NoErr(err)
+	t.Run("viewer", func(t *testing.T) {
+		look(t, full, full.cookie(t, "vic@example.com", adminPassword), dir, source, []view{
+			{"viewer-license", func(b *browser) { b.open("licenses/" + licenseID) }},
+			{"viewer-forbidden", func(b *browser) { b.open("licenses/new") }},
+		})
+	})
+}
+
+// look shows every view to axe-core and to the camera.
+func look(t *testing.T, h *host, session *http.Cookie, dir, source string, views []view) {
+	b := newBrowser(t, h, true)
+	if session != nil {
+		b.use(session)
+	}
+	for _, v := range views {
+		t.Run(v.name, func(t *testing.T) {
+			is := is.New(t)
+			b.t = t
+			b.scheme("light")
+			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(1440, 900)))
+			v.open(b)
+			for _, scheme := range []string{"light", "dark"} {
+				b.scheme(scheme)
+				for _, width := range []int64{1440, 360} {
+					is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+					if source != "" {
+						for _, x := range b.judge(source) {
+							for _, n := range x.Nodes {
+								t.Errorf("%s at %d: %s (%s)\n%s\n%s", scheme, width, x.ID, x.Help, n.HTML, n.Summary)
+							}
+						}
+					}
+					picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+					is.NoErr(err)
+					name := v.name + "-" + scheme + map[int64]string{1440: "-wide", 360: "-narrow"}[width] + ".png"
+					is.NoErr(os.WriteFile(filepath.Join(dir, name), picture, 0o644))
+				}
+			}
+			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 900)))
+			over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
+			is.NoErr(err)
+			is.True(over <= 0) // nothing is wider than a screen of 320 pixels
+		})
+	}
+	b.t = t
+	is.New(t).Equal(len(b.complaints()), 0) // no report of a policy, no exception
+	for _, m := range b.complaints() {
+		t.Log(m)
+	}
+}
