@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
@@ -65,6 +66,7 @@ func (h *Handler) config() web.Config {
 		Logger: o.Logger, Authenticate: h.auth.Authenticate,
 		ClientLimiter: limiter(o, o.ClientRate), AddressLimiter: limiter(o, o.AddressRate), ClientIP: o.ClientIP,
 		Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
+		Elsewhere: func(path string) bool { return strings.HasPrefix(path, "/dashboard/") },
 	}
 	if o.Observe != nil {
 		c.Observe = func(ctx context.Context, seen web.Observation) { o.Observe(ctx, Observation(seen)) }

@@ -131,16 +131,18 @@ func TestMetadataIsServedBelowTheMountAndForTheRoot(t *testing.T) {
 }
 
 func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
-	is := is.New(t)
-	log := new(bytes.Buffer)
-	c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
-	for _, path := range []string{"/nothing", "/license/x/license", "/oauth"} {
-		is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+	for _, path := range []string{"/tenants/7/license/x", "/tenants/7/dashboard/", "/tenants/7/oauth/token"} {
+		is := is.New(t)
+		log := new(bytes.Buffer)
+		c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+		for _, path := range []string{"/nothing", "/license/", "/license/x/license", "/oauth"} {
+			is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+		}
+		is.Equal(log.String(), "")
+		for range 2 {
+			is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+		}
+		is.Equal(strings.Count(log.String(), "\n"), 1)
+		is.True(strings.Contains(log.String(), `http.StripPrefix(\"/tenants/7\", h)`))
 	}
-	is.Equal(log.String(), "")
-	for range 2 {
-		is.Equal(c.do("GET", "/tenants/7/license/x", "").Code, http.StatusNotFound)
-	}
-	is.Equal(strings.Count(log.String(), "\n"), 1)
-	is.True(strings.Contains(log.String(), `http.StripPrefix(\"/tenants/7\", h)`))
 }

@@ -73,8 +73,6 @@ func (t entityTag) version() (license.Version, bool) { return license.ParseVersi
 // entityTags reads a field that is "*" or a list of entity tags (RFC 9110
 // section 8.8.3), on one line or on several.
 func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err error) {
-	malformed := Invalid(Fault{Header: name, Code: license.CodeInvalidFormat,
-		Detail: `must be * or a list of entity tags as ETag gave them, such as "1.active" with its quotes`})
 	lines := r.Header.Values(name)
 	if len(lines) == 0 {
 		return nil, false, nil
@@ -92,21 +90,26 @@ func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err e
 		rest, tag.weak = strings.CutPrefix(rest, "W/")
 		quoted, ok := strings.CutPrefix(rest, `"`)
 		if !ok {
-			return nil, false, malformed
+			return nil, false, malformedTags(name)
 		}
 		if tag.opaque, rest, ok = strings.Cut(quoted, `"`); !ok || strings.ContainsFunc(tag.opaque, notInTag) {
-			return nil, false, malformed
+			return nil, false, malformedTags(name)
 		}
 		rest = strings.TrimLeft(rest, " \t")
 		if rest != "" && rest[0] != ',' {
-			return nil, false, malformed
+			return nil, false, malformedTags(name)
 		}
 		tags = append(tags, tag)
 	}
 	if len(tags) == 0 {
-		return nil, false, malformed
+		return nil, false, malformedTags(name)
 	}
 	return tags, false, nil
+}
+
+func malformedTags(header string) error {
+	return Invalid(Fault{Header: header, Code: license.CodeInvalidFormat,
+		Detail: `must be * or a list of entity tags as ETag gave them, such as "1.active" with its quotes`})
 }
 
 func notInTag(c rune) bool { return c < 0x21 || c == 0x7f }

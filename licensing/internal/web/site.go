@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +31,8 @@ type Config struct {
 	BodyTimeout time.Duration // for reading a body
 	MaxBody     int64         // bytes
 	Origins     []string      // from which programs in browsers may call
+
+	Elsewhere func(path string) bool // whether another handler has the path; nil: none has
 }
 
 // A Site answers requests by its routes. It is safe for concurrent use.
@@ -51,6 +52,7 @@ func NewSite(cfg Config, routes []Route) *Site {
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, site: s, id: requestID(r), head: r.Method == http.MethodHead, start: time.Now()}
 	standardHeader(w.Header(), x.id)
+	w.Header().Set("Licensing-Version", Version)
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
 	defer cancel()
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
@@ -76,10 +78,9 @@ func (s *Site) recovered(x *exchange, r *http.Request, v any) {
 	Fail(x, r, fmt.Errorf("panic: %v", v))
 }
 
-// standardHeader sets what goes with every answer.
+// standardHeader sets what goes with every answer, also with those of a host.
 func standardHeader(h http.Header, requestID string) {
 	h.Set(requestIDHeader, requestID)
-	h.Set("Licensing-Version", Version)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 }
@@ -93,7 +94,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		found = s.router.find(path)
 	}
 	if len(found) == 0 {
-		s.hintAtMount(path)
+		s.hintAtMount(r.URL.EscapedPath())
 		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "This path leads nowhere. See the list of endpoints."}
 	}
 	res, route := choose(found, r.Method)
@@ -134,15 +135,20 @@ func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 
 // hintAtMount tells the log, once, how to mend a mount that leaves its prefix
 // on the path: the path leads nowhere, but its end would lead somewhere.
-func (s *Site) hintAtMount(path []string) {
+func (s *Site) hintAtMount(path string) {
 	for i := 1; i < len(path); i++ {
-		if len(s.router.find(path[i:])) == 0 || len(s.router.find(path[:i])) > 0 {
+		if path[i] != '/' || !s.leads(path[i:]) || s.leads(path[:i]) {
 			continue
 		}
 		s.mountHint.Do(func() {
-			prefix := "/" + strings.Join(path[:i], "/")
-			s.cfg.Logger.Warn(fmt.Sprintf("licensing: a path that leads nowhere ends like one of ours; is the handler mounted without its prefix stripped? Mount it as http.StripPrefix(%q, h)", prefix))
+			s.cfg.Logger.Warn(fmt.Sprintf("licensing: a path that leads nowhere ends like one of ours; is the handler mounted without its prefix stripped? Mount it as http.StripPrefix(%q, h)", path[:i]))
 		})
 		return
 	}
+}
+
+// leads reports whether a path leads somewhere, here or elsewhere.
+func (s *Site) leads(path string) bool {
+	clean, ok := segments(path)
+	return ok && len(s.router.find(clean)) > 0 || s.cfg.Elsewhere != nil && s.cfg.Elsewhere(path)
 }
