@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// fill puts a register of n licences into st whose 100 oldest events are gone,
+// so that its feed does not begin at 1.
+func fill(t *testing.T, st store.Store, n int) {
+	t.Helper()
+	ctx := t.Context()
+	at := func(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, 0, n*1e6, time.UTC) }
+	err := st.Update(ctx, func(tx store.Tx) error {
+		var errs []error
+		try := func(err error) { errs = append(errs, err) }
+		for i := range n {
+			l := store.License{ID: fmt.Sprintf("lic_%04d", i), Key: fmt.Sprint("key ", i), Name: "<Ünïcode>\u2028", MaxActivations: -1, LeaseSeconds: -1, Terms: []string{"b", "a"}}
+			if i%2 == 0 {
+				l.ProductID, l.CustomerID, l.State, l.StateReason, l.StateAt = "p", "c", store.StateRevoked, "why", at(1)
+				l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds = at(2), at(3), 4, 5, 6
+				l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt = []byte(`{"a": 1.0}`), []byte(`{}`), 7, at(8), at(9)
+			}
+			try(tx.CreateLicense(ctx, l))
+			try(tx.AddTally(ctx, "license.state", fmt.Sprint("state ", i%3), 1))
+			_, err := tx.AppendEvent(ctx, store.Event{ID: fmt.Sprint("evt ", i), Type: "t", Time: at(i), Actor: "a", RequestID: "r", Subject: l.ID, ProductID: "p", CustomerID: "c", Data: []byte(`{"n":1}`)})
+			try(err)
+		}
+		for i := range 3 {
+			try(tx.PutActivation(ctx, store.Activation{LicenseID: "lic_0000", ID: fmt.Sprint("act ", i), Fingerprint: fmt.Sprint("f ", i), Name: "n", LeaseEndsAt: at(1), EndedAt: at(2), EndReason: "released", CreatedAt: at(3), LastSeenAt: at(4), Metadata: []byte("{}")}))
+			try(tx.PutEntry(ctx, store.Entry{Kind: "client", Key: fmt.Sprint("cid ", i), Owner: "o", Data: []byte("\x00\xff"), ExpiresAt: at(i), CreatedAt: at(1)}))
+		}
+		try(tx.PutEntry(ctx, store.Entry{Kind: "token", Key: "short-lived"}))
+		_, err := tx.DeleteEvents(ctx, 100, 100)
+		try(err)
+		for _, seq := range []int64{0, 50, 100, 101, 1200, 9000} {
+			try(tx.PutEntry(ctx, store.Entry{Kind: store.KindCursor, Key: fmt.Sprint("cursor ", seq), Data: fmt.Append(nil, seq)}))
+			try(tx.PutDelivery(ctx, store.Delivery{ID: fmt.Sprint("dlv ", seq), EndpointID: "e", EventID: "x", EventSeq: seq, EventType: "t", State: "failed", DueAt: at(1), Attempts: 2, Data: []byte("[]"), CreatedAt: at(2), UpdatedAt: at(3)}))
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func export(t *testing.T, st store.Store) string {
+	t.Helper()
+	var out bytes.Buffer
+	err := st.View(t.Context(), func(r store.Reader) error { return store.Export(t.Context(), r, &out) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestArchiveRoundTrip(t *testing.T) {
+	is := is.New(t)
+	from := memory.New()
+	fill(t, from, 1200) // more than a page and a batch
+	archive := export(t, from)
+	is.Equal(strings.Count(archive, "\n"), 1+1200+3+1100+3+6+6+3+1)
+
+	to := memory.New()
+	is.NoErr(store.Import(t.Context(), storetest.Twice(to), strings.NewReader(archive)))
+	is.True(export(t, to) == archive) // byte for byte
+
+	for old, moved := range map[int64]int64{0: 0, 50: 0, 100: 0, 101: 1, 1200: 1100, 9000: 1100} { // the feed begins at 1 here
+		cursor, err := to.Entry(t.Context(), store.KindCursor, fmt.Sprint("cursor ", old))
+		is.NoErr(err)
+		is.Equal(string(cursor.Data), fmt.Sprint(moved))
+		d, err := to.Delivery(t.Context(), fmt.Sprint("dlv ", old))
+		is.NoErr(err)
+		is.Equal(d.EventSeq, moved)
+	}
+	_, err := to.Entry(t.Context(), "token", "short-lived")
+	is.True(errors.Is(err, store.ErrNotFound))
+	for _, id := range []string{"lic_0000", "lic_0001"} {
+		want, err := from.License(t.Context(), id)
+		is.NoErr(err)
+		got, err := to.License(t.Context(), id)
+		is.NoErr(err)
+		got.Terms, want.Terms = nil, nil
+		is.Equal(got, want)
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	is := is.New(t)
+	full := memory.New()
+	fill(t, full, 110)
+	archive := export(t, full)
+	is.True(errors.Is(store.Import(t.Context(), full, strings.NewReader(archive)), store.ErrExists))
+	is.Equal(export(t, full), archive)
+
+	lines := strings.SplitAfter(archive, "\n")
+	for name, broken := range map[string]string{
+		"empty":          "",
+		"something else": `{"licenses":[]}`,
+		"headless":       strings.Join(lines[1:], ""),
+		"newer":          strings.Replace(archive, `"format":1`, `"format":2`, 1),
+		"cut short":      strings.Join(lines[:len(lines)-2], ""),
+		"cut in a line":  archive[:len(archive)/2],
+		"a line lost":    lines[0] + strings.Join(lines[2:], ""),
+		"a line twice":   lines[0] + lines[1] + strings.Join(lines[1:], ""),
+		"unknown record": lines[0] + `{"thing":{}}` + "\n" + strings.Join(lines[1:], ""),
+		"no record":      lines[0] + `{}` + "\n" + strings.Join(lines[1:], ""),
+		"unknown field":  strings.Replace(archive, `"Name"`, `"Nom"`, 1),
+		"bad cursor":     lines[0] + `{"entry":{"Kind":"cursor","Key":"k","Data":"eA=="}}` + "\n" + `{"end":{"records":1}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			is.True(store.Import(t.Context(), memory.New(), strings.NewReader(broken)) != nil)
+		})
+	}
+}
+
+func TestExportEndsWithTheFirstError(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	fill(t, st, 110)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	is.True(errors.Is(store.Export(ctx, st, &bytes.Buffer{}), context.Canceled))
+	bad := store.Entry{Kind: store.KindCursor, Key: "k", Data: []byte("x")}
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return tx.PutEntry(t.Context(), bad) }))
+	is.True(store.Export(t.Context(), st, &bytes.Buffer{}) != nil)
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Export writes all that is to survive a move to another store, of any
+// backend, to w: JSON, one record a line. To get one state, call it in a View:
+//
+//	err := st.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, w) })
+//
+// What travels, with every field: licences, activations, events, deliveries,
+// clients, operators, webhook endpoints, signing keys, cursors of the feed,
+// replies to idempotency keys, and the tallies of licences. The archive holds
+// keys and digests of secrets; keep it like the store itself.
+//
+// What stays behind is short-lived and comes again by itself: access tokens,
+// sessions, set-up codes, and the counts of failed sign-ins.
+//
+// Events are numbered from 1 in the archive, and what refers to their Seq,
+// deliveries and cursors, is renumbered with them. The archives of two stores
+// that hold the same are therefore the same, byte for byte.
+func Export(ctx context.Context, r Reader, w io.Writer) error {
+	e := exporter{ctx: ctx, r: r, out: json.NewEncoder(w)}
+	e.put(archiveLine{Archive: &archiveHead{archiveFormat}})
+	e.records = 0
+	e.licenses()
+	e.events()
+	for _, kind := range archivedEntries {
+		e.entries(kind)
+	}
+	e.deliveries()
+	for _, kind := range archivedTallies {
+		e.tallies(kind)
+	}
+	e.put(archiveLine{End: &archiveEnd{e.records}})
+	if e.err != nil {
+		return fmt.Errorf("export store: %w", e.err)
+	}
+	return nil
+}
+
+// An exporter writes an archive until its first error.
+type exporter struct {
+	ctx     context.Context
+	r       Reader
+	out     *json.Encoder
+	records int
+	seqs    renumbering // from Seqs to numbers in the archive
+	err     error
+}
+
+func (e *exporter) put(line archiveLine) {
+	if e.err == nil {
+		e.err = e.out.Encode(line)
+		e.records++
+	}
+}
+
+// pages reads a list to its end. The function reads one page behind the last
+// row it was given, nil at first.
+func pages[R any](e *exporter, read func(last *R) ([]R, error), each func(R)) {
+	var last *R
+	for e.err == nil {
+		rows, err := read(last)
+		if err != nil {
+			e.err = err
+			return
+		}
+		if len(rows) == 0 {
+			return
+		}
+		for _, row := range rows {
+			each(row)
+		}
+		last = &rows[len(rows)-1]
+	}
+}
+
+func (e *exporter) licenses() {
+	pages(e, func(last *License) ([]License, error) {
+		q := LicenseQuery{}
+		if last != nil {
+			q.After.ID = last.ID
+		}
+		return e.r.Licenses(e.ctx, q)
+	}, func(l License) {
+		slices.Sort(l.Terms) // they have no order of their own
+		e.put(archiveLine{License: &l})
+		pages(e, func(last *Activation) ([]Activation, error) {
+			q := ActivationQuery{LicenseID: l.ID}
+			if last != nil {
+				q.After = last.ID
+			}
+			return e.r.Activations(e.ctx, q)
+		}, func(a Activation) { e.put(archiveLine{Activation: &a}) })
+	})
+}
+
+func (e *exporter) events() {
+	var n int64
+	pages(e, func(last *Event) ([]Event, error) {
+		q := EventQuery{}
+		if last != nil {
+			q.After = last.Seq
+		}
+		return e.r.Events(e.ctx, q)
+	}, func(ev Event) {
+		n++
+		e.seqs.add(ev.Seq, n)
+		ev.Seq = n
+		e.put(archiveLine{Event: &ev})
+	})
+}
+
+func (e *exporter) entries(kind string) {
+	pages(e, func(last *Entry) ([]Entry, error) {
+		q := EntryQuery{Kind: kind}
+		if last != nil {
+			q.After = Position{Time: last.ExpiresAt, ID: last.Key}
+		}
+		return e.r.Entries(e.ctx, q)
+	}, func(entry Entry) {
+		if err := e.seqs.moveCursor(&entry); err != nil {
+			e.err = err
+		}
+		e.put(archiveLine{Entry: &entry})
+	})
+}
+
+func (e *exporter) deliveries() {
+	pages(e, func(last *Delivery) ([]Delivery, error) {
+		q := DeliveryQuery{}
+		if last != nil {
+			q.After.ID = last.ID
+		}
+		return e.r.Deliveries(e.ctx, q)
+	}, func(d Delivery) {
+		d.EventSeq = e.seqs.of(d.EventSeq)
+		e.put(archiveLine{Delivery: &d})
+	})
+}
+
+func (e *exporter) tallies(kind string) {
+	pages(e, func(last *Tally) ([]Tally, error) {
+		q := TallyQuery{Kind: kind}
+		if last != nil {
+			q.After = last.Name
+		}
+		return e.r.Tallies(e.ctx, q)
+	}, func(t Tally) { e.put(archiveLine{Tally: &t}) })
+}
