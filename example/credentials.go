@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
@@ -27,4 +28,14 @@ func issue(ctx context.Context, a *auth.Auth, name string, products []string) (*
 		c.Product = products[0]
 	}
 	return c, nil
+}
+
+// setupCode returns a code for the first admin of the dashboard, or "" if
+// there is an operator already.
+func setupCode(ctx context.Context, a *auth.Auth) (string, error) {
+	code, err := a.SetupCode(ctx)
+	if errors.Is(err, auth.ErrAlreadySetUp) {
+		return "", nil
+	}
+	return code, err
 }

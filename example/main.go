@@ -79,6 +79,9 @@ func run(ctx context.Context, args []string, out, logs io.Writer) (err error) {
 			return err
 		}
 	}
+	if w.SetupCode, err = setupCode(ctx, h.Auth()); err != nil {
+		return err
+	}
 	if err := w.print(out); err != nil {
 		return err
 	}

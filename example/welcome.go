@@ -14,6 +14,7 @@ type welcome struct {
 	File        string // the database file; empty: temporary
 	Fresh       bool   // whether the database was new
 	Credentials *credentials
+	SetupCode   string // with which the first admin is made; empty: there is an operator
 }
 
 // print writes the welcome in one piece.
@@ -28,6 +29,12 @@ func (w welcome) print(out io.Writer) error {
 	}
 	if w.Fresh {
 		fmt.Fprintf(&b, "  licences        %d, to look around\n", seedCount)
+	}
+	if w.SetupCode != "" {
+		fmt.Fprintf(&b, "  dashboard       %s/dashboard/setup#code=%s\n", w.Base, w.SetupCode)
+		fmt.Fprintf(&b, "                  open it within 30 minutes to become the first admin\n")
+	} else {
+		fmt.Fprintf(&b, "  dashboard       %s/dashboard/\n", w.Base)
 	}
 	if c := w.Credentials; c != nil {
 		fmt.Fprintf(&b, "  client_id       %s\n", c.ID)

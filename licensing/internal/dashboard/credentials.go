@@ -251,10 +251,19 @@ var overlaps = []struct {
 	{"now", 0, "End it now", "For a secret that has leaked. Its access tokens end as well."},
 }
 
-func rotateForm(chosen string) *form {
+// rotateForm asks how long the present secret goes on, as far as there is a
+// choice.
+func rotateForm(c auth.Client, chosen string) *form {
 	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios"}
 	for _, o := range overlaps {
 		x.Options = append(x.Options, option{Value: o.value, Label: o.label, Hint: o.hint, Chosen: o.value == chosen})
+	}
+	switch len(c.Secrets) {
+	case 0:
+		return &form{Hidden: map[string]string{"overlap": "now"}}
+	case 1:
+	default:
+		x.Label, x.Options = "The two present secrets", []option{{Value: "now", Label: "End both now", Hint: "Their access tokens end as well.", Chosen: true}}
 	}
 	return &form{Groups: []group{{Fields: []*field{x}}}}
 }
@@ -264,7 +273,7 @@ func showRotate(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f := rotateForm("24h")
+	f := rotateForm(c, "24h")
 	f.Once = auth.NewForm()
 	return v.renderRotate(http.StatusOK, c, f)
 }
@@ -275,7 +284,7 @@ func (v *visit) renderRotate(status int, c auth.Client, f *form) error {
 		text = []string{"The credential has no live secret. It gets a new one, which is shown once on the next page."}
 	}
 	if len(c.Secrets) > 1 {
-		text = append(text, "Two secrets are live, the most there can be. Revoke one of them first, or end both now.")
+		text = append(text, "Two secrets are live, and there can be no third. To keep one of them, go back and revoke the other first.")
 	}
 	return v.render(status, "confirm", page{Title: "Rotate the secret of " + c.Name, Section: "credentials", Body: confirmation{
 		Form: f, Text: text, Action: "Make a new secret", Back: credentialPath(c.ID), Subject: c.Name,
@@ -287,7 +296,7 @@ func rotate(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f := rotateForm("")
+	f := rotateForm(c, "")
 	f.fill(v)
 	overlap := time.Duration(-1)
 	for _, o := range overlaps {

@@ -176,6 +176,9 @@ func (a *actors) happening(e license.HistoryEvent) happening {
 	h.Who, h.Link = a.name(e.Actor)
 	h.Reason = e.Data.Reason
 	for _, name := range slices.Sorted(maps.Keys(e.Data.Changes)) {
+		if name == "status" || name == "status_reason" {
+			continue // the words above say it
+		}
 		c := e.Data.Changes[name]
 		h.Changes = append(h.Changes, fmt.Sprintf("%s: %s → %s", name, shown(c.From), shown(c.To)))
 	}

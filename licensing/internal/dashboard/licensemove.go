@@ -29,37 +29,36 @@ type move struct {
 	text   string
 	danger bool
 	from   []license.Status // where it is offered; the rules have the last word
-	reason bool             // it asks for a reason
 	done   string
 	do     func(*license.Service, context.Context, license.MoveParams) (license.License, error)
 }
 
 var moves = []move{
 	{
-		name: "suspend", label: "Suspend", action: "Suspend licence", reason: true, done: "suspended",
+		name: "suspend", label: "Suspend", action: "Suspend licence", done: "suspended",
 		text: "Programs that use the key are told that it is suspended, until you reinstate it. Seats stay as they are.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
-		name: "reinstate", label: "Reinstate", action: "Reinstate licence", reason: true, done: "reinstated",
+		name: "reinstate", label: "Reinstate", action: "Reinstate licence", done: "reinstated",
 		text: "The licence counts again, as far as its times allow.",
 		from: []license.Status{license.StatusSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
-		name: "revoke", label: "Revoke", action: "Revoke licence", reason: true, danger: true, done: "ended",
-		text: "This is final: a revoked licence cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
-		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
-		do:   (*license.Service).Revoke,
-	},
-	{
-		name: "rekey", label: "New key", action: "Make a new key", reason: true, danger: true, done: "rekeyed",
+		name: "rekey", label: "New key", action: "Make a new key", done: "rekeyed",
 		text: "For a key that has leaked: the licence gets a new one, and the present key stops working at once. Whoever uses it needs the new one.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
 			return s.Rekey(ctx, license.RekeyParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
+	},
+	{
+		name: "revoke", label: "Revoke", action: "Revoke licence", danger: true, done: "ended",
+		text: "This is final: a revoked licence cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
+		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+		do:   (*license.Service).Revoke,
 	},
 }
 

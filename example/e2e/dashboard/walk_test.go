@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+)
+
+// TestDayOfAnOperator is what a person does who has just mounted the service:
+// become the first admin, issue a credential, see a program use it, and look
+// after a licence from its creation to its end.
+func TestDayOfAnOperator(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			b := newBrowser(t, h, script)
+			setUp(t, h, b, script)
+			id, secret := issue(t, b)
+			licenseID := program(t, h, id, secret)
+			lookAfter(t, b, licenseID)
+			b.press("Sign out")
+			b.see("Sign in")
+			b.open("licenses")
+			b.see("Sign in")
+			is.New(t).Equal(b.complaints(), nil) // no report of a policy, no exception
+			is.New(t).True(!strings.Contains(h.log.String(), secret))
+		})
+	}
+}
+
+// setUp becomes the first admin, with the code from the log, then signs out
+// and in again.
+func setUp(t *testing.T, h *host, b *browser, script bool) {
+	is := is.New(t)
+	b.open("")
+	b.see("Set up the dashboard")
+	logged := regexp.MustCompile(`code=([A-Z2-7]{26})`).FindStringSubmatch(h.log.String())
+	is.True(logged != nil) // asking for the page writes a code to the log
+	if script {
+		b.open("sign-out") // another page, so that the fragment is not a jump within this one
+		b.open("setup#code=" + logged[1])
+	} else {
+		b.fill("Set-up code", logged[1])
+	}
+	b.fill("Your e-mail", adminEmail)
+	b.fill("Password", "too short")
+	b.press("Become the first admin")
+	b.see("Use at least 15 characters")
+	b.fill("Password", adminPassword)
+	b.press("Become the first admin")
+	b.see("No licences yet")
+	b.press("Sign out")
+	b.fill("E-mail", adminEmail)
+	b.fill("Password", adminPassword)
+	b.press("Sign in")
+	b.see("No licences yet")
+}
+
+// issue makes a credential and reads its secret off the page.
+func issue(t *testing.T, b *browser) (id, secret string) {
+	is := is.New(t)
+	b.press("API credentials")
+	b.press("New credential")
+	b.fill("Name", "Web shop")
+	b.press("Create credential")
+	id, secret = b.read("#client-id"), b.read("#client-secret")
+	is.True(strings.HasPrefix(id, "cid_") && strings.HasPrefix(secret, "csk_"))
+	b.press("I have copied it")
+	b.see("Web shop")
+	b.missing(secret)
+	b.see(secret[len(secret)-4:]) // a hint stays
+	return id, secret
+}
+
+// program gets a token with the credential and creates a licence.
+func program(t *testing.T, h *host, id, secret string) (licenseID string) {
+	is := is.New(t)
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/oauth/token", strings.NewReader(url.Values{"grant_type": {"client_credentials"}}.Encode()))
+	is.NoErr(err)
+	req.SetBasicAuth(id, secret)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer(t, req, &token)
+	req, err = http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/license",
+		strings.NewReader(`{"name":"Ordered in the shop","product_id":"atlas","customer_id":"north-wind-bakery"}`))
+	is.NoErr(err)
+	req.Header.Set("Authorization", "Bearer "+token.AccessToken)
+	req.Header.Set("Content-Type", "application/json")
+	var license struct {
+		ID string `json:"id"`
+	}
+	answer(t, req, &license)
+	return license.ID
+}
+
+func answer(t *testing.T, req *http.Request, v any) {
+	t.Helper()
+	is := is.New(t)
+	resp, err := http.DefaultClient.Do(req)
+	is.NoErr(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	is.NoErr(err)
+	is.True(resp.StatusCode < 300)
+	is.NoErr(json.Unmarshal(body, v))
+}
+
+// lookAfter creates, finds, edits, suspends, reinstates, revokes and deletes.
+func lookAfter(t *testing.T, b *browser, programs string) {
+	b.press("Licences")
+	b.see("Ordered in the shop")
+	b.press("Ordered in the shop")
+	b.see(programs)
+	b.see("by Web shop") // the history names the program
+
+	b.press("Licences")
+	b.press("New licence")
+	b.fill("Name", "Atlas for the harbour")
+	b.fill("Product", "atlas")
+	b.press("Create licence")
+	b.see("One field needs another look")
+	b.fill("Customer", "harbour-pilots")
+	b.fill("Entitlements", "export\nprojects = 250")
+	b.press("Create licence")
+	b.see("The licence has been created.")
+	b.see("Atlas for the harbour")
+	b.see("250")
+
+	b.press("Licences")
+	b.fill("Search", "HARBOUR atlas")
+	b.press("Apply")
+	b.see("harbour-pilots")
+	b.missing("north-wind-bakery")
+	b.press("Atlas for the harbour")
+
+	b.press("Edit")
+	b.fill("Name", "Atlas for the whole harbour")
+	b.fill("Grace period", "14d")
+	b.press("Save changes")
+	b.see("Your changes have been saved.")
+	b.see("14 days")
+	b.see("Atlas for the harbour → Atlas for the whole harbour")
+
+	b.press("Suspend")
+	b.fill("Reason", "The invoice of March is open")
+	b.press("Suspend licence")
+	b.see("The licence is suspended.")
+	b.see("The invoice of March is open")
+	b.press("Reinstate")
+	b.press("Reinstate licence")
+	b.see("The licence has been reinstated.")
+	b.press("Revoke")
+	b.press("Revoke licence")
+	b.see("The licence is revoked.")
+	b.missing("Reinstate licence")
+
+	b.press("Delete")
+	b.fill("Name of the licence", "Atlas")
+	b.press("Delete licence")
+	b.see("This is not the name of the licence.")
+	b.fill("Name of the licence", "Atlas for the whole harbour")
+	b.press("Delete licence")
+	b.see("The licence has been deleted.")
+	b.missing("whole harbour")
+}
