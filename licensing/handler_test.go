@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -71,9 +72,11 @@ func (c *caller) do(method, target, body string, header ...string) answer {
 	return a
 }
 
-// create creates a licence and returns its id.
+// create creates a licence and returns its id. Ids are in order of creation
+// only from one millisecond to the next.
 func (c *caller) create(name, product, customer string) string {
 	c.t.Helper()
+	c.Clock.Advance(time.Millisecond)
 	body, _ := json.Marshal(map[string]string{"name": name, "product_id": product, "customer_id": customer})
 	a := c.do("POST", "/license", string(body))
 	if a.Code != http.StatusCreated {
