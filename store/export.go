@@ -61,8 +61,8 @@ func (e *exporter) put(line archiveLine) {
 	}
 }
 
-// pages reads a list to its end. The function reads one page behind the last
-// row it was given, nil at first.
+// pages reads a list to its end. The function reads one full page behind the
+// last row it was given, nil at first.
 func pages[R any](e *exporter, read func(last *R) ([]R, error), each func(R)) {
 	var last *R
 	for e.err == nil {
@@ -71,11 +71,11 @@ func pages[R any](e *exporter, read func(last *R) ([]R, error), each func(R)) {
 			e.err = err
 			return
 		}
-		if len(rows) == 0 {
-			return
-		}
 		for _, row := range rows {
 			each(row)
+		}
+		if len(rows) < MaxLimit {
+			return
 		}
 		last = &rows[len(rows)-1]
 	}

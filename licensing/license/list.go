@@ -70,8 +70,12 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
 	q := p.query(start.pinned)
 	q.After = start.after
 
+	view := s.view
+	if p.Search == "" && (s.caller.Products == nil || p.ProductID != "") {
+		view = s.glance
+	}
 	var recs []store.License
-	err := s.view(ctx, func(r store.Reader) (err error) {
+	err := view(ctx, func(r store.Reader) (err error) {
 		if p.Search != "" && p.Cursor == "" {
 			if recs, err = s.lookUp(ctx, r, p.Search, q); len(recs) > 0 || err != nil {
 				return err

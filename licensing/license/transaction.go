@@ -64,6 +64,9 @@ func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
 	return s.st.View(ctx, fn)
 }
 
+// glance runs fn, which reads once, and so needs no snapshot.
+func (s *Service) glance(_ context.Context, fn func(store.Reader) error) error { return fn(s.reader()) }
+
 // reader is for a single read.
 func (s *Service) reader() store.Reader {
 	if s.tx != nil {

@@ -45,16 +45,14 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 		v, err = judge(q, f, now)
 		return f.seat, err
 	}
-	ask := func(r store.Reader) error {
+	view := s.view
+	if p.Fingerprint == "" {
+		view = s.glance
+	}
+	err := view(ctx, func(r store.Reader) error {
 		_, err := answer(r, s.now())
 		return err
-	}
-	var err error
-	if p.Fingerprint == "" {
-		err = ask(s.reader()) // one read needs no snapshot
-	} else {
-		err = s.view(ctx, ask)
-	}
+	})
 	if err == nil && renews {
 		err = s.update(ctx, func(tx *transaction) error {
 			seat, err := answer(tx, tx.now)
