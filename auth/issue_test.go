@@ -254,8 +254,9 @@ func TestNoTokenOutlivesItsEnd(t *testing.T) {
 			mu.Lock()
 			soon := tokens[len(tokens)-1]
 			mu.Unlock()
-			is.Equal(s.try(t, soon).status, 401) // on the next request
+			next := s.try(t, soon).status
 			wg.Wait()
+			is.Equal(next, 401) // on the very next request
 			for _, token := range tokens {
 				is.Equal(s.try(t, token).status, 401)
 			}
