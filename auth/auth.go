@@ -36,7 +36,9 @@ type Options struct {
 
 	// MaxTokens is how many live tokens one client can have, up to 10,000.
 	// One more ends the oldest; if it is over 100, the oldest hundredth part
-	// of them, so that counting is not needed each time. Zero: 1,000.
+	// of them, so that counting is not needed each time; of several processes
+	// that share a store, each may exceed the limit by that part for a while.
+	// Zero: 1,000.
 	MaxTokens int `validate:"omitempty,min=1,max=10000"`
 
 	// MaxFailures is how many times a minute one client id can fail to

@@ -85,7 +85,8 @@ func (v verified) again(ctx context.Context, tx store.Tx) (verified, error) {
 	if err != nil || bytes.Equal(e.Data, v.data) {
 		return v, err
 	}
-	return v, v.accept(e, true)
+	err = v.accept(e, true)
+	return v, err
 }
 
 // grant returns the scopes that a token is given to a request for scope.

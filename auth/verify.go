@@ -1,0 +1,89 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A verified client has shown a right secret.
+type verified struct {
+	clientRecord
+	secretID string
+	creds    credentials
+	at       time.Time
+	data     []byte // the record as it was read
+}
+
+// nobody stands in for a client that does not exist, so that refusing one
+// takes the same work.
+var nobody = store.Entry{Data: []byte(`{"name":"-","scopes":["license:read","license:write"],` +
+	`"secrets":[{"id":"-","hint":"-","created_at":"2000-01-01T00:00:00Z","digest":"` + noDigest + `"}],` +
+	`"updated_at":"2000-01-01T00:00:00Z"}`)}
+
+// errBadClient is the one answer to all who do not authenticate.
+var errBadClient = errors.New("auth: the client is unknown or disabled, or the secret is wrong")
+
+// authenticate checks a client's credentials. Whoever fails is told so in the
+// same words for every cause, or to wait if it fails often; the check comes
+// first, so that no one can lock out a client by failing in its name.
+func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error) {
+	v, err := a.verify(r.Context(), creds)
+	if errors.Is(err, errBadClient) {
+		err = a.failed(r, creds)
+	}
+	return v, err
+}
+
+// verify reads the client and compares the secret. Both causes of failure
+// that depend on what is stored, an unknown client and a wrong secret, take
+// one read, one decoding and the same comparisons; what cannot be right takes
+// none, which shows only what the caller can compute.
+func (a *Auth) verify(ctx context.Context, creds credentials) (verified, error) {
+	v := verified{creds: creds, at: a.now()}
+	if !wellFormed(clientPrefix, creds.id) || !wellFormed(secretPrefix, creds.secret) {
+		return v, errBadClient
+	}
+	e, err := a.st.Entry(ctx, kindClient, creds.id)
+	known := err == nil
+	if errors.Is(err, store.ErrNotFound) {
+		e, err = nobody, nil
+	}
+	if err == nil {
+		err = v.accept(e, known)
+	}
+	return v, err
+}
+
+// accept makes the stored client e the one that is verified, if the secret is
+// its own and it is not disabled.
+func (v *verified) accept(e store.Entry, known bool) (err error) {
+	if v.clientRecord, err = readClient(e); err != nil {
+		return err
+	}
+	id, ok := v.match(digest(v.creds.secret), v.at)
+	if !ok || !known || v.Disabled {
+		return errBadClient
+	}
+	v.secretID, v.data = id, e.Data
+	return nil
+}
+
+// failed counts a failed authentication and returns the answer to it.
+func (a *Auth) failed(r *http.Request, creds credentials) *Error {
+	if wait := a.failures.fail(creds.id, a.opts.ClientIP(r), a.now()); wait > 0 {
+		return &Error{
+			Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
+			Description: "Too many failed attempts; check the client's credentials and try again later.",
+			RetryAfter:  wait,
+		}
+	}
+	return &Error{
+		Status: http.StatusUnauthorized, Code: "invalid_client",
+		Description: "The client id or the client secret is not right.",
+		Challenge:   `Basic realm="` + a.opts.Realm + `", charset="UTF-8"`,
+	}
+}
