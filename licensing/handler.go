@@ -123,7 +123,8 @@ func (h *Handler) Auth() *auth.Auth { return h.auth }
 
 // WriteError answers r with err in the form in which the API answers errors,
 // application/problem+json, for handlers and middleware of the host's own.
-// Errors of packages license and auth, and those of a store, get the status
-// and the code that they get in the API; any other is a 500 that tells the
-// caller nothing but a request id, and is logged to [slog.Default] with it.
+// Errors of packages license and auth, and of a store that cannot answer, get
+// the status and the code that they get in the API; any other is a 500 that
+// tells the caller nothing but a request id, and is logged to [slog.Default]
+// with it.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { web.Fail(w, r, err) }

@@ -94,6 +94,7 @@ var protocolCases = []protocolCase{
 	{id: "http-02", method: "POST", target: "/license", body: `null`, status: 422, code: "invalid_parameters"},
 	{id: "http-02", method: "POST", target: "/license", body: `{"NAME":"m","product_id":"p","customer_id":"c"}`, status: 422, code: "invalid_parameters"},
 	{id: "http-02", method: "POST", target: "/license", body: `{"name":"a\u0000b","product_id":"p","customer_id":"c"}`, status: 422, code: "invalid_parameters"},
+	{id: "http-02", method: "PATCH", target: "/license/{id}", body: `{"entitlements":{"n":99999999999999999999}}`, status: 422, code: "invalid_parameters"},
 	{id: "http-03", method: "GET", target: "/license?customer=c", status: 400, code: "invalid_request"},
 	{id: "http-03", method: "GET", target: "/license?status=active&status=active", status: 400, code: "invalid_request"},
 	{id: "http-03", method: "GET", target: "/license?customer_id=", status: 400, code: "invalid_request"},

@@ -107,13 +107,8 @@ func number(v any) (float64, bool) {
 	const exact = 1<<53 - 1 // as in I-JSON (RFC 7493)
 	if n, ok := v.(json.Number); ok {
 		f, err := n.Float64()
-		if err != nil {
-			return 0, false
-		}
-		if i, err := n.Int64(); err == nil && (i > exact || i < -exact) {
-			return 0, false
-		}
-		return f, true
+		whole := !strings.ContainsAny(string(n), ".eE")
+		return f, err == nil && !(whole && math.Abs(f) > exact)
 	}
 	r := reflect.ValueOf(v)
 	switch {

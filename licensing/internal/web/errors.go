@@ -25,7 +25,7 @@ var answers = []struct {
 	add    func(p *Problem, err error)
 }{
 	// The rules.
-	{license.ErrNotFound, 404, "not_found", "There is no such licence.", nil},
+	{license.ErrNotFound, 404, "not_found", "There is no such licence, or nothing of that name on it.", nil},
 	{license.ErrInvalid, 422, "invalid_parameters", "The request breaks a rule; each entry of errors names a member and the mend.", addFields},
 	{license.ErrStale, 412, "stale", "The licence has changed since it was read. Read it again, and repeat the request with its present ETag.", addETag},
 	{license.ErrAmbiguous, 409, "license_ambiguous", "This product and customer have more than one licence. Repeat the request with the id of the one to change.", addIDs},
@@ -33,11 +33,19 @@ var answers = []struct {
 	{license.ErrKeyTaken, 409, "key_taken", "Another licence has this key. Leave key out to have one made.", nil},
 	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key came with another request before. Send a new key with a new request.", nil},
 	{license.ErrMove, 409, "move_forbidden", "The state of the licence does not allow this.", addMove},
+	{license.ErrDenied, 409, "denied", "The licence does not allow this; the verdict says why, and when to ask again.", addVerdict},
+	{license.ErrForbidden, 403, "forbidden", "This is not for those who hold a licence key. Ask whoever gave it out.", nil},
 
-	// Credentials.
-	{auth.ErrNotFound, 404, "not_found", "There is no such client or secret.", nil},
+	// Credentials and people.
+	{auth.ErrNotFound, 404, "not_found", "There is no such client, secret or operator.", nil},
 	{auth.ErrInvalid, 422, "invalid_parameters", "The request breaks a rule; each entry of errors names a member and the mend.", addFields},
 	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two live secrets. Revoke one of them first.", nil},
+	{auth.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Make another one first.", nil},
+	{auth.ErrAlreadySetUp, 409, "already_set_up", "There is an operator already. Sign in, or ask an admin for access.", nil},
+	{auth.ErrSetupCode, 422, "setup_code", "The set-up code is wrong or has ended.", nil},
+	{auth.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong.", nil},
+	{auth.ErrNoSession, 403, "no_session", "Nobody is signed in. Sign in first.", nil},
+	{auth.ErrThrottled, 429, "rate_limited", "Too many attempts failed. Wait as long as Retry-After says.", addWait},
 
 	// What may pass by itself.
 	{store.ErrConflict, 503, "busy", "Too many changes at once; nothing was done. Repeat the request.", addRetryAfter},
@@ -46,8 +54,8 @@ var answers = []struct {
 	{context.Canceled, 503, "unavailable", "The request was given up before it was done.", addRetryAfter},
 }
 
-// problemOf returns the answer to an error.
-func problemOf(err error) *Problem {
+// ProblemOf returns the answer to an error.
+func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
@@ -113,6 +121,22 @@ func addMove(p *Problem, err error) {
 	if move, ok := errors.AsType[*license.MoveError](err); ok {
 		p.From, p.To = string(move.From), string(move.To)
 		p.Detail = "There is no way to " + move.Move + " a licence that is " + p.From + "."
+	}
+}
+
+// addVerdict tells why a licence admits nobody. That there is none with the
+// key is the 404 of everything that is not there.
+func addVerdict(p *Problem, err error) {
+	denied, ok := errors.AsType[*license.DeniedError](err)
+	if !ok {
+		return
+	}
+	p.Code, p.Verdict = string(denied.Verdict.Code), &denied.Verdict
+}
+
+func addWait(p *Problem, err error) {
+	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
+		p.Header = http.Header{"Retry-After": {retryAfter(throttled.RetryAfter)}}
 	}
 }
 

@@ -82,17 +82,17 @@ func TestIdempotencyKeysComeWithQuotesAndWithout(t *testing.T) {
 		is := is.New(t)
 		_, err := idempotencyKey(withHeader("Idempotency-Key", lines...))
 		is.True(err != nil) // for each value
-		is.Equal(problemOf(err).Status, 400)
+		is.Equal(ProblemOf(err).Status, 400)
 	}
 }
 
 func TestRequestIDsAreTakenOverIfTheyFitALog(t *testing.T) {
 	is := is.New(t)
 	for _, id := range []string{"a", "A-b_c.9", strings.Repeat("x", 64)} {
-		is.Equal(requestID(withHeader(requestIDHeader, id)), id)
+		is.Equal(NewRequestID(withHeader(requestIDHeader, id)), id)
 	}
 	for _, lines := range [][]string{{""}, {"a b"}, {"a\n"}, {"é"}, {strings.Repeat("x", 65)}, {"a", "b"}, {`"`}, nil} {
-		is.True(strings.HasPrefix(requestID(withHeader(requestIDHeader, lines...)), "req_"))
+		is.True(strings.HasPrefix(NewRequestID(withHeader(requestIDHeader, lines...)), "req_"))
 	}
 }
 

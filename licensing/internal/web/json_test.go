@@ -62,7 +62,7 @@ func TestBodiesThatAreNotObjectsAreInvalidParameters(t *testing.T) {
 	for _, body := range []string{"null", "[]", `"text"`, "1", "true", " [ {} ] "} {
 		is := is.New(t)
 		_, err := parseObject([]byte(body))
-		p := problemOf(err)
+		p := ProblemOf(err)
 		is.Equal(p.Status, 422)
 		is.Equal(p.Faults, []Fault{{Pointer: "#", Code: "invalid_type", Detail: "must be a JSON object"}})
 	}
@@ -97,7 +97,7 @@ func TestMembersOfTheWrongFormAreAllReported(t *testing.T) {
 	o.Require("text", "name")
 
 	var got []string
-	for _, f := range problemOf(&license.InvalidError{Fields: o.Faults()}).Faults {
+	for _, f := range ProblemOf(&license.InvalidError{Fields: o.Faults()}).Faults {
 		got = append(got, f.Pointer+" "+f.Code)
 	}
 	is.Equal(got, []string{
@@ -139,7 +139,7 @@ func FuzzParseObject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		o, err := parseObject(body)
 		if err != nil {
-			if status := problemOf(err).Status; status != 400 && status != 422 {
+			if status := ProblemOf(err).Status; status != 400 && status != 422 {
 				t.Fatalf("%q: %v", body, err)
 			}
 			return

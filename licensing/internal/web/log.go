@@ -21,7 +21,7 @@ type Observation struct {
 // host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := Observation{
-		Method: loggedMethod(r.Method), Route: x.pattern(), Status: x.status,
+		Method: LoggedMethod(r.Method), Route: x.pattern(), Status: x.status,
 		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id,
 	}
 	s.cfg.Logger.LogAttrs(r.Context(), slog.LevelInfo, "licensing: request",
@@ -37,9 +37,9 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 	}
 }
 
-// loggedMethod keeps what a stranger makes up as a method out of logs and
+// LoggedMethod keeps what a stranger makes up as a method out of logs and
 // metrics.
-func loggedMethod(method string) string {
+func LoggedMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A Problem is an error that says by itself how it is answered: as
@@ -24,6 +26,8 @@ type Problem struct {
 	IDs  []string `json:"ids,omitempty"`  // of all that an ambiguous request could mean
 	From string   `json:"from,omitempty"` // the states between which there is no move
 	To   string   `json:"to,omitempty"`
+
+	Verdict *license.Verdict `json:"verdict,omitempty"` // why a licence admits nobody
 
 	Header http.Header `json:"-"` // goes with the answer
 	Cause  error       `json:"-"` // for the log, never for the caller
@@ -61,10 +65,10 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if x != nil {
 		id, logger = x.id, x.site.cfg.Logger
 	} else {
-		id = requestID(r)
+		id = NewRequestID(r)
 		standardHeader(w.Header(), id)
 	}
-	p := problemOf(err)
+	p := ProblemOf(err)
 	if p.Status >= 500 && r.Context().Err() != context.Canceled {
 		logger.LogAttrs(r.Context(), slog.LevelError, "licensing: request failed",
 			slog.String("request_id", id), slog.Any("error", err))

@@ -10,9 +10,9 @@ import (
 // requestIDHeader carries the name of a request, in and out.
 const requestIDHeader = "X-Request-Id"
 
-// requestID returns the id that the caller gave the request, or a new one if
+// NewRequestID returns the id that the caller gave the request, or a new one if
 // it gave none that can go into a log as it is.
-func requestID(r *http.Request) string {
+func NewRequestID(r *http.Request) string {
 	if ids := r.Header[requestIDHeader]; len(ids) == 1 && goodRequestID(ids[0]) {
 		return ids[0]
 	}

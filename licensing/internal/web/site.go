@@ -50,7 +50,7 @@ func NewSite(cfg Config, routes []Route) *Site {
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, site: s, id: requestID(r), head: r.Method == http.MethodHead, start: time.Now()}
+	x := &exchange{ResponseWriter: w, site: s, id: NewRequestID(r), head: r.Method == http.MethodHead, start: time.Now()}
 	standardHeader(w.Header(), x.id)
 	w.Header().Set("Licensing-Version", Version)
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
