@@ -32,7 +32,7 @@ type option struct {
 // Control returns the id of the control that an error summary leads to.
 func (f *field) Control() string {
 	if len(f.Options) > 0 {
-		return "f-" + f.Name + "-" + f.Options[0].Value
+		return "f-" + f.Name + "-0"
 	}
 	return "f-" + f.Name
 }

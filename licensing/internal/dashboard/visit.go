@@ -83,7 +83,7 @@ func (v *visit) redirectTo(reference string) {
 func local(reference string) string {
 	u, err := url.Parse(reference)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" ||
-		strings.HasPrefix(reference, "/") || strings.ContainsAny(reference, "\\\t\r\n") {
+		strings.HasPrefix(reference, "/") || strings.ContainsFunc(reference, notInReference) {
 		return ""
 	}
 	for segment := range strings.SplitSeq(u.Path, "/") {
@@ -93,6 +93,11 @@ func local(reference string) string {
 	}
 	return reference
 }
+
+// notInReference reports whether c never stands in a reference as browsers
+// write it. (RFC 3986 has it so as well, but for the backslash, which they
+// take for a slash.)
+func notInReference(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c) }
 
 // readForm reads the form that was sent. What is in the query is no part of it.
 func (v *visit) readForm() error {

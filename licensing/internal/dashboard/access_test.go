@@ -1,0 +1,162 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// paths fills in a route's parameters with things that exist.
+func (s *site) paths() func(string) string {
+	l := s.license(license.CreateParams{Name: "Atlas", Entitlements: map[string]any{"export": true}})
+	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.New(s.t).NoErr(err)
+	return func(path string) string {
+		path = strings.Replace(path, "licenses/{id}", "licenses/"+l.ID, 1)
+		path = strings.Replace(path, "{move}", "suspend", 1)
+		path = strings.Replace(path, "credentials/{id}", "credentials/"+c.ID, 1)
+		return strings.Replace(path, "{secret}", c.Secrets[0].ID, 1)
+	}
+}
+
+func TestEveryRouteKnowsWhoMay(t *testing.T) {
+	s := newSite(t)
+	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("vic@example.com", auth.RoleViewer)
+	at := s.paths()
+	stranger, viewer := s.visitor(), s.signedIn("vic@example.com")
+	for _, route := range dashboard.Routes() {
+		t.Run(route.Method+" "+route.Path, func(t *testing.T) {
+			is := is.New(t)
+			visit := func(v *visitor) reply {
+				if route.Method == http.MethodPost {
+					return v.post(at(route.Path))
+				}
+				return v.get(at(route.Path))
+			}
+			if !route.ForAnybody {
+				a := visit(stranger)
+				is.Equal(a.StatusCode, http.StatusSeeOther) // to the sign-in
+				is.True(strings.HasPrefix(a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/"))) && strings.Contains(a.Header.Get("Location"), "sign-in"))
+			}
+			if route.ForAdmins {
+				is.Equal(visit(viewer).StatusCode, http.StatusForbidden)
+			}
+			if route.Method == http.MethodPost {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/"+at(route.Path), nil)
+				is.NoErr(err)
+				req.Header.Set("Sec-Fetch-Site", "same-site")
+				a := viewer.do(req)
+				is.Equal(a.StatusCode, http.StatusForbidden) // a form on another site is nobody's
+				is.True(a.says("sent from another site") && a.says("</html>"))
+				req.Header.Del("Sec-Fetch-Site")
+				req.Header.Set("Origin", "https://evil.example")
+				is.Equal(viewer.do(req).StatusCode, http.StatusForbidden)
+			}
+		})
+	}
+	page, err := s.Service().List(t.Context(), license.ListParams{})
+	is := is.New(t)
+	is.NoErr(err)
+	is.Equal(page.Licenses[0].Revision, int64(1)) // nothing of all this has changed anything
+}
+
+func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("vic@example.com", auth.RoleViewer)
+	at := s.paths()
+	viewer := s.signedIn("vic@example.com")
+	admin := s.signedIn("ada@example.com")
+	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|delete|rotate|enable|disable)"`)
+	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}"} {
+		is.True(button.MatchString(admin.get(at(page)).body))
+		a := viewer.get(at(page))
+		is.Equal(a.StatusCode, http.StatusOK)
+		is.Equal(button.FindString(a.body), "")
+	}
+}
+
+func TestTrustedOriginsMaySendForms(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{DashboardOrigins: []string{"https://admin.example"}})
+	s.operator("ada@example.com", auth.RoleAdmin)
+	for origin, want := range map[string]int{"https://admin.example": http.StatusSeeOther, "https://evil.example": http.StatusForbidden} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in",
+			strings.NewReader("email=ada@example.com&password="+strings.ReplaceAll(password, " ", "+")))
+		is.NoErr(err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", origin)
+		is.Equal(s.visitor().do(req).StatusCode, want)
+	}
+}
+
+func TestPathsAndMethods(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	for _, tt := range []struct {
+		method, path     string
+		status           int
+		location, allows string
+	}{
+		{http.MethodGet, "/", 303, "dashboard/", ""},
+		{http.MethodGet, "/dashboard", 303, "dashboard/", ""},
+		{http.MethodGet, "/dashboard/", 303, "./licenses", ""},
+		{http.MethodGet, "/dashboard/settings", 303, "./settings/credentials", ""},
+		{http.MethodHead, "/dashboard/licenses", 200, "", ""},
+		{http.MethodGet, "/dashboard/licenses/", 404, "", ""},
+		{http.MethodGet, "/dashboard/nowhere", 404, "", ""},
+		{http.MethodGet, "/dashboard/licenses/lic_nowhere", 404, "", ""},
+		{http.MethodGet, "/dashboard/licenses/a%2Fb", 404, "", ""},
+		{http.MethodGet, "/dashboard/settings/credentials/cid_nowhere", 404, "", ""},
+		{http.MethodGet, "/dashboard/static/app.css", 404, "", ""},
+		{http.MethodPost, "/dashboard/licenses", 405, "", "GET, HEAD"},
+		{http.MethodDelete, "/dashboard/licenses/new", 405, "", "GET, HEAD, POST"},
+		{http.MethodGet, "/dashboard/sign-out", 405, "", "POST"},
+		{http.MethodPut, "/dashboard/static/" + dashboard.Assets()["app.js"], 405, "", "GET, HEAD"},
+	} {
+		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			is := is.New(t)
+			req, err := http.NewRequestWithContext(t.Context(), tt.method, s.base+tt.path, nil)
+			is.NoErr(err)
+			a := v.do(req)
+			is.Equal(a.StatusCode, tt.status)
+			is.Equal(a.Header.Get("Location"), tt.location)
+			is.Equal(a.Header.Get("Allow"), tt.allows)
+		})
+	}
+	t.Run("only forms are read", func(t *testing.T) {
+		is := is.New(t)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/licenses/new", strings.NewReader(`{}`))
+		is.NoErr(err)
+		req.Header.Set("Content-Type", "application/json")
+		is.Equal(v.do(req).StatusCode, http.StatusUnsupportedMediaType)
+	})
+	t.Run("only so much of them", func(t *testing.T) {
+		is.New(t).Equal(v.post("licenses/new", "name", strings.Repeat("x", 300<<10)).StatusCode, http.StatusRequestEntityTooLarge)
+	})
+}
+
+func TestSplitMount(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{})
+	status := func(h http.Handler, path string) int {
+		w := newRecorder()
+		h.ServeHTTP(w, newRequest(path))
+		return w.Code
+	}
+	is.Equal(status(h.Dashboard(), "/dashboard/setup"), http.StatusOK)
+	is.Equal(status(h.Dashboard(), "/health"), http.StatusNotFound)
+	is.Equal(status(h.API(), "/dashboard/setup"), http.StatusNotFound)
+	is.Equal(status(h.API(), "/health"), http.StatusOK)
+}

@@ -1,0 +1,162 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+var (
+	clientID     = regexp.MustCompile(`cid_\w{49}`)
+	clientSecret = regexp.MustCompile(`csk_\w{49}`)
+)
+
+// token asks for an access token, and returns the status.
+func (s *site) token(id, secret string) int {
+	s.t.Helper()
+	resp, err := http.PostForm(s.base+"/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}})
+	is.New(s.t).NoErr(err)
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// create issues a credential on the page.
+func create(v *visitor, form ...string) (a reply, id, secret string) {
+	mark := v.get("settings/credentials/new").hidden("once")
+	a = v.post("settings/credentials/new", append(form, "once", mark)...)
+	return a, clientID.FindString(a.body), clientSecret.FindString(a.body)
+}
+
+func TestCreateCredential(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	form := v.get("settings/credentials/new")
+	is.True(form.hidden("once") != "")
+	fields := []string{"name", "Web shop", "scopes", auth.ScopeLicenseRead, "products", "atlas\r\n\r\n compass \r\n", "once", form.hidden("once")}
+	a := v.post("settings/credentials/new", fields...)
+	is.Equal(a.StatusCode, http.StatusOK) // shown in the answer itself
+	is.Equal(a.Header.Get("Cache-Control"), "no-store")
+	id, secret := clientID.FindString(a.body), clientSecret.FindString(a.body)
+	is.Equal(s.token(id, secret), http.StatusOK)
+	is.True(a.says("curl -u &#39;" + id + ":" + secret + "&#39;")) // a line for a shell
+
+	c, err := s.Auth().Client(t.Context(), id)
+	is.NoErr(err)
+	is.Equal(c.Scopes, []string{auth.ScopeLicenseRead})
+	is.Equal(c.Products, []string{"atlas", "compass"})
+
+	again := v.post("settings/credentials/new", fields...)
+	is.Equal(again.StatusCode, http.StatusConflict)
+	is.True(again.says("Already created") && again.says(id) && !again.says(secret))
+	clients, err := s.Auth().Clients(t.Context(), auth.ListClientsParams{})
+	is.NoErr(err)
+	is.Equal(len(clients), 1)
+
+	for _, page := range []string{"settings/credentials", "settings/credentials/" + id, "settings/credentials/" + id + "/edit"} {
+		is.True(!v.get(page).says(secret)) // never again
+	}
+	is.True(v.get("settings/credentials").says("csk_…" + secret[len(secret)-4:]))
+	is.True(!strings.Contains(s.log.String(), secret))
+	events, err := s.st.Events(t.Context(), store.EventQuery{})
+	is.NoErr(err)
+	all, err := json.Marshal(events)
+	is.NoErr(err)
+	is.True(!strings.Contains(string(all), secret))
+	for _, kind := range []string{"form", "session", "client"} {
+		entries, err := s.st.Entries(t.Context(), store.EntryQuery{Kind: kind})
+		is.NoErr(err)
+		is.True(len(entries) > 0)
+		for _, e := range entries {
+			is.True(!strings.Contains(string(e.Data), secret))
+		}
+	}
+}
+
+func TestCreateCredentialSaysWhatIsWrong(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	mark := v.get("settings/credentials/new").hidden("once")
+	a := v.post("settings/credentials/new", "name", "", "once", mark)
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>`))
+	a = v.post("settings/credentials/new", "name", "", "scopes", auth.ScopeLicenseRead, "once", mark)
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	is.True(a.says(`<a href="#f-name">Name</a>`) && a.says(`aria-invalid="true"`))
+	a = v.post("settings/credentials/new", "name", "Web shop", "scopes", auth.ScopeLicenseRead, "once", a.hidden("once"))
+	is.Equal(a.StatusCode, http.StatusOK) // the form was not used up
+}
+
+func TestRotateSecret(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, id, first := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
+	page := "settings/credentials/" + id
+
+	fields := []string{"overlap", "1h", "once", v.get(page + "/rotate").hidden("once")}
+	a := v.post(page+"/rotate", fields...)
+	second := clientSecret.FindString(a.body)
+	is.True(second != "" && second != first)
+	is.Equal(s.token(id, first), http.StatusOK)
+	is.Equal(s.token(id, second), http.StatusOK)
+	is.True(v.get(page).says("ends in 1 hour"))
+	is.Equal(v.post(page+"/rotate", fields...).StatusCode, http.StatusConflict) // the same form again
+
+	a = v.post(page+"/rotate", "overlap", "24h", "once", v.get(page+"/rotate").hidden("once"))
+	is.Equal(a.StatusCode, http.StatusConflict) // no third beside two
+	is.True(a.says("End both now"))
+	s.advance(time.Hour)
+	is.Equal(s.token(id, first), http.StatusUnauthorized)
+	is.Equal(s.token(id, second), http.StatusOK)
+
+	a = v.post(page+"/rotate", "overlap", "now", "once", v.get(page+"/rotate").hidden("once"))
+	third := clientSecret.FindString(a.body)
+	is.Equal(s.token(id, second), http.StatusUnauthorized)
+	is.Equal(s.token(id, third), http.StatusOK)
+
+	revoke := regexp.MustCompile(`secrets/\w+/revoke`).FindString(v.get(page).body)
+	is.True(v.get(page + "/" + revoke).says(third[len(third)-4:]))
+	is.Equal(v.post(page+"/"+revoke).Header.Get("Location"), "../../../../../"+page+"?done=revoked")
+	is.Equal(s.token(id, third), http.StatusUnauthorized)
+	is.True(v.get(page).says("no secret"))
+	is.Equal(v.get(page+"/"+revoke).StatusCode, http.StatusNotFound)
+
+	fourth := clientSecret.FindString(v.post(page+"/rotate", "overlap", "now").body)
+	is.Equal(s.token(id, fourth), http.StatusOK)
+}
+
+func TestDisableAndEditCredential(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
+	page := "settings/credentials/" + id
+	is.True(v.get(page + "/disable").says("tokens end at once"))
+	is.Equal(v.post(page+"/disable").StatusCode, http.StatusSeeOther)
+	is.Equal(s.token(id, secret), http.StatusUnauthorized)
+	is.True(v.get(page + "?done=disabled").says("is disabled"))
+	is.Equal(v.post(page+"/enable").StatusCode, http.StatusSeeOther)
+	is.Equal(s.token(id, secret), http.StatusOK)
+	is.True(v.get(page).says("secret sent in a form"))
+
+	a := v.post(page+"/edit", "name", "Shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeEventRead, "products", "")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	c, err := s.Auth().Client(t.Context(), id)
+	is.NoErr(err)
+	is.Equal(c.Name, "Shop")
+	is.Equal(c.Scopes, []string{auth.ScopeLicenseRead, auth.ScopeEventRead})
+	is.Equal(c.Products, nil) // an empty field is all products
+	is.Equal(v.post(page+"/edit", "name", "Shop").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(page+"/edit", "name", "", "scopes", auth.ScopeLicenseRead).StatusCode, http.StatusUnprocessableEntity)
+}

@@ -1,0 +1,27 @@
+package dashboard
+
+// Route is what tests know of a route.
+type Route struct {
+	Method, Path                    string
+	ForAdmins, ForAnybody, ForLogin bool
+}
+
+// Routes returns every route.
+func Routes() (list []Route) {
+	for _, r := range routes {
+		list = append(list, Route{r.method, r.path, r.access == admins, r.access == anybody, r.signIn})
+	}
+	return list
+}
+
+// Assets returns the hashed names of the files that pages link to, by the
+// plain ones.
+func Assets() map[string]string { return hashedNames }
+
+// The functions that tests look at by themselves.
+var (
+	Local        = local
+	ParseSeconds = parseSeconds
+	Relative     = relative
+	Harmless     = harmless
+)

@@ -1,0 +1,319 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// fields reads the controls of the form on a page, as a browser would send them.
+func fields(a reply) url.Values {
+	form := url.Values{}
+	for _, m := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+		if m[1] != "return" && m[1] != "theme" {
+			form.Set(m[1], html.UnescapeString(m[2]))
+		}
+	}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for _, m := range regexp.MustCompile(`(?s)<textarea[^>]* name="([^"]*)"[^>]*>\n(.*?)</textarea>`).FindAllStringSubmatch(a.body, -1) {
+		form.Set(m[1], strings.ReplaceAll(html.UnescapeString(m[2]), "\n", "\r\n"))
+	}
+	return form
+}
+
+func flat(form url.Values) (list []string) {
+	for name, values := range form {
+		for _, value := range values {
+			list = append(list, name, value)
+		}
+	}
+	return list
+}
+
+func TestCreateLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	form := fields(v.get("licenses/new"))
+	for name, value := range map[string]string{
+		"name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
+		"grace": "1d 12h", "max_activations": "25", "lease": "15m",
+		"entitlements": "export\r\nprojects = 250\r\n\r\nsupport = business hours\r\nlevel = \"7\"", "metadata": "order = 17 = b\r\nnote = \"x\"",
+	} {
+		form.Set(name, value)
+	}
+	a := v.post("licenses/new", flat(form)...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	m := regexp.MustCompile(`^\.\./licenses/(lic_\w+)\?done=created$`).FindStringSubmatch(a.Header.Get("Location"))
+	l, err := s.Service().Get(t.Context(), m[1])
+	is.NoErr(err)
+	is.Equal(l.Name+l.ProductID+l.CustomerID, "Atlas Proatlas-prostudio")
+	is.Equal(*l.StartsAt, time.Date(2026, 4, 1, 9, 30, 0, 0, time.UTC))
+	is.Equal(*l.ExpiresAt, time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC))
+	is.Equal(l.GraceSeconds, int64(36*3600))
+	is.Equal(*l.MaxActivations, int64(25))
+	is.Equal(*l.LeaseSeconds, int64(900))
+	is.Equal(l.Entitlements, map[string]any{"export": true, "projects": 250.0, "support": "business hours", "level": "7"})
+	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": "x"})
+
+	again := v.post("licenses/new", flat(form)...)
+	is.Equal(again.Header.Get("Location"), "../licenses/"+l.ID+"?done=repeated") // the same form makes no second licence
+	page, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Licenses), 1)
+
+	shown := v.get("licenses/" + l.ID)
+	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "At most 25", "business hours", "ada@example.com"} {
+		is.True(shown.says(text))
+	}
+}
+
+func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	for _, tt := range []struct{ field, value, error string }{
+		{"name", "", ""},
+		{"name", strings.Repeat("x", 256), ""},
+		{"name", "a\tb", ""},
+		{"customer_id", "lic_x", ""},
+		{"starts_at", "tomorrow", "Write a date"},
+		{"expires_at", "2026-13-01", "Write a date"},
+		{"grace", "a while", "Write a number with a unit"},
+		{"grace", "-1d", "Write a number with a unit"},
+		{"max_activations", "many", "Write a whole number"},
+		{"max_activations", "-1", ""},
+		{"lease", "0", ""},
+		{"entitlements", "a\na", "Line 2"},
+		{"entitlements", "a =", "Line 1"},
+		{"entitlements", `a = "x`, "Line 1"},
+		{"metadata", "a", "Line 1"},
+	} {
+		t.Run(tt.field+"="+tt.value[:min(len(tt.value), 12)], func(t *testing.T) {
+			is := is.New(t)
+			form := url.Values{"name": {"Atlas"}, "product_id": {"atlas"}, "customer_id": {"bakery"}}
+			form.Set(tt.field, tt.value)
+			a := v.post("licenses/new", flat(form)...)
+			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+			m := regexp.MustCompile(`<a href="#f-` + tt.field + `">[^<]*</a>: ([^<]+)<`).FindStringSubmatch(a.body) // in the summary
+			is.True(m != nil && strings.HasPrefix(m[1], tt.error))
+			is.True(a.says(`id="f-` + tt.field + `-error">` + m[1])) // and beside the field
+			is.True(fields(a).Get("customer_id") != "")              // what was typed stays
+		})
+	}
+}
+
+func TestEditLicenseSendsWhatWasEdited(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	expires := time.Date(2027, 4, 1, 1, 2, 3, 456e6, time.UTC)
+	seats := int64(3)
+	l := s.license(license.CreateParams{
+		Name: "Atlas", ExpiresAt: &expires, MaxActivations: &seats, GraceSeconds: 90,
+		Entitlements: map[string]any{"a": true, "b": 1.5, "c": "true"}, Metadata: map[string]string{"x": "1", "y": "", "z": "\"quoted\""},
+	})
+	page := "licenses/" + l.ID + "/edit"
+	a := v.post(page, flat(fields(v.get(page)))...)
+	is.Equal(a.Header.Get("Location"), "../../licenses/"+l.ID+"?done=unchanged") // as it was, to the millisecond
+	same, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(same, l)
+
+	form := fields(v.get(page))
+	form.Set("name", "Atlas Pro")
+	form.Set("max_activations", "")
+	form.Set("entitlements", "b = 2\r\ne")
+	form.Set("metadata", "y = 2")
+	a = v.post(page, flat(form)...)
+	is.Equal(a.Header.Get("Location"), "../../licenses/"+l.ID+"?done=updated")
+	l, err = s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(l.Name, "Atlas Pro")
+	is.Equal(*l.ExpiresAt, expires)
+	is.Equal(l.MaxActivations, nil)
+	is.Equal(l.Entitlements, map[string]any{"b": 2.0, "e": true})
+	is.Equal(l.Metadata, map[string]string{"y": "2"})
+
+	form.Set("name", "Too late")
+	a = v.post(page, flat(form)...) // the form of before
+	is.Equal(a.StatusCode, http.StatusConflict)
+	is.True(a.says("changed while you were editing"))
+	is.Equal(fields(a).Get("name"), "Too late")
+	a = v.post(page, flat(fields(a))...)
+	is.Equal(a.StatusCode, http.StatusSeeOther) // having looked at it
+}
+
+func TestMoves(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	page := "licenses/" + l.ID
+	status := func() license.Status {
+		l, err := s.Service().Get(t.Context(), l.ID)
+		is.NoErr(err)
+		return l.Status
+	}
+	is.Equal(v.get(page+"/reinstate").StatusCode, http.StatusConflict)
+	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusConflict)
+	is.Equal(v.get(page+"/explode").StatusCode, http.StatusNotFound)
+	is.Equal(v.post(page+"/suspend", "reason", strings.Repeat("x", 256)).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(page+"/suspend", "reason", "The invoice is open").Header.Get("Location"), "../../"+page+"?done=suspended")
+	is.Equal(status(), license.StatusSuspended)
+	is.True(v.get(page + "?done=suspended").says("The invoice is open"))
+	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusSeeOther)
+	is.Equal(status(), license.StatusActive)
+	is.Equal(v.post(page+"/rekey", "reason", "Leaked").StatusCode, http.StatusSeeOther)
+	after := v.get(page)
+	is.True(!after.says(l.Key)) // not even in the history
+	is.Equal(v.post(page+"/revoke").StatusCode, http.StatusSeeOther)
+	is.Equal(status(), license.StatusRevoked)
+
+	is.Equal(v.post(page+"/delete", "name", "atlas").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(page+"/delete", "name", "Atlas").Header.Get("Location"), "../../licenses?done=deleted")
+	is.Equal(v.get(page).StatusCode, http.StatusNotFound)
+}
+
+func TestListLicenses(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	soon, late := s.now.AddDate(0, 0, 10), s.now.AddDate(1, 0, 0)
+	for i := range 120 {
+		p := license.CreateParams{Name: fmt.Sprintf("Number %03d", i), ProductID: "atlas", CustomerID: "bakery", ExpiresAt: &late}
+		if i%2 == 1 {
+			p.ProductID, p.ExpiresAt = "compass", &soon
+		}
+		s.license(p)
+		s.advance(time.Millisecond)
+	}
+	names := func(page string) (list []string) {
+		for {
+			a := v.get(page)
+			is.Equal(a.StatusCode, http.StatusOK)
+			for _, m := range regexp.MustCompile(`rowheader"><a href="[^"]*">([^<]*)</a>`).FindAllStringSubmatch(a.body, -1) {
+				list = append(list, m[1])
+			}
+			next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
+			if next == nil {
+				return list
+			}
+			page = "licenses" + html.UnescapeString(next[1])
+			s.advance(time.Hour) // people take their time
+		}
+	}
+	all := names("licenses")
+	is.Equal(len(all), 120)
+	is.Equal(all[0], "Number 119") // newest first
+	is.True(slices.IsSortedFunc(all, func(a, b string) int { return strings.Compare(b, a) }))
+	is.Equal(len(names("licenses?product=compass&status=active")), 60)
+	is.Equal(len(names("licenses?expires=30d")), 60)
+	is.Equal(len(names("licenses?customer=nobody")), 0)
+	is.Equal(names("licenses?q=007+number"), []string{"Number 007"})
+	is.Equal(len(names("licenses?q=+NUMBER+bakery")), 120)
+	page, err := s.Service().List(t.Context(), license.ListParams{Search: "number 042"})
+	is.NoErr(err)
+	one := page.Licenses[0]
+	is.Equal(names("licenses?q="+one.ID), []string{"Number 042"})
+	is.Equal(names("licenses?q="+strings.ToLower(one.Key)), []string{"Number 042"})
+
+	is.Equal(v.get("licenses?status=asleep").StatusCode, http.StatusBadRequest)
+	is.Equal(v.get("licenses?cursor=garbage").StatusCode, http.StatusBadRequest)
+}
+
+func TestExportLicenses(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for i := range 450 {
+		s.license(license.CreateParams{Name: fmt.Sprintf("Number %03d, \"quoted\"", i), ProductID: []string{"atlas", "compass"}[i%2]})
+	}
+	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "＝1"}
+	for _, name := range formulas {
+		s.license(license.CreateParams{Name: name, ProductID: "formula", Metadata: map[string]string{"a": "b"}})
+		s.advance(time.Millisecond)
+	}
+	read := func(query string) [][]string {
+		a := v.get("licenses.csv" + query)
+		is.Equal(a.StatusCode, http.StatusOK)
+		is.Equal(a.Header.Get("Content-Type"), "text/csv; charset=utf-8")
+		is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="licenses-2026-03-01.csv"`)
+		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+		is.NoErr(err)
+		return rows
+	}
+	rows := read("")
+	is.Equal(len(rows), 1+455)
+	is.Equal(rows[0][:4], []string{"id", "name", "product_id", "customer_id"})
+	is.Equal(len(read("?product=compass")), 1+225)
+	for i, row := range read("?product=formula")[1:] {
+		is.Equal(row[1], "'"+formulas[len(formulas)-1-i]) // text, to a spreadsheet
+	}
+	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // never everything, for a filter that is none
+}
+
+func TestHistoryGoesBack(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Name 0"})
+	for i := range 24 {
+		name := fmt.Sprintf("Name %d", i+1)
+		_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &name})
+		is.NoErr(err)
+	}
+	var steps []string
+	page := "licenses/" + l.ID
+	for {
+		a := v.get(page)
+		for _, m := range regexp.MustCompile(`name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
+			steps = append(steps, m[1])
+		}
+		older := regexp.MustCompile(`href="(\?before=\d+)#history"`).FindStringSubmatch(a.body)
+		if older == nil {
+			is.True(a.says("<strong>Created</strong>"))
+			break
+		}
+		page = "licenses/" + l.ID + older[1]
+	}
+	is.Equal(len(steps), 24)
+	is.Equal(steps[0], "Name 24")
+	is.Equal(steps[23], "Name 1")
+}
+
+func TestParseSeconds(t *testing.T) {
+	is := is.New(t)
+	for s, want := range map[string]int64{"0": 0, "90": 90, "15m": 900, "36h": 129600, "1d 12h": 129600, "14D": 1209600} {
+		n, err := dashboard.ParseSeconds(s)
+		is.NoErr(err)
+		is.Equal(n, want)
+	}
+	for _, s := range []string{"", " ", "d", "1w", "-1d", "1.5h", "99999999999999999999", "9999999999999d"} {
+		_, err := dashboard.ParseSeconds(s)
+		is.True(err != nil)
+	}
+}
+
+func TestRelative(t *testing.T) {
+	is := is.New(t)
+	for d, want := range map[time.Duration]string{
+		0: "in a moment", -time.Second: "just now", time.Minute: "in 1 minute", -90 * time.Second: "2 minutes ago", 59*time.Minute + 40*time.Second: "in 1 hour",
+		24*time.Hour - time.Second: "in 1 day", -25 * time.Hour: "1 day ago", 36 * time.Hour: "in 2 days", 59 * 24 * time.Hour: "in 59 days", 800 * 24 * time.Hour: "in 2 years",
+	} {
+		is.Equal(dashboard.Relative(d), want)
+	}
+}

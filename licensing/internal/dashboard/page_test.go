@@ -1,0 +1,185 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+func newRequest(path string) *http.Request {
+	return httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
+}
+
+// everyPage returns the answer to every GET route, and to some forms that are
+// wrong.
+func everyPage(s *site) map[string]reply {
+	pages := map[string]reply{}
+	stranger := s.visitor()
+	pages["setup"] = stranger.get("setup")
+	pages["setup, wrong"] = stranger.post("setup", "code", "x")
+	v := s.admin()
+	pages["sign-in"] = stranger.get("sign-in")
+	pages["sign-in, wrong"] = stranger.post("sign-in", "email", "eve@example.com")
+	at := s.paths()
+	for _, route := range dashboard.Routes() {
+		if a := v.get(at(route.Path)); route.Method == http.MethodGet && a.StatusCode == http.StatusOK && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+			pages[route.Path] = a
+		}
+	}
+	pages["licenses, wrong"] = v.get("licenses?status=asleep")
+	pages["licenses, none"] = v.get("licenses?q=unheard+of")
+	pages["licenses/new, wrong"] = v.post("licenses/new", "grace", "a while")
+	pages["credentials/new, wrong"] = v.post("settings/credentials/new")
+	pages["password, wrong"] = v.post("password", "password", "short")
+	pages["not found"] = v.get("nowhere")
+	pages["secret"] = v.post("settings/credentials/new", "name", "Partner", "scopes", auth.ScopeLicenseRead)
+	return pages
+}
+
+func TestEveryPage(t *testing.T) {
+	s := newSite(t)
+	pages := everyPage(s)
+	titles := map[string]string{}
+	count := func(a reply, pattern string) int { return len(regexp.MustCompile(pattern).FindAllString(a.body, -1)) }
+	if len(pages) < 25 {
+		t.Fatalf("only %d pages were opened", len(pages))
+	}
+	for name, a := range pages {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			h := a.Header
+			is.Equal(h.Get("Content-Type"), "text/html; charset=utf-8")
+			is.Equal(h.Get("Cache-Control"), "no-store")
+			is.Equal(h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+				"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'")
+			is.Equal(h.Get("Referrer-Policy"), "same-origin")
+			is.Equal(h.Get("X-Content-Type-Options"), "nosniff")
+			is.Equal(h.Get("Cross-Origin-Opener-Policy"), "same-origin")
+			is.Equal(h.Get("Cross-Origin-Resource-Policy"), "same-origin")
+			is.True(h.Get("X-Request-Id") != "")
+
+			is.Equal(count(a, `<html lang="en"`), 1)
+			is.Equal(count(a, `<h1[ >]`), 1)
+			is.Equal(count(a, `<main id="main"`), 1)
+			is.Equal(count(a, `<a class="skip" href="#main">`), 1)
+			is.Equal(count(a, `<script`), 1)                      // the one file
+			is.Equal(count(a, `<style|style="|<[^>]* on\w+=`), 0) // nothing inline
+			is.True(!a.says("ZgotmplZ") && !a.says("<no value>") && !a.says("%!"))
+			for _, link := range regexp.MustCompile(`(?:href|src|action)="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+				is.True(!strings.HasPrefix(link[1], "/") && !strings.Contains(link[1], "://")) // relative, so that any mount will do
+			}
+			for _, control := range regexp.MustCompile(`<(?:input|select|textarea)[^>]* id="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+				is.True(a.says(`<label class="choice">`+control[0]) || a.says(`<label for="`+control[1]+`"`)) // each control has a label
+			}
+			for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+				is.Equal(strings.Count(a.body, ` id="`+id[1]+`"`), 1) // each id is one element's
+			}
+			for _, ref := range regexp.MustCompile(`(?:aria-describedby|aria-labelledby|href)="#?([^"/?]+)"`).FindAllStringSubmatch(a.body, -1) {
+				if strings.Contains(ref[0], `href="`) && !strings.Contains(ref[0], `href="#`) {
+					continue
+				}
+				for id := range strings.FieldsSeq(ref[1]) {
+					is.True(a.says(` id="` + id + `"`)) // what is referred to is there
+				}
+			}
+			if a.StatusCode == http.StatusUnprocessableEntity {
+				is.True(a.says(`<title>Error: `) && a.says(`role="alert"`))
+			}
+			title := regexp.MustCompile(`<title>(.*)</title>`).FindStringSubmatch(a.body)[1]
+			if other, taken := titles[title]; taken && !strings.HasPrefix(other, strings.Split(name, ",")[0]) && !strings.HasPrefix(name, strings.Split(other, ",")[0]) {
+				t.Errorf("%q is the title of %s as well", title, other)
+			}
+			titles[title] = name
+		})
+	}
+}
+
+func TestWhatPeopleTypeIsText(t *testing.T) {
+	is := is.New(t)
+	const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{
+		Name: nasty, ProductID: nasty, CustomerID: nasty,
+		Entitlements: map[string]any{"support": nasty}, Metadata: map[string]string{"note": nasty},
+	})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: nasty})
+	is.NoErr(err)
+	other := nasty + "2"
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &other})
+	is.NoErr(err)
+	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: nasty, Products: []string{nasty}})
+	is.NoErr(err)
+	_, err = s.Service().As(license.Caller{Actor: "client:" + c.ID}).Create(t.Context(), license.CreateParams{Name: nasty, ProductID: nasty, CustomerID: nasty})
+	is.NoErr(err)
+
+	typed := map[string]reply{}
+	for _, page := range []string{
+		"licenses", "licenses/" + l.ID, "licenses/" + l.ID + "/edit", "licenses/" + l.ID + "/delete", "licenses/" + l.ID + "/revoke",
+		"settings/credentials", "settings/credentials/" + c.ID, "settings/credentials/" + c.ID + "/edit", "settings/credentials/" + c.ID + "/rotate",
+	} {
+		typed[page] = v.get(page)
+		is.Equal(typed[page].StatusCode, http.StatusOK)
+		is.True(typed[page].says("&lt;script&gt;")) // it is there, as text
+	}
+	escaped := strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+", "'", "%27", "=", "%3D").Replace(nasty)
+	typed["search"] = v.get("licenses?q=" + escaped + "&status=" + escaped + "&product=" + escaped + "&customer=" + escaped + "&cursor=" + escaped)
+	typed["no such licence"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
+	typed["sign-in"] = s.visitor().post("sign-in", "email", nasty, "password", nasty, "return", nasty)
+	typed["new licence"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,
+		"grace", nasty, "max_activations", nasty, "lease", nasty, "entitlements", "="+nasty, "metadata", nasty, "once", nasty)
+	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
+	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")
+	typed["delete"] = v.post("licenses/"+l.ID+"/delete", "name", nasty)
+	typed["password"] = v.post("password", "present", nasty, "password", nasty)
+	typed["secret"] = v.post("settings/credentials/new", "name", nasty, "scopes", auth.ScopeLicenseRead)
+	typed["theme"] = v.post("theme", "theme", nasty, "return", nasty)
+	for page, a := range typed {
+		t.Run(page, func(t *testing.T) {
+			is := is.New(t)
+			is.True(a.StatusCode < 500)
+			is.True(!a.says("<script>") && !a.says("<img")) // inert
+			is.True(!strings.ContainsAny(a.Header.Get("Location"), "<>\""))
+		})
+	}
+}
+
+func TestAssets(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.visitor()
+	for name, want := range map[string]struct {
+		contentType string
+		most        int
+	}{"app.css": {"text/css; charset=utf-8", 14 << 10}, "app.js": {"text/javascript; charset=utf-8", 5 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
+		a := v.get("static/" + dashboard.Assets()[name])
+		is.Equal(a.StatusCode, http.StatusOK)
+		is.Equal(a.Header.Get("Content-Type"), want.contentType)
+		is.Equal(a.Header.Get("Cache-Control"), "public, max-age=31536000, immutable")
+		is.True(len(a.body) <= want.most)
+		is.True(regexp.MustCompile(`^\w+\.[0-9a-f]{12}\.\w+$`).MatchString(dashboard.Assets()[name]))
+	}
+}
+
+func TestTheme(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	is.True(v.get("licenses?q=a").says(`<html lang="en">`)) // as the system says
+	a := v.post("theme", "theme", "dark", "return", "licenses?q=a")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.Header.Get("Location"), "./licenses?q=a")
+	is.True(v.get("licenses").says(`<html lang="en" data-theme="dark">`))
+	v.post("theme", "theme", "")
+	is.True(v.get("licenses").says(`<html lang="en">`))
+}

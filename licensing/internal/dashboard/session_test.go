@@ -1,0 +1,206 @@
+package dashboard_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func TestOneSessionCookieForTheDashboardAlone(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	cookies := func(path string) (names []string) {
+		u, err := url.Parse(s.base + path)
+		is.NoErr(err)
+		for _, c := range v.client.Jar.Cookies(u) {
+			names = append(names, c.Name)
+		}
+		return names
+	}
+	is.Equal(cookies("/dashboard/"), []string{"licensing_session"})
+	is.Equal(cookies("/dashboard/settings/credentials/cid_1/rotate"), []string{"licensing_session"})
+	is.Equal(cookies("/license"), nil)      // not for the API
+	is.Equal(cookies("/../other/app"), nil) // nor for anything else of the host
+
+	is.Equal(v.get("settings/credentials").StatusCode, http.StatusOK)
+	is.Equal(v.post("settings/credentials/cid_1/disable").StatusCode, http.StatusNotFound) // a page deep down, which sets no cookie
+	is.Equal(v.post("password", "present", password, "password", "nine lamps along the harbour wall").StatusCode, http.StatusSeeOther)
+	is.Equal(cookies("/dashboard/licenses"), []string{"licensing_session"}) // still one
+	is.Equal(v.get("licenses").StatusCode, http.StatusOK)
+
+	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
+	is.Equal(cookies("/dashboard/"), nil)
+}
+
+func TestSignOutEndsEverySession(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	one := s.admin()
+	two := s.signedIn("ada@example.com")
+	is.Equal(one.get("licenses").StatusCode, http.StatusOK)
+	is.Equal(two.post("sign-out").StatusCode, http.StatusSeeOther)
+	is.Equal(one.get("licenses").StatusCode, http.StatusSeeOther)
+	is.Equal(two.get("licenses").StatusCode, http.StatusSeeOther)
+}
+
+// slowStore holds back the reading of licences until it is told to go on.
+type slowStore struct {
+	store.Store
+	once           sync.Once
+	reached, going chan struct{}
+}
+
+func (s *slowStore) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	s.wait()
+	return s.Store.Licenses(ctx, q)
+}
+
+func (s *slowStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	s.wait()
+	return s.Store.View(ctx, fn)
+}
+
+func (s *slowStore) wait() {
+	s.once.Do(func() { close(s.reached); <-s.going })
+}
+
+func TestSignOutHoldsWithASlowRequestInFlight(t *testing.T) {
+	is := is.New(t)
+	slow := &slowStore{Store: memory.New(), reached: make(chan struct{}), going: make(chan struct{})}
+	s := newSiteOn(t, slow, licensing.Options{})
+	v := s.admin()
+	u, err := url.Parse(s.base + "/dashboard/")
+	is.NoErr(err)
+	old := v.client.Jar.Cookies(u)
+
+	page := make(chan reply)
+	go func() { page <- v.get("licenses") }()
+	<-slow.reached
+	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
+	close(slow.going)
+	is.Equal((<-page).StatusCode, http.StatusOK) // it was asked for in time
+
+	is.Equal(len(v.client.Jar.Cookies(u)), 0) // and brought no cookie back
+	v.client.Jar.SetCookies(u, old)
+	is.Equal(v.get("licenses").StatusCode, http.StatusSeeOther) // nor the session
+}
+
+func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	body, typing := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/password", body)
+	is.NoErr(err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer := make(chan reply)
+	go func() { answer <- v.do(req) }()
+	form := url.Values{"present": {password}, "password": {"nine lamps along the harbour wall"}}.Encode()
+	_, err = io.WriteString(typing, form[:10])
+	is.NoErr(err)
+	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
+	_, err = io.WriteString(typing, form[10:])
+	is.NoErr(err)
+	is.NoErr(typing.Close())
+	a := <-answer
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.Header.Get("Location"), "./sign-in")
+	is.Equal(len(a.Cookies()), 0)
+	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther) // the password is as it was
+}
+
+func TestSignInLeadsBack(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("ada@example.com", auth.RoleAdmin)
+	v := s.visitor()
+	a := v.get("licenses/new?product=atlas&customer=a%26b")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.Header.Get("Location"), "../sign-in?return=licenses%2Fnew%3Fproduct%3Datlas%26customer%3Da%2526b")
+	form := v.get(strings.TrimPrefix(a.Header.Get("Location"), "../"))
+	is.True(form.says(`name="return" value="licenses/new?product=atlas&amp;customer=a%26b"`))
+	for to, want := range map[string]string{
+		"licenses/new?product=atlas&customer=a%26b": "./licenses/new?product=atlas&customer=a%26b",
+		"https://evil.example/":                     "./",
+		"//evil.example/":                           "./",
+		"/elsewhere":                                "./",
+		"../../other":                               "./",
+		"javascript:alert(1)":                       "./",
+		`\\evil.example`:                            "./",
+	} {
+		a := s.visitor().post("sign-in", "email", "ada@example.com", "password", password, "return", to)
+		is.Equal(a.StatusCode, http.StatusSeeOther)
+		is.Equal(a.Header.Get("Location"), want)
+	}
+}
+
+func TestSignInRefuses(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("ada@example.com", auth.RoleAdmin)
+	v := s.visitor()
+	wrong := v.post("sign-in", "email", "ada@example.com", "password", "not it")
+	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
+	nobody := v.post("sign-in", "email", "ada@example.con", "password", "not it")
+	is.Equal(nobody.StatusCode, wrong.StatusCode)
+	is.Equal(strings.ReplaceAll(nobody.body, "ada@example.con", "ada@example.com"), wrong.body) // nobody learns who is there
+	is.True(!wrong.says("not it"))                                                              // a password is not sent back
+
+	for range 3 {
+		wrong = v.post("sign-in", "email", "ada@example.com", "password", "not it")
+	}
+	is.Equal(wrong.StatusCode, http.StatusTooManyRequests)
+	is.Equal(wrong.Header.Get("Retry-After"), "1")
+	is.True(wrong.says("Try again in 1 second."))
+}
+
+func TestHostsOwnLogin(t *testing.T) {
+	is := is.New(t)
+	role := auth.RoleAdmin
+	s := newSiteOn(t, memory.New(), licensing.Options{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
+		if r.Header.Get("X-Person") == "" {
+			w.WriteHeader(http.StatusTeapot)
+			return auth.Operator{}, false
+		}
+		return auth.Operator{ID: "ida", Email: "ida@host.example", Role: role}, true
+	}})
+	v := s.visitor()
+	is.Equal(v.get("licenses").StatusCode, http.StatusTeapot) // the host has answered
+	for _, page := range []string{"sign-in", "setup", "password"} {
+		is.Equal(v.get(page).StatusCode, http.StatusNotFound)
+	}
+	is.Equal(v.post("sign-out").StatusCode, http.StatusNotFound)
+	is.True(!strings.Contains(s.log.String(), "code=")) // no code for a set-up that is off
+
+	visit := func(method, page string, form url.Values) reply {
+		req, err := http.NewRequestWithContext(t.Context(), method, s.base+"/dashboard/"+page, strings.NewReader(form.Encode()))
+		is.NoErr(err)
+		req.Header.Set("X-Person", "ida")
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return v.do(req)
+	}
+	a := visit(http.MethodGet, "licenses", nil)
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.True(a.says("ida@host.example") && !a.says("Sign out"))
+	a = visit(http.MethodPost, "licenses/new", url.Values{"name": {"Atlas"}, "product_id": {"atlas"}, "customer_id": {"bakery"}})
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	events, err := s.st.Events(t.Context(), store.EventQuery{})
+	is.NoErr(err)
+	is.Equal(events[0].Actor, "operator:ida")
+	is.True(visit(http.MethodGet, strings.TrimPrefix(a.Header.Get("Location"), "../"), nil).says("ida@host.example")) // the history names them
+
+	role = auth.RoleViewer
+	is.Equal(visit(http.MethodGet, "licenses/new", nil).StatusCode, http.StatusForbidden)
+}

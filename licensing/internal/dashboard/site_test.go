@@ -1,0 +1,186 @@
+package dashboard_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// mount is where the tests' host has the service: three segments deep.
+const mount = "/tenants/acme/licensing"
+
+const password = "the ferry leaves before breakfast"
+
+// site is a host with the service, over a clock that tests turn.
+type site struct {
+	*licensing.Handler
+	t    *testing.T
+	st   store.Store
+	base string // of the mount
+	log  *logBook
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// logBook is a log that tests read.
+type logBook struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logBook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newSite(t *testing.T) *site { return newSiteOn(t, memory.New(), licensing.Options{}) }
+
+func newSiteOn(t *testing.T, st store.Store, opts licensing.Options) *site {
+	t.Helper()
+	s := &site{t: t, st: st, log: &logBook{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	opts.Now = s.clock
+	opts.Logger = slog.New(slog.NewTextHandler(s.log, nil))
+	s.Handler = licensing.NewHandler(st, opts)
+	mux := http.NewServeMux()
+	mux.Handle(mount+"/", http.StripPrefix(mount, s.Handler))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	s.base = server.URL + mount
+	return s
+}
+
+func (s *site) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *site) advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+// operator makes an operator, with the password that all have.
+func (s *site) operator(email string, role auth.Role) auth.Operator {
+	s.t.Helper()
+	op, err := s.Auth().CreateOperator(s.t.Context(), auth.CreateOperatorParams{Email: email, Password: password, Role: role})
+	is.New(s.t).NoErr(err)
+	return op
+}
+
+func (s *site) license(p license.CreateParams) license.License {
+	s.t.Helper()
+	if p.ProductID == "" {
+		p.ProductID = "atlas"
+	}
+	if p.CustomerID == "" {
+		p.CustomerID = "harbour-pilots"
+	}
+	l, err := s.Service().Create(s.t.Context(), p)
+	is.New(s.t).NoErr(err)
+	return l
+}
+
+// visitor is somebody with a browser, as far as cookies go. It follows no
+// redirect by itself.
+type visitor struct {
+	s      *site
+	client *http.Client
+}
+
+func (s *site) visitor() *visitor {
+	jar, err := cookiejar.New(nil)
+	is.New(s.t).NoErr(err)
+	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// signedIn is a visitor who has signed in.
+func (s *site) signedIn(email string) *visitor {
+	s.t.Helper()
+	v := s.visitor()
+	a := v.post("sign-in", "email", email, "password", password)
+	is.New(s.t).Equal(a.StatusCode, http.StatusSeeOther)
+	return v
+}
+
+// admin is a visitor who has signed in as a new admin.
+func (s *site) admin() *visitor {
+	s.t.Helper()
+	s.operator("ada@example.com", auth.RoleAdmin)
+	return s.signedIn("ada@example.com")
+}
+
+// reply is an answer that has been read.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// get opens a page, given below dashboard/.
+func (v *visitor) get(page string) reply {
+	v.s.t.Helper()
+	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodGet, v.s.base+"/dashboard/"+page, nil)
+	is.New(v.s.t).NoErr(err)
+	return v.do(req)
+}
+
+// post sends a form of names and values.
+func (v *visitor) post(page string, form ...string) reply {
+	v.s.t.Helper()
+	values := url.Values{}
+	for i := 0; i < len(form); i += 2 {
+		values.Add(form[i], form[i+1])
+	}
+	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodPost, v.s.base+"/dashboard/"+page, strings.NewReader(values.Encode()))
+	is.New(v.s.t).NoErr(err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return v.do(req)
+}
+
+func (v *visitor) do(req *http.Request) reply {
+	v.s.t.Helper()
+	is := is.New(v.s.t)
+	resp, err := v.client.Do(req)
+	is.NoErr(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	is.NoErr(err)
+	return reply{resp, string(body)}
+}
+
+// hidden returns the value of a hidden control of a page.
+func (r reply) hidden(name string) string {
+	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(r.body)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// says reports whether the page says something.
+func (r reply) says(text string) bool { return strings.Contains(r.body, text) }
