@@ -155,6 +155,11 @@ func TestActivateRefuses(t *testing.T) {
 
 // TestLeases: a lease ends by the clock alone, is renewed by validating, and
 // is never revived.
+//
+// Fault: dead machines hold their seats until some worker removes them. Fault:
+// a lease that has ended is revived by its next heartbeat, over the limit.
+// Fault: whoever comes back after the end, before a sweep, trips over the old
+// row.
 func TestLeases(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -192,6 +197,9 @@ func TestLeases(t *testing.T) {
 }
 
 // TestLeaseIsNotRenewed while anything about the licence forbids its use.
+//
+// Fault: the heartbeat of a lease looks at neither the state of the licence
+// nor its end.
 func TestLeaseIsNotRenewed(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -255,6 +263,10 @@ func TestValidationsThatWriteNothing(t *testing.T) {
 	is.Equal(counting.count("Update"), 1)
 }
 
+// TestTakeOver: a newcomer takes the oldest or a named seat of a full licence,
+// and the evicted side is told.
+//
+// Fault: seats are stuck with machines that nobody can reach any more.
 func TestTakeOver(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -86,6 +86,23 @@ func TestMovesTakeNoNoticeOfTheClock(t *testing.T) {
 	is.Equal(l.Status, license.StatusExpired) // again
 }
 
+// TestRevokeKeepsTheRecord, its activations and its history.
+//
+// Fault: revoking destroys the record, and with it all proof of what was sold.
+func TestRevokeKeepsTheRecord(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 0))
+	a := f.activate(t, l.Key, "pc")
+	_, err := f.Revoke(t.Context(), license.MoveParams{ID: l.ID, Reason: "Charged back"})
+	is.NoErr(err)
+	v := f.validate(t, l.Key, "pc")
+	is.Equal(codes(v), []license.Code{license.VerdictRevoked})
+	is.Equal(v.License.StatusReason, "Charged back")
+	is.Equal(v.Activation.ID, a.ID)
+	is.Equal(f.events(t, l.ID), []string{license.EventLicenseCreated, license.EventActivationCreated, license.EventLicenseRevoked})
+}
+
 func TestMovesRefuse(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

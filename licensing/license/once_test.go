@@ -82,6 +82,8 @@ func TestOnceThatFailsLeavesNothing(t *testing.T) {
 }
 
 // TestOnceUnderManyAtOnce: a retried order makes one licence.
+//
+// Fault: a payment service that calls twice leaves two licences.
 func TestOnceUnderManyAtOnce(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

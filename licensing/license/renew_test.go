@@ -11,6 +11,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
+// TestRenew moves the end by date and by calendar time, and says so in an event
+// of its own.
+//
+// Fault: renewals do not show in the events, or only as an update.
 func TestRenew(t *testing.T) {
 	month, year := license.Duration{Months: 1}, license.Duration{Years: 1}
 	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 12, 0, 0, 0, time.UTC) }

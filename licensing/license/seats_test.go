@@ -18,6 +18,9 @@ import (
 
 // TestExactlyAsManySeats: of hundreds who come at once, exactly as many are
 // admitted as there are seats, and the rest is told so.
+//
+// Fault: the number of seats in use is read, perhaps from a cached counter, and
+// then a row is inserted, so that two who come at once both get the last seat.
 func TestExactlyAsManySeats(t *testing.T) {
 	for _, limit := range []int64{1, 7, 100} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -49,6 +52,8 @@ func TestExactlyAsManySeats(t *testing.T) {
 
 // TestOneSeatForOneFingerprint: the same program starting many times at once
 // takes one seat.
+//
+// Fault: a retried activation takes a second seat.
 func TestOneSeatForOneFingerprint(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

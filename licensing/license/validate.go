@@ -90,11 +90,11 @@ func (s *Service) findSeat(ctx context.Context, r store.Reader, f *finding, fing
 		id = noLicense
 	}
 	f.seat, err = r.Activation(ctx, id, fingerprint)
-	if f.seated = err == nil; f.holdsSeat(at) {
-		return nil
-	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
+	}
+	if f.seated = err == nil; f.holdsSeat(at) || f.found && f.license.MaxActivations < 0 {
+		return nil
 	}
 	f.taken, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: at})
 	return err

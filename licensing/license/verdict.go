@@ -87,7 +87,8 @@ type finding struct {
 	// seat is the activation of the fingerprint.
 	seat   store.Activation
 	seated bool
-	// taken is how many seats are taken; counted if the fingerprint has none.
+	// taken is how many seats are taken; counted if the fingerprint has
+	// none, and their number is limited.
 	taken int
 }
 
