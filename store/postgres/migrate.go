@@ -80,8 +80,11 @@ func (s schema) version(ctx context.Context, q interface {
 }, newest int) (version int, err error) {
 	var encoding string
 	var exists bool
-	err = q.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), to_regclass($1) IS NOT NULL`,
-		s.in("licensing_schema")).Scan(&encoding, &exists)
+	// This reads the catalogue itself, since to_regclass may answer from what
+	// the connection knew before it waited for the lock.
+	err = q.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), EXISTS (
+		SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'licensing_schema')`,
+		s.name).Scan(&encoding, &exists)
 	if err == nil && exists {
 		err = q.QueryRowContext(ctx, s.in(`SELECT coalesce(max(version), 0) FROM licensing_schema`)).Scan(&version)
 	}
@@ -124,7 +127,8 @@ func (s schema) migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	var missing bool
-	err = explain(tx.QueryRowContext(ctx, `SELECT to_regnamespace($1) IS NULL`, s.quoted).Scan(&missing))
+	err = explain(tx.QueryRowContext(ctx, `SELECT NOT EXISTS (
+		SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, s.name).Scan(&missing))
 	if missing {
 		exec(`CREATE SCHEMA ` + s.quoted)
 	}

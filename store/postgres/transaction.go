@@ -24,7 +24,7 @@ const (
 	// Update before it undoes it. It is what frees the turn of a machine
 	// that has vanished, and bounds how long a function may take between
 	// two calls.
-	idleWait = 30 * time.Second
+	idleWait = 10 * time.Second
 )
 
 // A transaction is what one function, of a View or of an Update, sees of the

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -198,7 +199,9 @@ func (s *server) remove() {
 	os.RemoveAll(s.dir)
 }
 
-func (s *server) dsn() string { return "host=" + s.dir + " user=licensing dbname=postgres sslmode=disable" }
+func (s *server) dsn() string {
+	return "host=" + s.dir + " user=licensing dbname=postgres sslmode=disable"
+}
 
 // shared is the server of most tests: the one that the environment names, or
 // one of our own. It does not write to disk, since no test of it needs that.
@@ -256,13 +259,18 @@ var schemas atomic.Int64
 // that schema when the test ends.
 func newSchema(t testing.TB, db *sql.DB) string {
 	name := fmt.Sprintf("test_%d_%d", time.Now().UnixNano(), schemas.Add(1))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if _, err := db.ExecContext(ctx, `DROP SCHEMA IF EXISTS "`+name+`" CASCADE`); err != nil {
-			t.Log(err)
-		}
-	})
+	dropAfter(t, db, name)
 	return name
 }
 
+func dropAfter(t testing.TB, db *sql.DB, schema string) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if _, err := db.ExecContext(ctx, `DROP SCHEMA IF EXISTS `+quote(schema)+` CASCADE`); err != nil {
+			t.Log(err)
+		}
+	})
+}
+
+func quote(identifier string) string { return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"` }

@@ -1,18 +1,23 @@
 package postgres_test
 
 import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
 	"testing"
+
+	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// newStore returns a store in a new schema.
-func newStore(t *testing.T, driver string) *postgres.Store {
+// newStore returns a store in a schema of the database.
+func newStore(t testing.TB, db *sql.DB, schema string) *postgres.Store {
 	t.Helper()
-	db := open(t, driver, sharedDSN(t))
-	st, err := postgres.New(t.Context(), db, postgres.Options{Schema: newSchema(t, db)})
+	st, err := postgres.New(t.Context(), db, postgres.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +27,103 @@ func newStore(t *testing.T, driver string) *postgres.Store {
 func TestStoreKeepsTheContract(t *testing.T) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) store.Store { return newStore(t, driver) })
+			db := open(t, driver, sharedDSN(t))
+			storetest.Run(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
 		})
+	}
+}
+
+// Two stores on one schema are what two processes have.
+func TestTwoStoresKeepTheContract(t *testing.T) {
+	one, other := open(t, "pgx", sharedDSN(t)), open(t, "postgres", sharedDSN(t))
+	storetest.Run(t, func(t *testing.T) store.Store {
+		schema := newSchema(t, one)
+		return storetest.Handles(newStore(t, one, schema), newStore(t, other, schema))
+	})
+}
+
+func TestStoreIsDurable(t *testing.T) {
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
+				db := open(t, driver, sharedDSN(t))
+				sum := sha256.Sum256([]byte(dir))
+				schema := "durable_" + hex.EncodeToString(sum[:8])
+				dropAfter(t, db, schema)
+				return newStore(t, db, schema)
+			})
+		})
+	}
+}
+
+func TestSchemasAreApart(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	db := open(t, "pgx", sharedDSN(t))
+	one, other := newStore(t, db, newSchema(t, db)), newStore(t, db, newSchema(t, db))
+
+	is.NoErr(one.Update(ctx, func(tx store.Tx) error {
+		if _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_1"}); err != nil {
+			return err
+		}
+		return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+	}))
+	_, err := other.License(ctx, "lic_1")
+	is.True(errors.Is(err, store.ErrNotFound))
+	events, err := other.Events(ctx, store.EventQuery{})
+	is.NoErr(err)
+	is.Equal(len(events), 0)
+
+	// Neither waits for the other: an Update of one may hold on while the
+	// other's goes through.
+	is.NoErr(one.Update(ctx, func(tx store.Tx) error {
+		return other.Update(ctx, func(tx store.Tx) error {
+			return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+		})
+	}))
+}
+
+func TestClosedStoreIsUnavailable(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	db := open(t, "pgx", sharedDSN(t))
+	st := newStore(t, db, newSchema(t, db))
+	is.NoErr(st.Close())
+
+	_, err := st.License(ctx, "lic_1")
+	is.True(errors.Is(err, store.ErrUnavailable))
+	err = st.View(ctx, func(store.Reader) error { return nil })
+	is.True(errors.Is(err, store.ErrUnavailable))
+	err = st.Update(ctx, func(store.Tx) error { return nil })
+	is.True(errors.Is(err, store.ErrUnavailable))
+
+	is.NoErr(db.PingContext(ctx)) // the host's database stays open
+	is.NoErr(st.Close())          // again does nothing
+}
+
+// What no database can hold is not there, and cannot be written, and the Update
+// that tried can go on.
+func TestTextThatNoDatabaseHolds(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	db := open(t, "pgx", sharedDSN(t))
+	st := newStore(t, db, newSchema(t, db))
+	for _, text := range []string{"a\x00b", "a\xffb"} {
+		_, err := st.License(ctx, text)
+		is.True(errors.Is(err, store.ErrNotFound))
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: text}) != nil)
+			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K", Terms: []string{text}}) != nil)
+			is.True(tx.AddTally(ctx, "kind", text, 1) != nil)
+			_, err := tx.AppendEvent(ctx, store.Event{Actor: text})
+			is.True(err != nil)
+			_, err = tx.License(ctx, text)
+			is.True(errors.Is(err, store.ErrNotFound))
+			return tx.PutEntry(ctx, store.Entry{Kind: "kind", Key: "key"})
+		}))
+		_, err = st.Entry(ctx, "kind", "key")
+		is.NoErr(err)
+		_, err = st.License(ctx, "lic_1")
+		is.True(errors.Is(err, store.ErrNotFound))
 	}
 }

@@ -1,0 +1,188 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/postgres"
+)
+
+// create adds one licence with its event.
+func create(t testing.TB, st store.Store, id string) error {
+	ctx := t.Context()
+	return st.Update(ctx, func(tx store.Tx) error {
+		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: "key of " + id, Terms: []string{"licence", id}}); err != nil {
+			return err
+		}
+		_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
+		return err
+	})
+}
+
+// Processes that start at once have a pool each, and none waits for another
+// before it begins.
+func TestManyProcessesStartAtOnce(t *testing.T) {
+	is := is.New(t)
+	admin := open(t, "pgx", sharedDSN(t))
+	schema := newSchema(t, admin)
+	errs := make([]error, 12)
+	var wg sync.WaitGroup
+	for i := range errs {
+		db := open(t, []string{"pgx", "postgres"}[i%2], sharedDSN(t))
+		wg.Go(func() {
+			st, err := postgres.New(t.Context(), db, postgres.Options{Schema: schema})
+			if err == nil {
+				err = create(t, st, fmt.Sprintf("lic_%02d", i))
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	is.NoErr(errors.Join(errs...))
+
+	var versions int
+	is.NoErr(admin.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_schema`).Scan(&versions))
+	is.Equal(versions, 1) // each migration ran once
+	found, err := newStore(t, admin, schema).Licenses(t.Context(), store.LicenseQuery{})
+	is.NoErr(err)
+	is.Equal(len(found), len(errs))
+}
+
+func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	db := open(t, "pgx", sharedDSN(t))
+	opts := postgres.Options{Schema: newSchema(t, db)}
+	st := newStore(t, db, opts.Schema)
+	is.NoErr(create(t, st, "lic_1"))
+	_, err := db.Exec(`INSERT INTO ` + quote(opts.Schema) + `.licensing_schema (version) VALUES (9000)`)
+	is.NoErr(err)
+
+	_, err = postgres.New(ctx, db, opts)
+	is.True(err != nil)
+	is.True(strings.Contains(err.Error(), "version 9000")) // names what it found
+	is.True(!errors.Is(err, store.ErrUnavailable))
+	err = postgres.Migrate(ctx, db, opts)
+	is.True(err != nil)
+	is.True(strings.Contains(err.Error(), "version 9000"))
+
+	_, err = st.License(ctx, "lic_1") // what runs goes on
+	is.NoErr(err)
+}
+
+func TestSchemaNames(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, "pgx", sharedDSN(t))
+	for _, name := range []string{
+		"", "UPPER and lower", `with "quotes"`, "licensing_acme", "$1", "; DROP TABLE x; --", "größe", strings.Repeat("x", 63),
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			if name == "" {
+				name = "public"
+				dropAfter(t, db, name)
+				_, err := db.Exec(`CREATE SCHEMA IF NOT EXISTS public`)
+				is.NoErr(err)
+				name = ""
+			} else {
+				dropAfter(t, db, name)
+			}
+			st, err := postgres.New(ctx, db, postgres.Options{Schema: name})
+			is.NoErr(err)
+			is.NoErr(create(t, st, "lic_1"))
+			l, err := st.License(ctx, "lic_1")
+			is.NoErr(err)
+			is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+				if err := tx.UpdateLicense(ctx, l); err != nil {
+					return err
+				}
+				if err := tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1"}); err != nil {
+					return err
+				}
+				return tx.AddTally(ctx, "kind", "name", 1)
+			}))
+			found, err := st.Licenses(ctx, store.LicenseQuery{Terms: []string{"licence", "lic_1"}})
+			is.NoErr(err)
+			is.Equal(len(found), 1)
+			schema := name
+			if schema == "" {
+				schema = "public"
+			}
+			var n int
+			is.NoErr(db.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_license`).Scan(&n))
+			is.Equal(n, 1)
+		})
+	}
+	for _, name := range []string{"pg_licensing", strings.Repeat("x", 64), "a\x00b", "a\xffb"} {
+		is := is.New(t)
+		_, err := postgres.New(ctx, db, postgres.Options{Schema: name})
+		is.True(err != nil)
+		is.True(strings.HasPrefix(err.Error(), "postgres: Options.Schema "))
+	}
+}
+
+// The role that serves needs no right to create anything.
+func TestMigratedByAnotherRole(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	admin := open(t, "pgx", sharedDSN(t))
+	opts := postgres.Options{Schema: newSchema(t, admin)}
+	role := "serving_" + opts.Schema
+	_, err := admin.Exec(`CREATE ROLE ` + role)
+	is.NoErr(err)
+	t.Cleanup(func() {
+		admin.Exec(`DROP OWNED BY ` + role)
+		admin.Exec(`DROP ROLE ` + role)
+	})
+	db := open(t, "pgx", sharedDSN(t)+" options='-c role="+role+"'")
+
+	_, err = postgres.New(ctx, db, opts)
+	is.True(err != nil) // it may not migrate itself
+	is.NoErr(postgres.Migrate(ctx, admin, opts))
+	is.NoErr(postgres.Migrate(ctx, admin, opts)) // again does nothing
+	for _, grant := range []string{`USAGE ON SCHEMA`, `SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA`} {
+		_, err = admin.Exec(`GRANT ` + grant + ` ` + quote(opts.Schema) + ` TO ` + role)
+		is.NoErr(err)
+	}
+
+	st, err := postgres.New(ctx, db, opts)
+	is.NoErr(err)
+	is.NoErr(create(t, st, "lic_1"))
+	is.NoErr(st.Update(ctx, func(tx store.Tx) error { return tx.DeleteLicense(ctx, "lic_1") }))
+	events, err := st.Events(ctx, store.EventQuery{})
+	is.NoErr(err)
+	is.Equal(len(events), 1)
+}
+
+func TestOtherEncodingIsRefused(t *testing.T) {
+	is := is.New(t)
+	admin := open(t, "pgx", sharedDSN(t))
+	name := newSchema(t, admin)
+	_, err := admin.Exec(`CREATE DATABASE ` + quote(name) + ` ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+	is.NoErr(err)
+	db := open(t, "pgx", sharedDSN(t)+" dbname="+name)
+	t.Cleanup(func() {
+		db.Close()
+		admin.Exec(`DROP DATABASE ` + quote(name))
+	})
+	_, err = postgres.New(t.Context(), db, postgres.Options{})
+	is.True(err != nil)
+	is.True(strings.Contains(err.Error(), "LATIN1"))
+}
+
+func TestNoServerIsUnavailable(t *testing.T) {
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			db := open(t, driver, "host="+t.TempDir()+" user=licensing dbname=postgres sslmode=disable")
+			_, err := postgres.New(t.Context(), db, postgres.Options{})
+			is.True(errors.Is(err, store.ErrUnavailable))
+		})
+	}
+}
