@@ -20,7 +20,8 @@ link it gives is a relative reference. Take the prefix off with
 # Who may call
 
 Requests carry an access token, which a client gets for its client_id and
-client_secret at oauth/token. Clients are issued from Go:
+client_secret at oauth/token. Clients are issued in the dashboard, the pages
+for people below dashboard/, or from Go:
 
 	c, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "shop"})
 

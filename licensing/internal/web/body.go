@@ -68,24 +68,49 @@ func unsupported(detail, header, value string) *Problem {
 	}
 }
 
-// readBody reads the body of r within the bounds of size and time. The time
-// is not bounded again where the host's server bounds it itself: a later
-// deadline would take that bound away.
+// readBody reads the body of r within the bounds of size and time.
 func readBody(r *http.Request) ([]byte, error) {
 	x := exchangeOf(r.Context())
-	cfg := &x.site.cfg
-	if r.ContentLength > cfg.MaxBody {
+	most := x.site.cfg.MaxBody
+	if r.ContentLength > most {
 		return nil, tooLarge()
 	}
-	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || server.ReadTimeout <= 0 {
-		// A writer that has no deadlines says so; then there is none.
-		deadline := http.NewResponseController(x.ResponseWriter)
-		_ = deadline.SetReadDeadline(time.Now().Add(cfg.BodyTimeout))
-		defer func() { _ = deadline.SetReadDeadline(time.Time{}) }()
-	}
-	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, cfg.MaxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
 	if err != nil {
 		return nil, bodyError(err)
 	}
 	return data, nil
+}
+
+// A timedBody is a body that must have arrived in time. The deadline goes when
+// the body has been read to its end, because the server goes on listening for
+// the end of the connection, which must not be taken for that. What is refused
+// unread keeps it, because the server reads the rest away before it answers.
+type timedBody struct {
+	io.ReadCloser
+	connection *http.ResponseController
+}
+
+func (b timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.connection.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// timeBody bounds the time that the body of r may take. Where the host's
+// server bounds it, nothing is done: a later deadline would take that bound
+// away. A writer that has no deadlines has none here either.
+func (x *exchange) timeBody(r *http.Request) {
+	if r.ContentLength == 0 {
+		return
+	}
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
+		return
+	}
+	b := timedBody{r.Body, http.NewResponseController(x.ResponseWriter)}
+	if b.connection.SetReadDeadline(time.Now().Add(x.site.cfg.BodyTimeout)) == nil {
+		r.Body = b
+	}
 }

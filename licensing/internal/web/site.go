@@ -56,6 +56,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
 	defer cancel()
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
+	x.timeBody(r)
 
 	defer s.observe(r, x)
 	defer func() {

@@ -1,0 +1,41 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// Marshal writes v as JSON, as it goes over the wire: "<" stays "<", and a
+// newline ends it.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// WriteJSON answers with v. It is made into JSON before the first byte goes
+// out, so that an answer is whole or an error.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	return writeJSON(w, status, JSON, v)
+}
+
+func writeJSON(w http.ResponseWriter, status int, mediaType string, v any) error {
+	body, err := Marshal(v)
+	if err != nil {
+		return err
+	}
+	writeBody(w, status, mediaType, body)
+	return nil
+}
+
+func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // fails when the caller has gone, and nobody is left to tell
+}
