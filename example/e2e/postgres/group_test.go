@@ -1,0 +1,146 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// createWhole is what the rules write for a new licence.
+func createWhole(t testing.TB, st store.Store, id string) error {
+	ctx, now := t.Context(), time.Now()
+	return st.Update(ctx, func(tx store.Tx) error {
+		l := store.License{ID: id, Key: "key of " + id, State: store.StateActive, ExpiresAt: now, Terms: []string{"licence", "customer", id}}
+		if err := tx.CreateLicense(ctx, l); err != nil {
+			return err
+		}
+		for _, kind := range []string{"state", "product", "customer", "created", "expires"} {
+			if err := tx.AddTally(ctx, kind, "name", 1); err != nil {
+				return err
+			}
+		}
+		_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Subject: id, Time: now})
+		return err
+	})
+}
+
+func TestRoundTripsOfACreate(t *testing.T) {
+	for _, test := range []struct {
+		name, driver, setting string
+		trips                 int
+	}{
+		{"pgx", "pgx", "", 5},
+		{"lib-pq", "postgres", "", 8}, // it prepares each statement anew
+		{"lib-pq with binary_parameters", "postgres", " binary_parameters=yes", 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			is := is.New(t)
+			db, r := record(t, test.driver, sharedDSN(t)+test.setting)
+			st := newStore(t, db, newSchema(t, db))
+			is.NoErr(createWhole(t, st, "lic_1")) // prepares
+			r.take()
+			is.NoErr(createWhole(t, st, "lic_2"))
+			statements, trips := r.take()
+			is.Equal(len(statements), 5) // begin, licence, event, tallies, commit
+			is.Equal(trips, test.trips)
+		})
+	}
+}
+
+// Updates that meet share transactions, and no one suffers from another.
+func TestUpdatesOfAGroupAreApart(t *testing.T) {
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			ctx := t.Context()
+			db, r := record(t, driver, sharedDSN(t))
+			st := newStore(t, db, newSchema(t, db))
+			r.take()
+			failed, panicked := errors.New("failed"), errors.New("panicked")
+
+			const each = 30
+			var start, wg sync.WaitGroup
+			start.Add(1)
+			run := func(kind string, want error, end func() error) {
+				for i := range each {
+					wg.Go(func() {
+						start.Wait()
+						id := fmt.Sprintf("lic_%s_%02d", kind, i)
+						err := func() (err error) {
+							defer func() {
+								if p := recover(); p != nil {
+									err = p.(error)
+								}
+							}()
+							return st.Update(ctx, func(tx store.Tx) error {
+								if err := tx.AddTally(ctx, "kind", kind, 1); err != nil {
+									return err
+								}
+								if i%3 == 0 { // sends what others have added as well
+									if _, err := tx.Tallies(ctx, store.TallyQuery{Kind: "kind"}); err != nil {
+										return err
+									}
+								}
+								if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id}); err != nil {
+									return err
+								}
+								if err := tx.CreateLicense(ctx, store.License{ID: "lic_" + id, Key: id}); !errors.Is(err, store.ErrExists) {
+									return fmt.Errorf("a second licence with the key: %w", err)
+								}
+								return end()
+							})
+						}()
+						if err != want {
+							t.Errorf("%s: got %v, want %v", id, err, want)
+						}
+					})
+				}
+			}
+			run("done", nil, func() error { return nil })
+			run("failed", failed, func() error { return failed })
+			run("panicked", panicked, func() error { panic(panicked) })
+			for range each {
+				wg.Go(func() {
+					start.Wait()
+					st.Update(ctx, func(tx store.Tx) error {
+						tx.CreateLicense(ctx, store.License{ID: "gone", Key: "gone"})
+						runtime.Goexit()
+						return nil
+					})
+				})
+				wg.Go(func() {
+					start.Wait()
+					err := st.Update(ctx, func(tx store.Tx) error {
+						_, err := tx.License(ctx, "gone")
+						return err
+					})
+					if !errors.Is(err, store.ErrNotFound) {
+						t.Errorf("what was undone: %v", err)
+					}
+				})
+			}
+			start.Done()
+			wg.Wait()
+
+			found, err := st.Licenses(ctx, store.LicenseQuery{})
+			is.NoErr(err)
+			is.Equal(len(found), each)
+			tallies, err := st.Tallies(ctx, store.TallyQuery{Kind: "kind"})
+			is.NoErr(err)
+			is.Equal(tallies, []store.Tally{{Kind: "kind", Name: "done", N: each}})
+
+			statements, _ := r.take()
+			commits := count(statements, "COMMIT")
+			is.True(commits > 0)
+			is.True(commits < each) // some have shared one
+			t.Logf("%d commits for %d updates", commits, each)
+		})
+	}
+}
