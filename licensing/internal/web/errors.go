@@ -168,7 +168,7 @@ func tooLarge() error {
 func Invalid(faults ...Fault) error {
 	details := make([]string, len(faults))
 	for i, f := range faults {
-		details[i] = f.Header + f.Parameter + " " + f.Detail
+		details[i] = strings.TrimSpace(f.Header + f.Parameter + " " + f.Detail)
 	}
 	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: strings.Join(details, "; ") + ".", Faults: faults}
 }
