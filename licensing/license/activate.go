@@ -54,10 +54,13 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, erro
 		if err != nil {
 			return err
 		}
-		if err := s.findSeat(ctx, tx, &f, p.Fingerprint, tx.now); err != nil {
+		if err := f.findSeat(ctx, tx, p.Fingerprint); err != nil {
 			return err
 		}
-		if f.holdsSeat(tx.now) {
+		if err := f.catchUp(ctx, tx); err != nil {
+			return err
+		}
+		if f.holdsSeat() {
 			err = s.keepSeat(ctx, tx, p, &f)
 		} else {
 			err = s.takeSeat(ctx, tx, p, &f)
@@ -65,7 +68,7 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, erro
 		if err != nil {
 			return err
 		}
-		v, err = judge(question{fingerprint: p.Fingerprint}, f, tx.now)
+		v, err = judge(question{fingerprint: p.Fingerprint}, f)
 		return err
 	})
 	if err != nil {
@@ -94,7 +97,7 @@ func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, n
 	if err != nil {
 		return finding{}, err
 	}
-	v, err := judge(q, f, now)
+	v, err := judge(q, f)
 	if err != nil {
 		return finding{}, err
 	}
@@ -106,7 +109,7 @@ func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, n
 
 // keepSeat renews the seat that the fingerprint holds.
 func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) error {
-	kept, changed := renewSeat(f.license, f.seat, tx.now)
+	kept, changed := renewSeat(f.license, f.seat, f.at)
 	if p.Name != "" && p.Name != kept.Name {
 		kept.Name, changed = p.Name, true
 	}
@@ -153,7 +156,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 
 // evict frees one seat of a full licence for another.
 func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f *finding) error {
-	denied, err := deniedFull(f.license, tx.now)
+	denied, err := deniedFull(f.license, f.at)
 	if err != nil {
 		return err
 	}
@@ -162,7 +165,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	}
 	var victim store.Activation
 	if takeOver == TakeOverOldest {
-		oldest, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, LiveAt: tx.now, Limit: 1})
+		oldest, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, LiveAt: f.at, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -172,7 +175,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	} else if err != nil {
 		return err
 	}
-	if activationStatusAt(victim, tx.now) != ActivationLive {
+	if activationStatusAt(victim, f.at) != ActivationLive {
 		return denied
 	}
 	return s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "")

@@ -46,7 +46,8 @@ type Page struct {
 //
 // Lists that no customer narrows and that ask for expiry or for scheduled
 // licences are in order of ExpiresAt or StartsAt instead, so that a store can
-// read any page of them straight from an index.
+// read any page of them straight from an index. A list of active licences is in
+// order of creation, and passes over those that have ended.
 //
 // A cursor belongs to its filter, its order and the caller's product limit,
 // and keeps the instant of the first page, at which Status is judged; with

@@ -38,11 +38,11 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 		if err != nil {
 			return store.Activation{}, err
 		}
-		renews = f.found && f.holdsSeat(now) && len(weighTime(f.license, now)) == 0 && len(weighScope(q, f.license)) == 0
+		renews = f.found && f.holdsSeat() && len(weighTime(f.license, f.at)) == 0 && len(weighScope(q, f.license)) == 0
 		if renews {
-			f.seat, renews = renewSeat(f.license, f.seat, now)
+			f.seat, renews = renewSeat(f.license, f.seat, f.at)
 		}
-		v, err = judge(q, f, now)
+		v, err = judge(q, f)
 		return f.seat, err
 	}
 	view := s.view
@@ -73,18 +73,23 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 const noLicense = "lic_00000000000000000000000000"
 
 // findByKey collects what the store knows about a question.
-func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q question, at time.Time) (f finding, err error) {
-	if f.license, f.found, err = s.byKey(ctx, r, key); err != nil {
+func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q question, now time.Time) (finding, error) {
+	l, found, err := s.byKey(ctx, r, key)
+	if err != nil {
 		return finding{}, err
 	}
-	return f, s.findSeat(ctx, r, &f, q.fingerprint, at)
+	f := finding{at: now, license: l, found: found}
+	if q.fingerprint == "" {
+		return f, nil
+	}
+	if err := f.findSeat(ctx, r, q.fingerprint); err != nil {
+		return finding{}, err
+	}
+	return f, f.catchUp(ctx, r)
 }
 
-// findSeat adds to f what the store knows about a fingerprint.
-func (s *Service) findSeat(ctx context.Context, r store.Reader, f *finding, fingerprint string, at time.Time) (err error) {
-	if fingerprint == "" {
-		return nil
-	}
+// findSeat adds what the store knows about a fingerprint.
+func (f *finding) findSeat(ctx context.Context, r store.Reader, fingerprint string) (err error) {
 	id := f.license.ID
 	if !f.found {
 		id = noLicense
@@ -93,11 +98,38 @@ func (s *Service) findSeat(ctx context.Context, r store.Reader, f *finding, fing
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if f.seated = err == nil; f.holdsSeat(at) || f.found && f.license.MaxActivations < 0 {
+	if f.seated = err == nil; f.holdsSeat() || f.found && f.license.MaxActivations < 0 {
 		return nil
 	}
-	f.taken, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: at})
+	return f.countSeats(ctx, r, id)
+}
+
+func (f *finding) countSeats(ctx context.Context, r store.Reader, id string) (err error) {
+	f.taken, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: f.at})
 	return err
+}
+
+// catchUp keeps time from running backwards for the seats of a licence. Of two
+// nodes, or two Updates, the one with the earlier instant can come second. If
+// the other has seen a lease end and given its seat away, the lease must not
+// be renewed by one for whom it has not ended yet: so the finding moves on to
+// the instant of that admission.
+func (f *finding) catchUp(ctx context.Context, r store.Reader) error {
+	if !f.holdsSeat() || f.seat.LeaseEndsAt.IsZero() || f.license.MaxActivations < 0 {
+		return nil
+	}
+	later, err := r.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, After: beforeIDs("act", f.seat.LeaseEndsAt), Limit: 1})
+	if err != nil || len(later) == 0 {
+		return err
+	}
+	f.at = later[0].CreatedAt
+	return f.countSeats(ctx, r, f.license.ID)
+}
+
+// beforeIDs returns a text that sorts right before the ids made at t.
+func beforeIDs(prefix string, t time.Time) string {
+	const timestamp = 10 // characters, of five bits each
+	return store.NewID(prefix, t)[:len(prefix)+1+timestamp]
 }
 
 // seenEvery is how exactly the last sign of an activation without a lease is
@@ -149,14 +181,16 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
 	var v Verdict
 	err := s.view(ctx, func(r store.Reader) (err error) {
-		f := finding{found: true}
+		f := finding{at: at, found: true}
 		if f.license, err = s.find(ctx, r, p.ID); err != nil {
 			return err
 		}
-		if err = s.findSeat(ctx, r, &f, p.Fingerprint, at); err != nil {
-			return err
+		if p.Fingerprint != "" {
+			if err = f.findSeat(ctx, r, p.Fingerprint); err != nil {
+				return err
+			}
 		}
-		v, err = judge(q, f, at)
+		v, err = judge(q, f)
 		return err
 	})
 	if err != nil {

@@ -80,8 +80,9 @@ type question struct {
 	entitlements          []string
 }
 
-// A finding is what the store knows about a question.
+// A finding is what the store knows about a question at an instant.
 type finding struct {
+	at      time.Time
 	license store.License
 	found   bool
 	// seat is the activation of the fingerprint.
@@ -92,8 +93,9 @@ type finding struct {
 	taken int
 }
 
-// judge answers a question at an instant.
-func judge(q question, f finding, at time.Time) (Verdict, error) {
+// judge answers a question.
+func judge(q question, f finding) (Verdict, error) {
+	at := f.at
 	if !f.found {
 		v := deny(Reason{VerdictNotFound, "No licence has this key; check it for slips."})
 		v.RecheckAfter = seconds(recheckInvalid)
@@ -166,7 +168,7 @@ func weighScope(q question, l store.License) (reasons []Reason) {
 }
 
 func weighSeat(q question, f finding, at time.Time) (reasons []Reason) {
-	if q.fingerprint == "" || f.holdsSeat(at) {
+	if q.fingerprint == "" || f.holdsSeatAt(at) {
 		return nil
 	}
 	reason := Reason{VerdictNotActivated, "The fingerprint has no activation; activate it first."}
@@ -204,7 +206,9 @@ func weighEntitlements(q question, l store.License) (reasons []Reason) {
 }
 
 // holdsSeat reports whether the fingerprint asked about holds a seat.
-func (f finding) holdsSeat(at time.Time) bool {
+func (f finding) holdsSeat() bool { return f.holdsSeatAt(f.at) }
+
+func (f finding) holdsSeatAt(at time.Time) bool {
 	return f.seated && activationStatusAt(f.seat, at) == ActivationLive
 }
 

@@ -1,0 +1,170 @@
+package license_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// TestLeases: a lease ends by the clock alone, is renewed by validating, and
+// is never revived.
+//
+// Fault: dead machines hold their seats until some worker removes them. Fault:
+// a lease that has ended is revived by its next heartbeat, over the limit.
+// Fault: whoever comes back after the end, before a sweep, trips over the old
+// row.
+func TestLeases(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 600))
+	a := f.activate(t, l.Key, "pc-1")
+	is.Equal(*a.LeaseEndsAt, start.Add(10*time.Minute))
+
+	f.now = start.Add(9 * time.Minute)
+	v := f.validate(t, l.Key, "pc-1")
+	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // begun anew
+	is.Equal(*v.NextChangeAt, start.Add(19*time.Minute))
+	is.Equal(v.RecheckAfter, int64(300)) // in time to renew
+	is.Equal(v.Activation.LastSeenAt, f.now)
+
+	f.now = start.Add(19*time.Minute - time.Millisecond)
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
+	is.True(errors.Is(err, license.ErrActivationLimit)) // still held
+
+	f.now = start.Add(19 * time.Minute)
+	v = f.validate(t, l.Key, "pc-1")
+	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded})
+	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
+	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // not renewed
+	f.activate(t, l.Key, "pc-2")                                   // the seat was free, though nobody swept
+	v = f.validate(t, l.Key, "pc-1")
+	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded, license.VerdictActivationLimit})
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	is.True(errors.Is(err, license.ErrActivationLimit)) // coming back is under the same limit
+
+	f.now = start.Add(30 * time.Minute)
+	back := f.activate(t, l.Key, "pc-1")
+	is.True(back.ID != a.ID) // and a new activation
+	is.Equal(back.CreatedAt, f.now)
+	is.Equal(f.live(t, l.ID), 1)
+}
+
+// TestLeaseIsNotRenewed while anything about the licence forbids its use.
+//
+// Fault: the heartbeat of a lease looks at neither the state of the licence
+// nor its end.
+func TestLeaseIsNotRenewed(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 600))
+	a := f.activate(t, l.Key, "pc")
+	f.now = f.now.Add(time.Minute)
+	for _, ask := range []license.ValidateParams{
+		{Key: l.Key, Fingerprint: "pc", ProductID: "x"},
+		{Key: l.Key, Fingerprint: "pc", CustomerID: "x"},
+		{Key: l.Key},
+	} {
+		v, err := f.Validate(t.Context(), ask)
+		is.NoErr(err)
+		if v.Activation != nil {
+			is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
+		}
+	}
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, a.LeaseEndsAt)
+	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictEntitlementMissing)
+	is.Equal(*v.Activation.LeaseEndsAt, f.now.Add(10*time.Minute)) // a missing feature does not end the use of the rest
+}
+
+// TestClocksThatDisagree: a lease that one node has seen ending, and whose seat
+// it gave away, is not renewed by another node whose clock is behind.
+func TestClocksThatDisagree(t *testing.T) {
+	is := is.New(t)
+	behind := newFixture(t)
+	ahead := license.New(behind.store, license.Options{Now: func() time.Time { return behind.now.Add(5 * time.Second) }})
+	l := behind.create(t, seats(1, 10))
+	a := behind.activate(t, l.Key, "pc-1")
+
+	behind.now = start.Add(6 * time.Second) // for the other it is eleven seconds past
+	_, err := ahead.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
+	is.NoErr(err)
+	v := behind.validate(t, l.Key, "pc-1")
+	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded, license.VerdictActivationLimit})
+	is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
+	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	is.True(behind.validate(t, l.Key, "pc-2").Valid)
+	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", TakeOver: license.TakeOverOldest})
+	is.NoErr(err)
+	is.Equal(behind.validate(t, l.Key, "pc-2").Code, license.VerdictEvicted) // and not its own former seat
+}
+
+// TestLeaseLengthChanges: a lease has the length that the licence has when it
+// begins.
+func TestLeaseLengthChanges(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 0))
+	is.True(f.activate(t, l.Key, "pc").LeaseEndsAt == nil)
+	set := func(c license.Change[int64]) {
+		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: c})
+		is.NoErr(err)
+	}
+	set(license.To(int64(60)))
+	is.Equal(*f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, start.Add(time.Minute))
+	set(license.ToNull[int64]())
+	is.True(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt == nil)
+}
+
+// TestValidationsThatWriteNothing: an activation without a lease is seen to
+// the hour.
+func TestValidationsThatWriteNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	f.activate(t, l.Key, "pc")
+	counting := &countingStore{Store: f.store}
+	s := license.New(counting, license.Options{Now: func() time.Time { return f.now }})
+	for _, minutes := range []int{0, 20, 59, 60, 61, 119} {
+		f.now = start.Add(time.Duration(minutes) * time.Minute)
+		v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
+		is.NoErr(err)
+		is.Equal(v.Activation.LastSeenAt, start.Add(time.Duration(minutes/60)*time.Hour))
+	}
+	is.Equal(counting.count("Update"), 1)
+}
+
+// TestSweep: the rows of activations that ended long ago do not pile up.
+func TestSweep(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	floating := f.create(t, seats(0, 60))
+	lasting := f.create(t)
+	for i := range 500 {
+		f.now = f.now.Add(6 * time.Hour)
+		f.activate(t, floating.Key, fmt.Sprint("container-", i)) // each its own, and gone in a minute
+		if i%5 == 0 {
+			f.activate(t, lasting.Key, fmt.Sprint("pc-", i))
+		}
+	}
+	rows := func(id string) int {
+		n, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: id})
+		is.NoErr(err)
+		return n
+	}
+	const month = 30 * 24 / 6
+	is.True(rows(floating.ID) >= month) // those of thirty days are kept
+	is.True(rows(floating.ID) < month*3/2)
+	is.Equal(rows(lasting.ID), 100) // and all that are live
+}
