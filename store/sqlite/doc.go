@@ -48,8 +48,8 @@ gives up the whole transaction, the innocent ones run again, each by itself.
 That is why a function may run twice.
 
 Reads use connections of their own, which never wait for an update and never
-make one wait. A View holds one of them for as long as its function runs, and
-there are only about as many as processors: read through the Reader that the
-View gives you, and keep it short.
+make one wait. At most 16 Views run at a time, and the others wait for one of
+those to end. While a View runs, the log grows by what is committed, so let it
+end soon.
 */
 package sqlite

@@ -45,6 +45,9 @@ func dsn(path, mode string, params url.Values) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/folder/file
 	}
+	if params == nil {
+		params = url.Values{}
+	}
 	params.Set("mode", mode) // never rwc: the file is made by claim, for its owner alone
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}).String()
 }
@@ -72,6 +75,9 @@ func writerDSN(path string, opts Options) string {
 		// Cut a log that a long View has let grow, but never one of its
 		// usual size: writing over a file is faster than making it longer.
 		"journal_size_limit(67108864)",
+		// The pages that a savepoint would restore are kept in memory, not
+		// in a file.
+		"temp_store(memory)",
 		// In KiB. The system's own cache holds the rest.
 		"cache_size(-4096)",
 		"mmap_size(" + strconv.FormatInt(opts.MmapSize, 10) + ")",

@@ -65,7 +65,7 @@ func (t *tx) ReplaceEvent(ctx context.Context, e store.Event) error {
 
 // DeleteEvents removes the first rows.
 func (t *tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
-	n, err := t.count(ctx, `DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq <= ? ORDER BY seq LIMIT ?)`,
+	n, err := t.count(ctx, `DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq <= ? ORDER BY seq LIMIT ? + 0)`,
 		through, max(limit, 0)) // to the engine, a negative limit is none
 	return int(n), wrap(err, "delete events through %d", through)
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 
@@ -105,14 +106,12 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 // rarest returns the term that the fewest licences have, as far as a glance
 // tells: a walk along a term that all of them have would take them all.
 func (r reader) rarest(ctx context.Context, terms []string) (rarest string, err error) {
-	const glance = 200
-	fewest := int64(glance + 1)
+	if len(terms) == 1 {
+		return terms[0], nil
+	}
+	fewest := int64(math.MaxInt64)
 	for _, term := range terms {
-		if len(terms) == 1 {
-			return term, nil
-		}
-		n, err := one(ctx, r, (*row).integer,
-			`SELECT count(*) FROM (SELECT 1 FROM license_term WHERE term = ? LIMIT ?)`, term, glance)
+		n, err := one(ctx, r, (*row).integer, `SELECT count(*) FROM (SELECT 1 FROM license_term WHERE term = ? LIMIT 200)`, term)
 		if err != nil {
 			return "", err
 		}

@@ -51,6 +51,8 @@ func claim(path string) error {
 		return errors.New("it is a folder; name a file in it")
 	case info.Size() == 0:
 		return nil
+	case info.Size() == 1: // which the engine takes for an empty file
+		return errNotSQLite
 	}
 	c, err := connect(identityDSN(path))
 	if err != nil {
@@ -81,12 +83,14 @@ func makeFile(path string) (os.FileInfo, error) {
 	return os.Stat(path)
 }
 
+var errNotSQLite = errors.New("it is not a SQLite file, and was left as it is; name another")
+
 // version returns how many migrations the file has had, or an error if it is
 // not ours.
 func version(c *conn) (int, error) {
 	id, err := c.integer("PRAGMA application_id")
 	if primary(code(err)) == lib.SQLITE_NOTADB {
-		return 0, fmt.Errorf("it is not a SQLite file, and was left as it is; name another: %w", err)
+		return 0, fmt.Errorf("%w: %w", errNotSQLite, err)
 	} else if err != nil {
 		return 0, err
 	}

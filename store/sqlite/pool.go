@@ -3,56 +3,49 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
-// A pool holds connections for reading. A place in it is nil until somebody
-// needs one more connection than there are.
+// A pool holds connections for reading. It opens one more when all are out,
+// until it has as many as there is room for.
 type pool struct {
-	dsn    string
-	places chan *conn
+	dsn  string
+	idle chan *conn
+	room chan struct{} // holds one value for each connection
 }
 
 func newPool(dsn string, size int) *pool {
-	p := &pool{dsn: dsn, places: make(chan *conn, size)}
-	for range size {
-		p.places <- nil
-	}
-	return p
+	return &pool{dsn: dsn, idle: make(chan *conn, size), room: make(chan struct{}, size)}
 }
 
 // take waits for a connection, at most until ctx ends.
 func (p *pool) take(ctx context.Context) (*conn, error) {
-	var c *conn
 	select {
-	case c = <-p.places:
+	case c := <-p.idle:
+		return c, nil
 	default:
-		select {
-		case c = <-p.places:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for a connection: %w", ctx.Err())
-		}
 	}
-	if c != nil {
+	select {
+	case c := <-p.idle:
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case p.room <- struct{}{}:
+		c, err := connect(p.dsn)
+		if err != nil {
+			<-p.room
+			return nil, sentinel(err)
+		}
 		return c, nil
 	}
-	c, err := connect(p.dsn)
-	if err != nil {
-		p.places <- nil
-		return nil, sentinel(err)
-	}
-	return c, nil
 }
 
-func (p *pool) put(c *conn) { p.places <- c }
+func (p *pool) put(c *conn) { p.idle <- c }
 
 // close closes all connections. None may be out.
 func (p *pool) close() error {
 	var errs []error
-	for range cap(p.places) {
-		if c := <-p.places; c != nil {
-			errs = append(errs, c.close())
-		}
+	for range len(p.idle) {
+		errs = append(errs, (<-p.idle).close())
 	}
 	return errors.Join(errs...)
 }

@@ -75,14 +75,14 @@ func (s *session) query(ctx context.Context, long bool, text string, args []any,
 // connections for reading as long as fn runs.
 func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 	if err := s.enter(ctx); err != nil {
-		return err
+		return wrap(err, "view")
 	}
 	defer s.leave()
-	c, err := s.readers.take(ctx)
+	c, err := s.views.take(ctx)
 	if err != nil {
-		return err
+		return wrap(err, "view")
 	}
-	defer s.readers.put(c)
+	defer s.views.put(c)
 
 	if _, err := c.exec("BEGIN"); err != nil {
 		return wrap(sentinel(err), "view")

@@ -37,7 +37,7 @@ func (s *selection) order(descending bool, limit int, columns ...string) {
 	if descending {
 		direction = " DESC"
 	}
-	s.add(" ORDER BY "+strings.Join(columns, direction+", ")+direction+" LIMIT ?", store.Limit(limit))
+	s.add(" ORDER BY "+strings.Join(columns, direction+", ")+direction+" LIMIT ? + 0", store.Limit(limit))
 }
 
 // beyond narrows a list in the order of one text column to what lies behind

@@ -18,7 +18,8 @@ import (
 type Store struct {
 	reader
 	path    string
-	readers *pool
+	readers *pool // for reads of their own, which are short
+	views   *pool // for Views, which are as long as their functions
 	writer  *writer
 
 	mu     sync.Mutex
@@ -47,6 +48,9 @@ type Options struct {
 	// [slog.Default].
 	Logger *slog.Logger
 }
+
+// maxViews bounds the Views that run at a time. The others wait.
+const maxViews = 16
 
 // Open opens the register in the file at path, and makes the file if it is not
 // there. The path is a plain one, relative or absolute, in a folder that
@@ -81,6 +85,7 @@ func OpenWith(path string, opts Options) (*Store, error) {
 	s := &Store{
 		path:    path,
 		readers: newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0))),
+		views:   newPool(readerDSN(path, opts), maxViews),
 		writer:  newWriter(c, opts.BusyTimeout),
 	}
 	s.reader = reader{s}
@@ -101,7 +106,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.calls.Wait()
-	return wrap(errors.Join(s.readers.close(), s.writer.close()), "close %s", s.path)
+	return wrap(errors.Join(s.readers.close(), s.views.close(), s.writer.close()), "close %s", s.path)
 }
 
 // enter begins a call, unless its context has ended or the Store is closed.

@@ -10,25 +10,25 @@
 -- list is ever sorted.
 
 CREATE TABLE license (
-	id             TEXT    NOT NULL PRIMARY KEY, -- time-ordered
-	name           TEXT    NOT NULL,
-	product_id     TEXT    NOT NULL,
-	customer_id    TEXT    NOT NULL,
-	key            TEXT    NOT NULL, -- the licence key, in clear: its seller can read it
-	state          TEXT    NOT NULL, -- as stored; what the clock adds is derived
-	state_reason   TEXT    NOT NULL,
-	state_at       INTEGER,          -- when state was last set
-	starts_at      INTEGER,
-	expires_at     INTEGER,
-	grace_seconds  INTEGER NOT NULL,
+	id              TEXT    NOT NULL PRIMARY KEY, -- time-ordered
+	name            TEXT    NOT NULL,
+	product_id      TEXT    NOT NULL,
+	customer_id     TEXT    NOT NULL,
+	key             TEXT    NOT NULL, -- the licence key, in clear: its seller can read it
+	state           TEXT    NOT NULL, -- as stored; what the clock adds is derived
+	state_reason    TEXT    NOT NULL,
+	state_at        INTEGER,          -- when state was last set
+	starts_at       INTEGER,
+	expires_at      INTEGER,
+	grace_seconds   INTEGER NOT NULL,
 	max_activations INTEGER NOT NULL, -- negative: unlimited
-	lease_seconds  INTEGER NOT NULL, -- negative: until released
-	entitlements   BLOB,             -- a JSON document
-	metadata       BLOB,             -- a JSON document
-	terms          BLOB,             -- the rows of license_term, each as its length and its bytes
-	revision       INTEGER NOT NULL,
-	created_at     INTEGER,
-	updated_at     INTEGER
+	lease_seconds   INTEGER NOT NULL, -- negative: until released
+	entitlements    BLOB,             -- a JSON document
+	metadata        BLOB,             -- a JSON document
+	terms           BLOB,             -- the rows of license_term, each as its length and its bytes
+	revision        INTEGER NOT NULL,
+	created_at      INTEGER,
+	updated_at      INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX license_key ON license (key);
@@ -64,7 +64,7 @@ CREATE TABLE activation (
 
 CREATE UNIQUE INDEX activation_fingerprint ON activation (license_id, fingerprint);
 -- For counting the seats in use without walking over those that are free again.
-CREATE INDEX activation_lease ON activation (license_id, lease_ends_at) WHERE ended_at IS NULL;
+CREATE INDEX activation_lease ON activation (license_id, ended_at, lease_ends_at);
 
 -- The feed. AUTOINCREMENT keeps a seq from being given again after the newest
 -- event has been deleted.

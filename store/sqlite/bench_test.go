@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The benchmarks work on 20,000 licences of 1,000 customers. Compare figures
+// of one run: those of the disk change from hour to hour.
+//
+//	go test -run '^$' -bench . -benchtime 3s ./store/sqlite
+
+const (
+	benchRows      = 20_000
+	benchCustomers = 1_000
+)
+
+func benchLicense(i int) store.License {
+	at := time.UnixMilli(1_800_000_000_000).Add(time.Duration(i) * time.Second)
+	id := fmt.Sprintf("lic_%026d", i)
+	return store.License{
+		ID: id, Key: "K" + id, Name: "Example Company, workstation", ProductID: fmt.Sprint("product-", i%10),
+		CustomerID: fmt.Sprint("customer-", i%benchCustomers), State: store.StateActive, StateAt: at,
+		ExpiresAt: at.AddDate(1, 0, 0), MaxActivations: 5, LeaseSeconds: -1,
+		Entitlements: []byte(`{"export":true,"seats":5}`), Metadata: []byte(`{"order":"2027-00017"}`),
+		Terms:    []string{"example", "company", "workstation", fmt.Sprint("customer-", i%benchCustomers)},
+		Revision: 1, CreatedAt: at, UpdatedAt: at,
+	}
+}
+
+func benchEvent(l store.License, kind string) store.Event {
+	return store.Event{
+		ID: "evt_" + l.ID, Type: kind, Time: l.UpdatedAt, Actor: "client:cid_1", RequestID: "r-1",
+		Subject: l.ID, ProductID: l.ProductID, CustomerID: l.CustomerID, Data: []byte(`{"changes":{"name":["a","b"]}}`),
+	}
+}
+
+func create(ctx context.Context, st store.Store, l store.License) error {
+	return st.Update(ctx, func(tx store.Tx) error {
+		if err := tx.CreateLicense(ctx, l); err != nil {
+			return err
+		}
+		_, err := tx.AppendEvent(ctx, benchEvent(l, "license.created"))
+		return err
+	})
+}
+
+// benchStore returns a store that holds the rows.
+func benchStore(b *testing.B) *Store {
+	b.Helper()
+	st := open(b)
+	ctx := context.Background()
+	for first := 0; first < benchRows; first += 1000 {
+		err := st.Update(ctx, func(tx store.Tx) error {
+			for i := range 1000 {
+				if err := tx.CreateLicense(ctx, benchLicense(first+i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return st
+}
+
+// callers runs fn b.N times on each of some numbers of goroutines.
+func callers(b *testing.B, numbers []int, fn func(ctx context.Context, i int) error) {
+	var next atomic.Int64 // goes on from one benchmark to the next: no id is used twice
+	for _, n := range numbers {
+		b.Run(fmt.Sprint("callers=", n), func(b *testing.B) {
+			ctx, cancel := context.WithCancel(b.Context()) // as a request's does, it can end
+			defer cancel()
+			b.ReportAllocs()
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var wg sync.WaitGroup
+			for range n {
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						if err := fn(ctx, int(next.Add(1))); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+		})
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	st := benchStore(b)
+	callers(b, []int{1, 16, 64}, func(ctx context.Context, i int) error {
+		return create(ctx, st, benchLicense(benchRows+i))
+	})
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	st := benchStore(b)
+	callers(b, []int{1, 16, 64}, func(ctx context.Context, i int) error {
+		return st.Update(ctx, func(tx store.Tx) error {
+			l, err := tx.License(ctx, benchLicense(i*7919%benchRows).ID)
+			if err != nil {
+				return err
+			}
+			l.Name, l.Revision = fmt.Sprint("Example Company, workstation ", i), l.Revision+1
+			if err := tx.UpdateLicense(ctx, l); err != nil {
+				return err
+			}
+			_, err = tx.AppendEvent(ctx, benchEvent(l, "license.updated"))
+			return err
+		})
+	})
+}
+
+func BenchmarkGet(b *testing.B) {
+	st := benchStore(b)
+	callers(b, []int{1, 16}, func(ctx context.Context, i int) error {
+		_, err := st.License(ctx, benchLicense(i*7919%benchRows).ID)
+		return err
+	})
+}
+
+func BenchmarkListCustomer(b *testing.B) {
+	st := benchStore(b)
+	callers(b, []int{1, 16}, func(ctx context.Context, i int) error {
+		found, err := st.Licenses(ctx, store.LicenseQuery{CustomerID: fmt.Sprint("customer-", i%benchCustomers), Limit: 20})
+		if err == nil && len(found) != 20 {
+			err = fmt.Errorf("found %d", len(found))
+		}
+		return err
+	})
+}
+
+// BenchmarkSeat claims a seat of a floating licence, as few or many leases of
+// others have ended.
+func BenchmarkSeat(b *testing.B) {
+	for _, ended := range []int{1_000, 20_000} {
+		b.Run(fmt.Sprint("ended=", ended), func(b *testing.B) {
+			st := open(b)
+			ctx := context.Background()
+			now := time.UnixMilli(1_800_000_000_000)
+			seat := func(i int, end time.Time) store.Activation {
+				id := fmt.Sprintf("act_%026d", i)
+				return store.Activation{LicenseID: "lic_1", ID: id, Fingerprint: "machine-" + id, LeaseEndsAt: end, CreatedAt: now, LastSeenAt: now}
+			}
+			err := st.Update(ctx, func(tx store.Tx) error {
+				if err := tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"}); err != nil {
+					return err
+				}
+				for i := range ended {
+					if err := tx.PutActivation(ctx, seat(i, now.Add(-time.Hour))); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			callers(b, []int{16}, func(ctx context.Context, i int) error {
+				return st.Update(ctx, func(tx store.Tx) error {
+					if _, err := tx.CountActivations(ctx, store.ActivationQuery{LicenseID: "lic_1", LiveAt: now}); err != nil {
+						return err
+					}
+					return tx.PutActivation(ctx, seat(i%ended, now.Add(time.Duration(i%2)*time.Millisecond-time.Hour)))
+				})
+			})
+		})
+	}
+}

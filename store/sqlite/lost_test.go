@@ -1,0 +1,124 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// fill makes the file full: it may grow by as many pages and no more. A
+// negative number lifts the limit.
+func fill(t *testing.T, st *Store, pages int64) {
+	t.Helper()
+	inTurn(t, st.writer, func(c *conn) {
+		const none = 1 << 30
+		used, err := c.integer("PRAGMA page_count")
+		if err == nil && pages >= 0 {
+			_, err = c.exec("PRAGMA max_page_count = " + strconv.FormatInt(used+pages, 10))
+		} else if err == nil {
+			_, err = c.exec("PRAGMA max_page_count = " + strconv.Itoa(none))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// big puts more into the store than fits into a full file.
+func big(tx store.Tx) error {
+	return tx.PutEntry(context.Background(), store.Entry{Kind: "big", Key: "big", Data: bytes.Repeat([]byte("x"), 1<<20)})
+}
+
+// TestFullDiskHarmsOnlyWhoFillsIt has one member of a group fill the file,
+// which makes the engine drop the whole transaction. The others run again.
+func TestFullDiskHarmsOnlyWhoFillsIt(t *testing.T) {
+	tests := map[string]struct {
+		fn   func(tx store.Tx) error
+		gone any
+	}{
+		"error returned": {fn: big},
+		"error overlooked": {fn: func(tx store.Tx) error {
+			big(tx)
+			if err := add(tx, "bad"); !errors.Is(err, store.ErrUnavailable) { // it would commit by itself
+				return err
+			}
+			return nil
+		}},
+		"another error": {fn: func(tx store.Tx) error { return errors.Join(store.ErrUnavailable, big(tx)) }},
+		"panic":         {fn: func(tx store.Tx) error { big(tx); panic("full") }, gone: "full"},
+		"exit":          {fn: func(tx store.Tx) error { big(tx); runtime.Goexit(); return nil }, gone: "goexit"},
+	}
+	for name, tt := range tests {
+		for place := range 3 {
+			t.Run(name+"/"+strconv.Itoa(place), func(t *testing.T) {
+				is := is.New(t)
+				st := open(t)
+				fill(t, st, 2)
+				bad := &member{fn: func(tx store.Tx) error {
+					if err := add(tx, "bad"); err != nil {
+						return err
+					}
+					return tt.fn(tx)
+				}}
+				a, b := adds("a"), adds("b")
+				a2 := adds("a") // fails, but not because of what was undone
+				runGroup(t, st, slices.Insert([]*member{a, b, a2}, place, bad)...)
+				is.NoErr(b.err)
+				is.True((a.err == nil) != (a2.err == nil)) // they may run again in another order
+				is.True(errors.Is(errors.Join(a.err, a2.err), store.ErrExists))
+				is.Equal(bad.runs, 1)
+				is.True(a.runs <= 2 && b.runs <= 2 && a2.runs <= 2)
+				is.Equal(bad.gone, tt.gone)
+				is.Equal(bad.gone == nil, errors.Is(bad.err, store.ErrUnavailable))
+				is.Equal(ids(t, st), "a b")
+
+				fill(t, st, -1) // somebody made room; no restart is needed
+				is.NoErr(st.Update(t.Context(), big))
+			})
+		}
+	}
+}
+
+func TestFullDiskLeavesReadsAlone(t *testing.T) {
+	is := is.New(t)
+	st := open(t)
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))
+	fill(t, st, 0)
+	members := []*member{{fn: big}, {fn: big}, {fn: big}}
+	runGroup(t, st, members...)
+	for _, m := range members {
+		is.True(errors.Is(m.err, store.ErrUnavailable))
+		is.True(m.runs <= 2)
+	}
+	is.Equal(ids(t, st), "a")
+	is.NoErr(st.View(t.Context(), func(r store.Reader) error { is.Equal(ids(t, r), "a"); return nil }))
+}
+
+// TestFailedCommitIsTheFaultOfOne has a member of a group write what no
+// transaction can commit. It is found by running each by itself.
+func TestFailedCommitIsTheFaultOfOne(t *testing.T) {
+	is := is.New(t)
+	st := open(t)
+	bad := &member{fn: func(x store.Tx) error {
+		tx := x.(*tx)
+		if _, err := tx.exec(t.Context(), "PRAGMA defer_foreign_keys = 1"); err != nil {
+			return err
+		}
+		return tx.PutActivation(t.Context(), store.Activation{LicenseID: "none", ID: "1"})
+	}}
+	a, b := adds("a"), adds("b")
+	runGroup(t, st, a, bad, b)
+	is.NoErr(a.err)
+	is.NoErr(b.err)
+	is.True(bad.err != nil)
+	is.Equal([]int{a.runs, bad.runs, b.runs}, []int{2, 2, 2})
+	is.Equal(ids(t, st), "a b")
+}

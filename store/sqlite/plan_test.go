@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// open returns a store on a new file.
+func open(t testing.TB) *Store {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "licenses.db"))
+}
+
+// openAt returns a store on the file at path.
+func openAt(t testing.TB, path string) *Store {
+	t.Helper()
+	st, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+// A planner is a querier that asks the engine how it would run each SELECT.
+type planner struct {
+	conn *conn
+	text string
+	plan []string
+}
+
+func (p *planner) query(ctx context.Context, _ bool, text string, args []any, each func(*row)) error {
+	if strings.Contains(text, "LIMIT 200") { // a glance before the query itself
+		return p.conn.query(ctx, text, args, each)
+	}
+	p.text, p.plan = text, nil
+	return p.conn.query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(r *row) {
+		r.next = 3 // id, parent, notused, detail
+		p.plan = append(p.plan, r.text())
+	})
+}
+
+// forEach calls fn with every combination of one element of each list.
+func forEach(fn func(choice []int), sizes ...int) {
+	choice := make([]int, len(sizes))
+	for {
+		fn(choice)
+		i := 0
+		for ; i < len(sizes); i++ {
+			if choice[i]++; choice[i] < sizes[i] {
+				break
+			}
+			choice[i] = 0
+		}
+		if i == len(sizes) {
+			return
+		}
+	}
+}
+
+// TestNoReadScansATableOrSorts asks for the plan of every read of the contract
+// with every combination of filters.
+func TestNoReadScansATableOrSorts(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	p := &planner{conn: open(t).writer.conn}
+	r := reader{p}
+	checked := 0
+	check := func(what any, index string) {
+		t.Helper()
+		checked++
+		plan := strings.NewReplacer("((", "(", "AND (", "AND ").Replace(strings.Join(p.plan, "\n\t")) // pairs are in parentheses
+		bad := strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "AUTOMATIC")
+		for _, step := range p.plan {
+			bad = bad || strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW"
+		}
+		if bad || !strings.Contains(plan, index) {
+			t.Errorf("%+v\n%s\nwant %s, got\n\t%s", what, p.text, index, plan)
+		}
+	}
+
+	t1 := time.UnixMilli(1_800_000_000_000)
+	t2 := t1.Add(time.Hour)
+	ranges := []store.TimeRange{
+		{}, {From: t1}, {Before: t2}, {From: t1, Before: t2}, {From: t1, Before: t2, OrNone: true}, {Before: t2, OrNone: true},
+	}
+	positions := []store.Position{{}, {Time: t1.Add(time.Minute), ID: "x"}, {Time: t1.Add(-time.Minute), ID: "x"}, {Time: t2.Add(time.Minute), ID: "x"}}
+	text := []string{"", "x"}
+
+	_, err := r.License(ctx, "x")
+	is.True(err != nil) // the planner finds nothing
+	check("License", "USING PRIMARY KEY (id=?)")
+	_, err = r.LicenseByKey(ctx, "x")
+	is.True(err != nil)
+	check("LicenseByKey", "USING INDEX license_key (key=?)")
+	forEach(func(c []int) {
+		q := store.LicenseQuery{
+			CustomerID: text[c[0]], ProductID: text[c[1]], State: store.State(text[c[2]]), Terms: []string{"a", "b", "c"}[:c[3]],
+			Starts: ranges[c[4]], Expires: ranges[c[5]], Order: store.LicenseOrder(c[6]), Descending: c[7] == 1, After: positions[c[8]],
+		}
+		index := "USING PRIMARY KEY (id"
+		switch {
+		case q.Order == store.ByExpiresAt && q.CustomerID != "":
+			index = "USING INDEX license_customer_expiry (customer_id=? AND expires_at"
+		case q.Order == store.ByExpiresAt:
+			index = "USING INDEX license_expiry (expires_at"
+		case q.Order == store.ByStartsAt:
+			index = "USING INDEX license_start (starts_at"
+		case q.CustomerID != "":
+			index = "USING INDEX license_customer (customer_id=? AND id"
+		case len(q.Terms) > 0:
+			index = "SEARCH t USING PRIMARY KEY (term=? AND license_id"
+		case q.ProductID != "":
+			index = "USING INDEX license_product (product_id=? AND id"
+		case q.State != "":
+			index = "USING INDEX license_state (state=? AND id"
+		}
+		_, err := r.Licenses(ctx, q)
+		is.NoErr(err)
+		check(q, index)
+	}, 2, 2, 2, 3, len(ranges), len(ranges), 3, 2, len(positions))
+
+	_, err = r.Activation(ctx, "x", "x")
+	is.True(err != nil)
+	check("Activation", "USING INDEX activation_fingerprint (license_id=? AND fingerprint=?)")
+	forEach(func(c []int) {
+		q := store.ActivationQuery{LicenseID: "x", After: text[c[0]]}
+		if c[1] == 1 {
+			q.LiveAt = t1
+		}
+		_, err := r.Activations(ctx, q)
+		is.NoErr(err)
+		check(q, "USING PRIMARY KEY (license_id=? AND id")
+		_, err = r.CountActivations(ctx, q)
+		is.True(err != nil)
+		check(q, []string{"(license_id=?)", "USING COVERING INDEX activation_lease (license_id=? AND ended_at=? AND lease_ends_at>?)"}[c[1]])
+	}, 2, 2)
+
+	forEach(func(c []int) {
+		q := store.EventQuery{Subject: text[c[0]], CustomerID: text[c[1]], Descending: c[2] == 1, After: int64(c[3])}
+		_, err := r.Events(ctx, q)
+		is.NoErr(err)
+		check(q, [][]string{
+			{"USING INTEGER PRIMARY KEY (rowid", "USING INDEX event_customer (customer_id=? AND rowid"},
+			{"USING INDEX event_subject (subject=? AND rowid", "USING INDEX event_subject (subject=? AND rowid"},
+		}[c[0]][c[1]])
+	}, 2, 2, 2, 2)
+
+	_, err = r.Entry(ctx, "x", "x")
+	is.True(err != nil)
+	check("Entry", "USING PRIMARY KEY (kind=? AND key=?)")
+	forEach(func(c []int) {
+		q := store.EntryQuery{Kind: "x", Owner: text[c[0]], Expires: ranges[c[1]], After: append(positions, store.Position{ID: "x"})[c[2]]}
+		_, err := r.Entries(ctx, q)
+		is.NoErr(err)
+		check(q, []string{"USING INDEX entry_expiry (kind=?", "USING INDEX entry_owner (kind=? AND owner=?"}[c[0]])
+	}, 2, len(ranges), len(positions)+1)
+
+	_, err = r.Delivery(ctx, "x")
+	is.True(err != nil)
+	check("Delivery", "USING PRIMARY KEY (id=?)")
+	forEach(func(c []int) {
+		q := store.DeliveryQuery{EndpointID: text[c[0]], State: text[c[1]], After: positions[c[3]]}
+		if c[2] == 1 {
+			q.DueBefore = t2
+		}
+		_, err := r.Deliveries(ctx, q)
+		is.NoErr(err)
+		check(q, [][]string{
+			{"USING PRIMARY KEY (id", "USING INDEX delivery_due (due_at"},
+			{"USING INDEX delivery_endpoint (endpoint_id=? AND id", "USING INDEX delivery_endpoint_due (endpoint_id=? AND due_at"},
+		}[c[0]][c[2]])
+	}, 2, 2, 2, len(positions))
+
+	forEach(func(c []int) {
+		q := store.TallyQuery{Kind: "x", From: text[c[0]], Before: []string{"", "z"}[c[1]], After: []string{"", "y"}[c[2]], Descending: c[3] == 1}
+		_, err := r.Tallies(ctx, q)
+		is.NoErr(err)
+		check(q, "USING PRIMARY KEY (kind=? AND name>?")
+	}, 2, 2, 2, 2)
+
+	is.True(checked > 5000)
+}
