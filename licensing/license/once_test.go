@@ -184,3 +184,33 @@ func TestAtomicallyNested(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(f.tallies(t, license.TallyState), map[string]int64{"active": 1})
 }
+
+// TestAtomicallyAfterACallThatBroke: a call that the store broke off halfway
+// cannot be committed, even if the function goes on.
+func TestAtomicallyAfterACallThatBroke(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	s := license.New(mute{f.store}, license.Options{})
+	err := s.Atomically(t.Context(), func(s *license.Service) error {
+		_, err := s.Create(t.Context(), plain()) // writes the licence, and then not its event
+		is.True(errors.Is(err, store.ErrUnavailable))
+		return nil
+	})
+	is.True(errors.Is(err, store.ErrUnavailable))
+	page, err := f.List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Licenses), 0)
+}
+
+// A mute store takes no events.
+type mute struct{ store.Store }
+
+func (m mute) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return m.Store.Update(ctx, func(tx store.Tx) error { return fn(muteTx{tx}) })
+}
+
+type muteTx struct{ store.Tx }
+
+func (muteTx) AppendEvent(context.Context, store.Event) (int64, error) {
+	return 0, store.ErrUnavailable
+}
