@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
 const (
@@ -30,7 +31,7 @@ type office struct {
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{st: memory.New(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	o := &office{st: storetest.Twice(memory.New()), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	o.Auth = New(o.st, Options{
 		Now:    func() time.Time { return o.now },
 		Logger: slog.New(slog.NewTextHandler(io.Writer(&o.log), nil)),

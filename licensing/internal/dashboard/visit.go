@@ -97,7 +97,9 @@ func local(reference string) string {
 // notInReference reports whether c never stands in a reference as browsers
 // write it. (RFC 3986 has it so as well, but for the backslash, which they
 // take for a slash.)
-func notInReference(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c) }
+func notInReference(c rune) bool {
+	return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)
+}
 
 // readForm reads the form that was sent. What is in the query is no part of it.
 func (v *visit) readForm() error {

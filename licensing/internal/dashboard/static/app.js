@@ -51,13 +51,13 @@ addEventListener("DOMContentLoaded", () => {
     (document.querySelector("input[type=email]") ?? code).focus();
   }
 
-  // Nothing is sent twice by a second click.
+  // Nothing is sent twice by a second click; but again after going back.
+  const sent = new Set();
   for (const form of all("form[method=post]")) {
-    let sent = false;
     form.addEventListener("submit", (event) => {
-      if (sent) event.preventDefault();
-      sent = true;
+      if (sent.has(form)) event.preventDefault();
+      sent.add(form);
     });
   }
-  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  addEventListener("pageshow", () => sent.clear());
 });

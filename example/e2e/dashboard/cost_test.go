@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestPagesCostTheSameInALargeRegister measures every page with 1,000 licences
+// and with 100,000 of 10,000 customers, by turns, so that whatever else the
+// machine does meets both. The median may at most double.
+func TestPagesCostTheSameInALargeRegister(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills a register with 100,000 licences")
+	}
+	small, large := newRegister(t, 1_000), newRegister(t, 100_000)
+	for _, page := range []string{
+		"licenses", "licenses?status=active", "licenses?status=expired", "licenses?status=suspended", "licenses?product=product-3",
+		"licenses?product=product-3&status=active", "licenses?customer=customer-7", "licenses?q=number+00007", "licenses?q=customer-7", "licenses?q={id}", "licenses?q={key}",
+		"licenses?expires=30d", "licenses?expires=past30d", "licenses?{next}", "licenses/{id}", "licenses/{id}/edit", "licenses/{id}/delete", "licenses/{id}/revoke", "licenses/new",
+		"settings/credentials", "settings/credentials/{client}", "password",
+	} {
+		t.Run(page, func(t *testing.T) {
+			var a, b []time.Duration
+			for range 25 {
+				a, b = append(a, small.cost(t, page)), append(b, large.cost(t, page))
+			}
+			slices.Sort(a)
+			slices.Sort(b)
+			x, y := a[len(a)/2], b[len(b)/2]
+			t.Logf("%v with 1,000, %v with 100,000", x, y)
+			if y > 2*x {
+				t.Errorf("the page takes %v with 1,000 licences and %v with 100,000", x, y)
+			}
+		})
+	}
+}
+
+// register is a host with many licences.
+type register struct {
+	*host
+	cookie   *http.Cookie
+	one      license.License
+	clientID string
+	next     string
+}
+
+func newRegister(t *testing.T, n int) *register {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	r := &register{host: newHost(t)}
+	r.admin(t)
+	r.cookie = r.host.cookie(t, adminEmail, adminPassword)
+	now := time.Now().UTC()
+	for done := 0; done < n; done += 1000 {
+		is.NoErr(r.Service().Atomically(ctx, func(s *license.Service) error {
+			for i := done; i < done+1000; i++ {
+				expires := now.AddDate(0, 0, i%700-100)
+				l, err := s.Create(ctx, license.CreateParams{
+					Name: fmt.Sprintf("Number %05d", i), ProductID: fmt.Sprintf("product-%d", i%20), CustomerID: fmt.Sprintf("customer-%d", i%(n/10)), ExpiresAt: &expires,
+				})
+				if err == nil && i%10 == 1 {
+					_, err = s.Suspend(ctx, license.MoveParams{ID: l.ID})
+				}
+				if err != nil {
+					return err
+				}
+				r.one = l
+			}
+			return nil
+		}))
+	}
+	for i := range 60 {
+		c, _, err := r.Auth().CreateClient(ctx, auth.CreateClientParams{Name: fmt.Sprintf("Client %d", i)})
+		is.NoErr(err)
+		r.clientID = c.ID
+	}
+	page, err := r.Service().List(ctx, license.ListParams{NewestFirst: true, Limit: 50})
+	is.NoErr(err)
+	r.next = page.NextCursor
+	return r
+}
+
+// cost opens a page and returns how long the handler took.
+func (r *register) cost(t *testing.T, page string) time.Duration {
+	t.Helper()
+	page = strings.NewReplacer("{id}", r.one.ID, "{key}", r.one.Key, "{client}", r.clientID, "{next}", "cursor="+r.next).Replace(page)
+	req := httptest.NewRequest(http.MethodGet, "http://localhost/dashboard/"+page, nil)
+	req.AddCookie(r.cookie)
+	w := httptest.NewRecorder()
+	start := time.Now()
+	r.ServeHTTP(w, req)
+	d := time.Since(start)
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d: %s", page, w.Code, w.Body)
+	}
+	return d
+}
