@@ -63,5 +63,15 @@ with it, to within five minutes.
 
 People sign in with e-mail and password: [Auth.CreateOperator] makes an
 account, [Auth.SetUp] the first one of all from a code that the log shows.
+Passwords are argon2id hashes in PHC strings, made anew at sign-in when the
+cost has risen; attempts are counted before anything is hashed, and slowed
+down by account and address.
+
+A session is a cookie without a Path, so that a browser scopes it to the
+folder of the page that set it: call [Auth.SignIn], [Auth.SignOut],
+[Auth.ChangePassword] and [Auth.SetUp] from pages of one folder, and
+[Auth.Session] from anything below. Each operator has a generation, which
+[Auth.Session] compares: to sign out, to change a password or a role ends all
+sessions of the operator, on every machine, whatever is in flight.
 */
 package auth

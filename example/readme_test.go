@@ -53,8 +53,16 @@ func readmeMount(t *testing.T) error {
 	if err != nil {
 		return err
 	}
+	password := "the ferry leaves before breakfast"
+	op, err := h.Auth().CreateOperator(ctx, auth.CreateOperatorParams{
+		Email: "ada@example.com", Password: password, Role: auth.RoleAdmin, // a viewer changes nothing
+	})
+	if err != nil {
+		return err
+	}
 
 	is := is.New(t)
+	is.Equal(op.Role, auth.RoleAdmin)
 	r := httptest.NewRequest("GET", "/licensing/oauth/token", nil)
 	r.SetBasicAuth(client.ID, secret)
 	w := httptest.NewRecorder()

@@ -55,7 +55,7 @@ type violation struct {
 // judge runs axe-core on the page that is open.
 func (b *browser) judge(source string) []violation {
 	b.t.Helper()
-	const run = `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations))`
+	const run = `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(r => JSON.stringify(r.violations))`
 	ctx, cancel := b.step()
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[json.RawMessage](source+";null"))

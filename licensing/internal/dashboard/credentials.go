@@ -287,7 +287,7 @@ func (v *visit) renderRotate(status int, c auth.Client, f *form) error {
 		text = append(text, "Two secrets are live, and there can be no third. To keep one of them, go back and revoke the other first.")
 	}
 	return v.render(status, "confirm", page{Title: "Rotate the secret of " + c.Name, Section: "credentials", Body: confirmation{
-		Form: f, Text: text, Action: "Make a new secret", Back: credentialPath(c.ID), Subject: c.Name,
+		Heading: "Rotate secret", Form: f, Text: text, Action: "Make a new secret", Back: credentialPath(c.ID), Subject: c.Name,
 	}})
 }
 
@@ -334,7 +334,7 @@ func showDisableCredential(v *visit) error {
 		return err
 	}
 	return v.render(http.StatusOK, "confirm", page{Title: "Disable " + c.Name, Section: "credentials", Body: confirmation{
-		Form: &form{}, Action: "Disable credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
+		Heading: "Disable credential", Form: &form{}, Action: "Disable credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
 		Text: []string{"Its access tokens end at once, and it is given no new ones until it is enabled again. Its secrets stay."},
 	}})
 }
@@ -361,8 +361,8 @@ func showRevokeSecret(v *visit) error {
 	if i < 0 {
 		return notFound("This secret is not live any more.")
 	}
-	return v.render(http.StatusOK, "confirm", page{Title: "Revoke the secret …" + c.Secrets[i].Hint, Section: "credentials", Body: confirmation{
-		Form: &form{}, Action: "Revoke secret", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
+	return v.render(http.StatusOK, "confirm", page{Title: "Revoke a secret of " + c.Name, Section: "credentials", Body: confirmation{
+		Heading: "Revoke the secret …" + c.Secrets[i].Hint, Form: &form{}, Action: "Revoke secret", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
 		Text: []string{"The secret stops working at once, and so do the access tokens it was used for. This cannot be undone."},
 	}})
 }

@@ -13,6 +13,7 @@ import (
 
 // confirmation is the body of a page that asks before something is done.
 type confirmation struct {
+	Heading string // shorter than the title: the way back names what it is about
 	Form    *form
 	Text    []string
 	Action  string // what the button says
@@ -23,31 +24,32 @@ type confirmation struct {
 
 // A move takes a licence from one state to another.
 type move struct {
-	name   string // in the address
-	label  string // on the button that leads to it
-	action string // on the button that does it
-	text   string
-	danger bool
-	from   []license.Status // where it is offered; the rules have the last word
-	done   string
-	do     func(*license.Service, context.Context, license.MoveParams) (license.License, error)
+	name    string // in the address
+	label   string // on the button that leads to it
+	heading string
+	action  string // on the button that does it
+	text    string
+	danger  bool
+	from    []license.Status // where it is offered; the rules have the last word
+	done    string
+	do      func(*license.Service, context.Context, license.MoveParams) (license.License, error)
 }
 
 var moves = []move{
 	{
-		name: "suspend", label: "Suspend", action: "Suspend licence", done: "suspended",
+		name: "suspend", label: "Suspend", heading: "Suspend licence", action: "Suspend licence", done: "suspended",
 		text: "Programs that use the key are told that it is suspended, until you reinstate it. Seats stay as they are.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
-		name: "reinstate", label: "Reinstate", action: "Reinstate licence", done: "reinstated",
+		name: "reinstate", label: "Reinstate", heading: "Reinstate licence", action: "Reinstate licence", done: "reinstated",
 		text: "The licence counts again, as far as its times allow.",
 		from: []license.Status{license.StatusSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
-		name: "rekey", label: "New key", action: "Make a new key", done: "rekeyed",
+		name: "rekey", label: "New key", heading: "Replace the key", action: "Make a new key", done: "rekeyed",
 		text: "For a key that has leaked: the licence gets a new one, and the present key stops working at once. Whoever uses it needs the new one.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
@@ -55,7 +57,7 @@ var moves = []move{
 		},
 	},
 	{
-		name: "revoke", label: "Revoke", action: "Revoke licence", danger: true, done: "ended",
+		name: "revoke", label: "Revoke", heading: "Revoke licence", action: "Revoke licence", danger: true, done: "ended",
 		text: "This is final: a revoked licence cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do:   (*license.Service).Revoke,
@@ -109,7 +111,7 @@ func showMove(v *visit) error {
 
 func (v *visit) renderMove(status int, m move, l license.License, f *form) error {
 	return v.render(status, "confirm", page{Title: m.label + ": " + l.Name, Section: "licenses", Body: confirmation{
-		Form: f, Text: []string{m.text}, Action: m.action, Danger: m.danger, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: m.heading, Form: f, Text: []string{m.text}, Action: m.action, Danger: m.danger, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
 	}})
 }
 
@@ -153,7 +155,7 @@ func showDeleteLicense(v *visit) error {
 func (v *visit) renderDeleteLicense(status int, l license.License, f *form) error {
 	f.Field("name").Hint = "Type “" + l.Name + "” to confirm."
 	return v.render(status, "confirm", page{Title: "Delete " + l.Name, Section: "licenses", Body: confirmation{
-		Form: f, Action: "Delete licence", Danger: true, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Delete licence", Form: f, Action: "Delete licence", Danger: true, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
 		Text: []string{
 			"The licence, its key and its seats go for good; programs that use the key are told that it does not exist. " +
 				"What happened to it stays in the record of events.",
