@@ -12,10 +12,14 @@ import (
 // move it along with the feed.
 const KindCursor = "cursor"
 
+// KindWatermark is the kind of entries that hold a place in time: up to where
+// the notices of the clock have been given.
+const KindWatermark = "watermark"
+
 // What an archive holds of the records that are kept by kind. Whoever adds a
 // kind that is to survive a move adds it here.
 var (
-	archivedEntries = []string{"client", "operator", "operator_email", "once", "webhook", "signing_key", KindCursor}
+	archivedEntries = []string{"client", "operator", "operator_email", "once", "webhook", "signing_key", KindCursor, KindWatermark}
 	archivedTallies = []string{"license.state", "license.product", "license.customer", "license.created", "license.expires"}
 )
 

@@ -15,7 +15,8 @@ import (
 //
 // What travels, with every field: licences, activations, events, deliveries,
 // clients, operators, webhook endpoints, signing keys, cursors of the feed,
-// replies to idempotency keys, and the tallies of licences. The archive holds
+// how far expiry notices have come, replies to idempotency keys, and the
+// tallies of licences. The archive holds
 // keys and digests of secrets; keep it like the store itself.
 //
 // What stays behind is short-lived and comes again by itself: access tokens,

@@ -26,15 +26,21 @@ const (
 	EventCustomerErased = "customer.erased"
 )
 
-// EventData is the JSON document in the Data of an event about a licence or
-// one of its activations. The event's Subject is the licence's id. No key
-// stands in an event.
+// EventData is the JSON document in the Data of an event about a licence, one
+// of its activations, or a webhook. The event's Subject is the id of the
+// licence or of the webhook. No key and no secret stands in an event.
 type EventData struct {
 	// License is the licence after the change; for "license.deleted", as
 	// it last was.
 	License *License `json:"license,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
+	// Webhook is the webhook after the change, with no more of its URL than
+	// scheme and host.
+	Webhook *Webhook `json:"webhook,omitempty"`
+	// NoticeSeconds says with "license.expiring" how long before the
+	// licence's expires_at the notice is due.
+	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
 	// Changes holds, under their names on the wire, the fields that changed.
 	Changes map[string]FieldChange `json:"changes,omitempty"`
 	// Reason is the one given with a move or a release.

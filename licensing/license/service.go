@@ -35,6 +35,22 @@ type Options struct {
 	// themselves. Releasing its own, with Deactivate, is always allowed.
 	// Default: operators and clients only.
 	KeyHolderSeats bool
+
+	// MasterKey seals the secrets of webhooks where they are kept: at least
+	// 32 random bytes. Without it they are kept in clear. One that is set
+	// later seals those made from then on; one that is replaced leaves those
+	// it sealed unreadable until they are rotated. Default: none.
+	MasterKey []byte
+
+	// AllowPrivateWebhooks lets the addresses of webhooks be plain http.
+	// Which addresses are called is the affair of whoever sends. Default:
+	// https only.
+	AllowPrivateWebhooks bool
+
+	// ExpiryNotices are how long before a licence's ExpiresAt
+	// [Service.GiveNotices] appends "license.expiring". Default: 30, 7 and
+	// 1 days; empty but not nil: never.
+	ExpiryNotices []time.Duration
 }
 
 // A Service is the rules of licensing over a store. It is safe for concurrent
@@ -61,6 +77,10 @@ func New(st store.Store, opts Options) *Service {
 	}
 	if opts.OnceTTL <= 0 {
 		opts.OnceTTL = 24 * time.Hour
+	}
+	if opts.ExpiryNotices == nil {
+		const day = 24 * time.Hour
+		opts.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
 	return &Service{st: st, opts: opts}
 }

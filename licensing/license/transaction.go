@@ -38,6 +38,16 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 	})
 }
 
+// In returns a Service whose calls are part of the Update that tx belongs to,
+// for code that writes other records in the same Update. It is good for as
+// long as tx is, and if one of its calls fails, the function of that Update
+// must return the error.
+func (s *Service) In(tx store.Tx) *Service {
+	in := *s
+	in.tx = &transaction{Tx: tx, now: s.clock()}
+	return &in
+}
+
 // update runs fn in the Update that s is in, or in one of its own.
 //
 // Within a longer Update the caller may go on after an error. An error of the

@@ -1,0 +1,149 @@
+package license
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An Event tells of one change: what the feed lists, webhooks send and
+// subscribers get. Its JSON is its form on the wire, and keeps to the envelope
+// of Standard Webhooks (type, timestamp, data).
+type Event struct {
+	Object     string          `json:"object"` // always "event"
+	ID         string          `json:"id"`     // "evt_" and 26 characters; the same however often it is delivered
+	Type       string          `json:"type"`   // one of [EventTypes]
+	Timestamp  time.Time       `json:"timestamp"`
+	Actor      string          `json:"actor"`                // who did it: "client:cid_…", "operator:opr_…", "go"; "clock" for what came with time
+	RequestID  string          `json:"request_id,omitempty"` // the request that did it, if one did
+	Subject    string          `json:"subject"`              // the id of what changed
+	ProductID  string          `json:"product_id,omitempty"`
+	CustomerID string          `json:"customer_id,omitempty"`
+	Data       json.RawMessage `json:"data"` // for events of this package an [EventData]
+
+	Seq int64 `json:"-"` // its place in the feed of this store
+}
+
+// NewEvent returns a stored event in its form on the wire.
+func NewEvent(e store.Event) Event {
+	ev := Event{
+		Object: "event", ID: e.ID, Type: e.Type, Timestamp: e.Time, Actor: e.Actor, RequestID: e.RequestID,
+		Subject: e.Subject, ProductID: e.ProductID, CustomerID: e.CustomerID, Data: e.Data, Seq: e.Seq,
+	}
+	if len(ev.Data) == 0 {
+		ev.Data = json.RawMessage("{}")
+	}
+	return ev
+}
+
+// EventsParams select events. Every set field must match.
+type EventsParams struct {
+	// After is the NextCursor of an earlier page: the list goes on behind
+	// it. Empty: it begins with the oldest event that is kept, or with the
+	// newest.
+	After      string `json:"after"`
+	Type       string `json:"type"`                              // a type, or a family such as "license.*"
+	Subject    string `json:"subject" validate:"omitempty,text"` // such as a licence's id
+	CustomerID string `json:"customer_id" validate:"omitempty,text"`
+	Limit      int    `json:"limit" validate:"min=0,max=200"` // 0: 50
+
+	NewestFirst bool `json:"newest_first"` // go back in time
+}
+
+// An EventPage is a part of the feed.
+type EventPage struct {
+	Events []Event
+	// HasMore reports whether there may be more by now.
+	HasMore bool
+	// NextCursor goes on behind the page. It is there also at the end of
+	// the feed, to ask again with when more has happened; of a list that
+	// goes back in time it is empty at the end.
+	NextCursor string
+}
+
+// How much of the feed one call looks through for what a filter selects.
+const (
+	feedBatch  = 500
+	feedBudget = 2000
+)
+
+// Events reads the feed of all changes, in the order in which they became
+// visible. Whoever asks again and again with the cursor it was given gets
+// every event exactly once, whatever is committed meanwhile. A cursor is a
+// place in the feed, and good with any filter.
+//
+// A call looks through a bounded part of the feed: with a filter a page can be
+// short, or empty, although there is more. A caller who is limited to some
+// products gets events of these alone.
+func (s *Service) Events(ctx context.Context, p EventsParams) (EventPage, error) {
+	broken := checkTags(p)
+	if p.Type != "" && !IsTypePattern(p.Type) {
+		broken = append(broken, FieldError{"type", CodeUnknown, `must be a type of event, or a family such as "license.*"`})
+	}
+	after, ok := parsePlace(p.After)
+	if !ok {
+		broken = append(broken, FieldError{"after", CodeInvalidFormat, "must be the next_cursor of a page of events; begin again without it"})
+	}
+	if len(broken) > 0 {
+		return EventPage{}, &InvalidError{Fields: broken}
+	}
+	if p.Limit == 0 {
+		p.Limit = defaultLimit
+	}
+	q := store.EventQuery{
+		Subject: p.Subject, CustomerID: p.CustomerID,
+		After: after, Descending: p.NewestFirst, Limit: p.Limit + 1,
+	}
+	if p.Type != "" || s.caller.Products != nil {
+		q.Limit = feedBatch
+	}
+	page := EventPage{Events: make([]Event, 0, min(p.Limit, defaultLimit))}
+	for examined := 0; ; {
+		rows, err := s.reader().Events(ctx, q)
+		if err != nil {
+			return EventPage{}, fmt.Errorf("events: %w", err)
+		}
+		for _, row := range rows {
+			if (p.Type == "" || MatchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
+				if len(page.Events) == p.Limit {
+					page.HasMore, page.NextCursor = true, place(q.After)
+					return page, nil
+				}
+				page.Events = append(page.Events, NewEvent(row))
+			}
+			q.After = row.Seq
+		}
+		examined += len(rows)
+		page.HasMore = len(rows) == q.Limit
+		if page.HasMore || !p.NewestFirst {
+			page.NextCursor = place(q.After)
+		}
+		if !page.HasMore || examined >= feedBudget {
+			return page, nil
+		}
+	}
+}
+
+// place returns the cursor behind the event with that Seq: a version and the
+// number, in base64url.
+func place(seq int64) string {
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64([]byte{cursorVersion}, uint64(seq)))
+}
+
+// parsePlace reads what place writes; nothing is the beginning.
+func parsePlace(cursor string) (seq int64, ok bool) {
+	if cursor == "" {
+		return 0, true
+	}
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(b) != 9 || b[0] != cursorVersion {
+		return 0, false
+	}
+	seq = int64(binary.BigEndian.Uint64(b[1:]))
+	return seq, seq >= 0 && place(seq) == cursor
+}

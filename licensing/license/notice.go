@@ -1,0 +1,129 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// clockActor is who acts when time has passed.
+const clockActor = "clock"
+
+const (
+	// noticeBatch is how many notices of one offset are given in one Update.
+	noticeBatch = 100
+	// noticeLag is how far a watermark may stay behind while nothing
+	// happens, so that most rounds write nothing.
+	noticeLag = time.Hour
+)
+
+// A watermark says for which licences the notices of one offset have been
+// given: those up to a place in the order of (ExpiresAt, ID). It is the data
+// of an entry.
+type watermark struct {
+	Time time.Time `json:"time"`
+	ID   string    `json:"id,omitempty"`
+}
+
+// GiveNotices appends a batch of the notices that are due: "license.expiring"
+// for each of Options.ExpiryNotices before a licence's ExpiresAt, and
+// "license.expired" from it on. It reports whether there may be more.
+//
+// Each licence gets each notice once, however long GiveNotices was not called
+// and however many processes call it, and again only for a later ExpiresAt. A
+// licence that is revoked gets none. An offset's first call gives none: it
+// begins with what becomes due from then on. A licence that comes into being,
+// or is changed, with the instant of a notice well past, does not get it.
+func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
+	s = s.As(Caller{Actor: clockActor})
+	offsets := append(slices.Sorted(slices.Values(s.opts.ExpiryNotices)), 0)
+	slices.Reverse(offsets[:len(offsets)-1]) // the earliest first, and the end last
+	for _, offset := range slices.Compact(offsets) {
+		_, q, idle, err := s.noticesDue(ctx, s.reader(), offset, s.now())
+		if err != nil {
+			return false, fmt.Errorf("expiry notices: %w", err)
+		}
+		if idle {
+			q.Limit = 1
+			if recs, err := s.reader().Licenses(ctx, q); err != nil {
+				return false, fmt.Errorf("expiry notices: %w", err)
+			} else if len(recs) == 0 {
+				continue
+			}
+		}
+		full := false
+		err = s.update(ctx, func(tx *transaction) (err error) {
+			full, err = s.giveNotices(ctx, tx, offset)
+			return err
+		})
+		if err != nil {
+			return false, fmt.Errorf("expiry notices: %w", err)
+		}
+		more = more || full
+	}
+	return more, nil
+}
+
+// noticesDue returns an offset's watermark and the query for the licences
+// behind it whose notice is due; idle if the watermark itself need not move.
+func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Duration, now time.Time) (w watermark, q store.LicenseQuery, idle bool, err error) {
+	until := now.Add(offset)
+	e, err := r.Entry(ctx, store.KindWatermark, watermarkKey(offset))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		w, err = watermark{Time: until}, nil
+	case err == nil:
+		err = decode(e.Data, &w)
+		idle = until.Sub(w.Time) < noticeLag
+	}
+	q = store.LicenseQuery{
+		Expires: store.TimeRange{From: w.Time, Before: until},
+		Order:   store.ByExpiresAt,
+		After:   store.Position{Time: w.Time, ID: w.ID},
+		Limit:   noticeBatch,
+	}
+	return w, q, idle, err
+}
+
+// giveNotices gives a batch of the notices of one offset and moves its
+// watermark. It reports whether the batch was full.
+func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.Duration) (full bool, err error) {
+	w, q, _, err := s.noticesDue(ctx, tx, offset, tx.now)
+	if err != nil {
+		return false, err
+	}
+	var recs []store.License
+	if q.Expires.From.Before(q.Expires.Before) {
+		if recs, err = tx.Licenses(ctx, q); err != nil {
+			return false, err
+		}
+	}
+	for _, rec := range recs {
+		w = watermark{Time: rec.ExpiresAt, ID: rec.ID}
+		if rec.State == store.StateRevoked {
+			continue
+		}
+		l, err := fromRecord(rec, tx.now)
+		if err != nil {
+			return false, err
+		}
+		eventType, data := EventLicenseExpired, EventData{}
+		if offset > 0 {
+			seconds := int64(offset / time.Second)
+			eventType, data.NoticeSeconds = EventLicenseExpiring, &seconds
+		}
+		if err := s.append(ctx, tx, eventType, l, data); err != nil {
+			return false, err
+		}
+	}
+	if full = len(recs) == noticeBatch; !full && w.Time.Before(q.Expires.Before) {
+		w = watermark{Time: q.Expires.Before}
+	}
+	return full, tx.PutEntry(ctx, store.Entry{Kind: store.KindWatermark, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
+}
+
+func watermarkKey(offset time.Duration) string { return "expiry:" + offset.String() }

@@ -1,0 +1,141 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A webhookRecord is the data of an entry.
+type webhookRecord struct {
+	ID           string          `json:"id"`
+	URL          string          `json:"url"`
+	Description  string          `json:"description,omitempty"`
+	Types        []string        `json:"types,omitempty"`
+	Products     []string        `json:"products,omitempty"`
+	Status       WebhookStatus   `json:"status"`
+	StatusReason string          `json:"status_reason,omitempty"`
+	FailingSince time.Time       `json:"failing_since,omitzero"`
+	FailedAt     time.Time       `json:"failed_at,omitzero"` // the last failure, to the hour
+	Secrets      []webhookSecret `json:"secrets"`            // the newest first
+	CreatedAt    time.Time       `json:"created_at"`
+	UpdatedAt    time.Time       `json:"updated_at"`
+}
+
+// webhook returns what a record tells at an instant.
+func (rec webhookRecord) webhook(at time.Time) Webhook {
+	w := Webhook{
+		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
+		Types: append([]string{}, rec.Types...), Products: slices.Clone(rec.Products),
+		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince),
+		Secrets: []WebhookSecret{}, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
+	}
+	for _, secret := range rec.Secrets {
+		if secret.isLive(at) {
+			w.Secrets = append(w.Secrets, WebhookSecret{secret.CreatedAt, optionalTime(secret.ExpiresAt)})
+		}
+	}
+	return w
+}
+
+// findWebhook returns the record with that id, if it exists for the caller.
+func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (rec webhookRecord, err error) {
+	if !isID("whk", id) {
+		return rec, fmt.Errorf("webhook: %w", ErrNotFound)
+	}
+	e, err := r.Entry(ctx, webhookKind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return rec, fmt.Errorf("webhook %s: %w", id, ErrNotFound)
+	}
+	if err == nil {
+		err = decode(e.Data, &rec)
+	}
+	if err != nil {
+		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, err)
+	}
+	if !s.covers(rec.Products) {
+		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, ErrNotFound)
+	}
+	return rec, nil
+}
+
+func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error {
+	return tx.PutEntry(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
+}
+
+// editWebhook makes one change of a webhook, and tells of what can be told. A
+// change of nothing is none.
+func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply func(*transaction, *webhookRecord) error) (w Webhook, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		rec, err := s.findWebhook(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		before, next := rec.webhook(tx.now), rec
+		if err := apply(tx, &next); err != nil {
+			return err
+		}
+		if w = before; reflect.DeepEqual(rec, next) {
+			return nil
+		}
+		changes := diffWebhook(before, next.webhook(tx.now))
+		if len(changes) > 0 {
+			next.UpdatedAt = tx.now
+		}
+		w = next.webhook(tx.now)
+		if err := tx.putWebhook(ctx, next); err != nil || len(changes) == 0 {
+			return err
+		}
+		_, err = s.appendWebhook(ctx, tx, event, w, EventData{Changes: changes, Reason: next.StatusReason})
+		return err
+	})
+	if err != nil {
+		return Webhook{}, fmt.Errorf("%s webhook: %w", verb, err)
+	}
+	return w, nil
+}
+
+// appendWebhook adds an event about w to the feed.
+func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (seq int64, err error) {
+	w.URL = origin(w.URL)
+	data.Webhook = &w
+	return tx.AppendEvent(ctx, store.Event{
+		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
+		Actor: s.actor(), RequestID: s.caller.RequestID, Subject: w.ID, Data: encode(data),
+	})
+}
+
+// diffWebhook returns the fields in which two states of a webhook differ, but
+// for its health and the record's own.
+func diffWebhook(before, after Webhook) map[string]FieldChange {
+	changes := make(map[string]FieldChange)
+	note := func(name string, from, to any) {
+		if !reflect.DeepEqual(from, to) {
+			changes[name] = FieldChange{from, to}
+		}
+	}
+	note("description", before.Description, after.Description)
+	note("types", before.Types, after.Types)
+	note("status", before.Status, after.Status)
+	note("secrets", before.Secrets, after.Secrets)
+	if before.URL != after.URL {
+		changes["url"] = FieldChange{origin(before.URL), origin(after.URL)}
+	}
+	return changes
+}
+
+// origin returns the scheme and host of an address: the rest often holds what
+// lets one in, and does not belong into events.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}

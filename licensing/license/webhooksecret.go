@@ -1,0 +1,145 @@
+package license
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A webhookSecret is one of the secrets of a webhook: in clear, or sealed if
+// there is a master key.
+type webhookSecret struct {
+	Clear     []byte    `json:"clear,omitempty"`
+	Sealed    []byte    `json:"sealed,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+}
+
+func (secret webhookSecret) isLive(at time.Time) bool {
+	return secret.ExpiresAt.IsZero() || at.Before(secret.ExpiresAt)
+}
+
+// secretPrefix and secretSize are the form of a secret (Standard Webhooks):
+// the prefix, and the bytes in padded standard base64.
+const (
+	secretPrefix = "whsec_"
+	secretSize   = 32
+)
+
+// addSecret makes the newest secret of a webhook, and returns it as it is
+// shown.
+func (s *Service) addSecret(rec *webhookRecord, now time.Time) (shown string, err error) {
+	clear := make([]byte, secretSize)
+	rand.Read(clear)
+	secret := webhookSecret{Clear: clear, CreatedAt: now}
+	if s.opts.MasterKey != nil {
+		seal, err := s.seal()
+		if err != nil {
+			return "", err
+		}
+		secret.Clear, secret.Sealed = nil, seal.Seal(nil, nil, clear, []byte(rec.ID))
+	}
+	rec.Secrets = append([]webhookSecret{secret}, rec.Secrets...)
+	return secretPrefix + base64.StdEncoding.EncodeToString(clear), nil
+}
+
+// seal returns AES-256-GCM under a key for webhook secrets alone, which
+// follows from the master key (HKDF, RFC 5869).
+func (s *Service) seal() (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, s.opts.MasterKey, nil, "licensekit webhook secret", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// open returns a secret in clear.
+func (s *Service) open(webhookID string, secret webhookSecret) ([]byte, error) {
+	if secret.Sealed == nil {
+		return secret.Clear, nil
+	}
+	if s.opts.MasterKey == nil {
+		return nil, errors.New("the secret is sealed: set Options.MasterKey to the key it was sealed with")
+	}
+	seal, err := s.seal()
+	if err != nil {
+		return nil, err
+	}
+	clear, err := seal.Open(nil, nil, secret.Sealed, []byte(webhookID))
+	if err != nil {
+		return nil, errors.New("the secret was sealed with another Options.MasterKey")
+	}
+	return clear, nil
+}
+
+// RotateWebhookParams say which webhook gets a new secret.
+type RotateWebhookParams struct {
+	ID string
+	// Overlap is how long deliveries are signed with the old secret as
+	// well, so that receivers can change over: zero to 30 days.
+	Overlap time.Duration
+}
+
+// RotateWebhookSecret gives a webhook a new secret, and returns it this once.
+// Deliveries are signed with it at once, and for Overlap with the one before
+// too; an older one, from a rotation that still overlapped, ends. The error is
+// [ErrNotFound] or an [*InvalidError].
+func (s *Service) RotateWebhookSecret(ctx context.Context, p RotateWebhookParams) (w Webhook, secret string, err error) {
+	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {
+		return Webhook{}, "", Invalid("overlap_seconds", CodeOutOfRange, "must be from 0 to 2592000, which is 30 days")
+	}
+	w, err = s.editWebhook(ctx, "rotate", p.ID, EventWebhookUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
+		var overlapping []webhookSecret
+		if old := rec.Secrets[0]; p.Overlap > 0 {
+			old.ExpiresAt = toMillis(tx.now.Add(p.Overlap))
+			overlapping = append(overlapping, old)
+		}
+		rec.Secrets = overlapping
+		secret, err = s.addSecret(rec, tx.now)
+		return err
+	})
+	if err != nil {
+		return Webhook{}, "", err
+	}
+	return w, secret, nil
+}
+
+// SignWebhook returns the webhook-signature of a message to a webhook, by
+// Standard Webhooks: for each live secret "v1," and the HMAC-SHA256 of the
+// message's id, the second it is sent at and its body. It is for whoever
+// sends; the secrets stay here.
+func (s *Service) SignWebhook(ctx context.Context, id, messageID string, at time.Time, body []byte) (signature string, err error) {
+	rec, err := s.findWebhook(ctx, s.reader(), id)
+	if err != nil {
+		return "", err
+	}
+	var signatures []string
+	for _, secret := range rec.Secrets {
+		if !secret.isLive(s.now()) {
+			continue
+		}
+		key, err := s.open(id, secret)
+		if err != nil {
+			return "", fmt.Errorf("sign for webhook %s: %w", id, err)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(messageID + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+		mac.Write(body)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	return strings.Join(signatures, " "), nil
+}
