@@ -23,6 +23,8 @@ type ActivateParams struct {
 	// TakeOver says whose seat to take if none is free: empty for none's,
 	// [TakeOverOldest], or the id of a live activation.
 	TakeOver string `json:"take_over"`
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // TakeOverOldest evicts the activation that has held its seat the longest.

@@ -81,6 +81,8 @@ type ListActivationsParams struct {
 	Ended  bool   `json:"ended"`                          // also those that hold no seat any more
 	Limit  int    `json:"limit" validate:"min=0,max=200"` // activations on a page; 0: 50
 	Cursor string `json:"cursor"`                         // the NextCursor of the page before
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // An ActivationPage is a part of a list of activations.

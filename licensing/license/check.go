@@ -33,15 +33,17 @@ var checker = sync.OnceValue(func() *validator.Validate {
 	return v
 })
 
-// checkTags checks a parameter struct against its tags.
+// checkTags checks a parameter struct against its tags. What its Faults tell
+// goes before.
 func checkTags(params any) []FieldError {
 	var broken validator.ValidationErrors
-	if err := checker().Struct(params); !errors.As(err, &broken) {
-		return nil
+	errors.As(checker().Struct(params), &broken)
+	var fields []FieldError
+	for _, b := range broken {
+		fields = append(fields, describe(b))
 	}
-	fields := make([]FieldError, len(broken))
-	for i, b := range broken {
-		fields[i] = describe(b)
+	if f := reflect.Indirect(reflect.ValueOf(params)).FieldByName("Faults"); f.IsValid() {
+		fields = f.Interface().(Faults).and(fields)
 	}
 	return fields
 }

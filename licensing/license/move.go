@@ -16,6 +16,8 @@ type MoveParams struct {
 	// characters; empty: none.
 	Reason  string    `json:"reason" validate:"omitempty,text"`
 	IfMatch []Version `json:"-"` // as in [UpdateParams]
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // A move leads from one stored state to another.
@@ -79,6 +81,8 @@ type RekeyParams struct {
 	Key     string    `json:"key" validate:"omitempty,key"` // as in [CreateParams]; empty: one is made
 	Reason  string    `json:"reason" validate:"omitempty,text"`
 	IfMatch []Version `json:"-"` // as in [UpdateParams]
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // Rekey replaces the key of a licence, for when it has leaked: the old one is

@@ -12,6 +12,8 @@ import (
 type DeactivateParams struct {
 	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
 	Fingerprint string `json:"fingerprint" validate:"text"`
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // Deactivate frees the seat that a fingerprint holds, whatever the state of
@@ -40,6 +42,8 @@ type ReleaseParams struct {
 	Key          string `json:"key"`
 	ActivationID string `json:"-"`
 	Reason       string `json:"reason" validate:"omitempty,text"` // stands in the event
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // ReleaseActivation frees a seat from outside. An activation that had ended

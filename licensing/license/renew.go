@@ -17,6 +17,8 @@ type RenewParams struct {
 	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now"`
 	Reason  string    `json:"reason" validate:"omitempty,text"` // stands in the event
 	IfMatch []Version `json:"-"`                                // as in [UpdateParams]
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // A RenewFrom says where the duration of a renewal begins.
@@ -70,7 +72,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 // check checks what can be said without the licence.
 func (p RenewParams) check() error {
 	broken := checkTags(p)
-	if (p.ExpiresAt == nil) == p.Duration.IsZero() {
+	if len(p.Faults) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
 		broken = append(broken, FieldError{"expires_at", CodeRequired, "give either the new end or a duration"})
 	}
 	if !p.Duration.inBounds() {

@@ -17,6 +17,8 @@ type ValidateParams struct {
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text"`
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text"`
 	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the licence must have each
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // Validate says whether the licence with that key is valid now. An unknown
@@ -164,6 +166,8 @@ type ExplainParams struct {
 	CustomerID   string    `json:"customer_id" validate:"omitempty,text"`
 	Fingerprint  string    `json:"fingerprint" validate:"omitempty,text"`
 	Entitlements []string  `json:"entitlements" validate:"max=100,dive,text"`
+
+	Faults Faults `json:"-" validate:"-"`
 }
 
 // Explain gives the verdict that Validate would give at any instant, past or
