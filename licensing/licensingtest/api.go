@@ -31,10 +31,14 @@ type api struct {
 	token string      // sent as Authorization: Bearer; empty: that of the Kit
 }
 
-func newAPI(t *testing.T, st store.Store) *api {
+func newAPI(t *testing.T, st store.Store, around ...func(http.Handler) http.Handler) *api {
 	t.Helper()
 	kit := newKit(t, st, licensing.Options{})
-	outer := http.StripPrefix("/outer", http.StripPrefix("/inner", kit.Handler))
+	var h http.Handler = kit.Handler
+	for _, put := range around {
+		h = put(h)
+	}
+	outer := http.StripPrefix("/outer", http.StripPrefix("/inner", h))
 	server := httptest.NewServer(outer)
 	t.Cleanup(server.Close)
 	client := server.Client()

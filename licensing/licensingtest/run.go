@@ -1,6 +1,7 @@
 package licensingtest
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -33,12 +34,17 @@ var areas = []struct {
 // After its own checks, each area runs again on store/memory, and every answer
 // must have been the same but for ids, keys, tokens and cursors.
 //
+// Each of around is put around the service on the stores of open, the last one
+// outermost, and sees every request and every answer, at the paths that the
+// service has without a mount: middleware of a host's own, or a check of one's
+// own.
+//
 // Run it under the race detector. It takes a few seconds, and more on a
 // backend that waits for a disk.
-func RunAPI(t *testing.T, open func(t *testing.T) store.Store) {
+func RunAPI(t *testing.T, open func(t *testing.T) store.Store, around ...func(http.Handler) http.Handler) {
 	for _, area := range areas {
 		t.Run(area.name, func(t *testing.T) {
-			got := newAPI(t, open(t))
+			got := newAPI(t, open(t), around...)
 			area.run(got)
 			if t.Failed() {
 				return

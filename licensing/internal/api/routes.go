@@ -39,6 +39,7 @@ func Routes(c Config) []web.Route {
 		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Handle: a.updateLicenseAt},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Handle: a.deleteLicense},
 
+		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: a.health},
 		{Method: "GET", Path: "/ready", Handle: a.ready},
 	}

@@ -1,0 +1,252 @@
+package licensing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A described operation, as far as these tests read it.
+type described struct {
+	OperationID string                     `json:"operationId"`
+	Tags        []string                   `json:"tags"`
+	Summary     string                     `json:"summary"`
+	Security    []map[string][]string      `json:"security"`
+	Parameters  []any                      `json:"parameters"`
+	RequestBody any                        `json:"requestBody"`
+	Responses   map[string]json.RawMessage `json:"responses"`
+}
+
+// methods are those of an OpenAPI path item that the service uses.
+var methods = []string{"delete", "get", "patch", "post", "put"}
+
+// description reads GET /openapi.json: the operations by method and path, and
+// the whole document as plain JSON.
+func description(t *testing.T) (operations map[string]described, doc map[string]any) {
+	t.Helper()
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	a := c.do("GET", "/openapi.json", "", "Authorization", "")
+	is.Equal(a.Code, http.StatusOK)
+	is.Equal(a.Header().Get("Content-Type"), "application/json")
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	is.NoErr(json.Unmarshal(a.Body.Bytes(), &document))
+	operations = map[string]described{}
+	for path, item := range document.Paths {
+		for _, method := range methods {
+			if raw, there := item[method]; there {
+				var o described
+				is.NoErr(json.Unmarshal(raw, &o))
+				operations[strings.ToUpper(method)+" "+path] = o
+			}
+		}
+	}
+	return operations, a.json
+}
+
+func TestTheDescriptionHasEveryRouteAndNoOther(t *testing.T) {
+	operations, _ := description(t)
+	st := memory.New()
+	routed := map[string]bool{}
+	for _, route := range api.Routes(api.Config{Auth: auth.New(st, auth.Options{}), Licenses: license.New(st, license.Options{}), Metadata: http.NotFoundHandler()}) {
+		methods := []string{route.Method}
+		if route.Path == "/oauth/token" {
+			methods = []string{"GET", "POST"}
+		}
+		for _, method := range methods {
+			name := method + " " + route.Path
+			routed[name] = true
+			o, there := operations[name]
+			if !there {
+				t.Errorf("openapi.json does not describe %s", name)
+				continue
+			}
+			scopes := map[string]bool{}
+			for _, way := range o.Security {
+				for scheme, names := range way {
+					scopes[scheme+" "+strings.Join(names, " ")] = true
+				}
+			}
+			switch {
+			case route.Scope != "" && !(len(scopes) == 2 && scopes["oauth2 "+route.Scope] && scopes["bearer "+route.Scope]):
+				t.Errorf("%s needs the scope %s, and is described with %v", name, route.Scope, scopes)
+			case route.Scope == "" && (scopes["oauth2 "] || len(scopes) > 1 || len(scopes) == 1 && !scopes["basic "]):
+				t.Errorf("%s needs no scope, and is described with %v", name, scopes)
+			}
+		}
+	}
+	for name := range operations {
+		if !routed[name] {
+			t.Errorf("openapi.json describes %s, which is no route", name)
+		}
+	}
+}
+
+// The answers that every operation can give, by what it is.
+func TestTheDescriptionHasEveryAnswer(t *testing.T) {
+	operations, _ := description(t)
+	ids := map[string]string{}
+	for name, o := range operations {
+		want := []string{"429", "500", "503"}
+		if len(o.Security) > 0 {
+			want = append(want, "400", "401")
+		}
+		if len(o.Security) > 0 && o.Security[0]["oauth2"] != nil {
+			want = append(want, "403")
+		}
+		oauth := strings.Contains(name, "/oauth/")
+		if o.RequestBody != nil {
+			want = append(want, "413")
+			if !oauth {
+				want = append(want, "408", "415", "422")
+			}
+		}
+		if strings.Contains(name, "{") {
+			want = append(want, "404")
+		}
+		for _, status := range want {
+			if o.Responses[status] == nil {
+				t.Errorf("%s is described without the answer %s", name, status)
+			}
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(o.Responses)), func(s string) bool { return s[0] == '2' }) {
+			t.Errorf("%s is described without an answer of success", name)
+		}
+		if o.Summary == "" || len(o.Tags) != 1 || o.OperationID == "" {
+			t.Errorf("%s lacks a summary, one tag or an operationId", name)
+		}
+		if other := ids[o.OperationID]; other != "" {
+			t.Errorf("%s and %s have the same operationId", name, other)
+		}
+		ids[o.OperationID] = name
+	}
+}
+
+func TestTheDescriptionHoldsTogether(t *testing.T) {
+	is := is.New(t)
+	_, doc := description(t)
+	is.Equal(doc["openapi"], "3.1.0")
+	is.Equal(doc["servers"].([]any)[0].(map[string]any)["url"], ".")
+	is.Equal(doc["info"].(map[string]any)["version"], web.Version)
+
+	schemes := doc["components"].(map[string]any)["securitySchemes"].(map[string]any)
+	flow := schemes["oauth2"].(map[string]any)["flows"].(map[string]any)["clientCredentials"].(map[string]any)
+	is.Equal(flow["tokenUrl"], "oauth/token")
+	is.Equal(slices.Sorted(maps.Keys(flow["scopes"].(map[string]any))), slices.Sorted(slices.Values(auth.Scopes())))
+
+	used := map[string]bool{}
+	walk(doc, func(o map[string]any) {
+		ref, there := o["$ref"].(string)
+		if !there {
+			return
+		}
+		used[ref] = true
+		if lookUp(doc, ref) == nil {
+			t.Errorf("%s leads nowhere", ref)
+		}
+	})
+	for _, kind := range []string{"schemas", "parameters", "headers"} {
+		for name := range doc["components"].(map[string]any)[kind].(map[string]any) {
+			if ref := "#/components/" + kind + "/" + name; !used[ref] {
+				t.Errorf("nothing refers to %s", ref)
+			}
+		}
+	}
+}
+
+// walk visits every object in v.
+func walk(v any, visit func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		visit(v)
+		for _, member := range v {
+			walk(member, visit)
+		}
+	case []any:
+		for _, element := range v {
+			walk(element, visit)
+		}
+	}
+}
+
+// lookUp returns what a reference within the document leads to, or nil.
+func lookUp(doc map[string]any, ref string) any {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	var v any = doc
+	for name := range strings.SplitSeq(path, "/") {
+		o, _ := v.(map[string]any)
+		v = o[name]
+	}
+	return v
+}
+
+// wire says which Go type each schema describes. What the API writes has all
+// members of its type; what it reads, all that its parameters take from a body.
+var wire = map[string]any{
+	"License":       license.License{},
+	"LicenseCreate": license.CreateParams{},
+	"Problem":       web.Problem{},
+	"Fault":         web.Fault{},
+}
+
+func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
+	_, doc := description(t)
+	for name, v := range wire {
+		schema, ok := lookUp(doc, "#/components/schemas/"+name).(map[string]any)
+		if !ok {
+			t.Errorf("there is no schema %s", name)
+			continue
+		}
+		var want, always []string
+		for field := range reflect.TypeOf(v).Fields() {
+			tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if tag == "-" || tag == "" {
+				continue
+			}
+			want = append(want, tag)
+			if options == "" {
+				always = append(always, tag)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(always)
+		properties := slices.Sorted(maps.Keys(schema["properties"].(map[string]any)))
+		if !slices.Equal(properties, want) {
+			t.Errorf("schema %s has %v, and %T has %v", name, properties, v, want)
+		}
+		if schema["additionalProperties"] == false {
+			continue // is read, and its type does not say what is required
+		}
+		var required []string
+		for _, r := range schema["required"].([]any) {
+			required = append(required, fmt.Sprint(r))
+		}
+		slices.Sort(required)
+		if name == "Problem" {
+			always = append(always, "detail") // every answer has one
+			slices.Sort(always)
+		}
+		if !slices.Equal(required, always) {
+			t.Errorf("schema %s requires %v, and %T always has %v", name, required, v, always)
+		}
+	}
+}
