@@ -13,6 +13,7 @@ import (
 const (
 	JSON       = "application/json"
 	MergePatch = "application/merge-patch+json" // RFC 7396
+	NDJSON     = "application/x-ndjson"         // a JSON object a line
 )
 
 // ReadObject reads the body of r: a JSON object, as one of the media types.
@@ -22,11 +23,28 @@ func ReadObject(r *http.Request, types ...string) (*Object, error) {
 	if err := checkContent(r, types); err != nil {
 		return nil, err
 	}
-	data, err := readBody(r)
+	data, err := readBody(r, exchangeOf(r.Context()).site.cfg.MaxBody)
 	if err != nil {
 		return nil, err
 	}
 	return parseObject(data)
+}
+
+// ReadOptionalObject is [ReadObject] for a request that need not say anything:
+// no body is an object without members.
+func ReadOptionalObject(r *http.Request, types ...string) (*Object, error) {
+	if r.ContentLength == 0 {
+		return &Object{members: map[string]any{}}, nil
+	}
+	return ReadObject(r, types...)
+}
+
+// ReadLines reads the body of r as it is: NDJSON, of at most that many bytes.
+func ReadLines(r *http.Request, most int64) ([]byte, error) {
+	if err := checkContent(r, []string{NDJSON}); err != nil {
+		return nil, err
+	}
+	return readBody(r, most)
 }
 
 // NoBody refuses a request that has a body where none is read: whatever the
@@ -54,7 +72,7 @@ func checkContent(r *http.Request, types []string) error {
 			return nil
 		}
 	}
-	p := unsupported("Send the body as JSON, with Content-Type: "+strings.Join(types, " or ")+".", "Accept", strings.Join(types, ", "))
+	p := unsupported("Send the body with Content-Type: "+strings.Join(types, " or ")+".", "Accept", strings.Join(types, ", "))
 	if r.Method == http.MethodPatch {
 		p.Header.Set("Accept-Patch", strings.Join(types, ", "))
 	}
@@ -69,9 +87,8 @@ func unsupported(detail, header, value string) *Problem {
 }
 
 // readBody reads the body of r within the bounds of size and time.
-func readBody(r *http.Request) ([]byte, error) {
+func readBody(r *http.Request, most int64) ([]byte, error) {
 	x := exchangeOf(r.Context())
-	most := x.site.cfg.MaxBody
 	if r.ContentLength > most {
 		return nil, tooLarge()
 	}
@@ -102,7 +119,7 @@ func (b timedBody) Read(p []byte) (int, error) {
 // timeBody bounds the time that the body of r may take. Where the host's
 // server bounds it, nothing is done: a later deadline would take that bound
 // away. A writer that has no deadlines has none here either.
-func (x *exchange) timeBody(r *http.Request) {
+func (x *exchange) timeBody(r *http.Request, most time.Duration) {
 	if r.ContentLength == 0 {
 		return
 	}
@@ -110,7 +127,7 @@ func (x *exchange) timeBody(r *http.Request) {
 		return
 	}
 	b := timedBody{r.Body, http.NewResponseController(x.ResponseWriter)}
-	if b.connection.SetReadDeadline(time.Now().Add(x.site.cfg.BodyTimeout)) == nil {
+	if b.connection.SetReadDeadline(time.Now().Add(most)) == nil {
 		r.Body = b
 	}
 }

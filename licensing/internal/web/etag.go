@@ -42,6 +42,17 @@ func NoneMatchOnRead(r *http.Request) error {
 	return Invalid(Fault{Header: "If-None-Match", Code: license.CodeUnknown, Detail: "is for reading; use If-Match with a change"})
 }
 
+// Unconditional refuses If-Match and If-None-Match on a change to what has no
+// entity tag, for the same reason.
+func Unconditional(r *http.Request) error {
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		if r.Header.Get(name) != "" {
+			return Invalid(Fault{Header: name, Code: license.CodeUnknown, Detail: "is for what has an ETag, which this has not; leave it out"})
+		}
+	}
+	return nil
+}
+
 // NotModified reports whether the caller already has the version: it is named
 // by If-None-Match, which compares weakly (RFC 9110 section 13.1.2). The error
 // is a [*license.StaleError] if an If-Match does not name it.

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -9,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A Limiter decides whether a caller may go on. Take counts one request of
@@ -77,6 +81,26 @@ func (s *Site) limit(r *http.Request, client string) error {
 	if limiter == nil || key == "" {
 		return nil
 	}
+	return takeFrom(r, limiter, key)
+}
+
+// LimitKey takes one request from the budget of the licence key that somebody
+// typed. Whether any licence has the key makes no difference, and a Limiter is
+// shown its digest, never the key.
+func LimitKey(r *http.Request, typed string) error {
+	limiter := exchangeOf(r.Context()).site.cfg.KeyLimiter
+	if limiter == nil || typed == "" {
+		return nil
+	}
+	if key, ok := license.ParseKey(typed); ok {
+		typed = key
+	}
+	digest := sha256.Sum256([]byte(typed))
+	return takeFrom(r, limiter, "key:"+hex.EncodeToString(digest[:16]))
+}
+
+// takeFrom counts one request, and is the answer if it is one too many.
+func takeFrom(r *http.Request, limiter Limiter, key string) error {
 	wait, ok := limiter.Take(r.Context(), key)
 	if ok {
 		return nil

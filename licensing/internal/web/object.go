@@ -109,6 +109,60 @@ func (o *Object) Texts(name string) map[string]string {
 	return texts
 }
 
+// List takes an array of strings; nil: the member is not there.
+func (o *Object) List(name string) []string {
+	list := notNull(take(o, name, "must be an array of strings", func(v any) ([]string, string) {
+		elements, ok := v.([]any)
+		if !ok {
+			return nil, codeInvalidType
+		}
+		texts := make([]string, len(elements))
+		for i, element := range elements {
+			if texts[i], ok = element.(string); !ok {
+				return nil, codeInvalidType
+			}
+		}
+		return texts, ""
+	}), o, name)
+	if list == nil {
+		return nil
+	}
+	return *list
+}
+
+// Bool takes true or false; false: the member is not there.
+func (o *Object) Bool(name string) bool {
+	b := notNull(take(o, name, "must be true or false", func(v any) (bool, string) {
+		b, ok := v.(bool)
+		if !ok {
+			return false, codeInvalidType
+		}
+		return b, ""
+	}), o, name)
+	return b != nil && *b
+}
+
+// Duration takes a duration in the form of ISO 8601; zero: the member is not
+// there.
+func (o *Object) Duration(name string) license.Duration {
+	const want = `must be a duration in the form of ISO 8601, such as "P1Y", "P6M" or "P30D"`
+	d := notNull(take(o, name, want, func(v any) (license.Duration, string) {
+		s, ok := v.(string)
+		if !ok {
+			return license.Duration{}, codeInvalidType
+		}
+		d, err := license.ParseDuration(s)
+		if err != nil {
+			return license.Duration{}, license.CodeInvalidFormat
+		}
+		return d, ""
+	}), o, name)
+	if d == nil {
+		return license.Duration{}
+	}
+	return *d
+}
+
 // Require makes a fault of each member that is not there.
 func (o *Object) Require(names ...string) {
 	for _, name := range names {

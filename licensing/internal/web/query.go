@@ -22,7 +22,8 @@ type Query struct {
 
 // ReadQuery reads the query of r, in which only the named parameters may
 // stand, each of them once and with a value: a filter that is mistyped, or
-// empty because a variable was, must not list everything.
+// empty because a variable was, must not list everything. A name that ends in
+// "..." is that of a parameter that may stand more than once.
 func ReadQuery(r *http.Request, names ...string) *Query {
 	q := new(Query)
 	var err error
@@ -31,12 +32,13 @@ func ReadQuery(r *http.Request, names ...string) *Query {
 		return q
 	}
 	for _, name := range sortedParameters(q.values) {
-		switch values := q.values[name]; {
-		case !slices.Contains(names, name):
+		values, many := q.values[name], slices.Contains(names, name+"...")
+		switch {
+		case !many && !slices.Contains(names, name):
 			q.fault(name, license.CodeUnknown, "is not a parameter here; "+known(names))
-		case len(values) > 1:
+		case !many && len(values) > 1:
 			q.fault(name, "repeated", "is there more than once; send it once")
-		case values[0] == "":
+		case slices.Contains(values, ""):
 			q.fault(name, license.CodeRequired, "is empty; give it a value or leave it out")
 		}
 	}
@@ -47,11 +49,23 @@ func known(names []string) string {
 	if len(names) == 0 {
 		return "there are none"
 	}
-	return "there are " + strings.Join(names, ", ")
+	return "there are " + strings.ReplaceAll(strings.Join(names, ", "), "...", "")
 }
 
 // Text returns a parameter, or "" if it is not there.
 func (q *Query) Text(name string) string { return q.values.Get(name) }
+
+// Texts returns all values of a parameter that may stand more than once.
+func (q *Query) Texts(name string) []string { return q.values[name] }
+
+// Bool returns a parameter that is true or false; false if it is not there.
+func (q *Query) Bool(name string) bool {
+	s := q.values.Get(name)
+	if s != "" && s != "true" && s != "false" {
+		q.fault(name, license.CodeInvalidFormat, "must be true or false")
+	}
+	return s == "true"
+}
 
 // Time returns a parameter that is an instant in the form of RFC 3339, or the
 // zero time if it is not there.

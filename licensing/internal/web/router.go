@@ -25,6 +25,9 @@ type Route struct {
 	// form of RFC 6749; programs in browsers have no access. Method is the
 	// one that is documented, and decides nothing.
 	OAuth bool
+	// Bulk marks an endpoint that moves many licences at once. It, and its
+	// body, may take ten times as long as others.
+	Bulk bool
 }
 
 // A Handler answers a request, or returns the error that is the answer.

@@ -25,6 +25,7 @@ type Config struct {
 
 	ClientLimiter  Limiter // counts by client; nil: no limit
 	AddressLimiter Limiter // counts by address where there is no client; nil: no limit
+	KeyLimiter     Limiter // counts by licence key; nil: no limit
 	ClientIP       func(*http.Request) netip.Addr
 
 	Timeout     time.Duration // for a whole request
@@ -53,10 +54,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, site: s, id: NewRequestID(r), head: r.Method == http.MethodHead, start: time.Now()}
 	standardHeader(w.Header(), x.id)
 	w.Header().Set("Licensing-Version", Version)
-	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
-	defer cancel()
-	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
-	x.timeBody(r)
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	x.timeBody(r, s.cfg.BodyTimeout)
 
 	defer s.observe(r, x)
 	defer func() {
@@ -68,6 +67,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Fail(x, r, err)
 	}
 }
+
+// bulkFactor is how many times longer than another a Bulk route may take.
+const bulkFactor = 10
 
 // recovered answers a request whose handler panicked. The server goes on.
 func (s *Site) recovered(x *exchange, r *http.Request, v any) {
@@ -105,6 +107,14 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		return refuseMethod(x, r, allow(found))
 	}
 	x.oauth = route.OAuth
+	timeout := s.cfg.Timeout
+	if route.Bulk {
+		timeout *= bulkFactor
+		x.timeBody(r, bulkFactor*s.cfg.BodyTimeout)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	r = r.WithContext(ctx)
 	if route.Scope != "" {
 		grant, err := s.cfg.Authenticate(r, route.Scope)
 		if err != nil {
