@@ -21,6 +21,14 @@ var awkward = []string{
 	strings.Repeat("😀", 255), strings.Repeat("é", 255),
 }
 
+// strangers are alike to a string that is stored, and are not stored
+// themselves: whoever looks for one must find nothing.
+var strangers = []string{
+	"Z ", "ZZ", "zZ", "Aa", "b ", " b", "B\t", "bB", "ê", "e\u0302", "É ", "\u00e9\u0301", "sS", "Fi", "K ", "σς",
+	"_a", "a%b", "__", "%%", "z*", ".", "[z]", "b' OR 'a'='a", "000", "1.00", "2", "10", "False", "Null",
+	"日本", "日本語 ", strings.Repeat("X", 255), strings.Repeat("x", 253), strings.Repeat("x", 256), strings.Repeat("É", 255),
+}
+
 // jsons are documents that say the same as other documents, or much.
 var jsons = []string{
 	`{"b":1,"a":2}`,

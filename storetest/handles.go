@@ -13,71 +13,71 @@ import (
 //
 // Closing is left to whoever opened the handles.
 func Handles(handles ...store.Store) store.Store {
-	return &turning{handles: handles}
+	var calls atomic.Uint64
+	next := func() store.Store { return handles[calls.Add(1)%uint64(len(handles))] }
+	return turning{readingFrom{func() store.Reader { return next() }}, next}
 }
 
 type turning struct {
-	handles []store.Store
-	calls   atomic.Uint64
+	readingFrom
+	next func() store.Store
 }
 
-// next returns the handle for one call.
-func (h *turning) next() store.Store {
-	return h.handles[h.calls.Add(1)%uint64(len(h.handles))]
-}
-
-func (h *turning) View(ctx context.Context, fn func(store.Reader) error) error {
+func (h turning) View(ctx context.Context, fn func(store.Reader) error) error {
 	return h.next().View(ctx, fn)
 }
 
-func (h *turning) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (h turning) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return h.next().Update(ctx, fn)
 }
 
-func (h *turning) License(ctx context.Context, id string) (store.License, error) {
-	return h.next().License(ctx, id)
+// readingFrom is a Reader that asks, for each call, which Reader to call.
+type readingFrom struct{ reader func() store.Reader }
+
+func (f readingFrom) License(ctx context.Context, id string) (store.License, error) {
+	return f.reader().License(ctx, id)
 }
 
-func (h *turning) LicenseByKey(ctx context.Context, key string) (store.License, error) {
-	return h.next().LicenseByKey(ctx, key)
+func (f readingFrom) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	return f.reader().LicenseByKey(ctx, key)
 }
 
-func (h *turning) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
-	return h.next().Licenses(ctx, q)
+func (f readingFrom) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	return f.reader().Licenses(ctx, q)
 }
 
-func (h *turning) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
-	return h.next().Activation(ctx, licenseID, fingerprint)
+func (f readingFrom) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
+	return f.reader().Activation(ctx, licenseID, fingerprint)
 }
 
-func (h *turning) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
-	return h.next().Activations(ctx, q)
+func (f readingFrom) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	return f.reader().Activations(ctx, q)
 }
 
-func (h *turning) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	return h.next().CountActivations(ctx, q)
+func (f readingFrom) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	return f.reader().CountActivations(ctx, q)
 }
 
-func (h *turning) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
-	return h.next().Events(ctx, q)
+func (f readingFrom) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	return f.reader().Events(ctx, q)
 }
 
-func (h *turning) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	return h.next().Entry(ctx, kind, key)
+func (f readingFrom) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	return f.reader().Entry(ctx, kind, key)
 }
 
-func (h *turning) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	return h.next().Entries(ctx, q)
+func (f readingFrom) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	return f.reader().Entries(ctx, q)
 }
 
-func (h *turning) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	return h.next().Delivery(ctx, id)
+func (f readingFrom) Delivery(ctx context.Context, id string) (store.Delivery, error) {
+	return f.reader().Delivery(ctx, id)
 }
 
-func (h *turning) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	return h.next().Deliveries(ctx, q)
+func (f readingFrom) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	return f.reader().Deliveries(ctx, q)
 }
 
-func (h *turning) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	return h.next().Tallies(ctx, q)
+func (f readingFrom) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+	return f.reader().Tallies(ctx, q)
 }

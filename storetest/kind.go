@@ -193,43 +193,54 @@ func (k kind[R]) bytes(b *bench) {
 	rows := map[string]R{}
 	for _, s := range awkward {
 		row := k.plain(10)
-		for f, v := range fields(&row, k.fixed) {
-			if f.Type == reflect.TypeFor[[]string]() {
-				v.Set(reflect.ValueOf([]string{s}))
-			} else if f.Type.Kind() == reflect.String {
-				v.SetString(s)
-			}
-		}
+		k.fill(&row, s)
 		rows[s] = row
 		b.ok(b.tryAdd(row), "adding a record with %q", s)
 	}
 
-	b.readers(func(how string, r store.Reader) {
-		for _, way := range k.reads {
-			lost := k.lost(b, r, way, control)
-			plain, err := way.rows(b.ctx, r, control)
-			exact := way.exact && err == nil && len(plain) == 1 // else it does not filter at all
-			for _, s := range awkward {
-				want, found := rows[s], plain
-				if way.exact {
-					found, _ = way.rows(b.ctx, r, want)
-				}
-				if exact && len(found) != 1 {
-					b.fail(fmt.Sprintf("%d records", len(found)), "1 record", "%s %s by %q", way.name, how, s)
-				}
-				got, ok := k.pick(found, want)
-				if !ok {
-					b.fail("no record", "the record", "%s %s with %q", way.name, how, s)
-					continue
-				}
-				for _, f := range differences(got, want, k.fixed) {
-					if textual := f.typ.Kind() == reflect.String || f.typ == reflect.TypeFor[[]string](); textual && !lost[f.name] {
-						b.fail(f.got, f.want, "%s of %s %s", f.name, way.name, how)
-					}
+	r := store.Reader(b.Store)
+	for _, way := range k.reads {
+		lost := k.lost(b, r, way, control)
+		plain, err := way.rows(b.ctx, r, control)
+		exact := way.exact && err == nil && len(plain) == 1 // else it does not filter at all
+		for _, s := range awkward {
+			want, found := rows[s], plain
+			if way.exact {
+				found, _ = way.rows(b.ctx, r, want)
+			}
+			if exact && len(found) != 1 {
+				b.fail(fmt.Sprintf("%d records", len(found)), "1 record", "%s by %q", way.name, s)
+			}
+			got, ok := k.pick(found, want)
+			if !ok {
+				b.fail("no record", "the record", "%s with %q", way.name, s)
+				continue
+			}
+			for _, f := range differences(got, want, k.fixed) {
+				if textual := f.typ.Kind() == reflect.String || f.typ == reflect.TypeFor[[]string](); textual && !lost[f.name] {
+					b.fail(f.got, f.want, "%s of %s", f.name, way.name)
 				}
 			}
 		}
-	})
+		for _, s := range strangers {
+			stranger := k.plain(10)
+			k.fill(&stranger, s)
+			if found, _ := way.rows(b.ctx, r, stranger); exact && len(found) > 0 && !reflect.ValueOf(found[0]).IsZero() {
+				b.fail(fmt.Sprintf("%+v", found[0]), "nothing", "%s by %q", way.name, s)
+			}
+		}
+	}
+}
+
+// fill sets every string of the record to s.
+func (k kind[R]) fill(row *R, s string) {
+	for f, v := range fields(row, k.fixed) {
+		if f.Type == reflect.TypeFor[[]string]() {
+			v.Set(reflect.ValueOf([]string{s}))
+		} else if f.Type.Kind() == reflect.String {
+			v.SetString(s)
+		}
+	}
 }
 
 // byteOrder writes records that are sorted by awkward strings.

@@ -75,7 +75,7 @@ func (l listing) paging(b *bench) {
 		}
 	}
 	b.readers(func(how string, r store.Reader) {
-		for _, size := range []int{1, 2, 3, 7, len(want) - 1, len(want), len(want) + 1} {
+		for _, size := range []int{1, 2, 7, len(want), len(want) + 1} {
 			var got []int
 			for after := -1; len(got) <= len(want); {
 				page, err := l.list(b.ctx, r, after, size)
@@ -87,13 +87,13 @@ func (l listing) paging(b *bench) {
 			}
 			b.equal(got, want, "ranks in pages of %d %s", size, how)
 		}
-		for after := range ranks {
-			behind, _ := slices.BinarySearch(want, after+1)
-			got, err := l.list(b.ctx, r, after, many)
-			b.equal(err, nil, "error %s", how)
-			b.equal(slices.Concat(got), slices.Concat(want[behind:]), "ranks behind rank %d %s", after, how)
-		}
 	})
+	for after := range ranks {
+		behind, _ := slices.BinarySearch(want, after+1)
+		got, err := l.list(b.ctx, b.Store, after, many)
+		b.equal(err, nil, "error")
+		b.equal(slices.Concat(got), slices.Concat(want[behind:]), "ranks behind rank %d", after)
+	}
 }
 
 // meanwhile adds and removes rows between the pages: at the position, before
@@ -112,6 +112,11 @@ func (l listing) meanwhile(b *bench) {
 		if there[rank] {
 			b.update(func(tx store.Tx) error { return remove(b.ctx, tx, l.row(rank)) })
 			delete(there, rank)
+			if t, ok := l.row(rank).(store.Tally); ok {
+				if n, listed := b.standings(b, t.Kind)[t.Name]; listed {
+					b.under(22).stop(n, "not listed", "tally brought back to zero")
+				}
+			}
 		}
 	}
 	for rank := range ranks {
@@ -154,7 +159,7 @@ func (l listing) meanwhile(b *bench) {
 func limit(area string, rows func(n int) []any, count func(ctx context.Context, r store.Reader, limit int) (int, error)) testCase {
 	return testCase{area, "Limit", 11, func(b *bench) {
 		b.add(rows(store.MaxLimit + 1)...)
-		for _, limit := range []int{1, 10, store.MaxLimit - 1, store.MaxLimit, store.MaxLimit + 1, 1 << 30, 0, -1} {
+		for _, limit := range []int{1, 10, store.MaxLimit, store.MaxLimit + 1, 0, -1} {
 			want := limit
 			if limit < 1 || limit > store.MaxLimit {
 				want = store.MaxLimit

@@ -49,7 +49,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 // each call of open, so open must not.
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) store.Store) {
 	t.Helper()
-	newSuite(slices.Concat(durableCases(), cases())).only(durableCases()).run(t, func(t *testing.T) func(*bench) {
+	newSuite(durableCases()).run(t, func(t *testing.T) func(*bench) {
 		return func(b *bench) {
 			dir := t.TempDir()
 			b.Store = open(t, dir)
@@ -70,8 +70,7 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) store.Store) {
 
 // A suite is one run over one backend.
 type suite struct {
-	cases  []testCase // those to report
-	all    []testCase // those to look for causes in
+	cases  []testCase
 	limits limits
 
 	mu     sync.Mutex
@@ -87,15 +86,9 @@ type limits struct {
 func newSuite(cases []testCase) *suite {
 	return &suite{
 		cases:  cases,
-		all:    cases,
 		limits: limits{whole: time.Minute, answer: 10 * time.Second},
 		broken: map[int]bool{},
 	}
-}
-
-func (s *suite) only(cases []testCase) *suite {
-	s.cases = cases
-	return s
 }
 
 // run makes a subtest of each area and of each case in it. prepare returns
@@ -158,7 +151,7 @@ func (s *suite) cause(rule int, prepare func(*bench)) int {
 
 // breaks reports whether one of the rule's own cases fails.
 func (s *suite) breaks(rule int, prepare func(*bench)) bool {
-	for _, c := range s.all {
+	for _, c := range cases() {
 		if c.rule != rule {
 			continue
 		}

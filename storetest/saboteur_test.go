@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A saboteur is a store that breaks one rule and keeps the others.
+type saboteur struct {
+	rule int
+	does string
+	open func() store.Store
+}
+
+// TestSaboteurs runs all cases on each saboteur, and looks that what is
+// reported is the rule that it breaks, and no other. With -short or -race, one
+// saboteur for each rule will do.
+func TestSaboteurs(t *testing.T) {
+	all := slices.Concat(updateSaboteurs, recordSaboteurs, listSaboteurs, feedSaboteurs)
+	caught := map[int]bool{1: true} // by TestDurableSaboteurs
+	for _, s := range all {
+		if caught[s.rule] && (racing || testing.Short()) {
+			continue
+		}
+		caught[s.rule] = true
+		t.Run(title(s.rule, s.does), func(t *testing.T) {
+			t.Parallel()
+			accuse(t, newSuite(cases()), s.rule, func(b *bench) { b.Store = s.open() })
+		})
+	}
+	for rule := range rules {
+		if rule > 0 && !caught[rule] {
+			t.Errorf("no saboteur breaks rule %d: %s", rule, rules[rule])
+		}
+	}
+}
+
+// title names a subtest.
+func title(rule int, does string) string {
+	return fmt.Sprintf("Rule%d/%s", rule, strings.ReplaceAll(does, " ", "_"))
+}
+
+// accuse runs a suite, several cases at a time, and compares the rules that it
+// cites.
+func accuse(t *testing.T, s *suite, rule int, prepare func(*bench)) {
+	if strings.Contains(t.Name(), "keeps_its_turn") || strings.Contains(t.Name(), "waits_on") {
+		s.limits.answer = 2 * time.Second // for they hang
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	cited := map[int][]string{}
+	queue := make(chan testCase)
+	for range 8 {
+		wg.Go(func() {
+			for c := range queue {
+				failures, _ := s.verdict(c, prepare)
+				mu.Lock()
+				for _, f := range failures {
+					cited[f.rule] = append(cited[f.rule], fmt.Sprintf("%s/%s: %v", c.area, c.name, f))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, c := range s.cases {
+		queue <- c
+	}
+	close(queue)
+	wg.Wait()
+
+	if len(cited[rule]) == 0 {
+		t.Errorf("no failure cites rule %d", rule)
+	}
+	delete(cited, rule)
+	for _, failures := range cited {
+		t.Errorf("%d failures cite another rule, such as:\n%s", len(failures), failures[0])
+	}
+}

@@ -1,0 +1,167 @@
+package storetest
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// spoiled is a store whose readers and writers are replaced.
+type spoiled struct {
+	store.Reader
+	inner store.Store
+	read  func(store.Reader) store.Reader
+	write func(store.Tx) store.Writer
+}
+
+type joined struct {
+	store.Reader
+	store.Writer
+}
+
+func (s spoiled) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.inner.View(ctx, func(r store.Reader) error { return fn(s.read(r)) })
+}
+
+func (s spoiled) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.inner.Update(ctx, func(tx store.Tx) error { return fn(joined{s.read(tx), s.write(tx)}) })
+}
+
+// reading opens stores all of whose readers are replaced.
+func reading(read func(store.Reader) store.Reader) func() store.Store {
+	return spoiling(read, func(tx store.Tx) store.Writer { return tx })
+}
+
+// writing opens stores whose writers are replaced.
+func writing(write func(store.Tx) store.Writer) func() store.Store {
+	return spoiling(func(r store.Reader) store.Reader { return r }, write)
+}
+
+func spoiling(read func(store.Reader) store.Reader, write func(store.Tx) store.Writer) func() store.Store {
+	return func() store.Store {
+		inner := memory.New()
+		return spoiled{read(inner), inner, read, write}
+	}
+}
+
+// updating opens stores with another way to run an Update.
+func updating(update func(inner store.Store, ctx context.Context, fn func(store.Tx) error) error) func() store.Store {
+	return func() store.Store { return updatedBy{memory.New(), update} }
+}
+
+type updatedBy struct {
+	store.Store
+	update func(inner store.Store, ctx context.Context, fn func(store.Tx) error) error
+}
+
+func (s updatedBy) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.update(s.Store, ctx, fn)
+}
+
+// written is one call of a method of Writer, to be made on any Writer, any
+// number of times.
+type written func(context.Context, store.Writer) error
+
+// hooked is a Writer that hands each call to do.
+type hooked struct {
+	do func(ctx context.Context, method string, call written) error
+}
+
+// journal returns a Writer that calls w, and notes what it did in log.
+func journal(w store.Writer, log *[]written) store.Writer {
+	return hooked{func(ctx context.Context, _ string, call written) error {
+		err := call(ctx, w)
+		if err == nil {
+			*log = append(*log, call)
+		}
+		return err
+	}}
+}
+
+// replay makes the calls again in an Update of their own.
+func replay(st store.Store, log []written) error {
+	return st.Update(context.Background(), func(tx store.Tx) error {
+		for _, call := range log {
+			if err := call(context.Background(), tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (h hooked) CreateLicense(ctx context.Context, l store.License) error {
+	l = copied(l)
+	return h.do(ctx, "CreateLicense", func(ctx context.Context, w store.Writer) error { return w.CreateLicense(ctx, l) })
+}
+
+func (h hooked) UpdateLicense(ctx context.Context, l store.License) error {
+	l = copied(l)
+	return h.do(ctx, "UpdateLicense", func(ctx context.Context, w store.Writer) error { return w.UpdateLicense(ctx, l) })
+}
+
+func (h hooked) DeleteLicense(ctx context.Context, id string) error {
+	return h.do(ctx, "DeleteLicense", func(ctx context.Context, w store.Writer) error { return w.DeleteLicense(ctx, id) })
+}
+
+func (h hooked) PutActivation(ctx context.Context, a store.Activation) error {
+	a = copied(a)
+	return h.do(ctx, "PutActivation", func(ctx context.Context, w store.Writer) error { return w.PutActivation(ctx, a) })
+}
+
+func (h hooked) DeleteActivation(ctx context.Context, licenseID, id string) error {
+	return h.do(ctx, "DeleteActivation", func(ctx context.Context, w store.Writer) error { return w.DeleteActivation(ctx, licenseID, id) })
+}
+
+func (h hooked) AppendEvent(ctx context.Context, e store.Event) (seq int64, err error) {
+	e = copied(e)
+	first := true
+	err = h.do(ctx, "AppendEvent", func(ctx context.Context, w store.Writer) error {
+		n, err := w.AppendEvent(ctx, e)
+		if first { // a replay may run when the caller is gone
+			seq, first = n, false
+		}
+		return err
+	})
+	return seq, err
+}
+
+func (h hooked) ReplaceEvent(ctx context.Context, e store.Event) error {
+	e = copied(e)
+	return h.do(ctx, "ReplaceEvent", func(ctx context.Context, w store.Writer) error { return w.ReplaceEvent(ctx, e) })
+}
+
+func (h hooked) DeleteEvents(ctx context.Context, through int64, limit int) (n int, err error) {
+	first := true
+	err = h.do(ctx, "DeleteEvents", func(ctx context.Context, w store.Writer) error {
+		m, err := w.DeleteEvents(ctx, through, limit)
+		if first {
+			n, first = m, false
+		}
+		return err
+	})
+	return n, err
+}
+
+func (h hooked) PutEntry(ctx context.Context, e store.Entry) error {
+	e = copied(e)
+	return h.do(ctx, "PutEntry", func(ctx context.Context, w store.Writer) error { return w.PutEntry(ctx, e) })
+}
+
+func (h hooked) DeleteEntry(ctx context.Context, kind, key string) error {
+	return h.do(ctx, "DeleteEntry", func(ctx context.Context, w store.Writer) error { return w.DeleteEntry(ctx, kind, key) })
+}
+
+func (h hooked) PutDelivery(ctx context.Context, d store.Delivery) error {
+	d = copied(d)
+	return h.do(ctx, "PutDelivery", func(ctx context.Context, w store.Writer) error { return w.PutDelivery(ctx, d) })
+}
+
+func (h hooked) DeleteDelivery(ctx context.Context, id string) error {
+	return h.do(ctx, "DeleteDelivery", func(ctx context.Context, w store.Writer) error { return w.DeleteDelivery(ctx, id) })
+}
+
+func (h hooked) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	return h.do(ctx, "AddTally", func(ctx context.Context, w store.Writer) error { return w.AddTally(ctx, kind, name, delta) })
+}

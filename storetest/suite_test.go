@@ -1,0 +1,125 @@
+package storetest
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRulesAreThoseOfTheContract compares rules with the package comment of
+// store.
+func TestRulesAreThoseOfTheContract(t *testing.T) {
+	text, err := os.ReadFile("../store/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "# The rules")
+	list, _, _ = strings.Cut(list, "# Writing a backend")
+	marks := regexp.MustCompile(`(?m)^ (\d+)\. `).FindAllStringSubmatchIndex(list, -1)
+	if len(marks) != len(rules)-1 {
+		t.Fatalf("the contract has %d rules, this package %d", len(marks), len(rules)-1)
+	}
+	for i, m := range marks {
+		end := len(list)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		if number := list[m[2]:m[3]]; number != fmt.Sprint(i+1) {
+			t.Errorf("rule %d of the contract has number %s", i+1, number)
+		}
+		if want := strings.Join(strings.Fields(list[m[1]:end]), " "); rules[i+1] != want {
+			t.Errorf("rule %d\n\there %s\n\tthere %s", i+1, rules[i+1], want)
+		}
+	}
+}
+
+// TestEveryRuleHasCases also looks that no rule rests on itself, by however
+// many others.
+func TestEveryRuleHasCases(t *testing.T) {
+	has := map[int]bool{}
+	names := map[string]bool{}
+	for _, c := range slices.Concat(cases(), durableCases()) {
+		has[c.rule] = true
+		if name := c.area + "/" + c.name; names[name] {
+			t.Errorf("two cases are called %s", name)
+		} else {
+			names[name] = true
+		}
+	}
+	var rests func(rule int, on []int) bool
+	rests = func(rule int, on []int) bool {
+		for _, r := range on {
+			if r == rule || rests(rule, foundations[r]) {
+				return true
+			}
+		}
+		return false
+	}
+	for rule := 1; rule < len(rules); rule++ {
+		if !has[rule] {
+			t.Errorf("rule %d has no case", rule)
+		}
+		if rests(rule, foundations[rule]) {
+			t.Errorf("rule %d rests on itself", rule)
+		}
+		for _, r := range foundations[rule] {
+			for _, deeper := range foundations[r] {
+				if i, j := slices.Index(foundations[rule], deeper), slices.Index(foundations[rule], r); i < 0 || i > j {
+					t.Errorf("rule %d rests on rule %d, and so on rule %d, which must stand before it", rule, r, deeper)
+				}
+			}
+		}
+	}
+}
+
+// TestPlainRecordsHaveEveryFieldSet keeps fields that are added to a record
+// from being left out of the cases.
+func TestPlainRecordsHaveEveryFieldSet(t *testing.T) {
+	l, a, ev, en, d := license(1), activation("lic", 1), event(1), entry("kind", 1), delivery(1)
+	for _, row := range []any{&l, &a, &ev, &en, &d} {
+		for f, v := range fields(row, []string{"Seq"}) {
+			if v.IsZero() {
+				t.Errorf("%s of a plain %T is not set", f.Name, row)
+			}
+		}
+	}
+}
+
+func TestAwkwardStringsDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range slices.Concat(awkward, strangers) {
+		if seen[s] {
+			t.Errorf("%q is there twice", s)
+		}
+		seen[s] = true
+	}
+}
+
+// TestHungCaseEnds has a case that comes to no end.
+func TestHungCaseEnds(t *testing.T) {
+	s := newSuite(nil)
+	s.limits.whole = 20 * time.Millisecond
+	failures := s.try(testCase{"Area", "Case", 5, func(b *bench) { <-b.ctx.Done() }}, func(*bench) {})
+	if len(failures) != 1 || failures[0].rule != 5 {
+		t.Errorf("got %v; want one failure that cites rule 5", failures)
+	}
+}
+
+// TestFailureSaysEverything has a case that fails.
+func TestFailureSaysEverything(t *testing.T) {
+	failures := newSuite(nil).try(testCase{"Area", "Case", 19, func(b *bench) {
+		b.equal(2, 0, "activations of %s", "lic_1")
+	}}, func(*bench) {})
+	if len(failures) != 1 {
+		t.Fatalf("got %d failures, want 1", len(failures))
+	}
+	got := regexp.MustCompile(`:\d+:`).ReplaceAllString(failures[0].String(), ":0:")
+	want := "suite_test.go:0: activations of lic_1\n\tgot  2\n\twant 0\n\tbroken: rule 19. " + rules[19]
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
