@@ -1,0 +1,164 @@
+package dashboard
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func showNewLicense(v *visit) error {
+	q := v.r.URL.Query()
+	f := licenseForm(license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")})
+	f.Once = auth.NewForm()
+	return v.renderNewLicense(http.StatusOK, f)
+}
+
+// licenseEditor is the body of the pages with the form of a licence.
+type licenseEditor struct {
+	Form    *form
+	License *license.License // nil: a new one
+}
+
+func (v *visit) renderNewLicense(status int, f *form) error {
+	return v.render(status, "licenseform", page{Title: "New licence", Section: "licenses", Body: licenseEditor{Form: f}})
+}
+
+func createLicense(v *visit) error {
+	f := licenseForm(license.License{})
+	f.fill(v)
+	in := f.readLicense()
+	if f.Bad() {
+		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
+	}
+	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (string, error) {
+		l, err := v.licenses.Create(v.r.Context(), license.CreateParams{
+			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
+			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
+			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
+		})
+		return l.ID, err
+	})
+	switch {
+	case f.takeLicense(err):
+		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
+	case err != nil:
+		return err
+	case id == "":
+		v.redirect("licenses?done=repeated")
+	case repeated:
+		v.redirect("licenses/" + url.PathEscape(id) + "?done=repeated")
+	default:
+		v.redirect("licenses/" + url.PathEscape(id) + "?done=created")
+	}
+	return nil
+}
+
+func showEditLicense(v *visit) error {
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	return v.renderEditLicense(http.StatusOK, l, licenseForm(l))
+}
+
+func (v *visit) renderEditLicense(status int, l license.License, f *form) error {
+	f.Hidden = map[string]string{"version": l.Version().String()}
+	return v.render(status, "licenseform", page{Title: "Edit " + l.Name, Section: "licenses", Body: licenseEditor{f, &l}})
+}
+
+func updateLicense(v *visit) error {
+	ctx := v.r.Context()
+	l, err := v.licenses.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	before := licenseForm(l)
+	f := licenseForm(l)
+	f.fill(v)
+	in := f.readLicense()
+	if f.Bad() {
+		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
+	}
+	if v.sent("version") != l.Version().String() {
+		f.Problem = "This licence was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
+		return v.renderEditLicense(http.StatusConflict, l, f)
+	}
+	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
+	// Only what was edited is sent: a time to the millisecond survives a
+	// form that shows seconds.
+	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
+	text := func(name string) *string {
+		if !edited(name) {
+			return nil
+		}
+		return &f.Field(name).Value
+	}
+	p.Name, p.ProductID, p.CustomerID = text("name"), text("product_id"), text("customer_id")
+	if edited("starts_at") {
+		p.StartsAt = changeTo(in.startsAt)
+	}
+	if edited("expires_at") {
+		p.ExpiresAt = changeTo(in.expiresAt)
+	}
+	if edited("grace") {
+		p.GraceSeconds = &in.grace
+	}
+	if edited("max_activations") {
+		p.MaxActivations = changeTo(in.maxActivations)
+	}
+	if edited("lease") {
+		p.LeaseSeconds = changeTo(in.leaseSeconds)
+	}
+	if edited("entitlements") {
+		merged := maps.Clone(in.entitlements)
+		for name := range l.Entitlements {
+			if _, kept := merged[name]; !kept {
+				merged[name] = nil
+			}
+		}
+		p.Entitlements = license.To(merged)
+	}
+	if edited("metadata") {
+		merged := map[string]*string{}
+		for name, value := range in.metadata {
+			merged[name] = &value
+		}
+		for name := range l.Metadata {
+			if _, kept := merged[name]; !kept {
+				merged[name] = nil
+			}
+		}
+		p.Metadata = license.To(merged)
+	}
+	after, err := v.licenses.Update(ctx, p)
+	switch {
+	case f.takeLicense(err):
+		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
+	case errors.Is(err, license.ErrStale):
+		f.Problem = "This licence was changed while you were saving it. Look at it again; sending this form now replaces those changes by what it says."
+		if l, err = v.licenses.Get(ctx, l.ID); err != nil {
+			return err
+		}
+		return v.renderEditLicense(http.StatusConflict, l, f)
+	case err != nil:
+		return err
+	}
+	done := "updated"
+	if after.Revision == l.Revision {
+		done = "unchanged"
+	}
+	v.redirect("licenses/" + url.PathEscape(l.ID) + "?done=" + done)
+	return nil
+}
+
+// changeTo is the change to a value, or to null.
+func changeTo[T any](value *T) license.Change[T] {
+	if value == nil {
+		return license.ToNull[T]()
+	}
+	return license.To(*value)
+}

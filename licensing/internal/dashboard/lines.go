@@ -1,0 +1,126 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Entitlements and metadata are edited as text, one in a line.
+
+// formatRights writes entitlements one in a line.
+func formatRights(m map[string]any) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		switch x := m[name].(type) {
+		case bool:
+			lines = append(lines, name)
+		case string:
+			lines = append(lines, name+" = "+quoteRight(x))
+		default:
+			lines = append(lines, name+" = "+shown(x))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// quoteRight puts quotation marks around a text that would be read as
+// something else.
+func quoteRight(s string) string {
+	if x, err := parseRight(s); err == nil && x == s && !strings.Contains(s, "\n") {
+		return s
+	}
+	return quoted(s)
+}
+
+// quoted puts a text in quotation marks, as JSON does.
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a string always can be
+	return string(b)
+}
+
+// parseRights reads what formatRights writes.
+func parseRights(s string) (map[string]any, error) {
+	m := map[string]any{}
+	for i, line := range strings.Split(s, "\n") {
+		name, value, valued := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		if name == "" && !valued {
+			continue
+		}
+		if _, twice := m[name]; name == "" || twice {
+			return nil, fmt.Errorf("line %d has no name, or one that was there before", i+1)
+		}
+		m[name] = true
+		if valued {
+			x, err := parseRight(strings.TrimSpace(value))
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", i+1, err)
+			}
+			m[name] = x
+		}
+	}
+	return m, nil
+}
+
+// parseRight reads the value of an entitlement: true, a number, or a text,
+// which may be in quotation marks.
+func parseRight(s string) (any, error) {
+	switch {
+	case s == "":
+		return nil, errors.New("there is nothing after the equals sign")
+	case s == "true":
+		return true, nil
+	case s[0] == '"':
+		var text string
+		if err := json.Unmarshal([]byte(s), &text); err != nil {
+			return nil, errors.New("the quotation marks do not match")
+		}
+		return text, nil
+	}
+	var n json.Number
+	if json.Unmarshal([]byte(s), &n) == nil {
+		if f, err := n.Float64(); err == nil {
+			return f, nil
+		}
+	}
+	return s, nil
+}
+
+// formatMetadata writes metadata one in a line.
+func formatMetadata(m map[string]string) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		value := m[name]
+		if value == "" || value != strings.TrimSpace(value) || value[0] == '"' || strings.Contains(value, "\n") {
+			value = quoted(value)
+		}
+		lines = append(lines, name+" = "+value)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// parseMetadata reads what formatMetadata writes.
+func parseMetadata(s string) (map[string]string, error) {
+	m := map[string]string{}
+	for i, line := range strings.Split(s, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		name, value, valued := strings.Cut(line, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if _, twice := m[name]; name == "" || !valued || twice {
+			return nil, fmt.Errorf("line %d is not name = text, or has a name that was there before", i+1)
+		}
+		if strings.HasPrefix(value, `"`) {
+			if err := json.Unmarshal([]byte(value), &value); err != nil {
+				return nil, fmt.Errorf("line %d: the quotation marks do not match", i+1)
+			}
+		}
+		m[name] = value
+	}
+	return m, nil
+}
