@@ -43,6 +43,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		opts: opts,
 		service: license.New(st, license.Options{
 			Now: opts.Now, Logger: opts.Logger, BeforeCreate: opts.BeforeCreate, OnceTTL: opts.ReplayTTL,
+			KeyHolderSeats: opts.KeyHolderSeats,
 		}),
 		auth: auth.New(st, auth.Options{
 			Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
@@ -51,10 +52,11 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	}
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.api = web.NewSite(h.config(), api.Routes(api.Config{
-		Licenses: h.service,
-		Auth:     h.auth,
-		Metadata: h.metadata,
-		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
+		Licenses:  h.service,
+		Auth:      h.auth,
+		Metadata:  h.metadata,
+		Ready:     func(ctx context.Context) error { return ready(ctx, st) },
+		MaxImport: opts.MaxImport,
 	}))
 	h.pages = h.newPages()
 	return h
@@ -64,8 +66,8 @@ func (h *Handler) config() web.Config {
 	o := h.opts
 	c := web.Config{
 		Logger: o.Logger, Authenticate: h.auth.Authenticate,
-		ClientLimiter: limiter(o, o.ClientRate), AddressLimiter: limiter(o, o.AddressRate), ClientIP: o.ClientIP,
-		Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
+		ClientLimiter: limiter(o, o.ClientRate), AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
+		ClientIP: o.ClientIP, Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
 		Elsewhere: func(path string) bool { return strings.HasPrefix(path, "/dashboard/") },
 	}
 	if o.Observe != nil {

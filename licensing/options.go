@@ -61,7 +61,13 @@ type Options struct {
 	// address (for IPv6, by /64 network). Default: 50. Negative: no limit.
 	AddressRate int
 
-	// Limiter replaces the two limits above, which count in the memory of
+	// KeyRate is the same for requests with a licence key, by the key:
+	// those that validate, activate and deactivate, from wherever they
+	// come. They are limited by address too. Default: 100. Negative: no
+	// limit.
+	KeyRate int
+
+	// Limiter replaces the three limits above, which count in the memory of
 	// this process. Default: none.
 	Limiter Limiter `validate:"-"`
 
@@ -76,18 +82,32 @@ type Options struct {
 	// Default: 65,536. (Requests to the OAuth endpoints: 16,384 at most.)
 	MaxBody int64 `validate:"omitempty,min=1024"`
 
+	// MaxImport is how many bytes the body of an import of licences may
+	// have, in which one takes some 400; from 1 KiB. It is held in memory.
+	// Default: 16,777,216.
+	MaxImport int64 `validate:"omitempty,min=1024"`
+
 	// BodyTimeout is how long a body may take to arrive, on a server whose
-	// ReadTimeout does not say. Default: 10 seconds.
+	// ReadTimeout does not say. That of an import may take ten times as
+	// long. Default: 10 seconds.
 	BodyTimeout time.Duration `validate:"omitempty,min=1ms"`
 
-	// Timeout is how long a request may take in all before it is given up.
-	// Default: 30 seconds.
+	// Timeout is how long a request may take in all before it is given up,
+	// and a tenth of what an import or an export may take. Default: 30
+	// seconds.
 	Timeout time.Duration `validate:"omitempty,min=1ms"`
 
 	// ReplayTTL is how long the answer to a request with an
 	// Idempotency-Key is kept, to be given again to the same request.
 	// Default: 24 hours, which is also the least.
 	ReplayTTL time.Duration `validate:"omitempty,min=24h"`
+
+	// KeyHolderSeats lets whoever has a licence's key list and release all
+	// of its activations (POST /license/activation, and POST
+	// /license/deactivate with an activation_id), for programs whose users
+	// look after their seats themselves. Releasing its own seat is always
+	// allowed. Default: operators and API clients only.
+	KeyHolderSeats bool
 
 	// AllowedOrigins are the origins, such as "https://app.example.com",
 	// from which programs in browsers may call the API (CORS), with the
@@ -131,8 +151,8 @@ type Observation struct {
 }
 
 // A Limiter bounds how often a caller may come. Take counts one request of
-// the caller that key stands for, "client:" and its id or "address:" and its
-// address, and returns true; or, if that is one too many, false and how long
+// the caller that key stands for, "client:" and its id, "address:" and its
+// address, or "key:" and a digest of a licence key, and returns true; or, if that is one too many, false and how long
 // to wait. It is called from many goroutines. What it answers when it cannot
 // reach whatever it counts in is its own choice.
 type Limiter interface {
@@ -146,6 +166,7 @@ var mends = map[string]string{
 	"MaxTokens":        "must be from 1 to 10,000, or zero for 1,000",
 	"MaxTokenFailures": "must be from 1 to 1,000, or zero for 20",
 	"MaxBody":          "must be at least 1,024 bytes, or zero for 65,536",
+	"MaxImport":        "must be at least 1,024 bytes, or zero for 16,777,216",
 	"BodyTimeout":      "must be positive, or zero for 10 seconds",
 	"Timeout":          "must be positive, or zero for 30 seconds",
 	"ReplayTTL":        "must be at least 24 hours, or zero for that",
@@ -207,7 +228,9 @@ func (o Options) withDefaults() Options {
 	}
 	setDefault(&o.ClientRate, 1000)
 	setDefault(&o.AddressRate, 50)
+	setDefault(&o.KeyRate, 100)
 	setDefault(&o.MaxBody, 64<<10)
+	setDefault(&o.MaxImport, 16<<20)
 	setDefault(&o.BodyTimeout, 10*time.Second)
 	setDefault(&o.Timeout, 30*time.Second)
 	return o

@@ -11,11 +11,11 @@ import (
 )
 
 // A list is a page of a list on the wire.
-type list struct {
-	Object     string            `json:"object"`
-	Data       []license.License `json:"data"`
-	HasMore    bool              `json:"has_more"`
-	NextCursor *string           `json:"next_cursor"`
+type list[T any] struct {
+	Object     string  `json:"object"`
+	Data       []T     `json:"data"`
+	HasMore    bool    `json:"has_more"`
+	NextCursor *string `json:"next_cursor"`
 }
 
 // maxLimit is the longest page that the rules allow.
@@ -23,19 +23,25 @@ const maxLimit = 200
 
 // listLicenses is GET /license.
 func (a api) listLicenses(w http.ResponseWriter, r *http.Request) error {
-	query := web.ReadQuery(r, "customer_id", "product_id", "status", "expires_before", "expires_after", "limit", "cursor")
-	p := license.ListParams{
+	query := web.ReadQuery(r, append([]string{"limit", "cursor"}, filters...)...)
+	page, err := a.list(r, query, filter(query))
+	if err != nil {
+		return web.QueryError(err)
+	}
+	return writeList(w, r, page.Licenses, page.NextCursor)
+}
+
+// filters are the parameters that select licences.
+var filters = []string{"customer_id", "product_id", "status", "expires_before", "expires_after"}
+
+func filter(query *web.Query) license.ListParams {
+	return license.ListParams{
 		CustomerID:    query.Text("customer_id"),
 		ProductID:     query.Text("product_id"),
 		Status:        license.Status(query.Text("status")),
 		ExpiresBefore: query.Time("expires_before"),
 		ExpiresAfter:  query.Time("expires_after"),
 	}
-	page, err := a.list(r, query, p)
-	if err != nil {
-		return web.QueryError(err)
-	}
-	return writeList(w, r, page)
 }
 
 // getLicenses is GET /license/{licenseID}, which the specification has twice:
@@ -54,7 +60,7 @@ func (a api) getLicenses(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return web.QueryError(err)
 	}
-	return writeList(w, r, page)
+	return writeList(w, r, page.Licenses, page.NextCursor)
 }
 
 // isAbout reports whether err says that the field breaks a rule.
@@ -73,11 +79,17 @@ func (a api) list(r *http.Request, query *web.Query, p license.ListParams) (lice
 	return a.rules(r).List(r.Context(), p)
 }
 
-func writeList(w http.ResponseWriter, r *http.Request, page license.Page) error {
-	l := list{Object: "list", Data: page.Licenses}
-	if page.NextCursor != "" {
-		l.HasMore, l.NextCursor = true, &page.NextCursor
-		w.Header().Set("Link", web.NextLink(r, page.NextCursor))
+func listOf[T any](data []T, nextCursor string) list[T] {
+	l := list[T]{Object: "list", Data: data}
+	if nextCursor != "" {
+		l.HasMore, l.NextCursor = true, &nextCursor
 	}
-	return web.WriteJSON(w, http.StatusOK, l)
+	return l
+}
+
+func writeList[T any](w http.ResponseWriter, r *http.Request, data []T, nextCursor string) error {
+	if nextCursor != "" {
+		w.Header().Set("Link", web.NextLink(r, nextCursor))
+	}
+	return web.WriteJSON(w, http.StatusOK, listOf(data, nextCursor))
 }

@@ -11,10 +11,11 @@ import (
 
 // Config is what the API is over.
 type Config struct {
-	Licenses *license.Service
-	Auth     *auth.Auth
-	Metadata http.Handler                // the description of the authorization server (RFC 8414)
-	Ready    func(context.Context) error // whether the store answers
+	Licenses  *license.Service
+	Auth      *auth.Auth
+	Metadata  http.Handler                // the description of the authorization server (RFC 8414)
+	Ready     func(context.Context) error // whether the store answers
+	MaxImport int64                       // bytes that the body of an import may have
 }
 
 type api struct{ Config }
@@ -38,6 +39,25 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Handle: a.getLicenses},
 		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Handle: a.updateLicenseAt},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Handle: a.deleteLicense},
+
+		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Handle: a.move((*license.Service).Suspend)},
+		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Handle: a.move((*license.Service).Reinstate)},
+		{Method: "POST", Path: "/license/{licenseID}/revoke", Scope: write, Handle: a.move((*license.Service).Revoke)},
+		{Method: "POST", Path: "/license/{licenseID}/renew", Scope: write, Handle: a.renewLicense},
+		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Handle: a.rekeyLicense},
+
+		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Handle: a.explain},
+		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Handle: a.listActivations},
+		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Handle: a.releaseActivation},
+
+		// With a licence key, which is the credential; no token is asked for.
+		{Method: "POST", Path: "/license/validate", Handle: a.validate},
+		{Method: "POST", Path: "/license/activate", Handle: a.activate},
+		{Method: "POST", Path: "/license/deactivate", Handle: a.deactivate},
+		{Method: "POST", Path: "/license/activation", Handle: a.listActivationsByKey},
+
+		{Method: "GET", Path: "/export/license", Scope: read, Handle: a.exportLicenses, Bulk: true},
+		{Method: "POST", Path: "/import/license", Scope: write, Handle: a.importLicenses, Bulk: true},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: a.health},
