@@ -62,7 +62,8 @@ with it, to within five minutes.
 # Operators
 
 People sign in with e-mail and password: [Auth.CreateOperator] makes an
-account, [Auth.SetUp] the first one of all from a code that the log shows.
+account, [Auth.SetUp] the first one of all from a code that the log shows, and
+[Auth.Invite] a code with which somebody makes their own.
 Passwords are argon2id hashes in PHC strings, made anew at sign-in when the
 cost has risen; attempts are counted before anything is hashed, and slowed
 down by account and address.

@@ -111,7 +111,7 @@ func prepareOperator(ctx context.Context, p CreateOperatorParams) (hash string, 
 		fields = append(fields, FieldError{"email", code, detail})
 	}
 	if !p.Role.known() {
-		fields = append(fields, FieldError{"role", "unknown", "A role is admin or viewer."})
+		fields = append(fields, unknownRole)
 	}
 	if code, detail := checkPassword(p.Password, p.Email); code != "" {
 		fields = append(fields, FieldError{"password", code, detail})
@@ -125,11 +125,7 @@ func prepareOperator(ctx context.Context, p CreateOperatorParams) (hash string, 
 // addOperator writes a new operator and its event.
 func (a *Auth) addOperator(ctx context.Context, tx store.Tx, p CreateOperatorParams, hash string) (Operator, error) {
 	now := a.now()
-	email := foldEmail(p.Email)
-	switch _, err := tx.Entry(ctx, kindOperatorEmail, email); {
-	case err == nil:
-		return Operator{}, &InvalidError{[]FieldError{{"email", "taken", "Another operator has this address."}}}
-	case !errors.Is(err, store.ErrNotFound):
+	if err := emailFree(ctx, tx, p.Email); err != nil {
 		return Operator{}, err
 	}
 	e := store.Entry{Kind: kindOperator, Key: store.NewID("opr", now), CreatedAt: now}
@@ -137,11 +133,23 @@ func (a *Auth) addOperator(ctx context.Context, tx store.Tx, p CreateOperatorPar
 	if err := putJSON(ctx, tx, e, rec); err != nil {
 		return Operator{}, err
 	}
-	if err := tx.PutEntry(ctx, store.Entry{Kind: kindOperatorEmail, Key: email, Owner: e.Key, CreatedAt: now}); err != nil {
+	if err := tx.PutEntry(ctx, store.Entry{Kind: kindOperatorEmail, Key: foldEmail(p.Email), Owner: e.Key, CreatedAt: now}); err != nil {
 		return Operator{}, err
 	}
 	op := rec.operator(e)
 	return op, a.operatorEvent(ctx, tx, "operator.created", op, nil)
+}
+
+// emailFree returns an [*InvalidError] if an operator has the address.
+func emailFree(ctx context.Context, r store.Reader, email string) error {
+	_, err := r.Entry(ctx, kindOperatorEmail, foldEmail(email))
+	switch {
+	case err == nil:
+		return &InvalidError{[]FieldError{{"email", "taken", "Another operator has this address."}}}
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	}
+	return err
 }
 
 // Operator returns the operator with that id, or [ErrNotFound].
@@ -178,7 +186,7 @@ func (a *Auth) Operators(ctx context.Context, p ListOperatorsParams) ([]Operator
 // returns [ErrLastAdmin] rather than lock everybody out.
 func (a *Auth) UpdateOperator(ctx context.Context, p UpdateOperatorParams) (Operator, error) {
 	if p.Role != nil && !p.Role.known() {
-		return Operator{}, &InvalidError{[]FieldError{{"role", "unknown", "A role is admin or viewer."}}}
+		return Operator{}, &InvalidError{[]FieldError{unknownRole}}
 	}
 	var hash string
 	if p.Password != nil {
@@ -339,6 +347,8 @@ func putJSON(ctx context.Context, tx store.Tx, e store.Entry, v any) error {
 	e.Data = data
 	return tx.PutEntry(ctx, e)
 }
+
+var unknownRole = FieldError{"role", "unknown", "A role is admin or viewer."}
 
 func (r Role) known() bool { return r == RoleAdmin || r == RoleViewer }
 

@@ -10,10 +10,10 @@ import (
 
 // ending are the kinds of entries that end by themselves and are not counted.
 // Tokens end too, and are.
-var ending = []string{kindSession, kindForm, kindSignIn, kindSetup}
+var ending = []string{kindSession, kindForm, kindSignIn, kindSetup, kindInvite}
 
 // Purge removes a small batch of what has ended: tokens, sessions, forms,
-// failed attempts and set-up codes. It reports whether there may be more.
+// failed attempts, set-up codes and invitations. It reports whether there may be more.
 // Issuing tokens does it for tokens by itself; nothing that is answered
 // depends on it.
 func (a *Auth) Purge(ctx context.Context) (more bool, err error) {
