@@ -26,18 +26,15 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 // Activations walks the licence's part of the primary key.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
 	s := activations(activationColumns, q)
-	if q.After != "" {
-		s.and("a.id > ?", q.After)
-	}
-	s.page(false, q.Limit, "a.id")
-	found, err := rowsOf(ctx, r, scanActivation, s)
+	s.order(false, after(q.After), "a.id")
+	found, err := page(ctx, r, scanActivation, s, q.Limit)
 	return found, about(err, "activations of license %s", q.LicenseID)
 }
 
 // CountActivations walks the licence's part of the primary key.
 func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
 	s := activations("count(*)", q)
-	n, err := one(ctx, r, scanInt, s.text.String(), s.args...)
+	n, err := one(ctx, r, scanInt, s.text(), s.args...)
 	return int(n), about(err, "count activations of license %s", q.LicenseID)
 }
 

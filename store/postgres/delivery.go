@@ -25,22 +25,16 @@ func (r reader) Delivery(ctx context.Context, id string) (store.Delivery, error)
 // Deliveries walks the index of due times, or one of ids.
 func (r reader) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
 	s := from(deliveryColumns, "licensing_delivery d")
-	s.equal("d.endpoint_id", q.EndpointID)
-	s.equal("d.state", q.State)
-	switch {
-	case !q.DueBefore.IsZero():
+	s.leading("d.endpoint_id", q.EndpointID)
+	if q.DueBefore.IsZero() {
+		s.leading("d.state", q.State)
+		s.order(true, after(q.After.ID), "d.id")
+	} else {
+		s.equal("d.state", q.State)
 		s.and("d.due_at < ?", ceiling(q.DueBefore))
-		if !q.After.IsZero() {
-			s.and("(d.due_at, d.id) > (?, ?)", q.After.Time.UnixMilli(), q.After.ID)
-		}
-		s.page(false, q.Limit, "d.due_at", "d.id")
-	default:
-		if q.After.ID != "" {
-			s.and("d.id < ?", q.After.ID)
-		}
-		s.page(true, q.Limit, "d.id")
+		s.order(false, behind(q.After), "d.due_at", "d.id")
 	}
-	found, err := rowsOf(ctx, r, scanDelivery, s)
+	found, err := page(ctx, r, scanDelivery, s, q.Limit)
 	return found, about(err, "deliveries")
 }
 

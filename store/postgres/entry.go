@@ -29,7 +29,7 @@ func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	s := from(entryColumns, "licensing_entry e")
 	s.and("e.kind = ?", q.Kind)
-	s.equal("e.owner", q.Owner)
+	s.leading("e.owner", q.Owner)
 	if q.Owner != "" {
 		s.and("e.owner <> ''") // what the index is of
 	}
@@ -43,11 +43,8 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	if !q.Expires.Before.IsZero() {
 		s.and("e.expires_at < ?", ceiling(q.Expires.Before)) // never is before any instant
 	}
-	if !q.After.IsZero() {
-		s.and("(e.expires_at, e.key) > (?, ?)", q.After.Time.UnixMilli(), q.After.ID)
-	}
-	s.page(false, q.Limit, "e.expires_at", "e.key")
-	found, err := rowsOf(ctx, r, scanEntry, s)
+	s.order(false, behind(q.After), "e.expires_at", "e.key")
+	found, err := page(ctx, r, scanEntry, s, q.Limit)
 	return found, about(err, "%s entries", q.Kind)
 }
 

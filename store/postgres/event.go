@@ -18,16 +18,13 @@ func scanEvent(rows *sql.Rows) (e store.Event, err error) {
 // Events walks the feed, or the subject's or the customer's part of it.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	s := from(eventColumns, "licensing_event e")
-	s.equal("e.subject", q.Subject)
-	s.equal("e.customer_id", q.CustomerID)
+	s.leading("e.subject", q.Subject)
+	s.leading("e.customer_id", q.CustomerID)
 	if q.CustomerID != "" {
 		s.and("e.customer_id <> ''") // what the index is of
 	}
-	if q.After != 0 {
-		s.and("e.seq"+beyond(q.Descending)+"?", q.After)
-	}
-	s.page(q.Descending, q.Limit, "e.seq")
-	found, err := rowsOf(ctx, r, scanEvent, s)
+	s.order(q.Descending, after(q.After), "e.seq")
+	found, err := page(ctx, r, scanEvent, s, q.Limit)
 	return found, about(err, "events")
 }
 

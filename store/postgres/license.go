@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
+	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -50,42 +50,49 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 	return l, about(err, "license by key") // a key is a credential
 }
 
-// Licenses walks an index of the order asked for. With Terms, it joins the
-// rows of each term, which are in the order of the licences' ids as well; the
-// position has to be said of each, since the planner infers no inequalities.
+// Licenses walks the index of the order, or that of the customer, of a term, of
+// the product or of the state, the first of them that is asked for. The index of
+// terms is in the order of ids as well; the position is said of each, since the
+// planner infers that they are equal, but not that they are greater.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	s := from(licenseColumns, "licensing_license l")
-	ids := []string{"l.id"}
-	for i, term := range q.Terms {
-		id := fmt.Sprintf("t%d.license_id", i)
-		s.write(fmt.Sprintf(" JOIN licensing_license_term t%d ON %s = l.id AND t%d.term = ?", i, id, i), term)
-		if i == 0 {
-			ids = nil
-		}
-		ids = append(ids, id)
+	byID := q.Order == store.ByID
+	pick := s.equal
+	if byID {
+		pick = s.leading
 	}
-	s.equal("l.customer_id", q.CustomerID)
-	s.equal("l.product_id", q.ProductID)
-	s.equal("l.state", string(q.State))
+	if byID || q.Order == store.ByExpiresAt {
+		s.leading("l.customer_id", q.CustomerID)
+	} else {
+		s.equal("l.customer_id", q.CustomerID)
+	}
+	for i, term := range q.Terms {
+		t := "t" + strconv.Itoa(i)
+		s.join("licensing_license_term "+t, t+".license_id = l.id")
+		pick(t+".term", term)
+		if term == "" {
+			s.and(t + ".term = ''")
+		}
+		if byID && q.After.ID != "" {
+			s.and(t+".license_id"+ahead(q.Descending)+"?", q.After.ID)
+		}
+	}
+	pick("l.product_id", q.ProductID)
+	pick("l.state", string(q.State))
 	s.within("l.starts_at", q.Starts)
 	s.within("l.expires_at", q.Expires)
 
-	switch column := map[store.LicenseOrder]string{store.ByExpiresAt: "l.expires_at", store.ByStartsAt: "l.starts_at"}[q.Order]; {
-	case column != "":
-		s.and(column + " IS NOT NULL")
-		if !q.After.IsZero() {
-			s.and("("+column+", l.id)"+beyond(q.Descending)+"(?, ?)", q.After.Time.UnixMilli(), q.After.ID)
-		}
-		s.page(q.Descending, q.Limit, column, "l.id")
+	switch q.Order {
+	case store.ByExpiresAt:
+		s.and("l.expires_at IS NOT NULL")
+		s.order(q.Descending, behind(q.After), "l.expires_at", "l.id")
+	case store.ByStartsAt:
+		s.and("l.starts_at IS NOT NULL")
+		s.order(q.Descending, behind(q.After), "l.starts_at", "l.id")
 	default:
-		for _, id := range ids {
-			if !q.After.IsZero() {
-				s.and(id+beyond(q.Descending)+"?", q.After.ID)
-			}
-		}
-		s.page(q.Descending, q.Limit, ids[0])
+		s.order(q.Descending, after(q.After.ID), "l.id")
 	}
-	found, err := rowsOf(ctx, r, scanLicense, s)
+	found, err := page(ctx, r, scanLicense, s, q.Limit)
 	return found, about(err, "licenses")
 }
 

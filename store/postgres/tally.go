@@ -24,11 +24,8 @@ func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally,
 	if q.Before != "" {
 		s.and("t.name < ?", q.Before)
 	}
-	if q.After != "" {
-		s.and("t.name"+beyond(q.Descending)+"?", q.After)
-	}
-	s.page(q.Descending, q.Limit, "t.name")
-	found, err := rowsOf(ctx, r, scanTally, s)
+	s.order(q.Descending, after(q.After), "t.name")
+	found, err := page(ctx, r, scanTally, s, q.Limit)
 	return found, about(err, "%s tallies", q.Kind)
 }
 
@@ -89,26 +86,29 @@ func (t tx) AddTally(ctx context.Context, kind, name string, delta int64) error 
 }
 
 // send adds what was kept, by the Updates before this one in the group and by
-// this one. A tally that comes to zero is deleted, and any other added or
-// changed.
+// this one, and deletes the tallies that have come to zero.
 func (t tx) send(ctx context.Context) error {
 	sum := t.before.plus(t.added)
 	if len(sum) == 0 {
 		return nil
 	}
 	rows, err := json.Marshal(sum)
-	if err == nil {
-		_, err = t.write(ctx, `
-			WITH added AS (
-				SELECT kind, name, n FROM json_to_recordset($1::text::json) AS added (kind text, name text, n bigint) WHERE n <> 0
-			), gone AS (
-				DELETE FROM licensing_tally t USING added a
-				WHERE t.kind = a.kind AND t.name = a.name AND t.n + a.n = 0
-				RETURNING t.kind, t.name
-			)
+	if err != nil {
+		return err
+	}
+	if err := t.mayWrite(ctx); err != nil {
+		return err
+	}
+	zeros, err := all(ctx, t, scanText, `
+		WITH summed AS (
 			INSERT INTO licensing_tally AS t
-			SELECT * FROM added a WHERE NOT EXISTS (SELECT FROM gone g WHERE g.kind = a.kind AND g.name = a.name)
-			ON CONFLICT (kind, name) DO UPDATE SET n = t.n + excluded.n`, string(rows))
+			SELECT kind, name, n FROM json_to_recordset($1::text::json) AS added (kind text, name text, n bigint) WHERE n <> 0
+			ON CONFLICT (kind, name) DO UPDATE SET n = t.n + excluded.n
+			RETURNING ctid AS place, n
+		)
+		SELECT array_agg(place)::text FROM summed WHERE n = 0 HAVING count(*) > 0`, string(rows))
+	if err == nil && len(zeros) > 0 {
+		_, err = t.write(ctx, `DELETE FROM licensing_tally WHERE ctid = ANY ($1::text::tid[])`, zeros[0])
 	}
 	if err == nil {
 		t.before, t.added = nil, nil

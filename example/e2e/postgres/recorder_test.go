@@ -27,6 +27,7 @@ type recorder struct {
 }
 
 type statement struct {
+	what string // a name, if somebody gave it one
 	text string
 	args []driver.NamedValue
 }
@@ -71,7 +72,7 @@ func (r *recorder) take() (statements []statement, trips int) {
 func (r *recorder) note(text string, args []driver.NamedValue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.statements = append(r.statements, statement{text, slices.Clone(args)})
+	r.statements = append(r.statements, statement{text: text, args: slices.Clone(args)})
 }
 
 // Connect wraps the connection of the driver.

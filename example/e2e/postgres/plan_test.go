@@ -1,0 +1,314 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+var licences = flag.Int("licences", 50_000, "how many `licences` the tables hold whose plans are looked at")
+
+// fill is the register of a large vendor: most licences belong to one product
+// and are active, customers have ten each but for one who has a twentieth of
+// all, most seats are free, most entries expire, and few deliveries are due.
+var fill = []string{
+	`INSERT INTO licensing_license SELECT
+		'lic_' || lpad(i::text, 10, '0'), 'Licence ' || i, 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
+		'customer_' || CASE WHEN i % 20 = 0 THEN 0 ELSE i / 10 END, 'key_' || md5(i::text),
+		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END, '', i,
+		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
+		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i * 7919 % $1) * 100000::bigint END,
+		0, 5, -1, '{}', '{"note":"some words of metadata"}', '[]', 1, i, i
+		FROM generate_series(1, $1) AS i`,
+	`INSERT INTO licensing_license_term
+		SELECT id, unnest(ARRAY['licence', id, product_id, customer_id, 'word_' || ctid::text]) FROM licensing_license`,
+	`INSERT INTO licensing_activation
+		SELECT id, 'act_' || n, 'fingerprint_' || n, '', 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '', 1, 1, '{}'
+		FROM licensing_license, generate_series(1, 2) AS n`,
+	`INSERT INTO licensing_activation SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, '', n, NULL, '', 1, 1, '{}'
+		FROM generate_series(1, 1500) AS n`,
+	`INSERT INTO licensing_event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
+		SELECT 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
+		FROM generate_series(1, 3) AS n, licensing_license`,
+	`INSERT INTO licensing_entry SELECT
+		CASE WHEN i % 10 = 0 THEN 'session' ELSE 'token' END, md5(i::text), CASE WHEN i % 10 = 0 THEN '' ELSE 'owner_' || i % 300 END, '{}',
+		CASE WHEN i % 100 = 0 THEN -62135596800000 ELSE 1700000000000 + i END, i FROM generate_series(1, $1) AS i`,
+	`INSERT INTO licensing_delivery SELECT
+		'dlv_' || lpad(i::text, 10, '0'), 'endpoint_' || i % 20, 'evt_' || i, i, 'license.updated',
+		CASE WHEN i % 100 = 0 THEN 'pending' WHEN i % 33 = 0 THEN 'failed' ELSE 'succeeded' END, CASE WHEN i % 100 = 0 THEN i END, 1, '{}', i, i
+		FROM generate_series(1, $1) AS i`,
+	`INSERT INTO licensing_tally SELECT 'license.customer', 'customer_' || i, 10 FROM generate_series(1, $1 / 10) AS i`,
+	`INSERT INTO licensing_tally SELECT 'license.created', i::text, 10 FROM generate_series(1, 5000) AS i`,
+}
+
+// filled returns a store on large tables, what records its statements, and a
+// connection of its schema.
+func filled(t *testing.T) (store.Store, *recorder, *sql.Conn) {
+	is := is.New(t)
+	ctx := t.Context()
+	db, r := record(t, "pgx", sharedDSN(t))
+	schema := newSchema(t, db)
+	st := newStore(t, db, schema)
+	conn, err := open(t, "pgx", sharedDSN(t)+" search_path="+schema).Conn(ctx)
+	is.NoErr(err)
+	t.Cleanup(func() { conn.Close() })
+	for _, stmt := range fill {
+		_, err := conn.ExecContext(ctx, strings.ReplaceAll(stmt, "$1", fmt.Sprint(*licences)))
+		is.NoErr(err)
+	}
+	var tables string
+	is.NoErr(conn.QueryRowContext(ctx, `SELECT string_agg(tablename, ', ') FROM pg_tables WHERE schemaname = $1`, schema).Scan(&tables))
+	_, err = conn.ExecContext(ctx, "VACUUM ANALYZE "+tables)
+	is.NoErr(err)
+	r.take()
+	return st, r, conn
+}
+
+// TestNoStatementLooksAtManyRows looks at the plans of every read, and of every
+// statement in an Update: those that PostgreSQL makes for the very values, and
+// those that it makes for any values when it has seen a statement five times
+// with others.
+func TestNoStatementLooksAtManyRows(t *testing.T) {
+	ctx := t.Context()
+	st, r, conn := filled(t)
+	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
+	now := at(1_700_000_000_000 + int64(*licences)*30_000)
+	lic, customer, product := fmt.Sprintf("lic_%010d", *licences/2+1), "customer_77", "product_9"
+
+	var order []string // of texts
+	asked := map[string][]statement{}
+	check := func(what string, run func() error) {
+		t.Helper()
+		r.take()
+		if err := run(); err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+		statements, _ := r.take()
+		for _, s := range statements {
+			if len(s.args) == 0 {
+				continue // BEGIN and the like
+			}
+			if asked[s.text] == nil {
+				order = append(order, s.text)
+			}
+			s.what = what
+			asked[s.text] = append(asked[s.text], s)
+		}
+	}
+	update := func(what string, fn func(tx store.Tx) error) {
+		t.Helper()
+		check(what, func() error { return st.Update(ctx, fn) })
+	}
+
+	for name, q := range map[string]store.LicenseQuery{
+		"all":                          {},
+		"of no customer":               {CustomerID: "nobody"},
+		"of a customer":                {CustomerID: customer},
+		"of the largest customer":      {CustomerID: "customer_0"},
+		"of no product":                {ProductID: "nothing"},
+		"of a product":                 {ProductID: product},
+		"of the largest product":       {ProductID: "product_0"},
+		"active":                       {State: store.StateActive},
+		"in no state":                  {State: "none"},
+		"revoked":                      {State: store.StateRevoked},
+		"of a customer and product":    {CustomerID: customer, ProductID: product},
+		"active of a customer":         {CustomerID: customer, State: store.StateActive},
+		"active of a product":          {ProductID: "product_0", State: store.StateActive},
+		"with a word":                  {Terms: []string{"licence"}},
+		"with no word":                 {Terms: []string{"nothing"}},
+		"with a rare word":             {Terms: []string{lic}},
+		"with a rare word and another": {Terms: []string{lic, "licence"}},
+		"with two words, one rare":     {Terms: []string{"licence", lic}},
+		"with two words":               {Terms: []string{"licence", "product_0"}},
+		"by expiry":                    {Order: store.ByExpiresAt},
+		"by start":                     {Order: store.ByStartsAt},
+		"of a customer by expiry":      {CustomerID: customer, Order: store.ByExpiresAt},
+		"of the largest, by expiry":    {CustomerID: "customer_0", Order: store.ByExpiresAt},
+		"expiring soon":                {Order: store.ByExpiresAt, Expires: store.TimeRange{From: now, Before: now.Add(time.Hour)}},
+		"active, expiring soon":        {State: store.StateActive, Order: store.ByExpiresAt, Expires: store.TimeRange{From: now, Before: now.Add(time.Hour)}},
+		"long expired":                 {State: store.StateActive, Expires: store.TimeRange{Before: at(1_700_000_005_000_000 / 1000)}},
+		"active and not expired":       {State: store.StateActive, Expires: store.TimeRange{From: now, OrNone: true}},
+		"active, started, not expired": {State: store.StateActive, Starts: store.TimeRange{Before: now, OrNone: true}, Expires: store.TimeRange{From: now, OrNone: true}},
+	} {
+		for _, descending := range []bool{false, true} {
+			for _, after := range []store.Position{{}, {ID: lic, Time: now}} {
+				q.Descending, q.After, q.Limit = descending, after, 51
+				check(fmt.Sprintf("licences %s, descending %v, after %v", name, descending, after.ID), func() error {
+					_, err := st.Licenses(ctx, q)
+					return err
+				})
+			}
+		}
+	}
+	check("License", func() error { _, err := st.License(ctx, lic); return err })
+	check("LicenseByKey", func() error { _, err := st.LicenseByKey(ctx, "key"); return err })
+
+	check("Activation", func() error { _, err := st.Activation(ctx, lic, "fingerprint_1"); return err })
+	for _, q := range []store.ActivationQuery{
+		{LicenseID: lic}, {LicenseID: "lic_0000000001"}, {LicenseID: "lic_0000000001", LiveAt: now, After: "many_1", Limit: 50},
+	} {
+		check("Activations", func() error { _, err := st.Activations(ctx, q); return err })
+		check("CountActivations", func() error { _, err := st.CountActivations(ctx, q); return err })
+	}
+
+	for _, q := range []store.EventQuery{
+		{}, {Subject: lic}, {Subject: "none"}, {CustomerID: "nobody"}, {CustomerID: customer}, {CustomerID: "customer_0"}, {Subject: lic, CustomerID: customer},
+	} {
+		for _, descending := range []bool{false, true} {
+			for _, after := range []int64{0, int64(*licences)} {
+				q.Descending, q.After, q.Limit = descending, after, 100
+				check("Events", func() error { _, err := st.Events(ctx, q); return err })
+			}
+		}
+	}
+
+	check("Entry", func() error { _, err := st.Entry(ctx, "token", "x"); return err })
+	for _, q := range []store.EntryQuery{
+		{Kind: "token"}, {Kind: "session"}, {Kind: "token", Owner: "owner_7"}, {Kind: "token", Owner: "nobody"}, {Kind: "none"},
+		{Kind: "token", Expires: store.TimeRange{Before: at(1_700_000_000_100)}},
+		{Kind: "token", Owner: "owner_7", Expires: store.TimeRange{From: at(1_700_000_000_100)}},
+		{Kind: "token", Expires: store.TimeRange{From: at(1_700_000_000_100), OrNone: true}},
+	} {
+		for _, after := range []store.Position{{}, {ID: "x", Time: at(1_700_000_000_050)}} {
+			q.After, q.Limit = after, 50
+			check(fmt.Sprintf("Entries %+v", q), func() error { _, err := st.Entries(ctx, q); return err })
+		}
+	}
+
+	check("Delivery", func() error { _, err := st.Delivery(ctx, "dlv_1"); return err })
+	for _, q := range []store.DeliveryQuery{
+		{}, {EndpointID: "endpoint_3"}, {EndpointID: "none"}, {State: "none"}, {State: "pending"}, {State: "failed"}, {State: "succeeded"},
+		{DueBefore: now}, {DueBefore: now, State: "pending"}, {DueBefore: now, EndpointID: "endpoint_0"},
+		{DueBefore: at(1)}, {DueBefore: now, State: "none"}, {DueBefore: now, EndpointID: "none"},
+	} {
+		for _, after := range []store.Position{{}, {ID: "dlv_0000001000", Time: at(1000)}} {
+			q.After, q.Limit = after, 50
+			check(fmt.Sprintf("Deliveries %+v", q), func() error { _, err := st.Deliveries(ctx, q); return err })
+		}
+	}
+
+	for _, q := range []store.TallyQuery{
+		{Kind: "license.customer"}, {Kind: "license.customer", After: customer}, {Kind: "license.customer", Descending: true},
+		{Kind: "license.created", From: "2", Before: "3"},
+	} {
+		check("Tallies", func() error { _, err := st.Tallies(ctx, q); return err })
+	}
+
+	l := store.License{ID: "lic_new", Key: "new", Terms: []string{"licence", "new"}}
+	update("CreateLicense", func(tx store.Tx) error { return tx.CreateLicense(ctx, l) })
+	update("UpdateLicense", func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) })
+	update("DeleteLicense", func(tx store.Tx) error { return tx.DeleteLicense(ctx, lic) })
+	update("PutActivation", func(tx store.Tx) error {
+		return tx.PutActivation(ctx, store.Activation{LicenseID: "lic_new", ID: "act_1", Fingerprint: "f"})
+	})
+	update("DeleteActivation", func(tx store.Tx) error { return tx.DeleteActivation(ctx, "lic_new", "act_1") })
+	update("AppendEvent", func(tx store.Tx) error { _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_new"}); return err })
+	update("ReplaceEvent", func(tx store.Tx) error { return tx.ReplaceEvent(ctx, store.Event{Seq: 5}) })
+	update("DeleteEvents", func(tx store.Tx) error { _, err := tx.DeleteEvents(ctx, int64(*licences), 500); return err })
+	update("PutEntry", func(tx store.Tx) error { return tx.PutEntry(ctx, store.Entry{Kind: "token", Key: "new"}) })
+	update("DeleteEntry", func(tx store.Tx) error { return tx.DeleteEntry(ctx, "token", "new") })
+	update("PutDelivery", func(tx store.Tx) error { return tx.PutDelivery(ctx, store.Delivery{ID: "dlv_new"}) })
+	update("DeleteDelivery", func(tx store.Tx) error { return tx.DeleteDelivery(ctx, "dlv_new") })
+	update("AddTally", func(tx store.Tx) error { return tx.AddTally(ctx, "license.customer", customer, 1) })
+
+	for _, text := range order {
+		reported := map[string]bool{}
+		for _, first := range asked[text] {
+			prepare(t, conn, first)
+			for _, s := range asked[text] {
+				for _, fault := range faults(explain(t, conn, s)) {
+					if !reported[s.what+fault] {
+						t.Errorf("%s, after %s: %s\n%s\n%v", s.what, first.what, fault, text, s.args)
+					}
+					reported[s.what+fault] = true
+				}
+			}
+			if _, err := conn.ExecContext(ctx, "DEALLOCATE it"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A node is a step of a plan that was run.
+type node struct {
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Rows     float64 `json:"Actual Rows"` // in one loop, as the next are
+	Filtered float64 `json:"Rows Removed by Filter"`
+	Joined   float64 `json:"Rows Removed by Join Filter"`
+	Loops    float64 `json:"Actual Loops"`
+	Plans    []node
+}
+
+// prepare prepares a statement, and runs it so often that PostgreSQL thinks of
+// planning for any values.
+func prepare(t *testing.T, conn *sql.Conn, s statement) {
+	t.Helper()
+	is := is.New(t)
+	_, err := conn.ExecContext(t.Context(), "PREPARE it AS "+s.text)
+	is.NoErr(err)
+	for range 6 {
+		_, err := conn.ExecContext(t.Context(), "BEGIN; "+execute(s)+"; ROLLBACK")
+		is.NoErr(err)
+	}
+}
+
+// execute returns the command to run the prepared statement with the values of s.
+func execute(s statement) string {
+	values := make([]string, len(s.args))
+	for i, arg := range s.args {
+		switch v := arg.Value.(type) {
+		case nil:
+			values[i] = "NULL"
+		case string:
+			values[i] = "'" + strings.ReplaceAll(v, "'", "''") + "'"
+		case []byte:
+			values[i] = fmt.Sprintf(`'\x%x'`, v)
+		default:
+			values[i] = fmt.Sprint(v)
+		}
+	}
+	return "EXECUTE it (" + strings.Join(values, ", ") + ")"
+}
+
+// explain runs the prepared statement, undoes it, and returns its plan.
+func explain(t *testing.T, conn *sql.Conn, s statement) node {
+	t.Helper()
+	is := is.New(t)
+	tx, err := conn.BeginTx(t.Context(), nil)
+	is.NoErr(err)
+	defer tx.Rollback()
+	var text []byte
+	is.NoErr(tx.QueryRow("EXPLAIN (ANALYZE, FORMAT JSON) " + execute(s)).Scan(&text))
+	var plans []struct{ Plan node }
+	is.NoErr(json.Unmarshal(text, &plans))
+	return plans[0].Plan
+}
+
+// faults returns what is wrong with a plan: it reads a table from end to end, or
+// looks at more rows than a few pages, to sort them or to find those that match.
+// Sorting fewer is at times the cheapest way to find them in the order asked for.
+func faults(n node) (found []string) {
+	if n.Type == "Seq Scan" {
+		found = append(found, "Seq Scan of "+n.Relation)
+	}
+	if rows := (n.Rows + n.Filtered + n.Joined) * n.Loops; rows > mostRows {
+		found = append(found, fmt.Sprintf("%s %s of %.0f rows", n.Type, n.Relation, rows))
+	}
+	for _, below := range n.Plans {
+		found = append(found, faults(below)...)
+	}
+	return found
+}
+
+const mostRows = 2 * store.MaxLimit
