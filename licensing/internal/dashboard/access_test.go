@@ -17,12 +17,15 @@ import (
 
 // paths fills in a route's parameters with things that exist.
 func (s *site) paths() func(string) string {
-	l := s.license(license.CreateParams{Name: "Atlas", Entitlements: map[string]any{"export": true}})
+	end := s.clock().AddDate(1, 0, 0)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end, Entitlements: map[string]any{"export": true}})
+	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
 	return func(path string) string {
 		path = strings.Replace(path, "licenses/{id}", "licenses/"+l.ID, 1)
 		path = strings.Replace(path, "{move}", "suspend", 1)
+		path = strings.Replace(path, "{activation}", seat.ID, 1)
 		path = strings.Replace(path, "credentials/{id}", "credentials/"+c.ID, 1)
 		return strings.Replace(path, "{secret}", c.Secrets[0].ID, 1)
 	}
@@ -78,7 +81,7 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 	at := s.paths()
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
-	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|delete|rotate|enable|disable)"`)
+	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable)"`)
 	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}"} {
 		is.True(button.MatchString(admin.get(at(page)).body))
 		a := viewer.get(at(page))

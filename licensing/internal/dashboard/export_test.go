@@ -22,6 +22,7 @@ func Assets() map[string]string { return hashedNames }
 var (
 	Local        = local
 	ParseSeconds = parseSeconds
+	ParseTerm    = parseTerm
 	Relative     = relative
 	Harmless     = harmless
 )

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -142,6 +143,22 @@ func (f *form) take(err error) bool {
 		}
 	}
 	return len(faults) > 0
+}
+
+// renamed returns an error of the rules with the names that a form gives the
+// fields it is about.
+func renamed(err error, names map[string]string) error {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	if !ok {
+		return err
+	}
+	fields := slices.Clone(invalid.Fields)
+	for i, x := range fields {
+		if name, ok := names[x.Field]; ok {
+			fields[i].Field = name
+		}
+	}
+	return &license.InvalidError{Fields: fields}
 }
 
 // sentence makes a sentence of a phrase.

@@ -21,6 +21,8 @@ type licensePage struct {
 	Facts    []fact
 	Rights   []pair // entitlements
 	Metadata []pair
+	Seats    seatPanel
+	Verdict  verdictPanel
 	History  []happening
 	Older    string // the query of the older part of the history
 	Commands []command
@@ -73,6 +75,19 @@ func showLicense(v *visit) error {
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}
+	if renewable(l) {
+		body.Moves = slices.Insert(body.Moves, 0, moveLink{Name: "renew", Label: "Renew"})
+	}
+	if body.Seats, err = v.seatPanel(l); err != nil {
+		return err
+	}
+	if body.Verdict, err = v.verdictPanel(l); err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if body.Verdict.Form.Bad() {
+		status = http.StatusUnprocessableEntity
+	}
 	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
 	const shown = 10
 	events, err := v.licenses.History(ctx, license.HistoryParams{ID: l.ID, Before: max(before, 0), Limit: shown + 1})
@@ -87,7 +102,7 @@ func showLicense(v *visit) error {
 	for _, e := range events {
 		body.History = append(body.History, who.happening(e))
 	}
-	return v.render(http.StatusOK, "license", page{Title: l.Name, Section: "licenses", Body: body})
+	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
 
 func (v *visit) licenseFacts(l license.License) []fact {

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,17 +96,5 @@ func (f *form) readLicense() (in licenseInput) {
 
 // takeLicense is take, for the names that the form gives otherwise.
 func (f *form) takeLicense(err error) bool {
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
-		renamed := &license.InvalidError{Fields: slices.Clone(invalid.Fields)}
-		for i, x := range renamed.Fields {
-			switch x.Field {
-			case "grace_seconds":
-				renamed.Fields[i].Field = "grace"
-			case "lease_seconds":
-				renamed.Fields[i].Field = "lease"
-			}
-		}
-		err = renamed
-	}
-	return f.take(err)
+	return f.take(renamed(err, map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}))
 }

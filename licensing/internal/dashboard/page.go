@@ -92,6 +92,8 @@ var notices = map[string]string{
 	"suspended":  "The licence is suspended.",
 	"reinstated": "The licence has been reinstated.",
 	"ended":      "The licence is revoked.",
+	"renewed":    "The licence has been renewed.",
+	"released":   "The seat has been released.",
 	"rekeyed":    "The licence has a new key. The one before has stopped working.",
 	"password":   "Your password has been changed. Every other session of yours has ended.",
 	"disabled":   "The credential is disabled, and its access tokens have ended.",

@@ -55,6 +55,11 @@ func init() {
 		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},
 		{method: get, path: "licenses/{id}/delete", access: admins, handle: showDeleteLicense},
 		{method: post, path: "licenses/{id}/delete", access: admins, handle: deleteLicense},
+		{method: get, path: "licenses/{id}/renew", access: admins, handle: showRenew},
+		{method: post, path: "licenses/{id}/renew", access: admins, handle: renew},
+		{method: get, path: "licenses/{id}/activations", handle: showActivations},
+		{method: get, path: "licenses/{id}/activations/{activation}/release", access: admins, handle: showRelease},
+		{method: post, path: "licenses/{id}/activations/{activation}/release", access: admins, handle: release},
 		{method: get, path: "licenses/{id}/{move}", access: admins, handle: showMove},
 		{method: post, path: "licenses/{id}/{move}", access: admins, handle: makeMove},
 

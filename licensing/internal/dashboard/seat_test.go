@@ -1,0 +1,196 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// activate takes a seat of a licence.
+func (s *site) activate(l license.License, fingerprint, name string) license.Activation {
+	s.t.Helper()
+	v, err := s.Service().Activate(s.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
+	is.New(s.t).NoErr(err)
+	return *v.Activation
+}
+
+func TestSeatsOfALicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)})
+	page := "licenses/" + l.ID
+	is.True(v.get(page).says("None yet."))
+
+	gone := s.activate(l, "old-machine", "")
+	s.advance(2 * time.Hour)
+	one := s.activate(l, "machine-1", "Reception")
+	s.activate(l, "machine-2", "")
+	a := v.get(page)
+	is.True(a.says("2 of 3 taken.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2"))
+	is.True(strings.Index(a.body, "<summary>Ended</summary>") < strings.Index(a.body, "old-machine")) // folded away
+	is.True(a.says("lease ended"))
+	is.Equal(strings.Count(a.body, "/release"), 2) // what has ended needs no release
+	is.True(!a.says(gone.ID + "/release"))
+
+	is.True(v.get(page + "/activations/" + one.ID + "/release").says(one.ID))
+	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x00").StatusCode, http.StatusUnprocessableEntity)
+	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception has moved")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.Header.Get("Location"), "../../../../licenses/"+l.ID+"?done=released")
+	a = v.get(page)
+	is.True(a.says("1 of 3 taken.") && a.says("released") && a.says("Reception has moved")) // the history has the reason
+	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
+
+	live := v.get(page + "/activations")
+	is.True(live.says("machine-2") && !live.says("machine-1"))
+	both := v.get(page + "/activations?ended=1")
+	is.True(both.says("machine-2") && both.says("machine-1") && both.says("old-machine"))
+	is.Equal(v.get(page+"/activations?cursor=garbage").StatusCode, http.StatusBadRequest)
+}
+
+func TestManySeats(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	for i := range 120 {
+		s.activate(l, fmt.Sprintf("machine-%03d", i), "")
+		s.advance(time.Second)
+	}
+	a := v.get("licenses/" + l.ID)
+	is.True(a.says("120 taken, of as many as wanted.") && a.says("All activations"))
+	is.True(a.says("machine-009") && !a.says("machine-010"))
+	var seen []string
+	page := "licenses/" + l.ID + "/activations"
+	for query := ""; ; {
+		a := v.get(page + query)
+		seen = append(seen, regexp.MustCompile(`machine-\d+`).FindAllString(a.body, -1)...)
+		next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
+		if next == nil {
+			break
+		}
+		query = next[1]
+	}
+	is.Equal(len(seen), 2*120) // once as its name, once for the button
+	is.Equal(seen[len(seen)-1], "machine-119")
+}
+
+func TestVerdict(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas", ExpiresAt: &end, GraceSeconds: 86400, MaxActivations: ptr[int64](1), Entitlements: map[string]any{"export": true}})
+	s.activate(l, "machine-1", "")
+	for _, tt := range []struct {
+		query  string
+		status int
+		says   []string
+	}{
+		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "It changes by itself on", "11 Mar 2026"}},
+		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The licence ended at 2026-03-11", "It does not change by itself."}},
+		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
+		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
+			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
+		}},
+		{"?at=tomorrow", 422, []string{`id="f-at-error">Write a date`, `value="tomorrow"`}},
+		{"?product=%00", 422, []string{`id="f-product-error">`}},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			is := is.New(t)
+			a := v.get("licenses/" + l.ID + tt.query)
+			is.Equal(a.StatusCode, tt.status)
+			for _, text := range tt.says {
+				is.True(a.says(text))
+			}
+		})
+	}
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is := is.New(t)
+	is.NoErr(err)
+	is.Equal(after, l) // asking has changed nothing
+}
+
+func TestRenew(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		form []string
+		want string // the new end; empty: refused, with
+		bad  string // an error at this control
+	}{
+		{"a year from its end", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
+		{"half a year from now", []string{"term", "P6M", "from", "now"}, "2026-09-01T12:00:00Z", ""},
+		{"another length", []string{"term", "length", "duration", "1y 6m", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"in the form of ISO 8601", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
+		{"to a date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
+		{"what is beside the choice does not count", []string{"term", "P1M", "duration", "nonsense", "expires_at", "nonsense"}, "2026-04-11T00:00:00Z", ""},
+		{"nothing chosen", []string{"from", "later"}, "", "term-0"},
+		{"no length", []string{"term", "length"}, "", "duration"},
+		{"no such length", []string{"term", "length", "duration", "a while"}, "", "duration"},
+		{"an empty length", []string{"term", "length", "duration", "0d"}, "", "duration"},
+		{"no date", []string{"term", "date"}, "", "expires_at"},
+		{"an earlier date", []string{"term", "date", "expires_at", "2026-03-02"}, "", "expires_at"},
+		{"not later after all", []string{"term", "length", "duration", "1d", "from", "now"}, "", "term-0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			end := time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC)
+			l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+			is.True(v.get("licenses/" + l.ID).says("/renew"))
+			a := v.post("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid until then")...)
+			after, err := s.Service().Get(t.Context(), l.ID)
+			is.NoErr(err)
+			if tt.want == "" {
+				is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+				is.True(a.says(`<a href="#f-` + tt.bad + `">`))
+				is.Equal(after.ExpiresAt, &end)
+				return
+			}
+			is.Equal(a.Header.Get("Location"), "../../licenses/"+l.ID+"?done=renewed")
+			is.Equal(after.ExpiresAt.Format(time.RFC3339), tt.want)
+			is.True(v.get("licenses/" + l.ID).says("Paid until then"))
+		})
+	}
+}
+
+func TestRenewIsOfferedWhereThereIsAnEnd(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	endless := s.license(license.CreateParams{Name: "Endless"})
+	is.True(!v.get("licenses/" + endless.ID).says("/renew"))
+	is.Equal(v.get("licenses/"+endless.ID+"/renew").StatusCode, http.StatusConflict)
+	is.Equal(v.post("licenses/"+endless.ID+"/renew", "term", "P1Y").StatusCode, http.StatusUnprocessableEntity)
+	end := s.now.AddDate(1, 0, 0)
+	revoked := s.license(license.CreateParams{Name: "Revoked", ExpiresAt: &end})
+	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	is.NoErr(err)
+	is.Equal(v.get("licenses/"+revoked.ID+"/renew").StatusCode, http.StatusConflict)
+	is.Equal(v.post("licenses/"+revoked.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)
+}
+
+func TestParseTerm(t *testing.T) {
+	is := is.New(t)
+	for s, want := range map[string]string{"2y": "P2Y", "1y 6m": "P1Y6M", "18 M": "P18M", "45d": "P45D", "P1Y6M": "P1Y6M", "pt12h": "PT12H"} {
+		d, err := dashboard.ParseTerm(s)
+		is.NoErr(err)
+		is.Equal(d.String(), want)
+	}
+	for _, s := range []string{"", "P", "a while", "6m 1y", "-1y", "1.5y", "0d", "999999999d"} {
+		_, err := dashboard.ParseTerm(s)
+		is.True(err != nil)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

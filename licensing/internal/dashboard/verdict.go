@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// verdictPanel says what a program is told that asks about a licence.
+type verdictPanel struct {
+	Verdict *license.Verdict // nil: the question cannot be answered
+	At      *moment          // nil: now
+	Changes *moment
+	Form    *form
+	Asked   bool // somebody has asked, rather than just looked
+}
+
+// verdictForm is what can be asked besides "now".
+func verdictForm() *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "at", Label: "At", Hint: "Empty: now.", Type: "datetime-local"},
+		{Name: "fingerprint", Label: "Fingerprint", Hint: "Of the machine that asks.", Type: "text", MaxLength: 255},
+		{Name: "product", Label: "Product", Hint: "Which the program says it is.", Type: "text", MaxLength: 255},
+		{Name: "entitlement", Label: "Entitlement", Hint: "Which the program asks for.", Type: "text", MaxLength: 255},
+	}}}}
+}
+
+// verdictPanel asks the rules what the query of the page asks, and writes
+// nothing.
+func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
+	q := v.r.URL.Query()
+	p := verdictPanel{Form: verdictForm()}
+	for _, x := range p.Form.Groups[0].Fields {
+		x.Value = strings.TrimSpace(q.Get(x.Name))
+		p.Asked = p.Asked || x.Value != ""
+	}
+	value := func(name string) string { return p.Form.Field(name).Value }
+	ask := license.ExplainParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
+	if s := value("entitlement"); s != "" {
+		ask.Entitlements = []string{s}
+	}
+	if s := value("at"); s != "" {
+		at, err := parseTime(s)
+		if err != nil {
+			p.Form.wrong("at", err.Error())
+			return p, nil
+		}
+		ask.At, p.At = at, v.moment(at)
+	}
+	verdict, err := v.licenses.Explain(v.r.Context(), ask)
+	if p.Form.takeVerdict(err) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Verdict, p.Changes = &verdict, v.momentOf(verdict.NextChangeAt)
+	return p, nil
+}
+
+// takeVerdict is take, for the names that the form gives otherwise.
+func (f *form) takeVerdict(err error) bool {
+	return f.take(renamed(err, map[string]string{"product_id": "product", "entitlements": "entitlement"}))
+}
+
+// Words is the code of a verdict in words.
+func (p verdictPanel) Words() string { return strings.ReplaceAll(string(p.Verdict.Code), "_", " ") }
+
+// Recheck is how soon a program asks again.
+func (p verdictPanel) Recheck() string {
+	return relative(time.Duration(p.Verdict.RecheckAfter) * time.Second)
+}
