@@ -102,6 +102,7 @@ func (p *Problem) writeOAuth(w http.ResponseWriter) {
 	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
 		code = "temporarily_unavailable"
 	}
+	w.Header().Set("Pragma", "no-cache") // as every answer of those endpoints has it
 	p.send(w, JSON, map[string]string{"error": code, "error_description": p.Detail})
 }
 
