@@ -52,12 +52,16 @@ type DeliveryData struct {
 	Attempts []Attempt `json:"attempts"`
 }
 
-// NewDelivery returns the record of an event's delivery to a webhook, due at
-// once.
+// NewDelivery returns the record of an event's delivery to a webhook, due
+// since the event.
 func NewDelivery(webhookID string, e store.Event, now time.Time) store.Delivery {
+	due := e.Time
+	if due.After(now) {
+		due = now
+	}
 	return store.Delivery{
 		ID: store.NewID("dlv", now), EndpointID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
-		State: string(DeliveryPending), DueAt: now, CreatedAt: now, UpdatedAt: now,
+		State: string(DeliveryPending), DueAt: due, CreatedAt: now, UpdatedAt: now,
 	}
 }
 
@@ -89,7 +93,7 @@ type DeliveryPage struct {
 }
 
 // Deliveries lists what was and what will be sent to a webhook, the newest
-// first, as far as it is kept (Options.DeliveryRetention of the handler). The
+// first, as far as it is kept (Options.DeliveryRetention). The
 // error is [ErrNotFound] or an [*InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (DeliveryPage, error) {
 	if err := check(p); err != nil {

@@ -51,6 +51,15 @@ type Options struct {
 	// [Service.GiveNotices] appends "license.expiring". Default: 30, 7 and
 	// 1 days; empty but not nil: never.
 	ExpiryNotices []time.Duration
+
+	// EventRetention is how long [Service.PurgeHistory] leaves events; those
+	// that a webhook or a subscriber has yet to get stay longer. Default:
+	// for ever.
+	EventRetention time.Duration
+
+	// DeliveryRetention is how long it leaves deliveries that are over.
+	// Default: 30 days.
+	DeliveryRetention time.Duration
 }
 
 // A Service is the rules of licensing over a store. It is safe for concurrent
@@ -78,8 +87,11 @@ func New(st store.Store, opts Options) *Service {
 	if opts.OnceTTL <= 0 {
 		opts.OnceTTL = 24 * time.Hour
 	}
+	const day = 24 * time.Hour
+	if opts.DeliveryRetention <= 0 {
+		opts.DeliveryRetention = 30 * day
+	}
 	if opts.ExpiryNotices == nil {
-		const day = 24 * time.Hour
 		opts.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
 	return &Service{st: st, opts: opts}

@@ -217,15 +217,9 @@ func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 		if err := tx.DeleteEntry(ctx, webhookKind, id); err != nil {
 			return err
 		}
-		// A few, so that others get their turn; Handler.Run removes the rest.
-		deliveries, err := tx.Deliveries(ctx, store.DeliveryQuery{EndpointID: id, Limit: 100})
-		if err != nil {
+		// Its deliveries may be many: PurgeHistory removes them by and by.
+		if err := tx.PutEntry(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
 			return err
-		}
-		for _, d := range deliveries {
-			if err := tx.DeleteDelivery(ctx, d.ID); err != nil {
-				return err
-			}
 		}
 		_, err = s.appendWebhook(ctx, tx, EventWebhookDeleted, rec.webhook(tx.now), EventData{})
 		return err

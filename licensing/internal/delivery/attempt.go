@@ -1,0 +1,89 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An outcome is how one attempt went.
+type outcome struct {
+	kind       outcomeKind
+	attempt    license.Attempt
+	retryAfter time.Duration // for which the receiver asks
+	slow       bool          // the receiver has too much to do
+	gone       bool          // the receiver is gone for good: 410
+}
+
+type outcomeKind int
+
+const (
+	untried   outcomeKind = iota // left for later
+	delivered                    // answered 2xx
+	failed                       // to be tried again
+	hopeless                     // never to be tried again, by no fault of the receiver
+)
+
+// maxPayload is how many bytes a message may have, by Standard Webhooks.
+const maxPayload = 20_000
+
+// truncated is the data of an event that is too long: the feed has it whole.
+var truncated = json.RawMessage(`{"truncated":true}`)
+
+// attempt makes one attempt to deliver.
+func (r *run) attempt(ctx context.Context, w license.Webhook, d store.Delivery) outcome {
+	at := r.now()
+	began := time.Now()
+	events, err := r.Store.Events(ctx, store.EventQuery{After: d.EventSeq - 1, Limit: 1})
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	if len(events) == 0 || events[0].ID != d.EventID {
+		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "the event is no longer kept"}}
+	}
+	message, err := newMessage(license.NewEvent(events[0]))
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	signature, err := r.Licenses.SignWebhook(ctx, w.ID, message.id, at, message.body)
+	if errors.Is(err, license.ErrNotFound) {
+		return outcome{}
+	}
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	o := r.sender.send(ctx, w.URL, message, at, signature)
+	if o.kind != delivered && ctx.Err() != nil {
+		return outcome{} // cut off because this process is to end
+	}
+	o.attempt.At, o.attempt.DurationMS = at, time.Since(began).Milliseconds()
+	return o
+}
+
+// untried leaves a delivery for later because of a failure on our side.
+func (r *run) untried(ctx context.Context, d store.Delivery, err error) outcome {
+	if ctx.Err() == nil {
+		r.Logger.WarnContext(ctx, "licensing: a delivery could not be prepared; it is tried again",
+			"webhook_id", d.EndpointID, "delivery_id", d.ID, "error", err)
+	}
+	return outcome{}
+}
+
+// A message is what goes to a receiver, whatever the attempt.
+type message struct {
+	id   string
+	body []byte
+}
+
+func newMessage(e license.Event) (message, error) {
+	body, err := json.Marshal(e)
+	if err == nil && len(body) > maxPayload {
+		e.Data = truncated
+		body, err = json.Marshal(e)
+	}
+	return message{e.ID, body}, err
+}

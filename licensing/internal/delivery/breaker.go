@@ -1,0 +1,45 @@
+package delivery
+
+import "time"
+
+const (
+	breakAfter = 5                // failures in a row
+	breakFirst = 10 * time.Second // for which nothing is sent then
+	breakMost  = time.Minute      // after more of them
+	slowMost   = time.Hour        // however long the receiver asks for
+)
+
+// A breaker holds a lane back while nothing gets through: after some failures
+// in a row nothing is sent for a while, then one delivery to try, and so on
+// with longer whiles, until one succeeds. Deliveries that are held back do not
+// count as tried. It is for use by one goroutine.
+type breaker struct {
+	failures int
+	until    time.Time
+}
+
+// open reports whether nothing is to be sent now.
+func (b *breaker) open(now time.Time) bool { return now.Before(b.until) }
+
+// trying reports whether one delivery is to be sent, to see.
+func (b *breaker) trying() bool { return b.failures >= breakAfter }
+
+func (b *breaker) succeeded() { *b = breaker{} }
+
+func (b *breaker) failed(now time.Time) {
+	b.failures++
+	if b.failures >= breakAfter {
+		b.until = now.Add(min(breakFirst<<min(b.failures-breakAfter, 10), breakMost))
+	}
+}
+
+// slow holds the lane back because the receiver has too much to do, for as
+// long as it asks.
+func (b *breaker) slow(now time.Time, asked time.Duration) {
+	if asked <= 0 {
+		asked = breakFirst
+	}
+	if until := now.Add(min(asked, slowMost)); until.After(b.until) {
+		b.until = until
+	}
+}

@@ -1,0 +1,59 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// dispatch starts the lanes of the webhooks to which deliveries are due. It
+// waits for none.
+func (r *run) dispatch(ctx context.Context) error {
+	webhooks, err := r.Licenses.Webhooks(r.work)
+	if err != nil {
+		return err
+	}
+	if len(webhooks) > 0 && !r.Sealed {
+		r.warnOnce.Do(func() {
+			r.Logger.WarnContext(ctx, "licensing: the secrets of webhooks are kept in clear; set Options.MasterKey to have them sealed")
+		})
+	}
+	for _, w := range webhooks {
+		l := r.lane(w.ID)
+		if w.Status != license.WebhookActive || !l.enter(r.now()) {
+			continue
+		}
+		due, err := r.Store.Deliveries(r.work, store.DeliveryQuery{EndpointID: w.ID, DueBefore: dueBefore(r.now()), Limit: 1})
+		if err != nil || len(due) == 0 {
+			l.leave()
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		r.wg.Go(func() {
+			defer l.leave()
+			if err := l.drain(ctx); err != nil && r.work.Err() == nil {
+				r.Logger.WarnContext(ctx, "licensing: delivering failed; it is tried again", "webhook_id", l.webhookID, "error", err)
+			}
+		})
+	}
+	return nil
+}
+
+// lane returns the lane of a webhook.
+func (r *run) lane(webhookID string) *lane {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.lanes[webhookID]
+	if l == nil {
+		l = &lane{run: r, webhookID: webhookID}
+		r.lanes[webhookID] = l
+	}
+	return l
+}
+
+// dueBefore is the bound for what is due now: times come in milliseconds.
+func dueBefore(now time.Time) time.Time { return now.Add(time.Millisecond) }

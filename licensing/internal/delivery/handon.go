@@ -1,0 +1,94 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// handOnBatch is about how many deliveries one Update writes, so that others
+// get their turn in between.
+const handOnBatch = 1000
+
+// handOn hands the events behind the cursor on to the webhooks that want them:
+// their deliveries and the cursor's new place are written in one Update, so
+// that however many processes do this, and wherever one is killed, each event
+// has one delivery to each.
+func (r *run) handOn() (time.Duration, error) {
+	// A plain look first: while nothing happens, nothing is written.
+	seq, ok, err := readCursor(r.work, r.Store, license.WebhookCursor)
+	if err != nil || !ok {
+		return r.Poll, err
+	}
+	if events, err := r.Store.Events(r.work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
+		return r.Poll, err
+	}
+	var more bool
+	err = r.Store.Update(r.work, func(tx store.Tx) (err error) {
+		more, err = r.writeDeliveries(tx)
+		return err
+	})
+	if err != nil {
+		return r.Poll, fmt.Errorf("handing events on: %w", err)
+	}
+	r.dispatchBell.ring()
+	if more {
+		return 0, nil
+	}
+	return r.Poll, nil
+}
+
+func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {
+	ctx, now := r.work, r.now()
+	seq, _, err := readCursor(ctx, tx, license.WebhookCursor)
+	if err != nil {
+		return false, err
+	}
+	webhooks, err := r.Licenses.In(tx).Webhooks(ctx)
+	if err != nil {
+		return false, err
+	}
+	limit := max(1, min(store.MaxLimit/2, handOnBatch/max(1, len(webhooks))))
+	events, err := tx.Events(ctx, store.EventQuery{After: seq, Limit: limit})
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	for _, e := range events {
+		for _, w := range webhooks {
+			if !w.Wants(e) {
+				continue
+			}
+			if err := tx.PutDelivery(ctx, license.NewDelivery(w.ID, e, now)); err != nil {
+				return false, err
+			}
+		}
+	}
+	return len(events) == limit, writeCursor(ctx, tx, license.WebhookCursor, events[len(events)-1].Seq, now)
+}
+
+// now is the time as records keep it.
+func (e *Engine) now() time.Time { return e.Now().UTC().Truncate(time.Millisecond) }
+
+// readCursor returns the place that a cursor holds, if there is one.
+func readCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok bool, err error) {
+	e, err := r.Entry(ctx, store.KindCursor, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err == nil {
+		seq, err = strconv.ParseInt(string(e.Data), 10, 64)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("cursor %s: %w", key, err)
+	}
+	return seq, true, nil
+}
+
+func writeCursor(ctx context.Context, tx store.Tx, key string, seq int64, now time.Time) error {
+	return tx.PutEntry(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
+}

@@ -1,0 +1,53 @@
+package delivery
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	leaseKind = "lease" // of entries: who does what only one may do
+	leaseTTL  = 30 * time.Second
+)
+
+// newHolder returns a name for whoever holds leases.
+func newHolder() string { return rand.Text() }
+
+// hold takes a lease or prolongs it, and reports false if another holds it.
+func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err error) {
+	err = e.Store.Update(ctx, func(tx store.Tx) error {
+		now := e.now()
+		if held, err = isHolder(ctx, tx, key, holder, now); err != nil || !held {
+			return err
+		}
+		return tx.PutEntry(ctx, store.Entry{Kind: leaseKind, Key: key, Data: []byte(holder), ExpiresAt: now.Add(leaseTTL), CreatedAt: now})
+	})
+	return held && err == nil, err
+}
+
+// isHolder reports whether nobody else holds a lease.
+func isHolder(ctx context.Context, r store.Reader, key, holder string, now time.Time) (bool, error) {
+	lease, err := r.Entry(ctx, leaseKind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil
+	}
+	return string(lease.Data) == holder || !now.Before(lease.ExpiresAt), err
+}
+
+// release gives a lease back, if it is still held.
+func (e *Engine) release(ctx context.Context, key, holder string) error {
+	return e.Store.Update(ctx, func(tx store.Tx) error {
+		lease, err := tx.Entry(ctx, leaseKind, key)
+		if errors.Is(err, store.ErrNotFound) || err == nil && string(lease.Data) != holder {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.DeleteEntry(ctx, leaseKind, key)
+	})
+}

@@ -1,0 +1,42 @@
+package delivery
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// schedule is how long to wait after each failed attempt: ten attempts over
+// some 75 hours.
+var schedule = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// retryMost is how long a receiver can put off an attempt.
+const retryMost = 24 * time.Hour
+
+// nextAttempt returns how long to wait after so many failed attempts, give or
+// take a tenth, and longer if the receiver asks for it; not ok after the last.
+func nextAttempt(attempts int64, asked time.Duration) (wait time.Duration, ok bool) {
+	if attempts > int64(len(schedule)) {
+		return 0, false
+	}
+	wait = schedule[attempts-1]
+	wait += rand.N(wait/5) - wait/10
+	return max(wait, min(asked, retryMost)), true
+}
+
+// retryAfter reads the Retry-After field: seconds or a date (RFC 9110 section
+// 10.2.3). Anything else is nothing.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		return max(0, time.Duration(seconds)*time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}

@@ -1,0 +1,126 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	sendTimeout = 15 * time.Second // for one request, from the look-up of the name to the end of the answer
+	answerMost  = 4 << 10          // bytes of an answer's body that are read, and thrown away
+	headerMost  = 16 << 10         // bytes of an answer's header
+)
+
+// A sender makes single requests to receivers.
+type sender struct {
+	client *http.Client
+	now    func() time.Time
+}
+
+// newSender returns a sender whose requests go straight to addresses that the
+// guard lets pass, through no proxy; unless there is a transport of the
+// host's own.
+func newSender(c Config) *sender {
+	transport := c.Transport
+	if transport == nil {
+		transport = newTransport(&guard{allowPrivate: c.AllowPrivate, ports: c.Ports}, nil)
+	}
+	return &sender{now: c.Now, client: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+func newTransport(g *guard, resolver *net.Resolver) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control, Resolver: resolver}
+	return &http.Transport{
+		Proxy:                  nil, // behind one, the guard would see nothing but the proxy
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: headerMost,
+		MaxIdleConnsPerHost:    laneSlots,
+		IdleConnTimeout:        30 * time.Second,
+		DisableCompression:     true,
+	}
+}
+
+func (s *sender) closeIdle() { s.client.CloseIdleConnections() }
+
+// send makes one request by Standard Webhooks. Any 2xx is success; a redirect
+// is a failure like any other.
+func (s *sender) send(ctx context.Context, address string, m message, at time.Time, signature string) outcome {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(m.body))
+	if err != nil {
+		return failure("the address is not valid")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "licensekit")
+	req.Header.Set("webhook-id", m.id)
+	req.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+	req.Header.Set("webhook-signature", signature)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return failure(describe(err))
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, answerMost) // so that the connection can be used again; the status counts
+	resp.Body.Close()
+
+	o := outcome{kind: delivered}
+	o.attempt.StatusCode = resp.StatusCode
+	if resp.StatusCode/100 == 2 {
+		return o
+	}
+	o.kind, o.attempt.Error = failed, "answered "+strconv.Itoa(resp.StatusCode)
+	switch resp.StatusCode {
+	case http.StatusGone:
+		o.gone = true
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		o.slow = true
+	}
+	o.retryAfter = retryAfter(resp.Header, s.now())
+	return o
+}
+
+func failure(why string) outcome {
+	o := outcome{kind: failed}
+	o.attempt.Error = why
+	return o
+}
+
+// describe puts an error into a few words, which the owner of the webhook gets
+// to read: they name no address that a name has led to.
+func describe(err error) string {
+	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, errAddress):
+		return errAddress.Error()
+	case errors.Is(err, errPort):
+		return errPort.Error()
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "no answer in time"
+	case errors.As(err, &dns):
+		return "the name of the host is not known"
+	case errors.As(err, &certificate):
+		return "the certificate is not good"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection broke off"
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return "no answer in time"
+	}
+	return "no connection, or no HTTP on it"
+}
