@@ -202,10 +202,22 @@ func lookUp(doc map[string]any, ref string) any {
 // wire says which Go type each schema describes. What the API writes has all
 // members of its type; what it reads, all that its parameters take from a body.
 var wire = map[string]any{
-	"License":       license.License{},
-	"LicenseCreate": license.CreateParams{},
-	"Problem":       web.Problem{},
-	"Fault":         web.Fault{},
+	"License":            license.License{},
+	"LicenseCreate":      license.CreateParams{},
+	"Verdict":            license.Verdict{},
+	"Reason":             license.Reason{},
+	"Activation":         license.Activation{},
+	"Move":               license.MoveParams{},
+	"Renew":              license.RenewParams{},
+	"Rekey":              license.RekeyParams{},
+	"Validate":           license.ValidateParams{},
+	"Activate":           license.ActivateParams{},
+	"ActivationQuestion": license.ListActivationsParams{},
+	"Row":                license.Row{},
+	"RowResult":          license.RowResult{},
+	"RowFault":           license.FieldError{},
+	"Problem":            web.Problem{},
+	"Fault":              web.Fault{},
 }
 
 func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
@@ -217,7 +229,7 @@ func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
 			continue
 		}
 		var want, always []string
-		for field := range reflect.TypeOf(v).Fields() {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
 			tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if tag == "-" || tag == "" {
 				continue
@@ -233,7 +245,7 @@ func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
 		if !slices.Equal(properties, want) {
 			t.Errorf("schema %s has %v, and %T has %v", name, properties, v, want)
 		}
-		if schema["additionalProperties"] == false {
+		if schema["additionalProperties"] == false || name == "Row" {
 			continue // is read, and its type does not say what is required
 		}
 		var required []string
