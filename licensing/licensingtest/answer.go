@@ -44,6 +44,14 @@ func (an *answer) sound(method string) {
 	if method == http.MethodHead || len(an.body) == 0 {
 		return
 	}
+	if an.header.Get("Content-Type") == lineByLine {
+		for _, line := range an.lines() {
+			if !json.Valid([]byte(line)) {
+				an.errorf("a line is not JSON: %s", line)
+			}
+		}
+		return
+	}
 	if !json.Valid(an.body) {
 		an.errorf("the body is not JSON")
 		return
