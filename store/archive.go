@@ -20,7 +20,10 @@ const KindWatermark = "watermark"
 // kind that is to survive a move adds it here.
 var (
 	archivedEntries = []string{"client", "operator", "operator_email", "once", "webhook", "signing_key", KindCursor, KindWatermark}
-	archivedTallies = []string{"license.state", "license.product", "license.customer", "license.created", "license.expires"}
+	archivedTallies = []string{
+		"license.state", "license.product", "license.customer", "license.created",
+		"license.starts", "license.starts_at", "license.expires", "license.expires_at",
+	}
 )
 
 // archiveFormat is the version of the form of an archive.

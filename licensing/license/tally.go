@@ -8,30 +8,45 @@ import (
 )
 
 // The kinds of tallies kept beside the licences, in the same Update as every
-// change. Days are in UTC, in the form of [TallyDay].
+// change. Days are in UTC, in the form of [TallyDay], instants in that of
+// [TallyInstant].
 const (
 	TallyState    = "license.state"    // by stored state: "active", "suspended", "revoked"
 	TallyProduct  = "license.product"  // by product id
 	TallyCustomer = "license.customer" // by customer id
 	TallyCreated  = "license.created"  // by day of creation; deleted licences do not count
-	TallyExpires  = "license.expires"  // by day of ExpiresAt
+
+	// These count licences that are neither suspended nor revoked: what the
+	// clock will make of them, or has made.
+	TallyStarts    = "license.starts"     // by day of StartsAt
+	TallyStartsAt  = "license.starts_at"  // by StartsAt itself
+	TallyExpires   = "license.expires"    // by day of ExpiresAt
+	TallyExpiresAt = "license.expires_at" // by ExpiresAt itself
 )
 
-// TallyDay is the layout of a day in the name of a tally.
-const TallyDay = time.DateOnly
+// The layouts of the names of tallies by time, in the order of time.
+const (
+	TallyDay     = time.DateOnly
+	TallyInstant = "2006-01-02T15:04:05.000Z"
+)
 
 // tallyNames returns what l counts towards, by kind; an empty name: nothing.
-func tallyNames(l store.License) [5][2]string {
-	expires := ""
-	if !l.ExpiresAt.IsZero() {
-		expires = l.ExpiresAt.Format(TallyDay)
+func tallyNames(l store.License) [8][2]string {
+	at := func(t time.Time, layout string) string {
+		if t.IsZero() || l.State != store.StateActive {
+			return ""
+		}
+		return t.Format(layout)
 	}
-	return [5][2]string{
+	return [8][2]string{
 		{TallyState, string(l.State)},
 		{TallyProduct, l.ProductID},
 		{TallyCustomer, l.CustomerID},
 		{TallyCreated, l.CreatedAt.Format(TallyDay)},
-		{TallyExpires, expires},
+		{TallyStarts, at(l.StartsAt, TallyDay)},
+		{TallyStartsAt, at(l.StartsAt, TallyInstant)},
+		{TallyExpires, at(l.ExpiresAt, TallyDay)},
+		{TallyExpiresAt, at(l.ExpiresAt, TallyInstant)},
 	}
 }
 

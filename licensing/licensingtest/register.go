@@ -29,7 +29,7 @@ func (a *api) register() register {
 		}
 	}
 	r.events = len(a.Events())
-	for _, kind := range []string{"license.state", "license.product", "license.customer", "license.created", "license.expires"} {
+	for _, kind := range []string{"license.state", "license.product", "license.customer", "license.created", "license.starts", "license.starts_at", "license.expires", "license.expires_at"} {
 		ts, err := a.Store.Tallies(a.t.Context(), store.TallyQuery{Kind: kind})
 		if err != nil {
 			a.t.Fatal(err)
