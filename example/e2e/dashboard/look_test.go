@@ -116,7 +116,7 @@ func TestEveryPage(t *testing.T) {
 	})
 
 	full := newHost(t)
-	full.admin(t)
+	op := full.admin(t)
 	licenseID, clientID := full.seed(t)
 	long, err := full.Service().List(t.Context(), license.ListParams{Search: "royal observatory"})
 	is.New(t).NoErr(err)
@@ -127,6 +127,7 @@ func TestEveryPage(t *testing.T) {
 	t.Run("signed out", func(t *testing.T) {
 		look(t, full, nil, dir, source, []view{
 			{"sign-in", func(b *browser) { b.open("licenses") }},
+			{"join", func(b *browser) { b.open("join") }},
 			{"sign-in-errors", func(b *browser) {
 				b.open("sign-in")
 				b.fill("E-mail", "eve@example.com")
@@ -179,6 +180,14 @@ func TestEveryPage(t *testing.T) {
 			{"secret-revoke", func(b *browser) {
 				b.open("settings/credentials/" + clientID + "/secrets/" + client.Secrets[0].ID + "/revoke")
 			}},
+			{"operators", func(b *browser) { b.open("settings/operators") }},
+			{"operator-invite", func(b *browser) { b.open("settings/operators/new") }},
+			{"operator-invited", func(b *browser) {
+				b.open("settings/operators/new")
+				b.fill("E-mail", "ines@example.com")
+				b.press("Make an invitation")
+			}},
+			{"operator", func(b *browser) { b.open("settings/operators/" + op.ID) }},
 			{"account", func(b *browser) { b.open("password") }},
 			{"account-errors", func(b *browser) {
 				b.open("password")

@@ -22,7 +22,9 @@ func (s *site) paths() func(string) string {
 	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
+	op := s.operator("zoe@example.com", auth.RoleViewer)
 	return func(path string) string {
+		path = strings.Replace(path, "operators/{id}", "operators/"+op.ID, 1)
 		path = strings.Replace(path, "licenses/{id}", "licenses/"+l.ID, 1)
 		path = strings.Replace(path, "{move}", "suspend", 1)
 		path = strings.Replace(path, "{activation}", seat.ID, 1)
@@ -82,7 +84,7 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
 	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable)"`)
-	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}"} {
+	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators"} {
 		is.True(button.MatchString(admin.get(at(page)).body))
 		a := viewer.get(at(page))
 		is.Equal(a.StatusCode, http.StatusOK)

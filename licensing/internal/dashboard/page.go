@@ -99,6 +99,8 @@ var notices = map[string]string{
 	"disabled":   "The credential is disabled, and its access tokens have ended.",
 	"enabled":    "The credential is enabled. It can ask for access tokens again.",
 	"revoked":    "The secret has been revoked, and the access tokens it was used for have ended.",
+	"withdrawn":  "The invitation has been withdrawn.",
+	"signed-out": "Every session of this operator has ended.",
 	"repeated":   "This form was sent before: what it asked for had already been created.",
 }
 

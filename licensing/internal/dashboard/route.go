@@ -43,6 +43,8 @@ func init() {
 		{method: post, path: "sign-out", access: anybody, handle: signOut, signIn: true},
 		{method: get, path: "setup", access: anybody, handle: showSetup, signIn: true},
 		{method: post, path: "setup", access: anybody, handle: setUp, signIn: true},
+		{method: get, path: "join", access: anybody, handle: showJoin, signIn: true},
+		{method: post, path: "join", access: anybody, handle: join, signIn: true},
 		{method: get, path: "password", handle: showPassword, signIn: true},
 		{method: post, path: "password", handle: changePassword, signIn: true},
 
@@ -63,6 +65,12 @@ func init() {
 		{method: get, path: "licenses/{id}/{move}", access: admins, handle: showMove},
 		{method: post, path: "licenses/{id}/{move}", access: admins, handle: makeMove},
 
+		{method: get, path: "settings/operators", handle: showOperators, signIn: true},
+		{method: get, path: "settings/operators/new", access: admins, handle: showInvite, signIn: true},
+		{method: post, path: "settings/operators/new", access: admins, handle: invite, signIn: true},
+		{method: post, path: "settings/operators/withdraw", access: admins, handle: withdraw, signIn: true},
+		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
+		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
 		{method: get, path: "settings", handle: func(v *visit) error { v.redirect("settings/credentials"); return nil }},
 		{method: get, path: "settings/credentials", handle: showCredentials},
 		{method: get, path: "settings/credentials/new", access: admins, handle: showNewCredential},

@@ -48,7 +48,7 @@ addEventListener("DOMContentLoaded", () => {
   if (code && given) {
     code.value = given;
     history.replaceState(null, "", location.pathname + location.search);
-    (document.querySelector("input[type=email]") ?? code).focus();
+    (document.querySelector("input[type=email], input[type=password]") ?? code).focus();
   }
 
   // Nothing is sent twice by a second click; but again after going back.

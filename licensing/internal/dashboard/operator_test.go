@@ -1,0 +1,79 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+)
+
+var inviteCode = regexp.MustCompile(`join#code=([A-Z2-7]{26})`)
+
+func TestInviteAndJoin(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	is.Equal(v.post("settings/operators/new", "email", "bob", "role", "viewer").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post("settings/operators/new", "email", "ada@example.com", "role", "viewer").StatusCode, http.StatusUnprocessableEntity)
+	a := v.post("settings/operators/new", "email", "bob@example.com", "role", "viewer")
+	is.Equal(a.StatusCode, http.StatusOK)
+	code := inviteCode.FindStringSubmatch(a.body)[1]
+	list := v.get("settings/operators")
+	is.True(list.says("bob@example.com") && !list.says(code))
+	is.True(!strings.Contains(s.log.String(), code))
+
+	bob := s.visitor()
+	is.Equal(bob.get("join").StatusCode, http.StatusOK)
+	is.Equal(bob.post("join", "code", "wrong", "password", password).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(bob.post("join", "code", code, "password", "short").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(bob.post("join", "code", code, "password", password).Header.Get("Location"), "./")
+	is.True(bob.get("licenses").says("bob@example.com"))
+	is.Equal(bob.get("settings/operators/new").StatusCode, http.StatusForbidden)
+	is.True(!bob.get("settings/operators").says("Invitations"))
+
+	a = v.post("settings/operators/new", "email", "eve@example.com", "role", "admin")
+	code = inviteCode.FindStringSubmatch(a.body)[1]
+	id := regexp.MustCompile(`name="id" value="(\w+)"`).FindStringSubmatch(v.get("settings/operators").body)[1]
+	is.Equal(v.post("settings/operators/withdraw", "id", id).Header.Get("Location"), "../../settings/operators?done=withdrawn")
+	is.Equal(s.visitor().post("join", "code", code, "password", password).StatusCode, http.StatusUnprocessableEntity)
+}
+
+func TestChangeOperator(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	op := s.operator("bob@example.com", auth.RoleViewer)
+	bob := s.signedIn("bob@example.com")
+	page := "settings/operators/" + op.ID
+	change := func(form ...string) reply { return v.post(page, form...) }
+
+	is.Equal(change("change", "explode").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(change("change", "role", "role", "root").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(change("change", "role", "role", "admin").Header.Get("Location"), "../../"+page+"?done=updated")
+	is.Equal(bob.get("licenses").StatusCode, http.StatusSeeOther) // a change of role signs out
+	bob = s.signedIn("bob@example.com")
+	is.Equal(bob.get("licenses/new").StatusCode, http.StatusOK)
+
+	is.Equal(change("change", "sign-out").StatusCode, http.StatusSeeOther)
+	is.Equal(bob.get("licenses").StatusCode, http.StatusSeeOther)
+
+	code := inviteCode.FindStringSubmatch(change("change", "password").body)[1]
+	is.Equal(bob.post("join", "code", code, "password", "nine lamps along the harbour wall").StatusCode, http.StatusSeeOther)
+	is.Equal(s.visitor().post("sign-in", "email", "bob@example.com", "password", password).StatusCode, http.StatusUnprocessableEntity)
+
+	is.Equal(change("change", "disable").StatusCode, http.StatusSeeOther)
+	is.Equal(bob.get("licenses").StatusCode, http.StatusSeeOther)
+	is.True(v.get(page).says("disabled"))
+	is.Equal(change("change", "enable").StatusCode, http.StatusSeeOther)
+	is.Equal(change("change", "role", "role", "viewer").StatusCode, http.StatusSeeOther)
+
+	ada := regexp.MustCompile(`operators/(opr_\w+)">ada@`).FindStringSubmatch(v.get("settings/operators").body)[1]
+	a := v.post("settings/operators/"+ada, "change", "disable")
+	is.Equal(a.StatusCode, http.StatusConflict)
+	is.True(a.says("the last admin")) // nobody locks everybody out
+	is.Equal(v.get("settings/operators/opr_nobody").StatusCode, http.StatusNotFound)
+}
