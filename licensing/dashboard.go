@@ -1,12 +1,10 @@
 package licensing
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
 // Dashboard returns the part of h that people use, for hosts that serve it
@@ -15,14 +13,10 @@ func (h *Handler) Dashboard() http.Handler { return h.pages }
 
 func (h *Handler) newPages() http.Handler {
 	o := h.opts
-	options := dashboard.Options{
+	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger,
-		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins,
-	}
-	if o.Observe != nil {
-		options.Observe = func(ctx context.Context, seen web.Observation) { o.Observe(ctx, Observation(seen)) }
-	}
-	return dashboard.New(options)
+		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins, Observe: h.observe,
+	})
 }
 
 // isPage reports whether r is for the pages: they have all below dashboard/,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/delivery"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -17,11 +18,14 @@ import (
 // concurrent use.
 type Handler struct {
 	opts     Options
+	store    store.Store
 	service  *license.Service
 	auth     *auth.Auth
 	api      *web.Site
 	pages    http.Handler
 	metadata http.Handler
+	engine   *delivery.Engine
+	watch    watch
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -40,16 +44,19 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	}
 	opts = opts.withDefaults()
 	h := &Handler{
-		opts: opts,
+		opts:  opts,
+		store: st,
 		service: license.New(st, license.Options{
 			Now: opts.Now, Logger: opts.Logger, BeforeCreate: opts.BeforeCreate, OnceTTL: opts.ReplayTTL,
-			KeyHolderSeats: opts.KeyHolderSeats,
+			KeyHolderSeats: opts.KeyHolderSeats, MasterKey: opts.MasterKey, AllowPrivateWebhooks: opts.Webhooks.AllowPrivate,
+			ExpiryNotices: opts.ExpiryNotices, EventRetention: opts.EventRetention, DeliveryRetention: opts.DeliveryRetention,
 		}),
 		auth: auth.New(st, auth.Options{
 			Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
 			MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, ClientIP: opts.ClientIP, Fail: WriteError,
 		}),
 	}
+	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.api = web.NewSite(h.config(), api.Routes(api.Config{
 		Licenses:  h.service,
@@ -64,16 +71,13 @@ func NewHandler(st store.Store, opts Options) *Handler {
 
 func (h *Handler) config() web.Config {
 	o := h.opts
-	c := web.Config{
+	return web.Config{
 		Logger: o.Logger, Authenticate: h.auth.Authenticate,
 		ClientLimiter: limiter(o, o.ClientRate), AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
 		ClientIP: o.ClientIP, Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
 		Elsewhere: func(path string) bool { return strings.HasPrefix(path, "/dashboard/") },
+		Observe:   h.observe,
 	}
-	if o.Observe != nil {
-		c.Observe = func(ctx context.Context, seen web.Observation) { o.Observe(ctx, Observation(seen)) }
-	}
-	return c
 }
 
 // limiter returns what bounds callers to rate requests a second; nil: nothing.

@@ -137,6 +137,41 @@ type Options struct {
 	// [license.Invalid] reaches the caller as 422, any other is answered
 	// 500. Default: none.
 	BeforeCreate func(context.Context, *license.CreateParams) error
+
+	// MasterKey seals what must be kept in a form that can be used, the
+	// secrets of webhooks: at least 32 random bytes, the same on every
+	// process, kept apart from the store. One that is set later seals what
+	// is made from then on. Default: none; they are kept in clear, and the
+	// log says so.
+	MasterKey []byte `validate:"omitempty,min=32"`
+
+	// Subscribers are Go code that gets the events of the feed. Default:
+	// none.
+	Subscribers []Subscriber `validate:"-"`
+
+	// Webhooks say where webhooks may be.
+	Webhooks WebhookOptions `validate:"-"`
+
+	// ExpiryNotices are how long before a licence expires the event
+	// "license.expiring" tells of it, from a minute to 10 years; at the end
+	// comes "license.expired". Each comes once for each licence, while Run
+	// runs or when it next does. Default: 30, 7 and 1 days; empty but not
+	// nil: none before the end.
+	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
+
+	// EventRetention is how long events are kept, from 24 hours; those that
+	// a webhook or a subscriber has yet to get are kept longer. The feed is
+	// also the audit log. Default: for ever.
+	EventRetention time.Duration `validate:"omitempty,min=24h"`
+
+	// DeliveryRetention is how long it is kept what was sent to webhooks,
+	// from an hour. Default: 30 days.
+	DeliveryRetention time.Duration `validate:"omitempty,min=1h"`
+
+	// PollInterval is how often Run looks for events that other processes
+	// and Go code wrote; a request to this process wakes it at once. From
+	// 10 milliseconds to a minute. Default: a second.
+	PollInterval time.Duration `validate:"omitempty,min=10ms,max=1m"`
 }
 
 // An Observation is what a request was, once it has been answered. Nothing in
@@ -172,6 +207,12 @@ var mends = map[string]string{
 	"ReplayTTL":        "must be at least 24 hours, or zero for that",
 	"AllowedOrigins":   mendOrigins,
 	"DashboardOrigins": mendOrigins,
+
+	"MasterKey":         "must be at least 32 bytes",
+	"ExpiryNotices":     "must be from a minute to 10 years each",
+	"EventRetention":    "must be at least 24 hours, or zero to keep events for ever",
+	"DeliveryRetention": "must be at least an hour, or zero for 30 days",
+	"PollInterval":      "must be from 10 milliseconds to a minute, or zero for a second",
 }
 
 const mendOrigins = `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`
@@ -181,9 +222,7 @@ const mendOrigins = `must be origins: a scheme and a host in lower case, such as
 // words.
 func (o Options) Validate() error {
 	var broken validator.ValidationErrors
-	if !errors.As(optionChecker().Struct(o), &broken) {
-		return nil
-	}
+	errors.As(optionChecker().Struct(o), &broken)
 	var all []error
 	seen := make(map[string]bool)
 	for _, b := range broken {
@@ -193,7 +232,7 @@ func (o Options) Validate() error {
 			all = append(all, fmt.Errorf("licensing: Options.%s %s", field, mends[field]))
 		}
 	}
-	return errors.Join(all...)
+	return errors.Join(append(all, o.checkEvents()...)...)
 }
 
 var optionChecker = sync.OnceValue(func() *validator.Validate {

@@ -93,13 +93,16 @@ type CreateWebhookParams struct {
 // [ErrProductForbidden].
 func (s *Service) CreateWebhook(ctx context.Context, p CreateWebhookParams) (w Webhook, secret string, err error) {
 	broken := s.checkWebhook(&p.URL, &p.Types)
+	if p.Products != nil && len(p.Products) == 0 {
+		broken = append(broken, FieldError{"products", CodeRequired, "must name a product, or be left out"})
+	}
 	if broken = p.Faults.and(append(checkTags(p), broken...)); len(broken) > 0 {
 		return Webhook{}, "", &InvalidError{Fields: broken}
 	}
 	if p.Products == nil && s.caller.Products != nil {
 		p.Products = s.products()
 	}
-	if !s.covers(p.Products) {
+	if !s.covers(p.Products) || s.caller.Products != nil && len(p.Products) == 0 {
 		return Webhook{}, "", ErrProductForbidden
 	}
 	err = s.update(ctx, func(tx *transaction) error {

@@ -26,6 +26,7 @@ func Routes(c Config) []web.Route {
 	const (
 		read  = auth.ScopeLicenseRead
 		write = auth.ScopeLicenseWrite
+		hook  = auth.ScopeWebhookWrite
 	)
 	return []web.Route{
 		{Method: "GET", Path: "/oauth/token", Handle: serve(a.Auth.ServeToken), OAuth: true}, // POST too
@@ -58,6 +59,18 @@ func Routes(c Config) []web.Route {
 
 		{Method: "GET", Path: "/export/license", Scope: read, Handle: a.exportLicenses, Bulk: true},
 		{Method: "POST", Path: "/import/license", Scope: write, Handle: a.importLicenses, Bulk: true},
+
+		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Handle: a.listEvents},
+
+		{Method: "POST", Path: "/webhook", Scope: hook, Handle: a.createWebhook},
+		{Method: "GET", Path: "/webhook", Scope: hook, Handle: a.listWebhooks},
+		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Handle: a.getWebhook},
+		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Handle: a.updateWebhook},
+		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Handle: a.deleteWebhook},
+		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Handle: a.rotateWebhook},
+		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Handle: a.testWebhook},
+		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Handle: a.listDeliveries},
+		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Handle: a.resend},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: a.health},

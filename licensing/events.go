@@ -1,0 +1,112 @@
+package licensing
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/delivery"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A Subscriber is Go code that gets the events of the feed while [Handler.Run]
+// runs: each at least once, after its change is committed, in the order of the
+// feed, one at a time, and on one process at a time. Across restarts it goes
+// on where it was.
+type Subscriber struct {
+	// Name is what its place in the feed is kept under: 1 to 100 characters,
+	// different from those of the others. Under another name it is another
+	// subscriber. The events behind the place of one that no process has
+	// run for as long as Options.EventRetention are not kept for it.
+	Name string
+
+	// Types are the types of events it gets, or families such as
+	// "license.*". Default: all.
+	Types []string
+
+	// FromStart makes a new subscriber begin with the oldest event that is
+	// kept. Default: it begins with what happens after Run first runs it.
+	FromStart bool
+
+	// Handle takes one event. An error, or a panic, is logged, and the same
+	// event comes again after a pause, a second at first and at most five
+	// minutes, while the ones behind it wait. It may come again after a
+	// success too, if the process ends before its place is written: tell
+	// repetitions by the event's ID. When Run is to end, ctx goes on for 20
+	// seconds.
+	Handle func(ctx context.Context, e license.Event) error
+}
+
+// WebhookOptions say where webhooks may be.
+type WebhookOptions struct {
+	// AllowPrivate lets webhooks be on private networks and on this machine
+	// itself, and be plain http; for tests, and where all who may make
+	// webhooks are trusted with the network. Addresses of the link
+	// (169.254.0.0/16, fe80::/10), and others that nobody has a receiver at,
+	// are refused even so. Default: public addresses and https only, judged
+	// by the address that is dialled, each time.
+	AllowPrivate bool
+
+	// Ports are those that webhooks may be on. Default: any.
+	Ports []int
+
+	// Transport makes the requests instead, for instance through a proxy
+	// that guards what leaves the network. Which addresses it calls is then
+	// its affair: the rules above do not apply to it. Default: none.
+	Transport http.RoundTripper
+}
+
+// checkEvents reports what is wrong with the options about events.
+func (o Options) checkEvents() []error {
+	var wrong []error
+	add := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("licensing: Options."+format, args...))
+	}
+	var names []string
+	for i, s := range o.Subscribers {
+		switch {
+		case s.Name == "" || len(s.Name) > 100 || strings.TrimSpace(s.Name) != s.Name:
+			add("Subscribers[%d].Name must be 1 to 100 characters, without white space at either end", i)
+		case slices.Contains(names, s.Name):
+			add("Subscribers[%d].Name must be different from those of the others", i)
+		}
+		names = append(names, s.Name)
+		if s.Handle == nil {
+			add("Subscribers[%d].Handle must be a function", i)
+		}
+		if slices.ContainsFunc(s.Types, func(t string) bool { return !license.IsTypePattern(t) }) {
+			add(`Subscribers[%d].Types must be types of events, or families such as "license.*"`, i)
+		}
+	}
+	if slices.ContainsFunc(o.Webhooks.Ports, func(p int) bool { return p < 1 || p > 65535 }) {
+		add("Webhooks.Ports must be from 1 to 65535")
+	}
+	return wrong
+}
+
+func (h *Handler) newEngine() *delivery.Engine {
+	o := h.opts
+	c := delivery.Config{
+		Store: h.store, Licenses: h.service, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval,
+		AllowPrivate: o.Webhooks.AllowPrivate, Ports: o.Webhooks.Ports, Transport: o.Webhooks.Transport,
+		Sealed: o.MasterKey != nil,
+		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.service.Purge},
+	}
+	for _, s := range o.Subscribers {
+		c.Subscribers = append(c.Subscribers, delivery.Subscriber(s))
+	}
+	return delivery.New(c)
+}
+
+// Run brings events out and looks after the store until ctx ends: it delivers
+// events to webhooks and to Options.Subscribers, appends the notices of
+// expiry, and removes what has ended or is no longer kept. When ctx ends it
+// takes nothing new, finishes what is under way, in 20 seconds at most, and
+// returns nil.
+//
+// A failure of the store is logged, and what failed is tried again. Any number
+// of processes may run it on one store, and share the work; wherever one is
+// killed, another or the next goes on. No answer of the handler depends on it.
+func (h *Handler) Run(ctx context.Context) error { return h.engine.Run(ctx) }
