@@ -216,6 +216,14 @@ var wire = map[string]any{
 	"Row":                license.Row{},
 	"RowResult":          license.RowResult{},
 	"RowFault":           license.FieldError{},
+	"Event":              license.Event{},
+	"EventData":          license.EventData{},
+	"FieldChange":        license.FieldChange{},
+	"Webhook":            license.Webhook{},
+	"WebhookSecret":      license.WebhookSecret{},
+	"WebhookCreate":      license.CreateWebhookParams{},
+	"Delivery":           license.Delivery{},
+	"Attempt":            license.Attempt{},
 	"Problem":            web.Problem{},
 	"Fault":              web.Fault{},
 }
@@ -249,7 +257,8 @@ func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
 			continue // is read, and its type does not say what is required
 		}
 		var required []string
-		for _, r := range schema["required"].([]any) {
+		list, _ := schema["required"].([]any)
+		for _, r := range list {
 			required = append(required, fmt.Sprint(r))
 		}
 		slices.Sort(required)
