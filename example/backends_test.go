@@ -13,8 +13,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// The API suite on every backend stands here because nobody imports this
-// package: what its tests need does not reach a host's go.sum.
+// The suites over the service on every backend stand here because nobody
+// imports this package: what its tests need does not reach a host's go.sum.
 
 func TestAPIOnSQLite(t *testing.T) {
 	licensingtest.RunAPI(t, openSQLite)
@@ -26,6 +26,18 @@ func TestAPIOnMemoryTwice(t *testing.T) {
 
 func TestAPIOnSQLiteTwice(t *testing.T) {
 	licensingtest.RunAPI(t, func(t *testing.T) store.Store { return storetest.Twice(openSQLite(t)) })
+}
+
+func TestServiceOnSQLite(t *testing.T) {
+	licensingtest.RunService(t, openSQLite)
+}
+
+func TestServiceOnMemoryTwice(t *testing.T) {
+	licensingtest.RunService(t, func(*testing.T) store.Store { return storetest.Twice(memory.New()) })
+}
+
+func TestServiceOnSQLiteTwice(t *testing.T) {
+	licensingtest.RunService(t, func(t *testing.T) store.Store { return storetest.Twice(openSQLite(t)) })
 }
 
 func openSQLite(t *testing.T) store.Store {

@@ -24,10 +24,12 @@ A test that talks HTTP serves kit.Handler with httptest and sends
 # A backend author's tests
 
 [RunAPI] puts the whole service on a backend and drives it from outside, over a
-real listener. Together with package storetest it is all that a backend needs:
+real listener; [RunService] lets hundreds contend for the seats of a licence.
+Together with package storetest they are all that a backend needs:
 
-	func TestStore(t *testing.T) { storetest.Run(t, open) }
-	func TestAPI(t *testing.T)   { licensingtest.RunAPI(t, open) }
+	func TestStore(t *testing.T)   { storetest.Run(t, open) }
+	func TestService(t *testing.T) { licensingtest.RunService(t, open) }
+	func TestAPI(t *testing.T)     { licensingtest.RunAPI(t, open) }
 
 	func open(t *testing.T) store.Store { return mystore.New() }
 

@@ -13,4 +13,6 @@ func open(*testing.T) store.Store { return mapstore.New() }
 
 func TestStore(t *testing.T) { storetest.Run(t, open) }
 
+func TestService(t *testing.T) { licensingtest.RunService(t, open) }
+
 func TestAPI(t *testing.T) { licensingtest.RunAPI(t, open) }

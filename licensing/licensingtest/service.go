@@ -1,0 +1,344 @@
+package licensingtest
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// RunService puts the rules on the stores that open returns, and proves that
+// seats and leases are exact there: of hundreds who activate, renew, release,
+// lapse and take over at once, no more hold a seat than the licence has, and
+// none is turned away from one that is free. Half of them come through another
+// Service on the same store, as from another process.
+//
+// open is called once for each part, and returns an empty store each time; it
+// closes the store with t.Cleanup. Run it under the race detector. It takes
+// some seconds on a backend that waits for a disk.
+func RunService(t *testing.T, open func(t *testing.T) store.Store) {
+	for _, part := range []struct {
+		name string
+		run  func(*seating)
+	}{
+		{"ExactlyAsManySeats", (*seating).rush},
+		{"OneFingerprintOneSeat", (*seating).repeats},
+		{"LeasesEndByTheClock", (*seating).lapses},
+		{"TakeOver", (*seating).takesOver},
+		{"LoweredLimit", (*seating).lowers},
+		{"Turmoil", (*seating).turmoil},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			part.run(newSeating(t, open(t)))
+		})
+	}
+}
+
+// A seating is a licence whose seats many want.
+type seating struct {
+	t     *testing.T
+	st    store.Store
+	clock *Clock
+	nodes [2]*license.Service
+	id    string
+	key   string
+}
+
+func newSeating(t *testing.T, st store.Store) *seating {
+	clock := NewClock()
+	opts := license.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)}
+	return &seating{t: t, st: st, clock: clock, nodes: [2]*license.Service{license.New(st, opts), license.New(st, opts)}}
+}
+
+// issue creates the licence. A lease of 0 is none.
+func (s *seating) issue(seats, lease int64) {
+	s.t.Helper()
+	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &seats}
+	if lease > 0 {
+		p.LeaseSeconds = &lease
+	}
+	l, err := s.nodes[0].Create(s.t.Context(), p)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.id, s.key = l.ID, l.Key
+}
+
+// at returns the Service through which the i-th of many comes.
+func (s *seating) at(i int) *license.Service { return s.nodes[i%len(s.nodes)] }
+
+func (s *seating) activate(i int, fingerprint, takeOver string) (license.Verdict, error) {
+	return s.at(i).Activate(s.t.Context(), license.ActivateParams{Key: s.key, Fingerprint: fingerprint, TakeOver: takeOver})
+}
+
+func (s *seating) validate(i int, fingerprint string) license.Verdict {
+	s.t.Helper()
+	v, err := s.at(i).Validate(s.t.Context(), license.ValidateParams{Key: s.key, Fingerprint: fingerprint})
+	if err != nil {
+		s.t.Error(err)
+	}
+	return v
+}
+
+// atOnce runs fn n times at once.
+func atOnce(n int, fn func(i int)) {
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			fn(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+// contend lets n fingerprints activate at once and checks that so many got in.
+func (s *seating) contend(n int, prefix string, want int) (admitted []string) {
+	s.t.Helper()
+	var mu sync.Mutex
+	atOnce(n, func(i int) {
+		fingerprint := fmt.Sprint(prefix, i)
+		_, err := s.activate(i, fingerprint, "")
+		switch {
+		case err == nil:
+			mu.Lock()
+			defer mu.Unlock()
+			admitted = append(admitted, fingerprint)
+		case !errors.Is(err, license.ErrActivationLimit):
+			s.t.Errorf("activating %s: %v", fingerprint, err)
+		}
+	})
+	if len(admitted) != want {
+		s.t.Errorf("of %d at once %d were admitted, want %d", n, len(admitted), want)
+	}
+	return admitted
+}
+
+// taken checks how many seats are taken, by the store and by the rules.
+func (s *seating) taken(want int) {
+	s.t.Helper()
+	n, err := s.st.CountActivations(s.t.Context(), store.ActivationQuery{LicenseID: s.id, LiveAt: s.clock.Now()})
+	if err != nil || n != want {
+		s.t.Errorf("%d seats are taken (%v), want %d", n, err, want)
+	}
+	page, err := s.nodes[1].ListActivations(s.t.Context(), license.ListActivationsParams{LicenseID: s.id, Limit: 200})
+	if err != nil || len(page.Activations) != want {
+		s.t.Errorf("%d activations are listed (%v), want %d", len(page.Activations), err, want)
+	}
+}
+
+// rush: a limit of k admits exactly k.
+func (s *seating) rush() {
+	for _, seats := range []int{1, 7, 100} {
+		s.issue(int64(seats), 0)
+		s.contend(200, "pc-", seats)
+		s.taken(seats)
+	}
+}
+
+// repeats: one fingerprint takes one seat, however often it asks at once.
+func (s *seating) repeats() {
+	s.issue(3, 0)
+	ids := make([]string, 100)
+	atOnce(len(ids), func(i int) {
+		v, err := s.activate(i, "pc", "")
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		ids[i] = v.Activation.ID
+	})
+	for _, id := range ids {
+		if id != ids[0] {
+			s.t.Errorf("one fingerprint got the activations %s and %s", ids[0], id)
+		}
+	}
+	s.taken(1)
+}
+
+// lapses: a lease that has ended frees its seat though nothing swept it, and
+// whoever comes back comes under the same limit.
+func (s *seating) lapses() {
+	const seats = 10
+	s.issue(seats, 60)
+	first := s.contend(60, "first-", seats)
+	s.clock.Advance(30 * time.Second)
+	atOnce(seats/2, func(i int) { s.validate(i, first[i]) }) // these go on
+	s.clock.Advance(30 * time.Second)
+	s.taken(seats / 2)
+
+	// The others come back, together with as many as there were at first.
+	s.contend(60, "second-", seats/2)
+	s.taken(seats)
+	for i, fingerprint := range first {
+		v := s.validate(i, fingerprint)
+		if want := i < seats/2; v.Valid != want {
+			s.t.Errorf("%s: valid is %t, want %t", fingerprint, v.Valid, want)
+		}
+		if !v.Valid && v.Code != license.VerdictLeaseEnded {
+			s.t.Errorf("%s is told %s, want %s", fingerprint, v.Code, license.VerdictLeaseEnded)
+		}
+		if _, err := s.activate(i, fingerprint, ""); (err == nil) != v.Valid {
+			s.t.Errorf("%s came back to a full licence: %v", fingerprint, err)
+		}
+	}
+	s.taken(seats)
+}
+
+// takesOver: each take-over ends one seat, and who held it is told.
+func (s *seating) takesOver() {
+	const seats, newcomers = 5, 60
+	s.issue(seats, 0)
+	all := s.contend(seats, "old-", seats)
+	s.clock.Advance(time.Second)
+	atOnce(newcomers, func(i int) {
+		if _, err := s.activate(i, fmt.Sprint("new-", i), license.TakeOverOldest); err != nil {
+			s.t.Errorf("taking over: %v", err)
+		}
+	})
+	s.taken(seats)
+	for i := range newcomers {
+		all = append(all, fmt.Sprint("new-", i))
+	}
+	var live int
+	for i, fingerprint := range all {
+		switch v := s.validate(i, fingerprint); v.Code {
+		case license.VerdictValid:
+			live++
+		case license.VerdictEvicted:
+		default:
+			s.t.Errorf("%s is told %s", fingerprint, v.Code)
+		}
+	}
+	if live != seats {
+		s.t.Errorf("%d still have a seat, want %d", live, seats)
+	}
+	if got := s.count(license.EventActivationEvicted); got != newcomers {
+		s.t.Errorf("%d were evicted, want %d", got, newcomers)
+	}
+}
+
+// lowers: an admission and a lowering of the limit come one after the other.
+func (s *seating) lowers() {
+	s.issue(100, 0)
+	atOnce(121, func(i int) {
+		if i == 60 {
+			p := license.UpdateParams{ID: s.id, MaxActivations: license.To(int64(10))}
+			if _, err := s.at(i).Update(s.t.Context(), p); err != nil {
+				s.t.Error(err)
+			}
+			return
+		}
+		if _, err := s.activate(i, fmt.Sprint("pc-", i), ""); err != nil && !errors.Is(err, license.ErrActivationLimit) {
+			s.t.Error(err)
+		}
+	})
+	limit, taken := 100, 0
+	s.replay(func(e store.Event) {
+		switch e.Type {
+		case license.EventLicenseUpdated:
+			limit = 10
+		case license.EventActivationCreated:
+			if taken++; taken > limit {
+				s.t.Errorf("event %d admits number %d to %d seats", e.Seq, taken, limit)
+			}
+		}
+	})
+	s.taken(taken)
+}
+
+// turmoil lets everything happen at once, with the clock running, and watches
+// that never more seats are taken than there are.
+func (s *seating) turmoil() {
+	const seats, lease, workers, steps = 5, 10, 40, 40
+	s.issue(seats, lease)
+	var admitted atomic.Int64
+	atOnce(workers, func(worker int) {
+		random := rand.New(rand.NewPCG(11, uint64(worker)))
+		for range steps {
+			pc := fmt.Sprint("pc-", random.IntN(3*seats))
+			var err error
+			switch random.IntN(7) {
+			case 0, 1:
+				if _, err = s.activate(worker, pc, ""); err == nil {
+					admitted.Add(1)
+				}
+			case 2:
+				_, err = s.activate(worker, pc, license.TakeOverOldest)
+			case 3:
+				_, err = s.at(worker).Deactivate(s.t.Context(), license.DeactivateParams{Key: s.key, Fingerprint: pc})
+			case 4, 5:
+				s.validate(worker, pc)
+			case 6:
+				s.clock.Advance(time.Duration(random.IntN(4)) * time.Second)
+			}
+			if err != nil && !errors.Is(err, license.ErrActivationLimit) && !errors.Is(err, license.ErrNotFound) {
+				s.t.Error(err)
+			}
+			s.watch(seats)
+		}
+	})
+	if admitted.Load() < seats {
+		s.t.Errorf("%d were admitted in all of that", admitted.Load())
+	}
+
+	// When all has come to rest and every lease has ended, all seats are free.
+	s.clock.Advance(lease * time.Second)
+	s.taken(0)
+	s.contend(50, "after-", seats)
+	s.taken(seats)
+}
+
+// watch counts the seats that are taken in one snapshot, by a clock that is
+// read in it. Later than whoever wrote it, it can only see leases end.
+func (s *seating) watch(seats int) {
+	s.t.Helper()
+	err := s.st.View(s.t.Context(), func(r store.Reader) error {
+		n, err := r.CountActivations(s.t.Context(), store.ActivationQuery{LicenseID: s.id, LiveAt: s.clock.Now()})
+		if n > seats {
+			s.t.Errorf("%d seats of %d are taken", n, seats)
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// replay calls fn with each event of the licence, in order.
+func (s *seating) replay(fn func(store.Event)) {
+	s.t.Helper()
+	for after := int64(0); ; {
+		events, err := s.st.Events(s.t.Context(), store.EventQuery{Subject: s.id, After: after})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if len(events) == 0 {
+			return
+		}
+		for _, e := range events {
+			fn(e)
+			after = e.Seq
+		}
+	}
+}
+
+// count returns how many events of the licence are of a type.
+func (s *seating) count(eventType string) (n int) {
+	s.t.Helper()
+	s.replay(func(e store.Event) {
+		if e.Type == eventType {
+			n++
+		}
+	})
+	return n
+}
