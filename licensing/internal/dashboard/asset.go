@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -43,12 +45,29 @@ func loadAssets() (map[string]asset, map[string]string) {
 			panic(err)
 		}
 		name, ext := path.Base(file), path.Ext(file)
+		if ext == ".css" {
+			body = squeeze(body)
+		}
 		sum := sha256.Sum256(body)
 		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
 		byName[hashed] = asset{assetTypes[ext], body}
 		names[name] = hashed
 	}
 	return byName, names
+}
+
+// What a stylesheet is written with for people: comments, and white space
+// where nothing is told apart by it.
+var (
+	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	cssSpace   = regexp.MustCompile(`\s+`)
+	cssPadding = regexp.MustCompile(` ?([{};,>]) ?|(:) `)
+)
+
+// squeeze returns a stylesheet without them.
+func squeeze(css []byte) []byte {
+	css = cssSpace.ReplaceAll(cssComment.ReplaceAll(css, nil), []byte(" "))
+	return bytes.TrimSpace(cssPadding.ReplaceAll(css, []byte("$1$2")))
 }
 
 // serveAsset answers with a file, to anybody.
