@@ -116,7 +116,7 @@ func TestPathsAndMethods(t *testing.T) {
 	}{
 		{http.MethodGet, "/", 303, "dashboard/", ""},
 		{http.MethodGet, "/dashboard", 303, "dashboard/", ""},
-		{http.MethodGet, "/dashboard/", 303, "./licenses", ""},
+		{http.MethodGet, "/dashboard/", 200, "", ""},
 		{http.MethodGet, "/dashboard/settings", 303, "./settings/credentials", ""},
 		{http.MethodHead, "/dashboard/licenses", 200, "", ""},
 		{http.MethodGet, "/dashboard/licenses/", 404, "", ""},

@@ -24,5 +24,6 @@ var (
 	ParseSeconds = parseSeconds
 	ParseTerm    = parseTerm
 	Relative     = relative
+	Thousands    = thousands
 	Harmless     = harmless
 )

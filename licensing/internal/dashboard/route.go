@@ -35,7 +35,7 @@ var routes []route
 func init() {
 	const get, post = http.MethodGet, http.MethodPost
 	routes = []route{
-		{method: get, path: "", handle: func(v *visit) error { v.redirect("licenses"); return nil }},
+		{method: get, path: "", handle: showOverview},
 		{method: post, path: "theme", access: anybody, handle: chooseTheme},
 
 		{method: get, path: "sign-in", access: anybody, handle: showSignIn, signIn: true},
