@@ -1,0 +1,202 @@
+package licensing_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// report is a route of a host's own, which tells what licence let it through.
+var report = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l, ok := licensing.LicenseFrom(r.Context())
+	if !ok {
+		l.ID = "nobody's"
+	}
+	_, _ = w.Write([]byte(l.ID + l.Key))
+})
+
+// byKey and byCustomer take from a header what a host would take from its own
+// configuration or session.
+func byKey(r *http.Request) string      { return r.Header.Get("License-Key") }
+func byCustomer(r *http.Request) string { return r.Header.Get("Signed-In") }
+
+// through sends a request through a gate and returns the status and the code
+// of a refusal, or what the route answered.
+func through(t *testing.T, h *licensing.Handler, g licensing.Gate, header, value string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/report", nil)
+	if value != "" {
+		r.Header.Set(header, value)
+	}
+	w := httptest.NewRecorder()
+	h.Require(g)(report).ServeHTTP(w, r)
+	if w.Code == http.StatusOK {
+		return w.Code, w.Body.String()
+	}
+	var problem struct {
+		Code, Detail string
+		RequestID    string `json:"request_id"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || w.Header().Get("Content-Type") != "application/problem+json" || problem.Detail == "" || problem.RequestID == "" {
+		t.Errorf("%v: %s is no problem document", err, w.Body)
+	}
+	return w.Code, problem.Code
+}
+
+func TestRequireByKey(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	ends := c.Clock.Now().AddDate(0, 1, 0)
+	l, err := c.Handler.Service().Create(t.Context(), license.CreateParams{
+		Name: "n", ProductID: "atlas", CustomerID: "c", ExpiresAt: &ends, GraceSeconds: 60, Entitlements: map[string]any{"export": true, "seats": 5},
+	})
+	is.NoErr(err)
+	ask := func(g licensing.Gate, key string) (int, string) {
+		g.Key = byKey
+		return through(t, c.Handler, g, "License-Key", key)
+	}
+	check := func(status int, answer string) func(int, string) {
+		t.Helper()
+		return func(gotStatus int, got string) {
+			t.Helper()
+			is.Helper()
+			is.Equal(got, answer)
+			is.Equal(gotStatus, status)
+		}
+	}
+	check(200, l.ID)(ask(licensing.Gate{}, l.Key))
+	check(200, l.ID)(ask(licensing.Gate{ProductID: "atlas", Entitlement: "seats"}, strings.ToLower(l.Key)))
+	check(403, "product_mismatch")(ask(licensing.Gate{ProductID: "beacon"}, l.Key))
+	check(403, "entitlement_missing")(ask(licensing.Gate{ProductID: "atlas", Entitlement: "sso"}, l.Key))
+	check(403, "not_found")(ask(licensing.Gate{}, "00000-00000-00000-00000-00000"))
+	check(403, "license_required")(ask(licensing.Gate{}, ""))
+
+	before := len(c.Events())
+	c.Clock.Set(ends)
+	check(200, l.ID)(ask(licensing.Gate{}, l.Key)) // in grace
+	c.Clock.Advance(time.Minute)
+	check(403, "expired")(ask(licensing.Gate{}, l.Key)) // judged now, and not from a cache
+	_, err = c.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	check(403, "suspended")(ask(licensing.Gate{}, l.Key))
+	is.Equal(len(c.Events()), before+1)
+}
+
+func TestRequireByCustomer(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	s := c.Handler.Service()
+	ask := func(g licensing.Gate, customer string) string {
+		g.Customer = byCustomer
+		_, answer := through(t, c.Handler, g, "Signed-In", customer)
+		return answer
+	}
+	atlas := licensing.Gate{ProductID: "atlas", Entitlement: "export"}
+	is.Equal(ask(atlas, "ada"), "not_found")
+	is.Equal(ask(atlas, ""), "license_required")
+
+	create := func(product string, entitlements map[string]any) license.License {
+		c.Clock.Advance(time.Second)
+		l, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: product, CustomerID: "ada", Entitlements: entitlements})
+		is.NoErr(err)
+		return l
+	}
+	create("beacon", map[string]any{"export": true})
+	is.Equal(ask(atlas, "ada"), "not_found") // another product
+	create("atlas", nil)
+	is.Equal(ask(atlas, "ada"), "entitlement_missing")
+	good := create("atlas", map[string]any{"export": true})
+	is.Equal(ask(atlas, "ada"), good.ID)
+	is.Equal(ask(atlas, "grace"), "not_found") // somebody else's
+	is.Equal(ask(atlas, "lic_x"), "not_found")
+
+	// However many others there are, newer ones too, the good one is found.
+	for range 120 {
+		create("atlas", nil)
+	}
+	is.Equal(ask(atlas, "ada"), good.ID)
+	_, err := s.Revoke(t.Context(), license.MoveParams{ID: good.ID})
+	is.NoErr(err)
+	is.Equal(ask(atlas, "ada"), "entitlement_missing") // what the newest lacks
+}
+
+func TestRequireInAnOutage(t *testing.T) {
+	is := is.New(t)
+	st := &silentStore{Store: memory.New()}
+	h := licensing.NewHandler(st, licensing.Options{Logger: discard, Timeout: time.Millisecond})
+	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+	is.NoErr(err)
+	for _, gate := range []struct {
+		name          string
+		g             licensing.Gate
+		header, value string
+	}{
+		{"by key", licensing.Gate{Key: byKey}, "License-Key", l.Key},
+		{"by customer", licensing.Gate{Customer: byCustomer}, "Signed-In", "c"},
+	} {
+		t.Run(gate.name, func(t *testing.T) {
+			is := is.New(t)
+			ask := func(onOutage licensing.Outage, value string) (int, string) {
+				gate.g.OnOutage = onOutage
+				return through(t, h, gate.g, gate.header, value)
+			}
+			st.silent = true
+			status, code := ask(licensing.OutageDeny, gate.value)
+			is.Equal(status, http.StatusServiceUnavailable)
+			is.Equal(code, "unavailable")
+			status, answer := ask(licensing.OutageAllow, gate.value)
+			is.Equal(status, http.StatusOK)
+			is.Equal(answer, "nobody's")
+			status, code = ask(licensing.OutageAllow, "") // nobody is nobody, whatever the store says
+			is.Equal(status, http.StatusForbidden)
+			is.Equal(code, "license_required")
+			st.silent = false
+			_, answer = ask(licensing.OutageAllow, gate.value)
+			is.Equal(answer, l.ID)
+		})
+	}
+}
+
+// A silentStore can stop answering.
+type silentStore struct {
+	store.Store
+	silent bool
+}
+
+func (s *silentStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	if s.silent {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Store.View(ctx, fn)
+}
+
+func (s *silentStore) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	if s.silent {
+		<-ctx.Done()
+		return store.License{}, ctx.Err()
+	}
+	return s.Store.LicenseByKey(ctx, key)
+}
+
+func TestRequireNeedsToKnowWhoseLicence(t *testing.T) {
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
+	for _, g := range []licensing.Gate{{ProductID: "atlas"}, {Key: byKey, Customer: byCustomer}} {
+		t.Run("", func(t *testing.T) {
+			is := is.New(t)
+			defer func() { is.True(strings.Contains(recover().(string), "either Key or Customer")) }()
+			h.Require(g)
+		})
+	}
+}
