@@ -64,7 +64,7 @@ func (c *caller) do(method, target, body string, header ...string) answer {
 	w := httptest.NewRecorder()
 	c.mount.ServeHTTP(w, r)
 	a := answer{ResponseRecorder: w}
-	if strings.HasSuffix(w.Header().Get("Content-Type"), "json") && w.Body.Len() > 0 {
+	if mediaType := w.Header().Get("Content-Type"); strings.HasSuffix(mediaType, "json") && mediaType != "application/x-ndjson" && w.Body.Len() > 0 {
 		if err := json.Unmarshal(w.Body.Bytes(), &a.json); err != nil {
 			c.t.Fatalf("%s %s: %v in %s", method, target, err, w.Body)
 		}
