@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 )
 
@@ -16,6 +17,7 @@ func (h *Handler) newPages() http.Handler {
 	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger,
 		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins, Observe: h.observe,
+		Description: api.Description,
 	})
 }
 

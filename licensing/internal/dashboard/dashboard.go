@@ -27,7 +27,9 @@ type Options struct {
 	// sign-in, which is then off. False means that it has answered.
 	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
 
-	Observe   func(context.Context, web.Observation)
+	Observe     func(context.Context, web.Observation)
+	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
+
 	PublicURL string   // where the mount is reached from outside; empty: unknown
 	Origins   []string // other origins that the pages are reached by, behind a proxy that rewrites Host
 }

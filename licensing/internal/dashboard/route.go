@@ -71,6 +71,8 @@ func init() {
 		{method: post, path: "settings/operators/withdraw", access: admins, handle: withdraw, signIn: true},
 		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
+		{method: get, path: "reference", handle: showReference},
+
 		{method: get, path: "settings", handle: func(v *visit) error { v.redirect("settings/credentials"); return nil }},
 		{method: get, path: "settings/credentials", handle: showCredentials},
 		{method: get, path: "settings/credentials/new", access: admins, handle: showNewCredential},

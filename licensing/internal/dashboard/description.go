@@ -1,0 +1,174 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A description is as much of an OpenAPI document as the reference shows.
+type description struct {
+	Info struct {
+		Version     string
+		Description string
+	}
+	Tags []struct {
+		Name        string
+		Description string
+	}
+	Paths      members[members[json.RawMessage]]
+	Components struct {
+		Schemas    members[schema]
+		Parameters map[string]parameter
+		Responses  map[string]response
+	}
+}
+
+// members are the members of a JSON object, in their order.
+type members[T any] []member[T]
+
+type member[T any] struct {
+	Name  string
+	Value T
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *members[T]) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if _, err := d.Token(); err != nil { // the brace
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value T
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		*m = append(*m, member[T]{fmt.Sprint(name), value})
+	}
+	return nil
+}
+
+type operation struct {
+	OperationID string
+	Tags        []string
+	Summary     string
+	Description string
+	Security    []map[string][]string
+	Parameters  []parameter
+	RequestBody struct {
+		Required bool
+		Content  members[content]
+	}
+	Responses members[response]
+}
+
+// scope returns the scope that an operation needs, or "".
+func (o operation) scope() string {
+	for _, way := range o.Security {
+		if scopes := way["oauth2"]; len(scopes) > 0 {
+			return strings.Join(scopes, " ")
+		}
+	}
+	return ""
+}
+
+type parameter struct {
+	Ref         string `json:"$ref"`
+	Name        string
+	In          string
+	Required    bool
+	Description string
+	Schema      schema
+	Example     any
+}
+
+type response struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Content     members[content]
+}
+
+type content struct {
+	Schema  schema
+	Example json.RawMessage
+}
+
+type schema struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Type        oneOrMore
+	Format      string
+	Enum        []string
+	Const       any
+	Required    []string
+	Properties  members[schema]
+	Items       *schema
+	OneOf       []schema
+}
+
+// oneOrMore is a text, or a list of texts.
+type oneOrMore []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *oneOrMore) UnmarshalJSON(data []byte) error {
+	if data[0] == '[' {
+		return json.Unmarshal(data, (*[]string)(o))
+	}
+	*o = make([]string, 1)
+	return json.Unmarshal(data, &(*o)[0])
+}
+
+// named returns what a reference within the document calls it.
+func named(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// kind says in words what a value of the schema is, and the name of the object
+// to look up, if it is one.
+func (s schema) kind() (words, object string) {
+	switch {
+	case s.Ref != "":
+		return "", named(s.Ref)
+	case s.Const != nil:
+		value, _ := json.Marshal(s.Const)
+		return string(value), ""
+	case len(s.Enum) > 0:
+		return strings.Join(s.Enum, ", "), ""
+	case len(s.OneOf) > 0:
+		var all []string
+		for _, choice := range s.OneOf {
+			words, name := choice.kind()
+			if name != "" && object == "" {
+				object = name
+			} else {
+				all = append(all, words+name)
+			}
+		}
+		return "or " + strings.Join(all, " or "), object
+	case s.Items != nil && slices.Contains(s.Type, "array"):
+		words, object = s.Items.kind()
+		if words = strings.TrimSpace("list of " + words); slices.Contains(s.Type, "null") {
+			words += ", or null"
+		}
+		return words, object
+	}
+	var all []string
+	for _, t := range s.Type {
+		switch {
+		case s.Format == "date-time" && t == "string":
+			t = "time"
+		case t == "string":
+			t = "text"
+		case t == "integer":
+			t = "whole number"
+		case t == "boolean":
+			t = "true or false"
+		}
+		all = append(all, t)
+	}
+	return strings.Join(all, " or "), ""
+}

@@ -1,0 +1,231 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The reference is the description of the API for people to read.
+type referencePage struct {
+	Version string
+	Intro   []prose
+	Groups  []chapter
+	Objects []object
+}
+
+// A chapter is the operations of one tag.
+type chapter struct {
+	Name       string
+	Text       prose
+	Operations []operationView
+}
+
+type operationView struct {
+	ID, Method, Path string
+	Summary          string
+	Text             prose
+	Scope            string
+	Parameters       []valueView
+	Body             []valueView
+	BodyTypes        []string
+	Answers          []answerView
+	Command          command
+}
+
+type answerView struct {
+	Status string
+	Text   prose
+	Object string // the name of what is in the body; empty: see Kind
+	Kind   string
+}
+
+type object struct {
+	Name   string
+	Text   prose
+	Fields []valueView
+	Kind   string // of what has no fields
+	Object string // of which it is a list
+}
+
+// A valueView is one parameter, or one member of an object.
+type valueView struct {
+	Name     string
+	Where    string // of a parameter: path, query or header
+	Kind     string
+	Object   string // the name of what it holds
+	Required bool
+	Text     prose
+}
+
+// prose is text in which each second piece is code.
+type prose []string
+
+func proseOf(s string) prose {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "`")
+}
+
+// showReference is the page. It is made anew each time, from a document that
+// tests compare with the API.
+func showReference(v *visit) error {
+	var d description
+	if err := json.Unmarshal(v.h.opts.Description, &d); err != nil {
+		return fmt.Errorf("reading the description of the API: %w", err)
+	}
+	body := referencePage{Version: d.Info.Version}
+	for paragraph := range strings.SplitSeq(d.Info.Description, "\n\n") {
+		body.Intro = append(body.Intro, proseOf(paragraph))
+	}
+	for _, tag := range d.Tags {
+		g := chapter{Name: tag.Name, Text: proseOf(tag.Description)}
+		for _, path := range d.Paths {
+			operations, err := v.operations(d, tag.Name, path)
+			if err != nil {
+				return err
+			}
+			g.Operations = append(g.Operations, operations...)
+		}
+		body.Groups = append(body.Groups, g)
+	}
+	for _, s := range d.Components.Schemas {
+		o := object{Name: s.Name, Text: proseOf(s.Value.Description), Fields: s.Value.fields()}
+		if len(o.Fields) == 0 {
+			o.Kind, o.Object = s.Value.kind()
+		}
+		body.Objects = append(body.Objects, o)
+	}
+	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: body})
+}
+
+// operations returns what a path can do that has the tag.
+func (v *visit) operations(d description, tag string, path member[members[json.RawMessage]]) (views []operationView, err error) {
+	var common []parameter
+	for _, m := range path.Value {
+		if m.Name == "parameters" {
+			if err := json.Unmarshal(m.Value, &common); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		var o operation
+		if err := json.Unmarshal(m.Value, &o); err != nil {
+			return nil, err
+		}
+		if o.Tags[0] == tag {
+			o.Parameters = append(common[:len(common):len(common)], o.Parameters...)
+			views = append(views, v.operation(d, strings.ToUpper(m.Name), path.Name, o))
+		}
+	}
+	return views, nil
+}
+
+func (v *visit) operation(d description, method, path string, o operation) operationView {
+	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: proseOf(o.Description), Scope: o.scope()}
+	for i, p := range o.Parameters {
+		if p.Ref != "" {
+			p = d.Components.Parameters[named(p.Ref)]
+			o.Parameters[i] = p
+		}
+		kind, object := p.Schema.kind()
+		view.Parameters = append(view.Parameters, valueView{p.Name, p.In, kind, object, p.Required, proseOf(p.Description)})
+	}
+	for _, c := range o.RequestBody.Content {
+		view.BodyTypes = append(view.BodyTypes, c.Name)
+		for _, s := range d.Components.Schemas {
+			if s.Name != named(c.Value.Schema.Ref) {
+				continue
+			}
+			if s.Value.Items != nil { // a line each
+				view.Body = []valueView{{Name: "each line", Object: named(s.Value.Items.Ref)}}
+			} else {
+				view.Body = s.Value.fields()
+			}
+		}
+	}
+	for _, r := range o.Responses {
+		answer := r.Value
+		if answer.Ref != "" {
+			answer = d.Components.Responses[named(answer.Ref)]
+		}
+		a := answerView{Status: r.Name, Text: proseOf(answer.Description)}
+		for _, c := range answer.Content {
+			a.Kind, a.Object = c.Value.Schema.kind()
+		}
+		view.Answers = append(view.Answers, a)
+	}
+	view.Command = v.command(o.Summary, curl(method, o), addressOf(path, o))
+	return view
+}
+
+// fields lists the members of an object.
+func (s schema) fields() []valueView {
+	var all []valueView
+	for _, p := range s.Properties {
+		kind, object := p.Value.kind()
+		f := valueView{Name: p.Name, Kind: kind, Object: object, Text: proseOf(p.Value.Description)}
+		for _, name := range s.Required {
+			f.Required = f.Required || name == p.Name
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// curl is the command that sends the example of an operation, up to the
+// address.
+func curl(method string, o operation) string {
+	var b strings.Builder
+	b.WriteString("curl ")
+	body := o.RequestBody.Content
+	if method != http.MethodGet && (method != http.MethodPost || len(body) == 0) {
+		b.WriteString("-X " + method + " ")
+	}
+	switch {
+	case o.scope() != "":
+		b.WriteString(`-H "Authorization: Bearer $TOKEN" `)
+	case len(o.Security) > 0:
+		b.WriteString(`-u "$CLIENT_ID:$CLIENT_SECRET" `)
+	}
+	if len(body) == 0 {
+		return b.String()
+	}
+	const form = "application/x-www-form-urlencoded"
+	if first := body[0]; first.Name == form {
+		var values members[string]
+		_ = json.Unmarshal(first.Value.Example, &values) // of our own document
+		for _, v := range values {
+			b.WriteString("-d " + v.Name + "=" + v.Value + " ")
+		}
+		return b.String()
+	}
+	example, lines := string(body[0].Value.Example), []json.RawMessage{}
+	if json.Unmarshal(body[0].Value.Example, &lines) == nil && len(lines) > 0 {
+		example = string(lines[0])
+	}
+	fmt.Fprintf(&b, "-H 'Content-Type: %s' -d '%s' ", body[0].Name, compact(example))
+	return b.String()
+}
+
+// compact takes the white space out of JSON.
+func compact(example string) string {
+	var v json.RawMessage = []byte(example)
+	short, err := json.Marshal(v)
+	if err != nil {
+		return example
+	}
+	return string(short)
+}
+
+// addressOf is the path of an example, below the mount.
+func addressOf(path string, o operation) string {
+	for _, p := range o.Parameters {
+		if p.In == "path" && p.Example != nil {
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(p.Example))
+		}
+	}
+	return path
+}
