@@ -46,6 +46,14 @@ func create(ctx context.Context, st store.Store, l store.License) error {
 		if err := tx.CreateLicense(ctx, l); err != nil {
 			return err
 		}
+		for _, t := range [][2]string{
+			{"state", string(l.State)}, {"product", l.ProductID}, {"customer", l.CustomerID},
+			{"created", l.CreatedAt.Format(time.DateOnly)}, {"expires", l.ExpiresAt.Format(time.DateOnly)},
+		} {
+			if err := tx.AddTally(ctx, t[0], t[1], 1); err != nil {
+				return err
+			}
+		}
 		_, err := tx.AppendEvent(ctx, benchEvent(l, "license.created"))
 		return err
 	})

@@ -31,7 +31,8 @@ func warnOfLibc(log *slog.Logger) {
 }
 
 // libcMismatch says what is wrong with the versions in info, if anything. Of
-// an engine other than ours it knows nothing.
+// an engine other than ours, or of a library without a version, it knows
+// nothing.
 func libcMismatch(info *debug.BuildInfo) string {
 	versions := map[string]string{}
 	for _, m := range info.Deps {
@@ -40,7 +41,7 @@ func libcMismatch(info *debug.BuildInfo) string {
 		}
 		versions[m.Path] = m.Version
 	}
-	if libc := versions[libcModule]; versions[engineModule] == engineVersion && libc != libcVersion {
+	if libc := versions[libcModule]; versions[engineModule] == engineVersion && libc != "" && libc != libcVersion {
 		return fmt.Sprintf("sqlite: this program is built with %s %s, but %s %s works only with %s: run 'go get %s@%s'",
 			libcModule, libc, engineModule, engineVersion, libcVersion, libcModule, libcVersion)
 	}

@@ -2,10 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"encoding/binary"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -36,16 +33,14 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 	return l, wrap(err, "license by key") // a key is a credential
 }
 
-// Licenses walks one index in the order asked for. Which one is said here,
-// because the engine cannot know that a customer has few licences and a
-// product many: a list by time goes by the time and the customer, a list by ID
-// by the narrowest of customer, terms, product and state.
+// Licenses walks one index in the order asked for, and leaves out what does
+// not match. Which index is said here, because the engine cannot know that a
+// customer has few licences and a product many: a list by ID goes by the
+// narrowest of customer, terms, product and state, a list by time by the time.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	s, id, terms := &selection{}, "l.id", q.Terms
 	s.add(`SELECT ` + licenseColumns + ` FROM `)
 	switch {
-	case q.Order == store.ByExpiresAt && q.CustomerID != "":
-		s.add(`license l INDEXED BY license_customer_expiry`)
 	case q.Order == store.ByExpiresAt:
 		s.add(`license l INDEXED BY license_expiry`)
 	case q.Order == store.ByStartsAt:
@@ -103,25 +98,6 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, wrap(err, "licenses")
 }
 
-// rarest returns the term that the fewest licences have, as far as a glance
-// tells: a walk along a term that all of them have would take them all.
-func (r reader) rarest(ctx context.Context, terms []string) (rarest string, err error) {
-	if len(terms) == 1 {
-		return terms[0], nil
-	}
-	fewest := int64(math.MaxInt64)
-	for _, term := range terms {
-		n, err := one(ctx, r, (*row).integer, `SELECT count(*) FROM (SELECT 1 FROM license_term WHERE term = ? LIMIT 200)`, term)
-		if err != nil {
-			return "", err
-		}
-		if n < fewest {
-			rarest, fewest = term, n
-		}
-	}
-	return rarest, nil
-}
-
 // CreateLicense adds the licence and its terms.
 func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
 	n, err := t.count(ctx, `
@@ -150,7 +126,12 @@ func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
 }
 
 func (t *tx) updateLicense(ctx context.Context, l store.License) error {
-	old, err := one(ctx, t.reader, scanLicense, `SELECT `+licenseColumns+` FROM license l WHERE l.id = ?`, l.ID)
+	old, err := one(ctx, t.reader, func(r *row) store.License {
+		return store.License{
+			Key: r.text(), CustomerID: r.text(), ProductID: r.text(), State: store.State(r.text()),
+			StartsAt: r.time(), ExpiresAt: r.time(), Terms: splitTerms(r.bytes()),
+		}
+	}, `SELECT key, customer_id, product_id, state, starts_at, expires_at, terms FROM license WHERE id = ?`, l.ID)
 	if err != nil {
 		return err
 	}
@@ -191,55 +172,4 @@ func (t *tx) DeleteLicense(ctx context.Context, id string) error {
 		err = t.change(ctx, `DELETE FROM license WHERE id = ?`, id)
 	}
 	return wrap(err, "delete license %s", id)
-}
-
-func (t *tx) addTerms(ctx context.Context, id string, terms []string) error {
-	for chunk := range slices.Chunk(terms, 100) {
-		args := make([]any, 0, 2*len(chunk))
-		for _, term := range chunk {
-			args = append(args, term, id)
-		}
-		values := strings.Repeat(`, (?, ?)`, len(chunk))[2:]
-		if _, err := t.exec(ctx, `INSERT INTO license_term (term, license_id) VALUES `+values+` ON CONFLICT DO NOTHING`, args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) removeTerms(ctx context.Context, id string, terms []string) error {
-	for _, term := range terms {
-		if _, err := t.exec(ctx, `DELETE FROM license_term WHERE term = ? AND license_id = ?`, term, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// without returns what is in a and not in b.
-func without(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(term string) bool { return slices.Contains(b, term) })
-}
-
-// joinTerms puts terms into one column, each behind its length, so that a term
-// may hold any bytes.
-func joinTerms(terms []string) []byte {
-	var joined []byte
-	for _, term := range terms {
-		joined = binary.AppendUvarint(joined, uint64(len(term)))
-		joined = append(joined, term...)
-	}
-	return joined
-}
-
-func splitTerms(joined []byte) (terms []string) {
-	for len(joined) > 0 {
-		size, n := binary.Uvarint(joined)
-		if n <= 0 || size > uint64(len(joined)-n) {
-			return terms // not what joinTerms wrote
-		}
-		terms = append(terms, string(joined[n:n+int(size)]))
-		joined = joined[n+int(size):]
-	}
-	return terms
 }

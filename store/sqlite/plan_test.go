@@ -2,12 +2,15 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -111,8 +114,6 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		}
 		index := "USING PRIMARY KEY (id"
 		switch {
-		case q.Order == store.ByExpiresAt && q.CustomerID != "":
-			index = "USING INDEX license_customer_expiry (customer_id=? AND expires_at"
 		case q.Order == store.ByExpiresAt:
 			index = "USING INDEX license_expiry (expires_at"
 		case q.Order == store.ByStartsAt:
@@ -191,4 +192,57 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 	}, 2, 2, 2, 2)
 
 	is.True(checked > 5000)
+}
+
+// TestStatementsArePreparedOnce runs statements twice and asks the engine how
+// often it has planned them anew, as it does when a plan depends on the values
+// of parameters.
+func TestStatementsArePreparedOnce(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	is.NoErr(openAt(t, path).Close()) // a change of the schema has statements planned anew, too
+	st := openAt(t, path)
+	now := time.UnixMilli(1_800_000_000_000)
+	seats := store.ActivationQuery{LicenseID: "a", LiveAt: now, After: "x"}
+	span := store.TimeRange{From: now, Before: now.Add(time.Hour), OrNone: true}
+	at := store.Position{Time: now, ID: "x"}
+	for range 3 {
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+			add(tx, "a")
+			_, err1 := tx.License(ctx, "a")
+			_, err2 := tx.Licenses(ctx, store.LicenseQuery{CustomerID: "x", Terms: []string{"x"}, Expires: span, After: at})
+			_, err3 := tx.Licenses(ctx, store.LicenseQuery{Terms: []string{"x", "y"}, State: "active", Descending: true})
+			_, err4 := tx.Licenses(ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: span, Starts: span, After: at})
+			_, err5 := tx.Activations(ctx, seats)
+			_, err6 := tx.CountActivations(ctx, seats)
+			_, err7 := tx.Events(ctx, store.EventQuery{Subject: "a", After: 1})
+			_, err8 := tx.Entries(ctx, store.EntryQuery{Kind: "x", Owner: "y", Expires: span})
+			_, err9 := tx.Deliveries(ctx, store.DeliveryQuery{DueBefore: now, After: at})
+			_, err10 := tx.Tallies(ctx, store.TallyQuery{Kind: "x", From: "a", Before: "b", After: "aa"})
+			_, err11 := tx.DeleteEvents(ctx, 1, 1)
+			return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11,
+				tx.UpdateLicense(ctx, store.License{ID: "a", Key: "a", Terms: []string{"x"}}),
+				tx.PutActivation(ctx, store.Activation{LicenseID: "a", ID: "a"}),
+				tx.PutEntry(ctx, store.Entry{Kind: "x", Key: "y"}),
+				tx.PutDelivery(ctx, store.Delivery{ID: "x"}),
+				tx.AddTally(ctx, "k", "n", 1),
+				tx.DeleteLicense(ctx, "a"))
+		}))
+	}
+	is.True(len(st.writer.conn.stmts) > 20)
+	for text, stmt := range st.writer.conn.stmts {
+		if n := reprepared(stmt); n > 0 {
+			t.Errorf("planned anew %d times: %s", n, text)
+		}
+	}
+}
+
+// reprepared reads a counter of the engine that the driver does not show.
+func reprepared(stmt rawStmt) int64 {
+	s := reflect.ValueOf(stmt).Elem()
+	counter := reflect.ValueOf(lib.Xsqlite3_stmt_status)
+	tls := reflect.NewAt(counter.Type().In(0).Elem(), s.FieldByName("c").Elem().FieldByName("tls").UnsafePointer())
+	handle := reflect.ValueOf(uintptr(s.FieldByName("pstmt").Uint()))
+	return counter.Call([]reflect.Value{tls, handle, reflect.ValueOf(int32(lib.SQLITE_STMTSTATUS_REPREPARE)), reflect.ValueOf(int32(0))})[0].Int()
 }

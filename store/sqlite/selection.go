@@ -31,7 +31,8 @@ func (s *selection) and(condition string, args ...any) {
 	s.add(condition, args...)
 }
 
-// order ends the SELECT.
+// order ends the SELECT. To a limit that is a bare parameter the engine would
+// fit its plan, and make a new one for every run of the statement.
 func (s *selection) order(descending bool, limit int, columns ...string) {
 	direction := ""
 	if descending {

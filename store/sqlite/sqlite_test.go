@@ -3,6 +3,9 @@ package sqlite
 import (
 	"path/filepath"
 	"testing"
+	"time"
+
+	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -37,4 +40,34 @@ func TestRulesWithTwoStoresOnOneFile(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "licenses.db")
 		return storetest.Handles(openAt(t, path), openAt(t, path))
 	})
+}
+
+// TestConnectionsAreAsTheyShouldBe reads back the pragmas, since the engine
+// takes one that it does not know for a comment.
+func TestConnectionsAreAsTheyShouldBe(t *testing.T) {
+	is := is.New(t)
+	st, err := OpenWith(filepath.Join(t.TempDir(), "licenses.db"), Options{BusyTimeout: 7 * time.Second, MmapSize: 1 << 20})
+	is.NoErr(err)
+	defer st.Close()
+	check := func(c *conn, want map[string]int64) {
+		for pragma, want := range want {
+			got, err := c.integer("PRAGMA " + pragma)
+			is.NoErr(err)
+			if got != want {
+				t.Errorf("%s is %d, want %d", pragma, got, want)
+			}
+		}
+	}
+	check(st.writer.conn, map[string]int64{
+		"busy_timeout": 0, "foreign_keys": 1, "synchronous": 2, "wal_autocheckpoint": 10000, "journal_size_limit": 64 << 20,
+		"temp_store": 2, "cache_size": -4096, "mmap_size": 1 << 20, "query_only": 0, "application_id": applicationID,
+	})
+	for _, p := range []*pool{st.readers, st.views} {
+		c, err := p.take(t.Context())
+		is.NoErr(err)
+		check(c, map[string]int64{"busy_timeout": 7000, "query_only": 1, "cache_size": -2048, "mmap_size": 1 << 20})
+		_, err = c.exec("DELETE FROM license")
+		is.True(err != nil)
+		p.put(c)
+	}
 }

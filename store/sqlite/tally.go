@@ -14,7 +14,7 @@ func scanTally(r *row) store.Tally {
 func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
 	s := &selection{}
 	s.add(`SELECT kind, name, n FROM tally`)
-	s.and(`kind = ?`, q.Kind)
+	s.and(`kind = ? AND n <> 0`, q.Kind)
 	// Of two bounds on the side where the list begins, the closer one.
 	switch {
 	case q.After != "" && !q.Descending && q.After >= q.From:
@@ -33,19 +33,14 @@ func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally,
 	return found, wrap(err, "%s tallies", q.Kind)
 }
 
-// AddTally adds to a row, makes it, or removes it when it comes to zero.
+// AddTally adds to a row, makes it, or removes it when it has come down to
+// zero. A row that came up to zero stays, and is not listed.
 func (t *tx) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	err := t.addTally(ctx, kind, name, delta)
-	return wrap(err, "add to %s tally %q", kind, name)
-}
-
-func (t *tx) addTally(ctx context.Context, kind, name string, delta int64) error {
 	_, err := t.exec(ctx, `
 		INSERT INTO tally (kind, name, n) VALUES (?, ?, ?)
 		ON CONFLICT (kind, name) DO UPDATE SET n = n + excluded.n`, kind, name, delta)
-	if err != nil {
-		return err
+	if err == nil && delta <= 0 {
+		_, err = t.exec(ctx, `DELETE FROM tally WHERE kind = ? AND name = ? AND n = 0`, kind, name)
 	}
-	_, err = t.exec(ctx, `DELETE FROM tally WHERE kind = ? AND name = ? AND n = 0`, kind, name)
-	return err
+	return wrap(err, "add to %s tally %q", kind, name)
 }

@@ -37,7 +37,6 @@ CREATE INDEX license_product ON license (product_id, id);
 CREATE INDEX license_state ON license (state, id);
 CREATE INDEX license_expiry ON license (expires_at, id) WHERE expires_at IS NOT NULL;
 CREATE INDEX license_start ON license (starts_at, id) WHERE starts_at IS NOT NULL;
-CREATE INDEX license_customer_expiry ON license (customer_id, expires_at, id) WHERE expires_at IS NOT NULL;
 
 -- The words that licences are found by. Which words a licence has stands in
 -- license.terms, so this table needs no index by licence.
@@ -118,7 +117,7 @@ CREATE INDEX delivery_endpoint ON delivery (endpoint_id, id);
 CREATE INDEX delivery_due ON delivery (due_at, id) WHERE due_at IS NOT NULL;
 CREATE INDEX delivery_endpoint_due ON delivery (endpoint_id, due_at, id) WHERE due_at IS NOT NULL;
 
--- Counts kept beside what they count. A tally at zero has no row.
+-- Counts kept beside what they count. One that comes down to zero loses its row.
 CREATE TABLE tally (
 	kind TEXT    NOT NULL,
 	name TEXT    NOT NULL,

@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A chance draws from few values, so that what it draws meets often.
+type chance struct{ *rand.Rand }
+
+func pick[T any](c chance, from ...T) T { return from[c.IntN(len(from))] }
+
+func (c chance) id() string { return fmt.Sprint("i", c.IntN(12)) }
+func (c chance) key() string {
+	return pick(c, "a", "A", "ab", "\x00", "a\x00b", "\xff\xfe", "é", "e\u0301", "%", "許")
+}
+func (c chance) opt() string { return pick(c, "", "", c.key()) }
+func (c chance) doc() []byte { return pick(c, nil, []byte("{}"), []byte("\x00\xff")) }
+
+func (c chance) time() time.Time {
+	return pick(c, time.Time{}, time.Unix(-3e9, 0), time.UnixMilli(-1), time.UnixMilli(0), time.UnixMilli(1),
+		time.UnixMicro(1_500), time.Unix(2e9, 999_999_999), time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), time.Unix(1e11, 0)).
+		In(time.FixedZone("", 3600*c.IntN(3)))
+}
+
+func (c chance) span() store.TimeRange {
+	return pick(c, store.TimeRange{}, store.TimeRange{From: c.time(), Before: c.time(), OrNone: c.IntN(2) == 0})
+}
+
+func (c chance) after() store.Position {
+	return pick(c, store.Position{}, store.Position{Time: c.time().Truncate(time.Millisecond), ID: pick(c, c.id(), c.key())})
+}
+
+func (c chance) limit() int { return pick(c, 0, 1, 2, 5) }
+
+func (c chance) terms() (terms []string) {
+	for _, term := range []string{"a", "A", "a\x00", "\xff"} {
+		if c.IntN(2) == 0 {
+			terms = append(terms, term)
+		}
+	}
+	return terms
+}
+
+func (c chance) license() store.License {
+	return store.License{
+		ID: c.id(), Key: c.id() + c.opt(), Name: c.opt(), CustomerID: c.key(), ProductID: c.key(),
+		State: store.State(c.opt()), StateReason: c.opt(), StateAt: c.time(), StartsAt: c.time(), ExpiresAt: c.time(),
+		GraceSeconds: c.Int64(), MaxActivations: -1, LeaseSeconds: c.Int64N(3), Entitlements: c.doc(), Metadata: c.doc(),
+		Terms: c.terms(), Revision: c.Int64(), CreatedAt: c.time(), UpdatedAt: c.time(),
+	}
+}
+
+// change draws a change.
+func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
+	plain := func(fn func(store.Tx) error) func(store.Tx) (any, error) {
+		return func(tx store.Tx) (any, error) { return nil, fn(tx) }
+	}
+	l, id, key, kind, through, limit, delta := c.license(), c.id(), c.key(), pick(c, "x", "y"), c.Int64N(200), c.IntN(4)-1, c.Int64N(5)-2
+	a := store.Activation{
+		LicenseID: c.id(), ID: c.id(), Fingerprint: c.key(), Name: c.opt(), LeaseEndsAt: c.time(), EndedAt: pick(c, time.Time{}, c.time()),
+		EndReason: c.opt(), CreatedAt: c.time(), LastSeenAt: c.time(), Metadata: c.doc(),
+	}
+	v := store.Event{
+		Seq: c.Int64N(200), ID: c.id(), Type: c.key(), Time: c.time(), Actor: c.opt(), RequestID: c.opt(),
+		Subject: c.opt(), ProductID: c.opt(), CustomerID: c.opt(), Data: c.doc(),
+	}
+	e := store.Entry{Kind: kind, Key: key, Owner: c.opt(), Data: c.doc(), ExpiresAt: c.time(), CreatedAt: c.time()}
+	d := store.Delivery{
+		ID: id, EndpointID: c.key(), EventID: c.opt(), EventSeq: c.Int64(), EventType: c.opt(), State: c.opt(),
+		DueAt: c.time(), Attempts: c.Int64(), Data: c.doc(), CreatedAt: c.time(), UpdatedAt: c.time(),
+	}
+	return pick(c,
+		plain(func(tx store.Tx) error { return tx.CreateLicense(ctx, l) }),
+		plain(func(tx store.Tx) error { return tx.CreateLicense(ctx, l) }),
+		plain(func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) }),
+		plain(func(tx store.Tx) error { return tx.DeleteLicense(ctx, id) }),
+		plain(func(tx store.Tx) error { return tx.PutActivation(ctx, a) }),
+		plain(func(tx store.Tx) error { return tx.PutActivation(ctx, a) }),
+		plain(func(tx store.Tx) error { return tx.DeleteActivation(ctx, a.LicenseID, a.ID) }),
+		func(tx store.Tx) (any, error) { return tx.AppendEvent(ctx, v) },
+		plain(func(tx store.Tx) error { return tx.ReplaceEvent(ctx, v) }),
+		func(tx store.Tx) (any, error) { return tx.DeleteEvents(ctx, through, limit) },
+		plain(func(tx store.Tx) error { return tx.PutEntry(ctx, e) }),
+		plain(func(tx store.Tx) error { return tx.DeleteEntry(ctx, kind, key) }),
+		plain(func(tx store.Tx) error { return tx.PutDelivery(ctx, d) }),
+		plain(func(tx store.Tx) error { return tx.DeleteDelivery(ctx, id) }),
+		plain(func(tx store.Tx) error { return tx.AddTally(ctx, kind, key, delta) }),
+	)
+}
+
+// question draws a read; the first result tells what it asks.
+func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, error)) {
+	id, key, kind, down := c.id(), c.key(), pick(c, "x", "y"), c.IntN(2) == 0
+	licenses := store.LicenseQuery{
+		CustomerID: c.opt(), ProductID: c.opt(), State: store.State(c.opt()), Terms: pick(c, nil, c.terms()), Starts: c.span(), Expires: c.span(),
+		Order: store.LicenseOrder(c.IntN(3)), Descending: down, After: c.after(), Limit: c.limit(),
+	}
+	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), After: pick(c, "", c.id()), Limit: c.limit()}
+	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}
+	entries := store.EntryQuery{Kind: kind, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()}
+	deliveries := store.DeliveryQuery{EndpointID: c.opt(), State: c.opt(), DueBefore: c.time(), After: c.after(), Limit: c.limit()}
+	tallies := store.TallyQuery{Kind: kind, From: c.opt(), Before: c.opt(), Descending: down, After: c.opt(), Limit: c.limit()}
+	switch c.IntN(12) {
+	case 0:
+		return id, func(r store.Reader) (any, error) { return r.License(ctx, id) }
+	case 1:
+		return id + key, func(r store.Reader) (any, error) { return r.LicenseByKey(ctx, id+key) }
+	case 2:
+		return [2]string{id, key}, func(r store.Reader) (any, error) { return r.Activation(ctx, id, key) }
+	case 3:
+		return seats, func(r store.Reader) (any, error) { return r.Activations(ctx, seats) }
+	case 4:
+		return seats, func(r store.Reader) (any, error) { return r.CountActivations(ctx, seats) }
+	case 5:
+		return events, func(r store.Reader) (any, error) { return r.Events(ctx, events) }
+	case 6:
+		return [2]string{kind, key}, func(r store.Reader) (any, error) { return r.Entry(ctx, kind, key) }
+	case 7:
+		return entries, func(r store.Reader) (any, error) { return r.Entries(ctx, entries) }
+	case 8:
+		return deliveries, func(r store.Reader) (any, error) { return r.Deliveries(ctx, deliveries) }
+	case 9:
+		return tallies, func(r store.Reader) (any, error) { return r.Tallies(ctx, tallies) }
+	default:
+		return licenses, func(r store.Reader) (any, error) { return r.Licenses(ctx, licenses) }
+	}
+}
+
+// sentinelOf returns what the contract says of err.
+func sentinelOf(err error) error {
+	for _, sentinel := range []error{store.ErrNotFound, store.ErrExists} {
+		if errors.Is(err, sentinel) {
+			return sentinel
+		}
+	}
+	return err
+}
+
+// TestAnswersAreThoseOfTheReference makes random changes to this store and to
+// the reference backend, and asks both the same random questions.
+func TestAnswersAreThoseOfTheReference(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	seed := rand.Uint64()
+	c := chance{rand.New(rand.NewPCG(seed, 0))}
+	here, there := open(t), memory.New()
+	rounds := 400
+	if raceDetector {
+		rounds = 40
+	}
+	full := 0
+	for round := range rounds {
+		for range 5 {
+			change := c.change(ctx)
+			var got, want any
+			var err1, err2 error
+			is.NoErr(here.Update(ctx, func(tx store.Tx) error { got, err1 = change(tx); return nil }))
+			is.NoErr(there.Update(ctx, func(tx store.Tx) error { want, err2 = change(tx); return nil }))
+			if sentinelOf(err1) != sentinelOf(err2) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, round %d: a change answered\n%+v %v, want\n%+v %v", seed, round, got, err1, want, err2)
+			}
+		}
+		for range 20 {
+			question, ask := c.question(ctx)
+			got, err1 := ask(here)
+			want, err2 := ask(there)
+			if sentinelOf(err1) != sentinelOf(err2) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, round %d: %+v\n got %+v %v\nwant %+v %v", seed, round, question, got, err1, want, err2)
+			}
+			if v := reflect.ValueOf(got); v.Kind() == reflect.Slice && v.Len() > 1 {
+				full++
+			}
+		}
+	}
+	is.True(full > rounds) // there was something to compare
+}

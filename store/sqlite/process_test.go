@@ -1,0 +1,221 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// These tests run this test binary again, as another process on the same file.
+
+// children are what such a process can do.
+var children = map[string]func(st *Store, name string) error{
+	"create": createForEver,
+	"seats":  claimSeats,
+}
+
+func TestMain(m *testing.M) {
+	job := os.Getenv("SQLITE_TEST_JOB")
+	if job == "" {
+		os.Exit(m.Run())
+	}
+	time.AfterFunc(time.Minute, func() { os.Exit(3) }) // whatever happens
+	st, err := Open(os.Getenv("SQLITE_TEST_PATH"))
+	if err == nil {
+		err = errors.Join(children[job](st, os.Getenv("SQLITE_TEST_NAME")), st.Close())
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// child starts a process that does the job on the file at path. What it prints
+// can be read from the second result.
+func child(t *testing.T, job, path, name string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "SQLITE_TEST_JOB="+job, "SQLITE_TEST_PATH="+path, "SQLITE_TEST_NAME="+name)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, out
+}
+
+// createForEver creates licences, each with an event and an entry, and prints
+// the id of each when it has been acknowledged.
+func createForEver(st *Store, name string) error {
+	var print sync.Mutex
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				id := fmt.Sprintf("lic_%s_%d_%06d", name, worker, i)
+				err := st.Update(context.Background(), func(tx store.Tx) error {
+					ctx := context.Background()
+					if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, Terms: []string{"x", id}}); err != nil {
+						return err
+					}
+					if err := tx.PutEntry(ctx, store.Entry{Kind: "reply", Key: id}); err != nil {
+						return err
+					}
+					_, err := tx.AppendEvent(ctx, store.Event{ID: id, Subject: id})
+					return err
+				})
+				print.Lock()
+				if err != nil {
+					fmt.Println("error:", err)
+				} else {
+					fmt.Println(id)
+				}
+				print.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+// TestKilledProcessLosesNothing kills a process that writes, and looks for
+// everything it has acknowledged.
+func TestKilledProcessLosesNothing(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	acknowledged := map[string]bool{}
+	for round := range 3 {
+		cmd, out := child(t, "create", path, fmt.Sprint(round))
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			if strings.HasPrefix(lines.Text(), "error:") {
+				t.Fatal(lines.Text())
+			}
+			acknowledged[lines.Text()] = true
+			if n == 200*(round+1) {
+				is.NoErr(cmd.Process.Kill())
+			}
+		}
+		cmd.Wait()
+
+		st := openAt(t, path)
+		written := 0
+		for after := ""; ; {
+			page, err := st.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: after}})
+			is.NoErr(err)
+			if len(page) == 0 {
+				break
+			}
+			for _, l := range page {
+				after = l.ID
+				written++
+				delete(acknowledged, l.ID)
+				events, err := st.Events(ctx, store.EventQuery{Subject: l.ID})
+				is.NoErr(err)
+				is.Equal(len(events), 1)
+				_, err = st.Entry(ctx, "reply", l.ID)
+				is.NoErr(err)
+			}
+		}
+		is.Equal(len(acknowledged), 0) // all of them are there
+		last, err := st.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+		is.NoErr(err)
+		is.Equal(last[0].Seq, int64(written)) // no event without its licence
+
+		var report []string
+		inTurn(t, st.writer, func(c *conn) {
+			is.NoErr(c.query(ctx, "PRAGMA integrity_check", nil, func(r *row) { report = append(report, r.text()) }))
+			is.NoErr(c.query(ctx, "PRAGMA foreign_key_check", nil, func(r *row) { report = append(report, r.text()) }))
+		})
+		is.Equal(report, []string{"ok"})
+		is.NoErr(st.Close())
+	}
+}
+
+const seatLimit = 400
+
+// claimSeats claims seats of the licence until there are none, and prints each.
+func claimSeats(st *Store, name string) error {
+	ctx := context.Background()
+	var print sync.Mutex
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := 0; ; i++ {
+				id := fmt.Sprintf("%s_%d_%d", name, worker, i)
+				full := false
+				err := st.Update(ctx, func(tx store.Tx) error {
+					q := store.ActivationQuery{LicenseID: "lic_1", LiveAt: time.UnixMilli(1)}
+					n, err := tx.CountActivations(ctx, q)
+					if full = n >= seatLimit; err != nil || full {
+						return err
+					}
+					return tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: id, Fingerprint: id})
+				})
+				print.Lock()
+				if err != nil {
+					fmt.Println("error:", err)
+				} else if !full {
+					fmt.Println(id)
+				}
+				print.Unlock()
+				if full || err != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+// TestTwoProcessesShareTheSeats has two processes claim the seats of one
+// licence, until there are none.
+func TestTwoProcessesShareTheSeats(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	st := openAt(t, path)
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "lic_1") }))
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	claimed := map[string]bool{}
+	for _, name := range []string{"a", "b"} {
+		cmd, out := child(t, "seats", path, name)
+		all.Go(func() {
+			lines := bufio.NewScanner(out)
+			for lines.Scan() {
+				mu.Lock()
+				claimed[lines.Text()] = true
+				mu.Unlock()
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	is.Equal(len(claimed), seatLimit)
+	for id := range claimed { // in this process, which did not write them
+		_, err := st.Activation(t.Context(), "lic_1", id)
+		is.NoErr(err)
+	}
+}
