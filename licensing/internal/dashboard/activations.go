@@ -155,7 +155,7 @@ func showRelease(v *visit) error {
 
 func (v *visit) renderRelease(status int, l license.License, f *form) error {
 	return v.render(status, "confirm", page{Title: "Release a seat of " + l.Name, Section: "licenses", Body: confirmation{
-		Form: f, Action: "Release seat", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Release a seat", Form: f, Action: "Release seat", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
 		Text: []string{
 			"Seat: " + v.params["activation"],
 			"The seat is free at once for another machine. The one that holds it is told at its next validation that it is not activated; while seats are free, it can activate itself again.",

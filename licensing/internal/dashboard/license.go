@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -42,16 +40,6 @@ type fact struct {
 
 // A pair is one entitlement or one entry of the metadata.
 type pair struct{ Name, Value string }
-
-// A happening is one event of a history, in words.
-type happening struct {
-	What    string
-	Who     string
-	Link    string
-	When    *moment
-	Reason  string
-	Changes []string
-}
 
 // A command is a line for a shell. It stands around the address of the mount,
 // which the page may not know.
@@ -98,9 +86,9 @@ func showLicense(v *visit) error {
 		events = events[:shown]
 		body.Older = "?" + url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode() + "#history"
 	}
-	who := actors{v: v}
+	who := names{v: v}
 	for _, e := range events {
-		body.History = append(body.History, who.happening(e))
+		body.History = append(body.History, who.happening(e.Type, e.Actor, e.Time, told{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
 	}
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
@@ -146,73 +134,6 @@ func (v *visit) licenseCommands(l license.License) []command {
 		v.command("Change it", `curl -X PATCH -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"A new name"}' `, "/license/"+id),
 		v.command("All licences of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
 	}
-}
-
-// actors names who did things, asking for each one once.
-type actors struct {
-	v    *visit
-	seen map[string][2]string
-}
-
-// name returns the name of an actor and a reference to their page, if they
-// have one.
-func (a *actors) name(actor string) (name, link string) {
-	if known, ok := a.seen[actor]; ok {
-		return known[0], known[1]
-	}
-	kind, id, _ := strings.Cut(actor, ":")
-	switch name = actor; kind {
-	case "operator":
-		name = id
-		if op, err := a.v.auth.Operator(a.v.r.Context(), id); err == nil {
-			name = op.Email
-		} else if id == a.v.op.ID && a.v.op.Email != "" {
-			name = a.v.op.Email
-		}
-	case "client":
-		name = id
-		if c, err := a.v.auth.Client(a.v.r.Context(), id); err == nil {
-			name, link = c.Name, "settings/credentials/"+url.PathEscape(id)
-		}
-	case "go":
-		name = "the host application"
-	}
-	if a.seen == nil {
-		a.seen = map[string][2]string{}
-	}
-	a.seen[actor] = [2]string{name, link}
-	return name, link
-}
-
-// happening puts an event in words.
-func (a *actors) happening(e license.HistoryEvent) happening {
-	_, verb, _ := strings.Cut(e.Type, ".")
-	h := happening{What: sentenceCase(strings.ReplaceAll(verb, "_", " ")), When: a.v.moment(e.Time)}
-	h.Who, h.Link = a.name(e.Actor)
-	h.Reason = e.Data.Reason
-	for _, name := range slices.Sorted(maps.Keys(e.Data.Changes)) {
-		if name == "status" || name == "status_reason" {
-			continue // the words above say it
-		}
-		c := e.Data.Changes[name]
-		h.Changes = append(h.Changes, fmt.Sprintf("%s: %s → %s", name, shown(c.From), shown(c.To)))
-	}
-	return h
-}
-
-// shown writes a value of an event for people.
-func shown(x any) string {
-	switch x := x.(type) {
-	case nil:
-		return "none"
-	case string:
-		return x
-	}
-	b, err := json.Marshal(x)
-	if err != nil {
-		return "…"
-	}
-	return string(b)
 }
 
 // rights lists entitlements by name.

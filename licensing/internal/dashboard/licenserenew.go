@@ -82,7 +82,7 @@ func (v *visit) renderRenew(status int, l license.License, f *form) error {
 		text = "Its present end is " + end.Full + ", " + end.Relative + "."
 	}
 	return v.render(status, "confirm", page{Title: "Renew: " + l.Name, Section: "licenses", Body: confirmation{
-		Form: f, Text: []string{text}, Action: "Renew licence", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Renew", Form: f, Text: []string{text}, Action: "Renew licence", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
 	}})
 }
 

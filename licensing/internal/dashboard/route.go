@@ -65,6 +65,10 @@ func init() {
 		{method: get, path: "licenses/{id}/{move}", access: admins, handle: showMove},
 		{method: post, path: "licenses/{id}/{move}", access: admins, handle: makeMove},
 
+		{method: get, path: "customers", handle: customers.show},
+		{method: get, path: "products", handle: products.show},
+		{method: get, path: "audit", handle: showAudit},
+
 		{method: get, path: "settings/operators", handle: showOperators, signIn: true},
 		{method: get, path: "settings/operators/new", access: admins, handle: showInvite, signIn: true},
 		{method: post, path: "settings/operators/new", access: admins, handle: invite, signIn: true},

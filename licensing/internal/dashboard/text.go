@@ -11,6 +11,7 @@ import (
 type moment struct {
 	ISO      string // for <time datetime>
 	Date     string
+	Clock    string
 	Full     string
 	Relative string
 }
@@ -24,6 +25,7 @@ func (v *visit) moment(t time.Time) *moment {
 	return &moment{
 		ISO:      t.Format(time.RFC3339Nano),
 		Date:     t.Format("2 Jan 2006"),
+		Clock:    t.Format("15:04:05"),
 		Full:     t.Format("2 Jan 2006, 15:04:05") + " UTC",
 		Relative: relative(t.Sub(v.h.opts.Now())),
 	}

@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// auditPage is how many events a page of the audit log has.
+const auditPage = 50
+
+// auditLog is the body of the page of all events.
+type auditLog struct {
+	Types             []choices
+	Subject, Customer string
+	Filtered          bool
+	Rows              []auditRow
+	Next              string // the query of the older part
+	First             string // the query of the newest part, when this is another
+	Problem           string
+}
+
+// choices are options under a heading.
+type choices struct {
+	Label   string
+	Options []option
+}
+
+// auditRow is one event of the log.
+type auditRow struct {
+	happening
+	Type, RequestID string
+	Subject         string // what it is about
+	SubjectLink     string
+	SubjectID       string
+}
+
+func showAudit(v *visit) error {
+	q := v.r.URL.Query()
+	p := license.EventsParams{
+		Type: q.Get("type"), Subject: strings.TrimSpace(q.Get("subject")), CustomerID: q.Get("customer"),
+		After: q.Get("after"), NewestFirst: true, Limit: auditPage,
+	}
+	filter := url.Values{}
+	for name, value := range map[string]string{"type": p.Type, "subject": p.Subject, "customer": p.CustomerID} {
+		if value != "" {
+			filter.Set(name, value)
+		}
+	}
+	body := auditLog{Types: eventChoices(p.Type), Subject: p.Subject, Customer: p.CustomerID, Filtered: len(filter) > 0}
+	if p.After != "" {
+		body.First = "?" + filter.Encode()
+	}
+	status := http.StatusOK
+	events, err := v.licenses.Events(v.r.Context(), p)
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+		status, body.Problem = http.StatusBadRequest, "This list does not go on from there. Start again from the newest events."
+		if x := invalid.Fields[0]; x.Field != "after" {
+			body.Problem = sentence(strings.TrimSuffix(x.Field, "_id") + " " + x.Detail)
+		}
+	} else if err != nil {
+		return err
+	}
+	if events.HasMore {
+		filter.Set("after", events.NextCursor)
+		body.Next = "?" + filter.Encode()
+	}
+	who := names{v: v}
+	for _, e := range events.Events {
+		body.Rows = append(body.Rows, who.auditRow(e))
+	}
+	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
+}
+
+// eventChoices are the types of events to choose from, by what they are about.
+func eventChoices(chosen string) (list []choices) {
+	for _, k := range kinds {
+		c := choices{Label: k.label}
+		for _, t := range license.EventTypes() {
+			if strings.HasPrefix(t, k.family+".") {
+				_, verb := inWords(t)
+				c.Options = append(c.Options, option{Value: t, Label: k.name + " " + verb, Chosen: t == chosen})
+			}
+		}
+		if len(c.Options) > 1 {
+			family := k.family + ".*"
+			c.Options = slices.Insert(c.Options, 0, option{Value: family, Label: "Anything about " + strings.ToLower(k.label[:1]) + k.label[1:], Chosen: family == chosen})
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// auditRow puts an event of any kind in words.
+func (n *names) auditRow(e license.Event) auditRow {
+	var data told
+	_ = json.Unmarshal(e.Data, &data) // what cannot be read is not told
+	row := auditRow{happening: n.happening(e.Type, e.Actor, e.Timestamp, data), Type: e.Type, RequestID: e.RequestID, SubjectID: e.Subject}
+	name, verb := inWords(e.Type)
+	row.What = name + " " + verb
+	gone := strings.HasSuffix(e.Type, ".deleted")
+	switch {
+	case data.License != nil:
+		row.Subject = data.License.Name
+		if !gone {
+			row.SubjectLink = licensePath(e.Subject)
+		}
+	case data.Client != nil:
+		row.Subject, row.SubjectLink = data.Client.Name, credentialPath(data.Client.ID)
+	case data.Operator != nil:
+		row.Subject = data.Operator.Email
+		if n.v.admin() && n.v.h.opts.Operator == nil {
+			row.SubjectLink = operatorPath(data.Operator.ID)
+		}
+	case data.Webhook != nil:
+		row.Subject = data.Webhook.URL
+		if !gone {
+			row.SubjectLink = webhookPath(data.Webhook.ID)
+		}
+	case strings.HasPrefix(e.Subject, "opr_"):
+		if op, err := n.v.auth.Operator(n.v.r.Context(), e.Subject); err == nil {
+			row.Subject = op.Email
+		} else if !errors.Is(err, auth.ErrNotFound) {
+			row.Subject = e.Subject
+		}
+	}
+	if row.Subject == "" {
+		row.Subject = e.Subject
+	}
+	if data.Erased {
+		row.Details = append(row.Details, "The personal data has been erased.")
+	}
+	return row
+}

@@ -1,0 +1,75 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// namesPage is how many customers or products a page lists.
+const namesPage = 50
+
+// A directory lists whom or what there are licences for.
+type directory struct {
+	title, path string
+	one         string // of them
+	empty       string // what to say where there are none
+	list        func(*license.Service, context.Context, license.NamesParams) ([]license.NameCount, error)
+	filter      string // of the list of licences
+}
+
+var (
+	customers = directory{
+		title: "Customers", path: "customers", one: "customer", filter: "customer", list: (*license.Service).Customers,
+		empty: "A customer is here as soon as there is a licence for them, under the identifier that you give them.",
+	}
+	products = directory{
+		title: "Products", path: "products", one: "product", filter: "product", list: (*license.Service).Products,
+		empty: "A product is here as soon as there is a licence for it, under the identifier that you give it.",
+	}
+)
+
+// nameList is the body of the page of a directory.
+type nameList struct {
+	Title, Path, One, Empty string
+	Prefix                  string
+	Rows                    []nameRow
+	Next                    string // the query of the next page
+	First                   string // the query of the first page, when this is another
+	Problem                 string
+}
+
+// nameRow is a customer or a product, and how many licences it has.
+type nameRow struct{ Name, Count, Link, New string }
+
+func (d directory) show(v *visit) error {
+	q := v.r.URL.Query()
+	body := nameList{Title: d.title, Path: d.path, One: d.one, Empty: d.empty, Prefix: q.Get("q")}
+	filter := url.Values{}
+	if body.Prefix != "" {
+		filter.Set("q", body.Prefix)
+	}
+	if q.Get("after") != "" {
+		body.First = "?" + filter.Encode()
+	}
+	status := http.StatusOK
+	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPage + 1})
+	if errors.Is(err, license.ErrInvalid) {
+		status, body.Problem = http.StatusBadRequest, "No "+d.one+" has a name like that."
+	} else if err != nil {
+		return err
+	}
+	if len(list) > namesPage {
+		list = list[:namesPage]
+		filter.Set("after", list[namesPage-1].Name)
+		body.Next = "?" + filter.Encode()
+	}
+	for _, x := range list {
+		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
+		body.Rows = append(body.Rows, nameRow{x.Name, thousands(x.N), "licenses" + query, "licenses/new" + query})
+	}
+	return v.render(status, "directory", page{Title: d.title, Section: d.path, Body: body})
+}

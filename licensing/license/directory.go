@@ -1,0 +1,59 @@
+package license
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// NamesParams select customers or products.
+type NamesParams struct {
+	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"` // what they begin with, byte for byte
+	After  string `json:"after" validate:"omitempty,wellformed,max=255"`  // the Name of the last one of the page before
+	Limit  int    `json:"limit" validate:"min=0,max=200"`                 // 0: 50
+}
+
+// A NameCount is the identifier of a customer or a product, and how many
+// licences it has.
+type NameCount struct {
+	Name string
+	N    int64
+}
+
+// Customers lists those who have licences, in the order of their identifiers,
+// byte by byte. A caller who is limited to some products gets
+// [ErrProductForbidden].
+func (s *Service) Customers(ctx context.Context, p NamesParams) ([]NameCount, error) {
+	return s.names(ctx, TallyCustomer, p)
+}
+
+// Products lists what there are licences of, as [Service.Customers] does.
+func (s *Service) Products(ctx context.Context, p NamesParams) ([]NameCount, error) {
+	return s.names(ctx, TallyProduct, p)
+}
+
+func (s *Service) names(ctx context.Context, kind string, p NamesParams) ([]NameCount, error) {
+	if err := check(p); err != nil {
+		return nil, err
+	}
+	if s.caller.Products != nil {
+		return nil, fmt.Errorf("list %s: %w", kind, ErrProductForbidden)
+	}
+	q := store.TallyQuery{Kind: kind, From: p.Prefix, After: p.After, Limit: p.Limit}
+	if q.Limit == 0 {
+		q.Limit = defaultLimit
+	}
+	if p.Prefix != "" {
+		q.Before = p.Prefix + "\U0010FFFF" // which is in no name
+	}
+	ts, err := s.reader().Tallies(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", kind, err)
+	}
+	list := make([]NameCount, len(ts))
+	for i, t := range ts {
+		list[i] = NameCount{t.Name, t.N}
+	}
+	return list, nil
+}
