@@ -2,6 +2,6 @@
 
 package storetest
 
-// racing says that the race detector is on. It makes everything several times
-// slower, so the saboteurs then stand in by one for each rule.
+// racing says that the race detector is on, under which everything takes
+// several times as long.
 const racing = true

@@ -1,7 +1,6 @@
 package storetest_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 
@@ -38,21 +37,3 @@ func TestDurable(t *testing.T) {
 type keeping struct{ store.Store }
 
 func (keeping) Close() error { return nil }
-
-// TestTwiceRunsTwice counts.
-func TestTwiceRunsTwice(t *testing.T) {
-	ctx := context.Background()
-	st := storetest.Twice(memory.New())
-	runs := 0
-	err := st.Update(ctx, func(tx store.Tx) error {
-		runs++
-		return tx.AddTally(ctx, "kind", "name", 1)
-	})
-	if err != nil || runs != 2 {
-		t.Errorf("got %d runs, error %v; want 2 runs and no error", runs, err)
-	}
-	rows, err := st.Tallies(ctx, store.TallyQuery{Kind: "kind"})
-	if err != nil || len(rows) != 1 || rows[0].N != 1 {
-		t.Errorf("got %v, error %v; want one tally at 1: only the second run counts", rows, err)
-	}
-}

@@ -1,0 +1,34 @@
+package storetest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// What a backend's author writes, with another New.
+func ExampleRun() {
+	TestStore := func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Store { return memory.New() })
+	}
+
+	_ = TestStore // go test calls it
+}
+
+// A function that counts outside of its Tx counts attempts.
+func ExampleTwice() {
+	ctx := context.Background()
+	st := storetest.Twice(memory.New())
+	attempts := 0
+	err := st.Update(ctx, func(tx store.Tx) error {
+		attempts++
+		return tx.AddTally(ctx, "license.product", "app", 1)
+	})
+	tallies, _ := st.Tallies(ctx, store.TallyQuery{Kind: "license.product"})
+	fmt.Println(err, attempts, tallies)
+	// Output: <nil> 2 [{license.product app 1}]
+}
