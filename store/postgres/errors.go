@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -81,7 +82,7 @@ func endsConnection(state string) bool {
 		"25P04": // transaction_timeout
 		return true
 	}
-	return state[:2] == "08" // connection exceptions
+	return strings.HasPrefix(state, "08") // connection exceptions
 }
 
 // refuses reports whether an error with this code means that the server does
@@ -97,12 +98,8 @@ func refuses(state string) bool {
 		"3D000": // invalid_catalog_name: no such database
 		return true
 	}
-	switch state[:2] {
-	case "28", // it does not let us in
-		"53": // too many connections, disk full, out of memory
-		return true
-	}
-	return false
+	return strings.HasPrefix(state, "28") || // it does not let us in
+		strings.HasPrefix(state, "53") // too many connections, disk full, out of memory
 }
 
 // attempts is how often something is tried that other connections or other

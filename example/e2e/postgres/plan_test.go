@@ -26,7 +26,7 @@ var fill = []string{
 		'customer_' || CASE WHEN i % 20 = 0 THEN 0 ELSE i / 10 END, 'key_' || md5(i::text),
 		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END, '', i,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
-		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i * 7919 % $1) * 100000::bigint END,
+		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
 		0, 5, -1, '{}', '{"note":"some words of metadata"}', '[]', 1, i, i
 		FROM generate_series(1, $1) AS i`,
 	`INSERT INTO licensing_license_term
@@ -188,7 +188,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 	for _, q := range []store.DeliveryQuery{
 		{}, {EndpointID: "endpoint_3"}, {EndpointID: "none"}, {State: "none"}, {State: "pending"}, {State: "failed"}, {State: "succeeded"},
 		{DueBefore: now}, {DueBefore: now, State: "pending"}, {DueBefore: now, EndpointID: "endpoint_0"},
-		{DueBefore: at(1)}, {DueBefore: now, State: "none"}, {DueBefore: now, EndpointID: "none"},
+		{DueBefore: at(1)}, {DueBefore: now, EndpointID: "none"},
 	} {
 		for _, after := range []store.Position{{}, {ID: "dlv_0000001000", Time: at(1000)}} {
 			q.After, q.Limit = after, 50

@@ -94,7 +94,7 @@ CREATE TABLE licensing_entry (
 );
 
 CREATE INDEX licensing_entry_expiry ON licensing_entry (kind, expires_at, key);
-CREATE INDEX licensing_entry_owner ON licensing_entry (kind, owner, expires_at, key) WHERE owner <> '';
+CREATE INDEX licensing_entry_owner ON licensing_entry (owner, kind, expires_at, key) WHERE owner <> '';
 
 -- Deliveries: events on their way to webhook endpoints.
 CREATE TABLE licensing_delivery (
