@@ -85,6 +85,9 @@ func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply
 			return nil
 		}
 		changes := diffWebhook(before, next.webhook(tx.now))
+		if !reflect.DeepEqual(rec.Secrets, next.Secrets) {
+			changes["secrets"] = FieldChange{before.Secrets, next.webhook(tx.now).Secrets}
+		}
 		if len(changes) > 0 {
 			next.UpdatedAt = tx.now
 		}
@@ -112,7 +115,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ, but
-// for its health and the record's own.
+// for its secrets, its health and the record's own.
 func diffWebhook(before, after Webhook) map[string]FieldChange {
 	changes := make(map[string]FieldChange)
 	note := func(name string, from, to any) {
@@ -123,7 +126,6 @@ func diffWebhook(before, after Webhook) map[string]FieldChange {
 	note("description", before.Description, after.Description)
 	note("types", before.Types, after.Types)
 	note("status", before.Status, after.Status)
-	note("secrets", before.Secrets, after.Secrets)
 	if before.URL != after.URL {
 		changes["url"] = FieldChange{origin(before.URL), origin(after.URL)}
 	}

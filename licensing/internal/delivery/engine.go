@@ -37,7 +37,7 @@ type Config struct {
 const (
 	defaultPoll  = time.Second
 	beatEvery    = 20 * time.Second // a sign of life
-	noticesEvery = 10 * time.Second
+	noticesEvery = 20 * time.Second
 	upkeepEvery  = time.Minute
 	drainFor     = 20 * time.Second // for what is under way when Run is to end
 )

@@ -1,0 +1,518 @@
+package licensing_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// A post office takes the requests to all receivers in place of the network.
+type postOffice struct {
+	mu     sync.Mutex
+	answer map[string]func(*http.Request) (*http.Response, error) // by host
+	got    map[string][]sent                                      // by host
+}
+
+// A sent is one request to a receiver.
+type sent struct {
+	at        time.Time
+	id        string
+	eventType string
+}
+
+func newPostOffice() *postOffice {
+	return &postOffice{answer: map[string]func(*http.Request) (*http.Response, error){}, got: map[string][]sent{}}
+}
+
+// RoundTrip implements [http.RoundTripper]. A receiver that nobody told
+// otherwise answers 204.
+func (p *postOffice) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var e license.Event
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.got[r.URL.Host] = append(p.got[r.URL.Host], sent{time.Now(), r.Header.Get("webhook-id"), e.Type})
+	answer := p.answer[r.URL.Host]
+	p.mu.Unlock()
+	if answer == nil {
+		return status(204)(r)
+	}
+	return answer(r)
+}
+
+// answers says how a host answers from now on; nil: 204.
+func (p *postOffice) answers(host string, answer func(*http.Request) (*http.Response, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer[host] = answer
+}
+
+// at returns what has come to a host.
+func (p *postOffice) at(host string) []sent {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]sent(nil), p.got[host]...)
+}
+
+func status(code int, header ...string) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) {
+		h := http.Header{}
+		for i := 0; i < len(header); i += 2 {
+			h.Set(header[i], header[i+1])
+		}
+		return &http.Response{StatusCode: code, Header: h, Body: http.NoBody}, nil
+	}
+}
+
+func refused(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED }
+
+// hanging answers when the sender has given up.
+func hanging(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// postedBy are options with a post office and without a log.
+func postedBy(p *postOffice) licensing.Options {
+	return licensing.Options{Logger: slog.New(slog.DiscardHandler), Webhooks: licensing.WebhookOptions{Transport: p}}
+}
+
+// seldom is postedBy for tests that take days.
+func seldom(p *postOffice) licensing.Options {
+	opts := postedBy(p)
+	opts.PollInterval = time.Minute
+	return opts
+}
+
+// begin runs Run until stop, which returns when it has returned.
+func begin(t *testing.T, h *licensing.Handler) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// hook makes a webhook at a host.
+func hook(t *testing.T, h *licensing.Handler, host string, types ...string) license.Webhook {
+	t.Helper()
+	w, _, err := h.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://" + host + "/in", Types: types})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// happen creates n licences, and so n events.
+func happen(t *testing.T, h *licensing.Handler, n int) {
+	t.Helper()
+	for range n {
+		if _, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// deliveries returns the newest deliveries to a webhook.
+func deliveries(t *testing.T, h *licensing.Handler, id string) []license.Delivery {
+	t.Helper()
+	page, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Deliveries
+}
+
+// ids returns how often each message came.
+func ids(all []sent) map[string]int {
+	counts := map[string]int{}
+	for _, s := range all {
+		counts[s.id]++
+	}
+	return counts
+}
+
+func TestTwoRunsDeliverEachEventToEachWebhookOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p, st := newPostOffice(), storetest.Twice(memory.New())
+		a, b := licensing.NewHandler(st, postedBy(p)), licensing.NewHandler(st, postedBy(p))
+		happen(t, a, 3) // before there are webhooks
+		hook(t, a, "all.example")
+		hook(t, a, "licenses.example", "license.*")
+		hook(t, a, "none.example", "client.created")
+		stopA, stopB := begin(t, a), begin(t, b)
+		happen(t, a, 150)
+		time.Sleep(time.Minute)
+		stopA()
+		happen(t, a, 50)
+		time.Sleep(time.Minute)
+		stopB()
+
+		is.Equal(len(ids(p.at("licenses.example"))), 200)
+		is.Equal(len(p.at("licenses.example")), 200) // and none twice
+		is.Equal(len(p.at("all.example")), 202)      // and the making of the two after it
+		is.Equal(len(ids(p.at("all.example"))), 202)
+		is.Equal(len(p.at("none.example")), 0)
+	})
+}
+
+// TestADeadReceiverLosesNothing takes a receiver away for an hour: connections
+// are refused, and what could not be delivered is when it is back.
+func TestADeadReceiverLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), seldom(p))
+		w := hook(t, h, "dead.example")
+		hook(t, h, "alive.example", "license.created")
+		defer begin(t, h)()
+		p.answers("dead.example", refused)
+		for range 60 {
+			happen(t, h, 5)
+			time.Sleep(time.Minute)
+		}
+		is.Equal(len(p.at("alive.example")), 300)
+		is.True(len(p.at("dead.example")) < 200) // held back, not hammered
+		seen, err := h.Service().Webhook(t.Context(), w.ID)
+		is.NoErr(err)
+		is.True(seen.FailingSince != nil)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliveryPending)
+
+		p.answers("dead.example", nil)
+		time.Sleep(5 * time.Minute)
+		before := len(ids(p.at("dead.example")))
+		time.Sleep(24 * time.Hour)
+		is.Equal(len(ids(p.at("dead.example"))), 301) // all of them, and the other webhook's making
+		is.True(before >= 300)                        // most of them as soon as it was back
+		seen, err = h.Service().Webhook(t.Context(), w.ID)
+		is.NoErr(err)
+		is.Equal(seen.FailingSince, nil)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
+	})
+}
+
+func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), seldom(p))
+		w := hook(t, h, "x.example", "license.created")
+		p.answers("x.example", status(500))
+		stop := begin(t, h)
+		happen(t, h, 1)
+		time.Sleep(4 * 24 * time.Hour)
+		stop()
+		tries := p.at("x.example")
+		is.Equal(len(tries), 10)
+		is.Equal(len(ids(tries)), 1) // always the same id
+		span := tries[9].at.Sub(tries[0].at)
+		is.True(span > 65*time.Hour && span < 85*time.Hour)
+		d := deliveries(t, h, w.ID)[0]
+		is.Equal(d.Status, license.DeliveryFailed)
+		is.Equal(d.NextAttemptAt, nil)
+		is.Equal(len(d.Attempts), 10)
+		is.Equal(d.Attempts[0].StatusCode, 500)
+		is.Equal(d.Attempts[0].Error, "answered 500")
+
+		// By hand it is sent again, with the same id.
+		p.answers("x.example", nil)
+		_, err := h.Service().Resend(t.Context(), w.ID, d.ID)
+		is.NoErr(err)
+		stop = begin(t, h)
+		time.Sleep(2 * time.Minute)
+		stop()
+		is.Equal(len(ids(p.at("x.example"))), 1)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
+	})
+}
+
+// TestAKilledProcessLosesNothing cuts a process off from its store with
+// requests under way, which is what the store sees of kill -9.
+func TestAKilledProcessLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p, st := newPostOffice(), memory.New()
+		cut := &brokenStore{Store: st}
+		dying, next := licensing.NewHandler(cut, postedBy(p)), licensing.NewHandler(st, postedBy(p))
+		hook(t, next, "x.example", "license.created")
+		p.answers("x.example", func(*http.Request) (*http.Response, error) {
+			cut.fail(func(context.Context) error { return store.ErrUnavailable }) // it has come, and nobody will know
+			return status(200)(nil)
+		})
+		stop := begin(t, dying)
+		happen(t, next, 30) // some claimed, some not handed on yet
+		time.Sleep(time.Second)
+		stop()
+		p.answers("x.example", nil)
+		first := ids(p.at("x.example"))
+		is.True(len(first) > 0)
+
+		stop = begin(t, next)
+		time.Sleep(time.Hour)
+		stop()
+		is.Equal(len(ids(p.at("x.example"))), 30)
+		for id, n := range ids(p.at("x.example")) {
+			is.True(n == 1 || n == 2 && first[id] == 1) // repeated only what was under way
+		}
+	})
+}
+
+func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), postedBy(p))
+		hook(t, h, "hangs.example", "license.created")
+		hook(t, h, "quick.example", "license.created")
+		p.answers("hangs.example", hanging)
+		defer begin(t, h)()
+		synctest.Wait()
+		began := time.Now()
+		happen(t, h, 500)
+		time.Sleep(5 * time.Second)
+		quick := p.at("quick.example")
+		is.Equal(len(quick), 500)
+		is.True(quick[499].at.Sub(began) < 2*time.Second)
+		is.True(len(p.at("hangs.example")) <= 4)
+	})
+}
+
+func TestWhatTheAnswerOfAReceiverMeans(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer   func(*http.Request) (*http.Response, error)
+		status   license.DeliveryStatus
+		webhook  license.WebhookStatus
+		attempts int // in the first minute
+	}{
+		"200":                   {status(200), "succeeded", "active", 1},
+		"299":                   {status(299), "succeeded", "active", 1},
+		"a redirect":            {status(302, "Location", "https://elsewhere.example/"), "pending", "active", 2},
+		"404":                   {status(404), "pending", "active", 2},
+		"410":                   {status(410), "pending", "disabled", 1},
+		"429 and a longer wait": {status(429, "Retry-After", "3600"), "pending", "active", 1},
+		"502 slows down":        {status(502), "pending", "active", 2},
+		"503 until a date":      {status(503, "Retry-After", "Sat, 01 Jan 2000 02:00:00 GMT"), "pending", "active", 1},
+		"a broken connection":   {func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, "pending", "active", 2},
+		"no such name":          {func(*http.Request) (*http.Response, error) { return nil, errors.New("no such host") }, "pending", "active", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				p := newPostOffice()
+				h := licensing.NewHandler(memory.New(), postedBy(p))
+				w := hook(t, h, "x.example", "license.created")
+				p.answers("x.example", test.answer)
+				stop := begin(t, h)
+				happen(t, h, 1)
+				time.Sleep(time.Minute)
+				stop()
+				d := deliveries(t, h, w.ID)[0]
+				is.Equal(d.Status, test.status)
+				is.Equal(len(d.Attempts), test.attempts)
+				is.Equal(len(p.at("elsewhere.example")), 0)
+				w, err := h.Service().Webhook(t.Context(), w.ID)
+				is.NoErr(err)
+				is.Equal(w.Status, test.webhook)
+			})
+		})
+	}
+}
+
+func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), seldom(p))
+		w := hook(t, h, "x.example", "license.created")
+		hook(t, h, "audit.example", "webhook.*")
+		p.answers("x.example", refused)
+		defer begin(t, h)()
+		for range 6 * 24 {
+			happen(t, h, 1)
+			time.Sleep(time.Hour)
+		}
+		w, err := h.Service().Webhook(t.Context(), w.ID)
+		is.NoErr(err)
+		is.Equal(w.Status, license.WebhookDisabled)
+		is.Equal(w.StatusReason, "every delivery failed for five days")
+		audit := p.at("audit.example")
+		is.Equal(audit[len(audit)-1].eventType, "webhook.disabled")
+		tries := len(p.at("x.example"))
+		time.Sleep(24 * time.Hour)
+		is.Equal(len(p.at("x.example")), tries) // left alone
+
+		// Made active again, it gets what was under way.
+		p.answers("x.example", nil)
+		active := license.WebhookActive
+		_, err = h.Service().UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: w.ID, Status: &active})
+		is.NoErr(err)
+		time.Sleep(48 * time.Hour)
+		is.Equal(p.at("x.example")[tries].eventType, "license.created")
+		pending, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
+		is.NoErr(err)
+		is.Equal(len(pending.Deliveries), 0)
+	})
+}
+
+func TestAPausedWebhookGetsEverythingLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), seldom(p))
+		w := hook(t, h, "x.example", "license.created")
+		defer begin(t, h)()
+		change := func(status license.WebhookStatus) {
+			_, err := h.Service().UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: w.ID, Status: &status})
+			is.NoErr(err)
+		}
+		change(license.WebhookPaused)
+		happen(t, h, 5)
+		time.Sleep(2 * 24 * time.Hour)
+		is.Equal(len(p.at("x.example")), 0)
+		change(license.WebhookActive)
+		time.Sleep(2 * time.Minute)
+		is.Equal(len(p.at("x.example")), 5)
+	})
+}
+
+func TestRunFinishesWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p, st := newPostOffice(), memory.New()
+		h := licensing.NewHandler(st, postedBy(p))
+		w := hook(t, h, "slow.example", "license.created")
+		p.answers("slow.example", func(r *http.Request) (*http.Response, error) {
+			time.Sleep(10 * time.Second)
+			return status(200)(r)
+		})
+		stop := begin(t, h)
+		happen(t, h, 50)
+		time.Sleep(5 * time.Second)
+		stop()
+		began := len(p.at("slow.example"))
+		is.True(began > 0 && began < 50)
+		done := map[license.DeliveryStatus]int{}
+		for _, d := range deliveries(t, h, w.ID) {
+			done[d.Status]++
+		}
+		is.Equal(done[license.DeliverySucceeded], began) // none left in the dark
+		p.answers("slow.example", nil)
+		defer begin(t, h)() // and begins again at once, without waiting for a lease to end
+		time.Sleep(5 * time.Second)
+		is.Equal(len(p.at("slow.example")), 50)
+		is.Equal(len(ids(p.at("slow.example"))), 50)
+	})
+}
+
+func TestATestIsSentToItsWebhookAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), postedBy(p))
+		w := hook(t, h, "x.example", "license.created")
+		hook(t, h, "other.example", "webhook.test", "webhook.deleted")
+		defer begin(t, h)()
+		_, err := h.Service().TestWebhook(t.Context(), w.ID)
+		is.NoErr(err)
+		time.Sleep(time.Minute)
+		is.Equal(len(p.at("x.example")), 1)
+		is.Equal(p.at("x.example")[0].eventType, "webhook.test")
+		is.Equal(len(p.at("other.example")), 0)
+
+		is.NoErr(h.Service().DeleteWebhook(t.Context(), w.ID))
+		happen(t, h, 1)
+		time.Sleep(2 * time.Minute)
+		is.Equal(len(p.at("x.example")), 1)
+		is.Equal(len(p.at("other.example")), 1)
+		_, err = h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+		is.True(errors.Is(err, license.ErrNotFound))
+	})
+}
+
+func TestALongEventIsSentWithoutItsData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), postedBy(p))
+		hook(t, h, "x.example", "license.created")
+		var size int64
+		var body []byte
+		p.answers("x.example", func(r *http.Request) (*http.Response, error) {
+			size = r.ContentLength
+			again, _ := r.GetBody()
+			body, _ = io.ReadAll(again)
+			return status(200)(r)
+		})
+		defer begin(t, h)()
+		metadata := map[string]string{}
+		for i := range 50 {
+			metadata[strings.Repeat("k", i+1)] = strings.Repeat("v", 500)
+		}
+		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: maps.Clone(metadata)})
+		is.NoErr(err)
+		time.Sleep(5 * time.Second)
+		is.True(size > 0 && size <= 20_000)
+		is.True(strings.HasSuffix(string(body), `"data":{"truncated":true}}`))
+	})
+}
+
+// TestTheLogSaysThatNothingRuns comes by as requests do.
+func TestTheLogSaysThatNothingRuns(t *testing.T) {
+	const warning = "nothing runs Handler.Run"
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var log strings.Builder
+		opts := postedBy(newPostOffice())
+		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h := licensing.NewHandler(memory.New(), opts)
+		come := func(times int) int {
+			for range times {
+				ask(t, h, "GET", "/health", "", "")
+				time.Sleep(2 * time.Minute)
+			}
+			return strings.Count(log.String(), warning)
+		}
+		is.Equal(come(5), 0) // nothing waits
+		hook(t, h, "x.example")
+		happen(t, h, 1)
+		time.Sleep(2 * time.Minute)
+		stop := begin(t, h)
+		time.Sleep(2 * time.Minute)
+		is.Equal(come(5), 0) // it runs, and nothing waits
+		stop()
+		time.Sleep(2 * time.Minute)
+		happen(t, h, 1)
+		time.Sleep(2 * time.Minute)
+		is.Equal(come(5), 1) // once
+		is.Equal(strings.Count(log.String(), "kept in clear"), 1)
+	})
+}

@@ -1,0 +1,191 @@
+package license_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// readFeed reads page after page, and returns the subjects, and how many calls
+// it took.
+func readFeed(t *testing.T, s *license.Service, p license.EventsParams) (subjects []string, calls int) {
+	t.Helper()
+	for {
+		page, err := s.Events(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls++
+		for _, e := range page.Events {
+			subjects = append(subjects, e.Subject)
+		}
+		if p.After = page.NextCursor; !page.HasMore {
+			return subjects, calls
+		}
+	}
+}
+
+func TestTheFeedIsInOrderAndResumable(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var ids []string
+	for range 7 {
+		ids = append(ids, f.create(t).ID)
+	}
+	got, calls := readFeed(t, f.Service, license.EventsParams{Limit: 3})
+	is.Equal(got, ids)
+	is.Equal(calls, 3)
+
+	// At the end the cursor goes on with what happens later.
+	page, err := f.Events(t.Context(), license.EventsParams{Limit: 7})
+	is.NoErr(err)
+	is.Equal(page.HasMore, false)
+	next := f.create(t).ID
+	page, err = f.Events(t.Context(), license.EventsParams{After: page.NextCursor})
+	is.NoErr(err)
+	is.Equal(len(page.Events), 1)
+	is.Equal(page.Events[0].Subject, next)
+	is.Equal(page.Events[0].Object, "event")
+	is.Equal(page.Events[0].Actor, "go")
+
+	ids = append(ids, next)
+	slices.Reverse(ids)
+	got, _ = readFeed(t, f.Service, license.EventsParams{Limit: 3, NewestFirst: true})
+	is.Equal(got, ids)
+	got, _ = readFeed(t, f.Service, license.EventsParams{Subject: next})
+	is.Equal(got, []string{next})
+	page, err = newFixture(t).Events(t.Context(), license.EventsParams{})
+	is.NoErr(err)
+	is.True(page.NextCursor != "") // to begin at an empty feed
+	is.Equal(page.Events, []license.Event{})
+}
+
+// TestAFilterLooksThroughABoundedPartOfTheFeed finds two events that lie far
+// apart.
+func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		for i := range 5000 {
+			e := store.Event{ID: fmt.Sprint(i), Type: "license.created", Subject: fmt.Sprint(i), Time: start, ProductID: "p"}
+			if i == 100 || i == 4900 {
+				e.Type, e.ProductID = "license.deleted", "q"
+			}
+			if _, err := tx.AppendEvent(t.Context(), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for name, s := range map[string]*license.Service{
+		"by type":    f.Service,
+		"by product": f.As(license.Caller{Products: []string{"q", "r"}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			p := license.EventsParams{}
+			if name == "by type" {
+				p.Type = "license.deleted"
+			}
+			got, calls := readFeed(t, s, p)
+			is.Equal(got, []string{"100", "4900"})
+			is.Equal(calls, 3)
+			p.NewestFirst, p.Limit = true, 1
+			got, _ = readFeed(t, s, p)
+			is.Equal(got, []string{"4900", "100"})
+		})
+	}
+}
+
+func TestTheFeedRefuses(t *testing.T) {
+	f := newFixture(t)
+	f.create(t)
+	page, err := f.Events(t.Context(), license.EventsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, p := range map[string]license.EventsParams{
+		"after": {After: page.NextCursor + "A"},
+		"type":  {Type: "license"},
+		"limit": {Limit: 201},
+	} {
+		t.Run(field, func(t *testing.T) {
+			is := is.New(t)
+			_, err := f.Events(t.Context(), p)
+			invalid, ok := errors.AsType[*license.InvalidError](err)
+			is.True(ok)
+			is.Equal(invalid.Fields[0].Field, field)
+		})
+	}
+}
+
+func TestTypesOfEvents(t *testing.T) {
+	is := is.New(t)
+	is.True(license.MatchTypes(nil, "license.created"))
+	is.True(license.MatchType("license.*", "license.created"))
+	is.True(!license.MatchType("license.*", "licenses.created"))
+	is.True(!license.MatchType("*", "license.created"))
+	is.True(!license.MatchType("lic*", "license.created"))
+	is.True(!license.MatchTypes([]string{"client.*", "license.updated"}, "license.created"))
+	is.True(license.IsTypePattern("operator.*"))
+	is.True(!license.IsTypePattern(""))
+}
+
+func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
+	w, _, err := f.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
+	is.NoErr(err)
+	for range 3 {
+		f.create(t)
+	}
+	purge := func() int {
+		for {
+			more, err := f.PurgeHistory(t.Context())
+			is.NoErr(err)
+			if !more {
+				all, _ := readFeed(t, f.Service, license.EventsParams{})
+				return len(all)
+			}
+		}
+	}
+	cursor := func(key string, seq int64, touched time.Time) {
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+			return tx.PutEntry(t.Context(), store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: touched})
+		}))
+	}
+	is.Equal(purge(), 4) // too young
+	f.now = f.now.Add(49 * time.Hour)
+	f.create(t)
+	is.Equal(purge(), 4) // the webhook has not got the licences
+	cursor(license.WebhookCursor, 5, f.now)
+	cursor(license.SubscriberCursor+"slow", 2, f.now)
+	is.Equal(purge(), 3) // the subscriber has come as far as the second
+	cursor(license.SubscriberCursor+"slow", 2, f.now.Add(-49*time.Hour))
+	d, err := f.TestWebhook(t.Context(), w.ID)
+	is.NoErr(err)
+	is.Equal(purge(), 2) // nobody runs it any more; the licence and the test are young
+	f.now = f.now.Add(49 * time.Hour)
+	is.Equal(purge(), 1) // the test has not been handed on
+	cursor(license.WebhookCursor, 6, f.now)
+	is.Equal(purge(), 1) // the test is under way
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		rec, err := tx.Delivery(t.Context(), d.ID)
+		is.NoErr(err)
+		rec.State, rec.DueAt = string(license.DeliverySucceeded), time.Time{}
+		return tx.PutDelivery(t.Context(), rec)
+	}))
+	is.Equal(purge(), 0)
+	f.now = f.now.Add(31 * 24 * time.Hour)
+	purge()
+	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+	is.NoErr(err)
+	is.Equal(len(page.Deliveries), 0)
+}

@@ -1,0 +1,153 @@
+package license_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const day = 24 * time.Hour
+
+// expiring creates a licence that ends after d.
+func (f *fixture) expiring(t *testing.T, d time.Duration) license.License {
+	t.Helper()
+	return f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(f.now.Add(d)) })
+}
+
+// notify gives all notices that are due.
+func (f *fixture) notify(t *testing.T) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = f.GiveNotices(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// notices returns the notices about a licence: "7" for seven days before, "0"
+// for the end.
+func (f *fixture) notices(t *testing.T, id string) (got []string) {
+	t.Helper()
+	events, err := f.store.Events(t.Context(), store.EventQuery{Subject: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		switch e.Type {
+		case license.EventLicenseExpired:
+			got = append(got, "0")
+		case license.EventLicenseExpiring:
+			got = append(got, fmt.Sprint(*eventData(t, e).NoticeSeconds/86400))
+		}
+	}
+	return got
+}
+
+func TestNoticesComeOnceEachAtTheirTime(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t) // begins
+	year, trial := f.expiring(t, 365*day), f.expiring(t, 5*day)
+	endless, revoked := f.create(t), f.expiring(t, 40*day)
+	_, err := f.Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	is.NoErr(err)
+	for _, step := range []struct {
+		days        int
+		year, trial string
+	}{
+		{3, "[]", "[]"}, {4, "[]", "[1]"}, {5, "[]", "[1 0]"}, {334, "[]", "[1 0]"}, {335, "[30]", "[1 0]"},
+		{357, "[30]", "[1 0]"}, {358, "[30 7]", "[1 0]"}, {364, "[30 7 1]", "[1 0]"}, {365, "[30 7 1 0]", "[1 0]"}, {800, "[30 7 1 0]", "[1 0]"},
+	} {
+		f.now = start.Add(time.Duration(step.days)*day + time.Minute)
+		f.notify(t)
+		f.notify(t)
+		is.Equal(fmt.Sprint(f.notices(t, year.ID)), step.year)
+		is.Equal(fmt.Sprint(f.notices(t, trial.ID)), step.trial)
+	}
+	is.Equal(len(f.notices(t, endless.ID)), 0)
+	is.Equal(len(f.notices(t, revoked.ID)), 0)
+	e, data := f.lastEvent(t)
+	is.Equal(e.Type, license.EventLicenseExpired)
+	is.Equal(e.Actor, "clock")
+	is.Equal(data.License.Status, license.StatusExpired)
+	is.Equal(data.License.Key, "")
+}
+
+// TestNoticesOutliveAnyPause is a service that nothing ran for half a year,
+// and then two processes at once.
+func TestNoticesOutliveAnyPause(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	other := *f
+	other.Service = license.New(f.store, license.Options{Now: func() time.Time { return f.now }})
+	f.notify(t)
+	var ids []string
+	for i := range 250 { // more than two batches
+		ids = append(ids, f.expiring(t, time.Duration(60+i%90)*day).ID)
+	}
+	f.now = f.now.Add(180 * day)
+	for more := true; more; {
+		a, err := f.GiveNotices(t.Context())
+		is.NoErr(err)
+		b, err := other.GiveNotices(t.Context())
+		is.NoErr(err)
+		more = a || b
+	}
+	for _, id := range ids {
+		is.Equal(f.notices(t, id), []string{"30", "7", "1", "0"})
+	}
+}
+
+func TestARenewalEarnsNewNotices(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	l := f.expiring(t, 10*day)
+	f.now = f.now.Add(4 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, l.ID), []string{"7"})
+	_, err := f.Renew(t.Context(), license.RenewParams{ID: l.ID, ExpiresAt: ptr(f.now.Add(100 * day))})
+	is.NoErr(err)
+	f.now = f.now.Add(30 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, l.ID), []string{"7"}) // not the end that was
+	f.now = f.now.Add(200 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, l.ID), []string{"7", "30", "7", "1", "0"})
+}
+
+// TestNoticesBeginWithTheFirstCall is a register that is years old.
+func TestNoticesBeginWithTheFirstCall(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.ExpiryNotices = []time.Duration{2 * day} })
+	old := f.expiring(t, 10*day)
+	f.now = f.now.Add(1000 * day)
+	soon := f.expiring(t, day)
+	f.notify(t)
+	is.Equal(len(f.notices(t, old.ID)), 0)
+	f.now = f.now.Add(2 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, soon.ID), []string{"0"})
+	is.Equal(len(f.notices(t, old.ID)), 0)
+}
+
+func TestQuietRoundsWriteNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	f.expiring(t, 100*day)
+	counting := &countingStore{Store: f.store}
+	s := license.New(counting, license.Options{Now: func() time.Time { return f.now }})
+	for range 10 {
+		f.now = f.now.Add(time.Minute)
+		_, err := s.GiveNotices(t.Context())
+		is.NoErr(err)
+	}
+	is.Equal(counting.count("Update"), 0)
+}

@@ -1,0 +1,207 @@
+package licensing_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// A ledger is a subscriber that keeps what it gets.
+type ledger struct {
+	mu      sync.Mutex
+	names   []string
+	refuse  func(n int, name string) error // n: how often it was called
+	calls   int
+	running int
+}
+
+func (l *ledger) handle(_ context.Context, e license.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+	if l.running++; l.running > 1 {
+		return errors.New("two at a time")
+	}
+	defer func() { l.running-- }()
+	if l.refuse != nil {
+		if err := l.refuse(l.calls, e.Subject); err != nil {
+			return err
+		}
+	}
+	l.names = append(l.names, e.Subject)
+	return nil
+}
+
+func (l *ledger) got() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.names)
+}
+
+func subscribed(subs ...licensing.Subscriber) licensing.Options {
+	opts := postedBy(newPostOffice())
+	opts.Subscribers = subs
+	return opts
+}
+
+// feed returns the subjects of the feed, oldest first.
+func feed(t *testing.T, h *licensing.Handler) (subjects []string) {
+	t.Helper()
+	p := license.EventsParams{Limit: 200}
+	for {
+		page, err := h.Service().Events(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Events {
+			subjects = append(subjects, e.Subject)
+		}
+		if p.After = page.NextCursor; !page.HasMore {
+			return subjects
+		}
+	}
+}
+
+func TestASubscriberGetsTheFeedInOrderAcrossRestartsAndProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var l, all ledger
+		st := storetest.Twice(memory.New())
+		opts := subscribed(
+			licensing.Subscriber{Name: "ledger", Types: []string{"license.*"}, Handle: l.handle},
+			licensing.Subscriber{Name: "everything", FromStart: true, Handle: all.handle},
+		)
+		a, b := licensing.NewHandler(st, opts), licensing.NewHandler(st, opts)
+		happen(t, a, 3) // before anybody listens
+		stopA, stopB := begin(t, a), begin(t, b)
+		time.Sleep(5 * time.Second)
+		happen(t, a, 250)
+		time.Sleep(10 * time.Second)
+		stopA()
+		happen(t, a, 5)
+		stopB()
+		happen(t, a, 5) // while nothing runs
+		defer begin(t, licensing.NewHandler(st, opts))()
+		time.Sleep(10 * time.Second)
+
+		subjects := feed(t, a)
+		is.Equal(l.got(), subjects[3:])
+		is.Equal(all.got(), subjects)
+	})
+}
+
+func TestAnEventThatASubscriberRefusesComesAgainBeforeTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var l, other ledger
+		l.refuse = func(n int, _ string) error {
+			switch {
+			case n == 3:
+				panic("not today")
+			case n < 6:
+				return errors.New("not now")
+			}
+			return nil
+		}
+		h := licensing.NewHandler(memory.New(), subscribed(
+			licensing.Subscriber{Name: "refuses", FromStart: true, Handle: l.handle},
+			licensing.Subscriber{Name: "takes", FromStart: true, Handle: other.handle},
+		))
+		happen(t, h, 10)
+		defer begin(t, h)()
+		time.Sleep(3 * time.Second)
+		is.Equal(len(l.got()), 0)
+		is.Equal(other.got(), feed(t, h)) // is not held up
+		time.Sleep(2 * time.Minute)
+		is.Equal(l.got(), feed(t, h))
+		is.Equal(l.calls, 15)
+	})
+}
+
+// TestASubscriberGoesOnElsewhereWhenItsProcessDies cuts a process off from its
+// store within a call that does not end.
+func TestASubscriberGoesOnElsewhereWhenItsProcessDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var l ledger
+		st := memory.New()
+		cut := &brokenStore{Store: st}
+		dying := licensing.NewHandler(cut, subscribed(licensing.Subscriber{
+			Name: "ledger", FromStart: true,
+			Handle: func(ctx context.Context, e license.Event) error {
+				cut.fail(func(context.Context) error { return errors.New("gone") })
+				<-ctx.Done()
+				return ctx.Err()
+			},
+		}))
+		next := licensing.NewHandler(st, subscribed(licensing.Subscriber{Name: "ledger", FromStart: true, Handle: l.handle}))
+		happen(t, next, 3)
+		stop := begin(t, dying)
+		defer stop()
+		time.Sleep(2 * time.Second)
+		defer begin(t, next)()
+		time.Sleep(5 * time.Second)
+		is.Equal(len(l.got()), 0) // the lease of the other still holds
+		time.Sleep(time.Minute)
+		is.Equal(l.got(), feed(t, next))
+	})
+}
+
+func TestASubscriberMayFinishWhenRunIsToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		finished := false
+		h := licensing.NewHandler(memory.New(), subscribed(
+			licensing.Subscriber{Name: "slow", FromStart: true, Handle: func(ctx context.Context, _ license.Event) error {
+				time.Sleep(10 * time.Second)
+				finished = ctx.Err() == nil
+				return nil
+			}},
+			licensing.Subscriber{Name: "endless", FromStart: true, Handle: func(ctx context.Context, _ license.Event) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}},
+		))
+		happen(t, h, 1)
+		stop := begin(t, h)
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		stop()
+		is.True(finished)
+		is.True(time.Since(began) >= 10*time.Second && time.Since(began) <= 21*time.Second)
+	})
+}
+
+func TestOptionsAboutEventsAreChecked(t *testing.T) {
+	take := func(context.Context, license.Event) error { return nil }
+	for want, opts := range map[string]licensing.Options{
+		"licensing: Options.Subscribers[0].Name ":   {Subscribers: []licensing.Subscriber{{Handle: take}}},
+		"licensing: Options.Subscribers[1].Name ":   {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
+		"licensing: Options.Subscribers[0].Handle ": {Subscribers: []licensing.Subscriber{{Name: "a"}}},
+		"licensing: Options.Subscribers[0].Types ":  {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
+		"licensing: Options.Webhooks.Ports ":        {Webhooks: licensing.WebhookOptions{Ports: []int{443, 0}}},
+		"licensing: Options.MasterKey ":             {MasterKey: make([]byte, 31)},
+		"licensing: Options.ExpiryNotices ":         {ExpiryNotices: []time.Duration{0}},
+		"licensing: Options.EventRetention ":        {EventRetention: time.Hour},
+		"licensing: Options.DeliveryRetention ":     {DeliveryRetention: time.Minute},
+		"licensing: Options.PollInterval ":          {PollInterval: time.Millisecond},
+	} {
+		t.Run(want, func(t *testing.T) {
+			is := is.New(t)
+			err := opts.Validate()
+			is.True(err != nil)
+			is.True(len(err.Error()) > len(want) && err.Error()[:len(want)] == want)
+		})
+	}
+}
