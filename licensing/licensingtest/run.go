@@ -26,6 +26,7 @@ var areas = []struct {
 	{"Activation", testActivations},
 	{"Transfer", testTransfers},
 	{"Malformed", testMalformed},
+	{"Awkward", testAwkward},
 	{"Route", testRoutes},
 	{"Contention", testContention},
 }
