@@ -295,6 +295,27 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 	is.Equal(ids(t, st), "a")
 }
 
+// TestTurnThatComesTooLateGoesOn gives the turn to an update at the moment in
+// which its context ends.
+func TestTurnThatComesTooLateGoesOn(t *testing.T) {
+	is := is.New(t)
+	w := open(t).writer
+	is.NoErr(w.take(t.Context()))
+	ctx, end := context.WithCancel(t.Context())
+	waits := make(chan error)
+	go func() { waits <- w.take(ctx) }()
+	waitFor(t, "update in line", func() bool { return inLine(w) == 1 })
+	w.mu.Lock() // as give does
+	end()
+	turn := w.line[0]
+	w.line = nil
+	close(turn)
+	w.mu.Unlock()
+	is.True(errors.Is(<-waits, context.Canceled))
+	is.NoErr(w.take(t.Context())) // which would wait for ever
+	w.give()
+}
+
 func TestGroupIsBounded(t *testing.T) {
 	st := open(t)
 	st.writer.maxMembers, st.writer.maxAge = 3, time.Hour
@@ -347,8 +368,11 @@ func TestManyUpdatesInTrouble(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		all.Go(func() {
 			for range 50 {
-				ctx, end := context.WithTimeout(t.Context(), time.Duration(random.IntN(2000))*time.Microsecond)
-				trouble := random.IntN(5)
+				ctx, end := context.WithCancel(t.Context())
+				trouble := random.IntN(6)
+				if trouble > 3 {
+					ctx, end = context.WithTimeout(ctx, time.Duration(random.IntN(2000))*time.Microsecond)
+				}
 				call := func(fn func(err error)) {
 					defer func() { recover() }()
 					fn(st.Update(ctx, func(tx store.Tx) error {

@@ -75,6 +75,9 @@ func forEach(fn func(choice []int), sizes ...int) {
 // TestNoReadScansATableOrSorts asks for the plan of every read of the contract
 // with every combination of filters.
 func TestNoReadScansATableOrSorts(t *testing.T) {
+	if raceDetector {
+		t.Skip("takes half a minute under the race detector, on one goroutine")
+	}
 	is := is.New(t)
 	ctx := t.Context()
 	p := &planner{conn: open(t).writer.conn}
