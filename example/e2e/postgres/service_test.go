@@ -1,0 +1,42 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// pair returns two stores on one schema as one, as two processes have them.
+func pair(t *testing.T) store.Store {
+	one, other := open(t, "pgx", sharedDSN(t)), open(t, "postgres", sharedDSN(t))
+	schema := newSchema(t, one)
+	return storetest.Handles(newStore(t, one, schema), newStore(t, other, schema))
+}
+
+func TestAPI(t *testing.T) {
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, driver, sharedDSN(t))
+			licensingtest.RunAPI(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
+		})
+	}
+}
+
+func TestAPIOnTwoStores(t *testing.T) {
+	licensingtest.RunAPI(t, pair)
+}
+
+func TestService(t *testing.T) {
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, driver, sharedDSN(t))
+			licensingtest.RunService(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
+		})
+	}
+}
+
+func TestServiceOnTwoStores(t *testing.T) {
+	licensingtest.RunService(t, pair)
+}
