@@ -41,6 +41,9 @@ type auditRow struct {
 	SubjectID       string
 }
 
+// Telling reports whether there is more to say than who did what.
+func (r auditRow) Telling() bool { return r.Reason != "" || r.RequestID != "" || len(r.Details) > 0 }
+
 func showAudit(v *visit) error {
 	q := v.r.URL.Query()
 	p := license.EventsParams{

@@ -116,8 +116,7 @@ func (n *names) actor(actor string) (name, link string) {
 	return name, link
 }
 
-// happening puts an event in words. Its What is about a licence's own: in a
-// list of all events, about prefixes what it is of.
+// happening puts an event in words, for the history of one licence.
 func (n *names) happening(eventType, actor string, at time.Time, data told) happening {
 	name, verb := inWords(eventType)
 	h := happening{What: sentenceCase(verb), When: n.v.moment(at), Reason: data.Reason}
@@ -140,13 +139,20 @@ func (n *names) happening(eventType, actor string, at time.Time, data told) happ
 
 // changed says what a field was and has become, if that can be said in a line.
 func changed(field string, c license.FieldChange) string {
-	if c.From == nil && c.To == nil {
+	if c.From == nil && c.To == nil || records(c.From) || records(c.To) {
 		return field + " changed"
 	}
 	if line := fmt.Sprintf("%s: %s → %s", field, shown(c.From), shown(c.To)); len(line) <= 2000 {
 		return line
 	}
 	return field + " changed"
+}
+
+// records reports whether x is a list of documents, such as the secrets of a
+// client.
+func records(x any) bool {
+	list, _ := x.([]any)
+	return slices.ContainsFunc(list, func(y any) bool { _, ok := y.(map[string]any); return ok })
 }
 
 // shown writes a value of an event for people.

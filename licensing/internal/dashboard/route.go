@@ -52,6 +52,8 @@ func init() {
 		{method: get, path: "licenses.csv", handle: exportLicenses, download: true},
 		{method: get, path: "licenses/new", access: admins, handle: showNewLicense},
 		{method: post, path: "licenses/new", access: admins, handle: createLicense},
+		{method: get, path: "licenses/selected/{move}", access: admins, handle: showSelected},
+		{method: post, path: "licenses/selected/{move}", access: admins, handle: moveSelected},
 		{method: get, path: "licenses/{id}", handle: showLicense},
 		{method: get, path: "licenses/{id}/edit", access: admins, handle: showEditLicense},
 		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},

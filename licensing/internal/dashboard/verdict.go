@@ -47,6 +47,7 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 			return p, nil
 		}
 		ask.At, p.At = at, v.moment(at)
+		p.Form.Field("at").Value = formatTime(&at)
 	}
 	verdict, err := v.licenses.Explain(v.r.Context(), ask)
 	if p.Form.takeVerdict(err) {

@@ -51,6 +51,14 @@ addEventListener("DOMContentLoaded", () => {
     (document.querySelector("input[type=email], input[type=password]") ?? code).focus();
   }
 
+  // A box at the head of a list ticks those of its rows.
+  for (const box of all("[data-all]")) {
+    box.parentElement.hidden = false;
+    box.addEventListener("change", () => {
+      for (const e of all(`input[name="${box.dataset.all}"]`)) e.checked = box.checked;
+    });
+  }
+
   // Nothing is sent twice by a second click; but again after going back.
   const sent = new Set();
   for (const form of all("form[method=post]")) {

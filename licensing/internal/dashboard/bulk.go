@@ -1,0 +1,125 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// maxSelected is how many licences one form can suspend or revoke: those of a
+// page of their list, and some.
+const maxSelected = 100
+
+// A selection is the body of the pages that move many licences at once.
+type selection struct {
+	Form    *form
+	Text    string
+	Action  string // what the button says; empty: it is done, and Rows say how it went
+	Path    string // where the form goes, as a reference from dashboard/
+	Heading string
+	Danger  bool
+	Rows    []selectedRow
+	Moved   int
+}
+
+// selectedRow is one of them.
+type selectedRow struct {
+	ID, Name, Problem string
+	Status            license.Status
+}
+
+// selected returns the move, and the ids that were chosen, each once.
+func (v *visit) selected(ids []string) (m move, unique []string, err error) {
+	m, err = v.move()
+	if err != nil || m.name != "suspend" && m.name != "revoke" {
+		return m, nil, notFound("This page does not exist.")
+	}
+	for _, id := range ids {
+		if !slices.Contains(unique, id) {
+			unique = append(unique, id)
+		}
+	}
+	switch {
+	case len(unique) == 0:
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "No licence was chosen. Go back and tick those that you mean."}
+	case len(unique) > maxSelected:
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "That is more than " + count(maxSelected, "licence") + " at once."}
+	}
+	return m, unique, err
+}
+
+func (v *visit) selection(m move, f *form) selection {
+	return selection{
+		Form: f, Text: m.text, Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licences", Danger: m.danger,
+	}
+}
+
+func showSelected(v *visit) error {
+	m, ids, err := v.selected(v.r.URL.Query()["id"])
+	if err != nil {
+		return err
+	}
+	return v.renderSelected(http.StatusOK, m, ids, m.form())
+}
+
+// renderSelected asks before anything is done.
+func (v *visit) renderSelected(status int, m move, ids []string, f *form) error {
+	body := v.selection(m, f)
+	for _, id := range ids {
+		row := selectedRow{ID: id, Name: id}
+		l, err := v.licenses.Get(v.r.Context(), id)
+		switch {
+		case errors.Is(err, license.ErrNotFound):
+			row.Problem = "This licence does not exist any more."
+		case err != nil:
+			return err
+		default:
+			row.Name, row.Status = l.Name, l.Status
+			if !slices.Contains(m.from, l.Status) {
+				row.Problem = "It is " + string(l.Status) + ", and stays so."
+			}
+		}
+		body.Rows = append(body.Rows, row)
+	}
+	return v.render(status, "selected", page{Title: m.label + ": " + count(len(ids), "licence"), Section: "licenses", Body: body})
+}
+
+// moveSelected moves each licence by itself, and tells how each one went. The
+// same form sent again finds them moved.
+func moveSelected(v *visit) error {
+	m, ids, err := v.selected(v.r.PostForm["id"])
+	if err != nil {
+		return err
+	}
+	f := m.form()
+	f.fill(v)
+	body := v.selection(m, f)
+	body.Action = ""
+	for i, id := range ids {
+		row := selectedRow{ID: id, Name: id}
+		l, err := m.do(v.licenses, v.r.Context(), license.MoveParams{ID: id, Reason: f.Field("reason").Value})
+		switch refused, ok := errors.AsType[*license.MoveError](err); {
+		case ok:
+			row.Status, row.Problem = refused.From, "There is no way to "+m.name+" a licence that is "+string(refused.From)+"."
+			if before, err := v.licenses.Get(v.r.Context(), id); err == nil {
+				row.Name = before.Name
+			}
+		case errors.Is(err, license.ErrNotFound):
+			row.Problem = "This licence does not exist any more."
+		case i == 0 && f.take(err): // the reason is the same for all of them
+			return v.renderSelected(http.StatusUnprocessableEntity, m, ids, f)
+		case err != nil && i == 0:
+			return err
+		case err != nil:
+			row.Problem = web.ProblemOf(err).Detail
+		default:
+			row.Name, row.Status = l.Name, l.Status
+			body.Moved++
+		}
+		body.Rows = append(body.Rows, row)
+	}
+	return v.render(http.StatusOK, "selected", page{Title: "How it went", Section: "licenses", Body: body})
+}

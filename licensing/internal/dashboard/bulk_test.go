@@ -1,0 +1,87 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestMoveManyLicenses(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	var ids []string
+	for i := range 4 {
+		ids = append(ids, s.license(license.CreateParams{Name: fmt.Sprintf("Number %d", i)}).ID)
+	}
+	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: ids[1]})
+	is.NoErr(err)
+	is.NoErr(s.Service().Delete(t.Context(), license.DeleteParams{ID: ids[2]}))
+	list := v.get("licenses")
+	is.Equal(strings.Count(list.body, `name="id"`), 3)
+	is.True(list.says(`formaction="./licenses/selected/suspend"`) && list.says(`formaction="./licenses/selected/revoke"`))
+	s.operator("vic@example.com", auth.RoleViewer)
+	is.True(!s.signedIn("vic@example.com").get("licenses").says("selected")) // not for viewers
+
+	ask := v.get("licenses/selected/suspend?id=" + strings.Join(append(ids, ids[0]), "&id="))
+	is.Equal(ask.StatusCode, http.StatusOK)
+	is.True(ask.says("<title>Suspend: 4 licences") && ask.says("Number 0") && ask.says("It is revoked, and stays so.") && ask.says("does not exist any more"))
+	hidden := regexp.MustCompile(`name="id" value="(lic_\w+)"`).FindAllStringSubmatch(ask.body, -1)
+	is.Equal(len(hidden), 4)
+	status := func(i int) license.Status {
+		l, err := s.Service().Get(t.Context(), ids[i])
+		is.NoErr(err)
+		return l.Status
+	}
+	is.Equal(status(0), license.StatusActive) // asking does nothing
+
+	form := []string{"id", ids[0], "id", ids[1], "id", ids[2], "id", ids[3]}
+	is.Equal(v.post("licenses/selected/suspend", append(form, "reason", "a\x00")...).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(status(0), license.StatusActive)
+	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.True(a.says("2 of 4 done.") && a.says("There is no way to suspend a licence that is revoked.") && a.says("does not exist any more"))
+	is.Equal(strings.Count(a.body, `data-label="Result">Done<`), 2)
+	is.Equal(status(0), license.StatusSuspended)
+	is.Equal(status(1), license.StatusRevoked)
+	is.Equal(status(3), license.StatusSuspended)
+	is.True(v.get("licenses/" + ids[3]).says("The invoice is open"))
+	is.True(v.post("licenses/selected/suspend", form...).says("0 of 4 done."))
+
+	is.True(v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).says("2 of 2 done."))
+	is.Equal(status(3), license.StatusRevoked)
+}
+
+func TestMoveManyLicensesNeedsSome(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	var many []string
+	for i := range 101 {
+		many = append(many, "id", fmt.Sprintf("lic_%d", i))
+	}
+	for name, tt := range map[string]struct {
+		path   string
+		form   []string
+		status int
+	}{
+		"none":               {"suspend", nil, http.StatusUnprocessableEntity},
+		"too many":           {"revoke", many, http.StatusUnprocessableEntity},
+		"no such move":       {"mislay", []string{"id", "lic_1"}, http.StatusNotFound},
+		"a move for one":     {"rekey", []string{"id", "lic_1"}, http.StatusNotFound},
+		"one that is no one": {"suspend", []string{"id", "lic_1"}, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			a := v.post("licenses/selected/"+tt.path, tt.form...)
+			is.Equal(a.StatusCode, tt.status)
+			is.True(a.says("</html>"))
+		})
+	}
+}
