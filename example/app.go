@@ -16,10 +16,11 @@ import (
 // mount is where the licensing service lives in this application.
 const mount = "/licensing"
 
-// newApp is the application: a page of its own, and the licensing service.
+// newApp is the application: two pages of its own, and the licensing service.
 func newApp(h *licensing.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", homePage(h.Service(), logger))
+	handleReport(mux, h)
 	mux.Handle(mount+"/", http.StripPrefix(mount, h))
 	mux.Handle(mount, http.RedirectHandler(mount+"/", http.StatusSeeOther))
 	return cleanPathsOnly(mux)

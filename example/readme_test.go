@@ -116,6 +116,7 @@ func TestREADMESession(t *testing.T) {
 	for _, want := range []string{
 		`"name":"Atlas Team"`, `"expires_at":"2030-01-01T00:00:00Z"`, `"object":"list"`,
 		`"name":"Atlas Team of Ten"`, `"max_activations":10`, `"deleted":true`,
+		`"fingerprint":"pc-1"`, `{"valid":true,"code":"valid"`, `"status_reason":"invoice 7 is open"`,
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the session did not show %s:\n%s", want, out)

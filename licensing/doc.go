@@ -28,12 +28,19 @@ for people below dashboard/, or from Go:
 The secret is returned this once and kept as a digest. A client may be limited
 to some products; licences of others do not exist for it.
 
+The program that was sold calls with its licence key and nothing else: it
+validates the licence, and takes and frees a seat. Those requests are limited
+by key and by address.
+
 # From Go
 
 [Handler.Service] is the rules themselves, typed: what the API checks, it
-checks; what the API writes into the event feed, it writes. [Handler.Auth] has
-middleware for routes of the host's own, which can answer errors as the API
-does with [WriteError].
+checks; what the API writes into the event feed, it writes.
+
+[Handler.Require] is middleware for routes of the host's own: it asks for a
+licence, by its key or by the customer who is signed in. [Handler.Auth] has
+middleware that asks for an access token. Handlers behind either can answer
+errors as the API does with [WriteError].
 
 # Running
 

@@ -128,3 +128,41 @@ func ExampleHandler_Run() {
 	fmt.Println(<-done)
 	// Output: <nil>
 }
+
+// A route of the host's own asks for a licence of the customer who is signed
+// in, and goes on without one while the store cannot answer.
+func ExampleHandler_Require() {
+	h := licensing.NewHandler(memory.New(), quiet)
+	_, err := h.Service().Create(context.Background(), license.CreateParams{
+		Name: "Atlas Team", ProductID: "atlas", CustomerID: "ada", Entitlements: map[string]any{"export": true},
+	})
+	if err != nil {
+		panic(err)
+	}
+	gate := h.Require(licensing.Gate{
+		ProductID:   "atlas",
+		Entitlement: "export",
+		Customer:    func(r *http.Request) string { name, _, _ := r.BasicAuth(); return name }, // verified before
+		OnOutage:    licensing.OutageAllow,
+	})
+	export := gate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l, _ := licensing.LicenseFrom(r.Context())
+		fmt.Fprintf(w, "exported under %s\n", l.Name)
+	}))
+
+	for _, customer := range []string{"ada", "grace"} {
+		r := httptest.NewRequest("GET", "/export", nil)
+		r.SetBasicAuth(customer, "")
+		w := httptest.NewRecorder()
+		export.ServeHTTP(w, r)
+		var problem struct{ Code, Detail string }
+		if json.Unmarshal(w.Body.Bytes(), &problem) != nil {
+			fmt.Print(w.Body)
+			continue
+		}
+		fmt.Println(w.Code, problem.Code, problem.Detail)
+	}
+	// Output:
+	// exported under Atlas Team
+	// 403 not_found The customer has no such licence.
+}
