@@ -356,7 +356,7 @@ func TestTheProtocol(t *testing.T) {
 		})
 	}
 	for id, situation := range situations {
-		if !covered[id] {
+		if !covered[id] && wholeTests[id] == nil {
 			t.Errorf("%s has no case: %s", id, situation)
 		}
 	}
