@@ -480,6 +480,7 @@ func TestALongEventIsSentWithoutItsData(t *testing.T) {
 		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: maps.Clone(metadata)})
 		is.NoErr(err)
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		is.True(size > 0 && size <= 20_000)
 		is.True(strings.HasSuffix(string(body), `"data":{"truncated":true}}`))
 	})
@@ -499,6 +500,7 @@ func TestTheLogSaysThatNothingRuns(t *testing.T) {
 				ask(t, h, "GET", "/health", "", "")
 				time.Sleep(2 * time.Minute)
 			}
+			synctest.Wait()
 			return strings.Count(log.String(), warning)
 		}
 		is.Equal(come(5), 0) // nothing waits

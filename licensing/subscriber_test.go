@@ -124,6 +124,7 @@ func TestAnEventThatASubscriberRefusesComesAgainBeforeTheNext(t *testing.T) {
 		is.Equal(len(l.got()), 0)
 		is.Equal(other.got(), feed(t, h)) // is not held up
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		is.Equal(l.got(), feed(t, h))
 		is.Equal(l.calls, 15)
 	})

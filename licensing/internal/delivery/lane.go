@@ -14,12 +14,9 @@ import (
 )
 
 const (
-	laneSlots = 4  // requests at a time to one webhook
-	laneMost  = 64 // deliveries claimed at a time, if they go well
-	// leaseFor is how long a claim holds: longer than a batch can take, which
-	// is that of laneMost requests that all begin to hang.
-	leaseFor = laneMost/laneSlots*sendTimeout + 10*time.Second
-	quickFor = 2 * time.Second // in which a batch must be through for the next to be larger
+	laneSlots = 4               // requests at a time to one webhook
+	laneMost  = 64              // deliveries claimed at a time, if they go well
+	quickFor  = 2 * time.Second // in which a batch must be through for the next to be larger
 	// attemptsKept is how many attempts the history of a delivery shows.
 	attemptsKept = 20
 )
@@ -87,6 +84,13 @@ type sending struct {
 	outcome        outcome
 }
 
+// leaseFor returns how long a claim of n deliveries holds: longer than they
+// can take if all begin to hang.
+func leaseFor(n int) time.Duration {
+	rounds := (n + laneSlots - 1) / laneSlots
+	return time.Duration(rounds)*sendTimeout + 10*time.Second
+}
+
 // claim takes deliveries that are due, by moving their DueAt on.
 func (l *lane) claim(limit int) (batch []*sending, err error) {
 	err = l.Store.Update(l.work, func(tx store.Tx) error {
@@ -98,7 +102,7 @@ func (l *lane) claim(limit int) (batch []*sending, err error) {
 		batch = make([]*sending, len(due))
 		for i, d := range due {
 			batch[i] = &sending{Delivery: d, due: d.DueAt}
-			batch[i].DueAt = now.Add(leaseFor)
+			batch[i].DueAt = now.Add(leaseFor(len(due)))
 			if err := tx.PutDelivery(l.work, batch[i].Delivery); err != nil {
 				return err
 			}
