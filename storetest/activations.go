@@ -107,12 +107,12 @@ func activationFilters(b *bench) {
 	b.add(license(1), license(2))
 	for n := range 40 {
 		rows = append(rows, draw(n))
-		b.add(rows[n])
 	}
+	b.add(anys(rows)...)
 	for n := range 20 {
 		rows[n] = draw(n)
-		b.add(rows[n])
 	}
+	b.add(anys(rows[:20])...)
 	for range 6 {
 		b.update(func(tx store.Tx) error { return remove(b.ctx, tx, rows[0]) })
 		rows = rows[1:]

@@ -130,7 +130,7 @@ func (b *bench) tryAdd(rows ...any) error {
 	return b.try(func(tx store.Tx) error {
 		for _, row := range rows {
 			if err := put(b.ctx, tx, row); err != nil {
-				return err
+				return fmt.Errorf("adding %s: %w", show(row), err)
 			}
 		}
 		return nil
@@ -214,5 +214,9 @@ func show(v any) string {
 	case time.Time:
 		return v.Format(time.RFC3339Nano)
 	}
-	return fmt.Sprintf("%+v", v)
+	text := fmt.Sprintf("%+v", v)
+	if reflect.ValueOf(v).Kind() == reflect.Struct && len(text) > 300 {
+		text = text[:300] + "…"
+	}
+	return text
 }

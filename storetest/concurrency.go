@@ -339,11 +339,13 @@ func noSeatWithoutItsLicense(b *bench) {
 // claim hands out deliveries that are due: each moves on when it is taken.
 func claim(b *bench) {
 	const due = 20
+	var rows []any
 	for n := range due {
 		d := delivery(n)
 		d.DueAt = day(1)
-		b.add(d)
+		rows = append(rows, d)
 	}
+	b.add(rows...)
 	var mu sync.Mutex
 	var claimed []string
 	meet := newMeeting(crowd)

@@ -135,12 +135,12 @@ func deliveryFilters(b *bench) {
 	var rows []store.Delivery
 	for n := range 50 {
 		rows = append(rows, draw(n))
-		b.add(rows[n])
 	}
+	b.add(anys(rows)...)
 	for n := range 20 {
 		rows[n] = draw(n)
-		b.add(rows[n])
 	}
+	b.add(anys(rows[:20])...)
 	for range 6 {
 		b.update(func(tx store.Tx) error { return remove(b.ctx, tx, rows[0]) })
 		rows = rows[1:]

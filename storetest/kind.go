@@ -191,12 +191,14 @@ func (k kind[R]) bytes(b *bench) {
 	control := k.plain(1)
 	b.add(control, k.plain(2))
 	rows := map[string]R{}
+	var all []any
 	for _, s := range awkward {
 		row := k.plain(10)
 		k.fill(&row, s)
 		rows[s] = row
-		b.ok(b.tryAdd(row), "adding a record with %q", s)
+		all = append(all, row)
 	}
+	b.add(all...)
 
 	r := store.Reader(b.Store)
 	for _, way := range k.reads {
@@ -247,6 +249,7 @@ func (k kind[R]) fill(row *R, s string) {
 func (k kind[R]) byteOrder(b *bench) {
 	b.add(k.needs...)
 	plain := []string{"order_2", "order_3", "order_1"}
+	var rows []any
 	for _, s := range slices.Concat(plain, awkward) {
 		row := k.plain(10)
 		for f, v := range fields(&row, k.fixed) {
@@ -254,8 +257,9 @@ func (k kind[R]) byteOrder(b *bench) {
 				v.SetString(s)
 			}
 		}
-		b.ok(b.tryAdd(row), "adding a record with %q", s)
+		rows = append(rows, row)
 	}
+	b.add(rows...)
 	b.readers(func(how string, r store.Reader) {
 		got, err := k.ids(b.ctx, r)
 		control := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !slices.Contains(plain, s) })

@@ -49,12 +49,13 @@ func (l listing) cases() []testCase {
 // order writes rows in another order than that of the list.
 func (l listing) order(b *bench) {
 	b.add(l.needs...)
+	rows := slices.Clone(l.noise)
 	var want []int
 	for i := range ranks {
-		b.add(l.row(i * 17 % ranks))
+		rows = append(rows, l.row(i*17%ranks))
 		want = append(want, i)
 	}
-	b.add(l.noise...)
+	b.add(rows...)
 	b.readers(func(how string, r store.Reader) {
 		got, err := l.list(b.ctx, r, -1, many)
 		b.equal(err, nil, "error %s", how)
@@ -66,14 +67,15 @@ func (l listing) order(b *bench) {
 // row.
 func (l listing) paging(b *bench) {
 	b.add(l.needs...)
-	b.add(l.noise...)
+	rows := slices.Clone(l.noise)
 	var want []int
 	for rank := range ranks {
 		if rank%3 > 0 {
-			b.add(l.row(rank))
+			rows = append(rows, l.row(rank))
 			want = append(want, rank)
 		}
 	}
+	b.add(rows...)
 	b.readers(func(how string, r store.Reader) {
 		for _, size := range []int{1, 2, 7, len(want), len(want) + 1} {
 			var got []int
@@ -100,7 +102,7 @@ func (l listing) paging(b *bench) {
 // it and behind it.
 func (l listing) meanwhile(b *bench) {
 	b.add(l.needs...)
-	b.add(l.noise...)
+	rows := slices.Clone(l.noise)
 	there, was := map[int]bool{}, map[int]bool{}
 	add := func(rank int) {
 		if rank >= 0 && rank < ranks && !was[rank] {
@@ -121,9 +123,11 @@ func (l listing) meanwhile(b *bench) {
 	}
 	for rank := range ranks {
 		if rank%4 > 0 {
-			add(rank)
+			rows = append(rows, l.row(rank))
+			there[rank], was[rank] = true, true
 		}
 	}
+	b.add(rows...)
 	for after, turn := -1, 0; ; turn++ {
 		var want []int
 		for rank := after + 1; rank < ranks && len(want) < 3; rank++ {

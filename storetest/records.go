@@ -102,6 +102,15 @@ func delivery(n int) store.Delivery {
 	}
 }
 
+// anys returns rows as add takes them.
+func anys[R any](rows []R) []any {
+	list := make([]any, len(rows))
+	for i, row := range rows {
+		list[i] = row
+	}
+	return list
+}
+
 // put creates, puts, appends or adds a row, whichever its kind asks for.
 func put(ctx context.Context, w store.Writer, row any) error {
 	switch row := row.(type) {

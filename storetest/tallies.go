@@ -82,15 +82,16 @@ func tallyLarge(b *bench) {
 
 // tallyBytes has awkward kinds and names.
 func tallyBytes(b *bench) {
+	var all []any
 	for i, s := range awkward {
-		b.ok(b.tryAdd(store.Tally{Kind: "kind", Name: s, N: int64(i + 1)}), "adding to a tally named %q", s)
-		b.ok(b.tryAdd(store.Tally{Kind: s, Name: "name", N: int64(i + 1)}), "adding to a tally of kind %q", s)
-		b.ok(b.tryAdd(store.Tally{Kind: "mixed", Name: s, N: 1}), "adding to a tally named %q", s)
+		all = append(all, store.Tally{Kind: "kind", Name: s, N: int64(i + 1)},
+			store.Tally{Kind: s, Name: "name", N: int64(i + 1)}, store.Tally{Kind: "mixed", Name: s, N: 1})
 	}
-	sorted := slices.Sorted(slices.Values(awkward))
 	for _, plain := range []string{"order_2", "order_3", "order_1"} {
-		b.add(store.Tally{Kind: "plain", Name: plain, N: 1}, store.Tally{Kind: "mixed", Name: plain, N: 1})
+		all = append(all, store.Tally{Kind: "plain", Name: plain, N: 1}, store.Tally{Kind: "mixed", Name: plain, N: 1})
 	}
+	b.add(all...)
+	sorted := slices.Sorted(slices.Values(awkward))
 	bounds, err := b.Tallies(b.ctx, store.TallyQuery{Kind: "plain", From: "order_2", Before: "order_3", Limit: many})
 	bounded := err == nil && len(bounds) == 1 // else it is a matter of rule 11
 	names := func(q store.TallyQuery) []string {
@@ -133,8 +134,8 @@ func tallyFilters(b *bench) {
 	for n := range 40 {
 		t := store.Tally{Kind: word("kind", n%2), Name: word("name", n), N: 1 + rnd.Int64N(9)}
 		rows = append(rows, t)
-		b.add(t)
 	}
+	b.add(anys(rows)...)
 	type query = store.TallyQuery
 	for _, kind := range []string{"kind_0000", "kind_0001", "nothing"} {
 		sweep(b, slices.Concat(
