@@ -1,0 +1,73 @@
+package license_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestValidateCustomer: whoever has any licence that is valid and has what is
+// asked for is let in, however many others there are.
+func TestValidateCustomer(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	ask := func(entitlements ...string) license.Verdict {
+		t.Helper()
+		v, err := f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada", ProductID: "prod_editor", Entitlements: entitlements})
+		is.NoErr(err)
+		return v
+	}
+	v := ask()
+	is.Equal(codes(v), []license.Code{license.VerdictNotFound})
+	is.True(v.License == nil && !v.Valid && v.RecheckAfter > 0)
+
+	good := f.create(t, func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true} })
+	for range 60 { // more than a page of newer ones
+		f.now = f.now.Add(time.Millisecond)
+		newer := f.create(t)
+		_, err := f.Suspend(t.Context(), license.MoveParams{ID: newer.ID})
+		is.NoErr(err)
+	}
+	v = ask("export")
+	is.True(v.Valid)
+	is.Equal(v.License.ID, good.ID)
+	is.Equal(v.License.Key, "")                                                                              // whoever is signed in is not shown the key
+	is.Equal(codes(ask("sso")), []license.Code{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
+
+	// A licence in its grace is good enough; one that has ended is none.
+	ends := f.now.Add(time.Hour)
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: good.ID, ExpiresAt: license.To(ends), GraceSeconds: ptr(int64(60))})
+	is.NoErr(err)
+	f.now = ends
+	is.Equal(ask("export").Code, license.VerdictInGrace)
+	f.now = ends.Add(time.Minute)
+	is.True(!ask("export").Valid)
+
+	// Products outside the caller's limit do not exist.
+	limited := f.As(license.Caller{Products: []string{"prod_viewer"}})
+	v, err = limited.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada"})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictNotFound)
+	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
+	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
+}
+
+// TestFaultsComeWithWhatTheRulesFind: what was wrong before parameters had Go
+// types is told together with what else is, once for each field.
+func TestFaultsComeWithWhatTheRulesFind(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	faults := license.Faults{{Field: "key", Code: "invalid_type", Detail: "must be a string"}}
+	_, err := f.Validate(t.Context(), license.ValidateParams{Fingerprint: " pc", Faults: faults})
+	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeInvalidFormat})
+	_, err = f.Activate(t.Context(), license.ActivateParams{Faults: faults})
+	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeRequired})
+	l := f.create(t)
+	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "a\nb", Faults: license.Faults{{Field: "why", Code: license.CodeUnknown, Detail: "is unknown"}}})
+	is.Equal(fields(t, err), map[string]string{"why": license.CodeUnknown, "reason": license.CodeInvalidCharacters})
+	_, err = f.Renew(t.Context(), license.RenewParams{ID: l.ID, Faults: license.Faults{{Field: "duration", Code: license.CodeInvalidFormat, Detail: "is none"}}})
+	is.Equal(fields(t, err), map[string]string{"duration": license.CodeInvalidFormat})
+}
