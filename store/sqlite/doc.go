@@ -34,7 +34,8 @@ others commit, and their updates wait for one another, at most
 [Options.BusyTimeout]. Within one process, one Store is best; two are correct.
 On Unix, nothing else in the process should open and close the file (to hash
 or to copy it, say): when a process closes a file, the system drops every lock
-that it has on it, those of SQLite included.
+that it has on it, those of SQLite included. (On Linux, OFDLocking of
+modernc.org/sqlite, called before the first Open, keeps them.)
 
 # How it works
 

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +27,7 @@ import (
 var children = map[string]func(st *Store, name string) error{
 	"create": createForEver,
 	"seats":  claimSeats,
+	"fill":   fillDisk,
 }
 
 func TestMain(m *testing.M) {
@@ -44,11 +47,13 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// child starts a process that does the job on the file at path. What it prints
-// can be read from the second result.
-func child(t *testing.T, job, path, name string) (*exec.Cmd, io.Reader) {
+// child starts a process that does the job on the file at path, by way of a
+// program and its arguments if there are any. What it prints can be read from
+// the second result.
+func child(t *testing.T, job, path, name string, by ...string) (*exec.Cmd, io.Reader) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	by = append(by, os.Args[0])
+	cmd := exec.Command(by[0], by[1:]...)
 	cmd.Env = append(os.Environ(), "SQLITE_TEST_JOB="+job, "SQLITE_TEST_PATH="+path, "SQLITE_TEST_NAME="+name)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -218,4 +223,67 @@ func TestTwoProcessesShareTheSeats(t *testing.T) {
 		_, err := st.Activation(t.Context(), "lic_1", id)
 		is.NoErr(err)
 	}
+}
+
+// fillDisk writes large entries, many at a time, until there is no room, and
+// prints the key of each that was acknowledged. Then it looks whether the store
+// is of use still.
+func fillDisk(st *Store, _ string) error {
+	ctx := context.Background()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var refused int
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range 100 {
+				key := fmt.Sprint(worker, "_", i)
+				err := st.Update(ctx, func(tx store.Tx) error {
+					return tx.PutEntry(ctx, store.Entry{Kind: "big", Key: key, Data: bytes.Repeat([]byte("x"), 50_000)})
+				})
+				mu.Lock()
+				switch {
+				case err == nil:
+					fmt.Println(key)
+				case errors.Is(err, store.ErrUnavailable):
+					refused++
+				default:
+					fmt.Println("error:", err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if refused == 0 {
+		return errors.New("there was room for everything")
+	}
+	entries, err := st.Entries(ctx, store.EntryQuery{Kind: "big"})
+	if err != nil || len(entries) == 0 {
+		return fmt.Errorf("%d entries on a full disk: %w", len(entries), err)
+	}
+	return nil
+}
+
+// TestFullDisk runs a process that may not write large files, which to the
+// engine is a fault of the disk.
+func TestFullDisk(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("limits of file sizes are of POSIX")
+	}
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	cmd, out := child(t, "fill", path, "", "sh", "-c", `ulimit -f 4000 && exec "$0"`)
+	acknowledged := map[string]bool{}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		acknowledged[lines.Text()] = true
+	}
+	is.NoErr(cmd.Wait())
+	st := openAt(t, path) // without the limit
+	entries, err := st.Entries(t.Context(), store.EntryQuery{Kind: "big"})
+	is.NoErr(err)
+	is.Equal(len(entries), len(acknowledged)) // all that was acknowledged, and nothing else
+	for _, e := range entries {
+		is.True(acknowledged[e.Key])
+	}
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))
 }

@@ -135,7 +135,7 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	defer s.leave()
 	err := s.writer.update(ctx, fn, false)
 	if err == errAgain {
-		err = s.writer.update(ctx, fn, true)
+		err = s.writer.update(context.WithoutCancel(ctx), fn, true) // it has had its turn
 	}
 	return err
 }
