@@ -50,7 +50,7 @@ func checkTags(params any) []FieldError {
 
 // describe puts one broken rule into our words.
 func describe(b validator.FieldError) FieldError {
-	f := FieldError{Field: b.Field()}
+	f := FieldError{Field: strings.NewReplacer("[", "/", "]", "").Replace(b.Field())} // "products/0"
 	switch b.ActualTag() {
 	case "required":
 		f.Code, f.Detail = CodeRequired, "is required"

@@ -23,7 +23,12 @@ func (s *site) paths() func(string) string {
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
 	op := s.operator("zoe@example.com", auth.RoleViewer)
+	hook := s.webhook("https://shop.example/hooks")
+	sent, err := s.Service().TestWebhook(s.t.Context(), hook.ID)
+	is.New(s.t).NoErr(err)
 	return func(path string) string {
+		path = strings.Replace(path, "webhooks/{id}", "webhooks/"+hook.ID, 1)
+		path = strings.Replace(path, "{delivery}", sent.ID, 1)
 		path = strings.Replace(path, "operators/{id}", "operators/"+op.ID, 1)
 		path = strings.Replace(path, "licenses/{id}", "licenses/"+l.ID, 1)
 		path = strings.Replace(path, "{move}", "suspend", 1)
@@ -83,8 +88,8 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 	at := s.paths()
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
-	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable)"`)
-	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators"} {
+	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable|pause|resume|test|resend)"`)
+	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators", "settings/webhooks", "settings/webhooks/{id}"} {
 		is.True(button.MatchString(admin.get(at(page)).body))
 		a := viewer.get(at(page))
 		is.Equal(a.StatusCode, http.StatusOK)

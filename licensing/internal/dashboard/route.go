@@ -93,6 +93,21 @@ func init() {
 		{method: post, path: "settings/credentials/{id}/enable", access: admins, handle: enableCredential},
 		{method: get, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: showRevokeSecret},
 		{method: post, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: revokeSecret},
+
+		{method: get, path: "settings/webhooks", handle: showWebhooks},
+		{method: get, path: "settings/webhooks/new", access: admins, handle: showNewWebhook},
+		{method: post, path: "settings/webhooks/new", access: admins, handle: createWebhook},
+		{method: get, path: "settings/webhooks/{id}", handle: showWebhook},
+		{method: get, path: "settings/webhooks/{id}/edit", access: admins, handle: showEditWebhook},
+		{method: post, path: "settings/webhooks/{id}/edit", access: admins, handle: updateWebhook},
+		{method: get, path: "settings/webhooks/{id}/rotate", access: admins, handle: showRotateWebhook},
+		{method: post, path: "settings/webhooks/{id}/rotate", access: admins, handle: rotateWebhook},
+		{method: get, path: "settings/webhooks/{id}/delete", access: admins, handle: showDeleteWebhook},
+		{method: post, path: "settings/webhooks/{id}/delete", access: admins, handle: deleteWebhook},
+		{method: post, path: "settings/webhooks/{id}/pause", access: admins, handle: pauseWebhook},
+		{method: post, path: "settings/webhooks/{id}/resume", access: admins, handle: resumeWebhook},
+		{method: post, path: "settings/webhooks/{id}/test", access: admins, handle: testWebhook},
+		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
 	}
 }
 

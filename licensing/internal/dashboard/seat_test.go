@@ -103,6 +103,7 @@ func TestVerdict(t *testing.T) {
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
 		}},
 		{"?at=tomorrow", 422, []string{`id="f-at-error">Write a date`, `value="tomorrow"`}},
+		{"?entitlement=%00", 422, []string{`id="f-entitlement-error">`}},
 		{"?product=%00", 422, []string{`id="f-product-error">`}},
 	} {
 		t.Run(tt.query, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 
 // takeVerdict is take, for the names that the form gives otherwise.
 func (f *form) takeVerdict(err error) bool {
-	return f.take(renamed(err, map[string]string{"product_id": "product", "entitlements": "entitlement"}))
+	return f.take(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
 }
 
 // Words is the code of a verdict in words.

@@ -1,0 +1,174 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// webhook makes one, as Go code would.
+func (s *site) webhook(url string) license.Webhook {
+	s.t.Helper()
+	w, _, err := s.Service().CreateWebhook(s.t.Context(), license.CreateWebhookParams{URL: url})
+	is.New(s.t).NoErr(err)
+	return w
+}
+
+func TestCreateWebhook(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	is.True(v.get("settings/webhooks").says("No webhooks yet"))
+	once := v.get("settings/webhooks/new").hidden("once")
+	form := []string{"once", once, "url", " https://shop.example/hooks ", "description", "The shop", "types", "license.*\r\n\r\nactivation.created", "products", "atlas"}
+	a := v.post("settings/webhooks/new", form...)
+	is.Equal(a.StatusCode, http.StatusOK)
+	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`).FindString(strings.ReplaceAll(a.body, "&#43;", "+"))
+	is.True(secret != "")
+	hooks, err := s.Service().Webhooks(t.Context())
+	is.NoErr(err)
+	is.Equal(len(hooks), 1)
+	w := hooks[0]
+	is.Equal(w.URL+w.Description+strings.Join(w.Types, " ")+strings.Join(w.Products, " "), "https://shop.example/hooksThe shopactivation.created license.*atlas")
+
+	again := v.post("settings/webhooks/new", form...) // a reload makes no second one, and shows nothing
+	is.Equal(again.StatusCode, http.StatusConflict)
+	is.True(!again.says("whsec_") && again.says(w.ID))
+	page := v.get("settings/webhooks/" + w.ID)
+	is.True(page.says("https://shop.example/hooks") && page.says("The shop") && page.says("license.*") && !page.says("whsec_"))
+	is.True(v.get("settings/webhooks").says("https://shop.example/hooks"))
+	is.True(!strings.Contains(s.log.String(), secret))
+
+	for _, tt := range [][2]string{
+		{"url", ""}, {"url", "ftp://x.example"}, {"url", "http://shop.example"}, {"url", "https://me:you@shop.example"},
+		{"types", "license.mislaid"}, {"description", "a\x00"}, {"products", "a\x00"},
+	} {
+		form := map[string]string{"url": "https://shop.example", tt[0]: tt[1]}
+		a := v.post("settings/webhooks/new", "url", form["url"], "types", form["types"], "description", form["description"], "products", form["products"])
+		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+		if !a.says(`id="f-` + tt[0] + `-error"`) {
+			t.Errorf("%q: %s", tt, regexp.MustCompile(`(?s)<main.*</main>`).FindString(a.body))
+		}
+	}
+}
+
+func TestLookAfterAWebhook(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	w := s.webhook("https://shop.example/hooks")
+	at := "settings/webhooks/" + w.ID
+	now := func() license.Webhook {
+		w, err := s.Service().Webhook(t.Context(), w.ID)
+		is.NoErr(err)
+		return w
+	}
+	is.Equal(v.post(at+"/edit", "url", "https://shop.example/new", "description", "Orders", "types", "license.created").StatusCode, http.StatusSeeOther)
+	is.Equal(now().URL+" "+now().Description+" "+now().Types[0], "https://shop.example/new Orders license.created")
+	is.Equal(v.post(at+"/edit", "url", "shop").StatusCode, http.StatusUnprocessableEntity)
+
+	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
+	is.Equal(now().Status, license.WebhookPaused)
+	is.True(v.get(at).says("Resume"))
+	is.Equal(v.post(at+"/resume").StatusCode, http.StatusSeeOther)
+	is.Equal(now().Status, license.WebhookActive)
+
+	is.Equal(v.post(at+"/rotate", "overlap", "for ever").StatusCode, http.StatusUnprocessableEntity)
+	once := v.get(at + "/rotate").hidden("once")
+	a := v.post(at+"/rotate", "once", once, "overlap", "24h")
+	is.True(a.says("whsec_"))
+	is.Equal(len(now().Secrets), 2)
+	is.True(v.get(at).says("ends in 1 day"))
+	a = v.post(at+"/rotate", "once", once, "overlap", "24h")
+	is.Equal(a.StatusCode, http.StatusConflict)
+	is.True(!a.says("whsec_"))
+
+	is.Equal(v.post(at+"/delete").Header.Get("Location"), "../../../settings/webhooks?done=webhook-deleted")
+	for _, page := range []string{"", "/edit", "/rotate", "/delete"} {
+		is.Equal(v.get(at+page).StatusCode, http.StatusNotFound)
+	}
+	for _, change := range []string{"/pause", "/resume", "/test", "/delete", "/deliveries/dlv_x/resend"} {
+		is.Equal(v.post(at+change).StatusCode, http.StatusNotFound)
+	}
+}
+
+func TestDeliveriesOfAWebhook(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	w := s.webhook("https://shop.example/hooks")
+	at := "settings/webhooks/" + w.ID
+	is.True(v.get(at).says("None yet."))
+	is.Equal(v.post(at+"/test").Header.Get("Location"), "../../../"+at+"?done=tested")
+	a := v.get(at)
+	is.True(a.says("webhook.test") && a.says("pending") && a.says("Not tried yet"))
+
+	// What the delivery of three days' failure leaves behind.
+	page, err := s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+	is.NoErr(err)
+	d := page.Deliveries[0]
+	data, err := json.Marshal(license.DeliveryData{Attempts: []license.Attempt{
+		{At: s.now, Error: "connection refused", DurationMS: 3}, {At: s.now, StatusCode: 503, Error: `<script>alert("x")</script>`, DurationMS: 120},
+	}})
+	is.NoErr(err)
+	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
+		rec, err := tx.Delivery(t.Context(), d.ID)
+		if err != nil {
+			return err
+		}
+		rec.State, rec.DueAt, rec.Data = string(license.DeliveryFailed), time.Time{}, data
+		return tx.PutDelivery(t.Context(), rec)
+	}))
+	a = v.get(at + "?status=failed")
+	is.True(a.says("Status 503 after 120 ms, 2 attempts") && a.says("&lt;script&gt;alert") && !a.says("<script>alert"))
+	is.True(v.get(at + "?status=succeeded").says("None with that status."))
+	is.Equal(v.get(at+"?status=mislaid").StatusCode, http.StatusBadRequest)
+	is.Equal(v.get(at+"?cursor=garbage").StatusCode, http.StatusBadRequest)
+
+	is.Equal(v.post(at+"/deliveries/"+d.ID+"/resend").Header.Get("Location"), "../../../../../"+at+"?done=resent")
+	page, err = s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+	is.NoErr(err)
+	is.Equal(page.Deliveries[0].Status, license.DeliveryPending)
+
+	for range 30 {
+		_, err := s.Service().TestWebhook(t.Context(), w.ID)
+		is.NoErr(err)
+		s.advance(time.Millisecond)
+	}
+	first := v.get(at)
+	is.Equal(strings.Count(first.body, "/resend"), 25)
+	next := regexp.MustCompile(`rel="next" href="([^"#]*)#deliveries"`).FindStringSubmatch(first.body)
+	is.Equal(strings.Count(v.get(at+next[1]).body, "/resend"), 6)
+}
+
+func TestWhatWaitsIsSaid(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.license(license.CreateParams{Name: "Atlas"})
+	is.True(!v.get("").says("MasterKey")) // not a word where there is no webhook
+	w := s.webhook("https://shop.example/hooks")
+	_, err := s.Service().TestWebhook(t.Context(), w.ID)
+	is.NoErr(err)
+	s.advance(10 * time.Minute)
+	for _, page := range []string{"", "settings/webhooks", "settings/webhooks/" + w.ID} {
+		is.True(v.get(page).says("Deliveries wait and nothing runs them"))
+	}
+	is.True(v.get("").says("Options.MasterKey") && v.get("settings/webhooks").says("Options.MasterKey"))
+	is.NoErr(s.Service().MarkRunning(t.Context()))
+	is.True(!v.get("").says("Deliveries wait"))
+
+	sealed := newSiteOn(t, memory.New(), licensing.Options{MasterKey: []byte("thirty-two bytes of a master key")})
+	sealed.webhook("https://shop.example/hooks")
+	is.True(!sealed.admin().get("settings/webhooks").says("MasterKey"))
+}
