@@ -24,7 +24,8 @@ fields. [Service.Delete] removes the record; its events stay.
 The key is what the licensed program has. [Service.Validate] answers whether
 its licence is valid, with every reason if it is not, when that changes by
 itself, and when to ask again. [Service.Explain] gives the same [Verdict] to
-operators, for any instant, and writes nothing.
+operators, for any instant, and writes nothing. [Service.ValidateCustomer]
+gives it to a host about a customer whom it knows, without a key.
 
 # Seats
 
