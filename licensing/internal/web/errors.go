@@ -43,6 +43,7 @@ var answers = []struct {
 	{auth.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Make another one first.", nil},
 	{auth.ErrAlreadySetUp, 409, "already_set_up", "There is an operator already. Sign in, or ask an admin for access.", nil},
 	{auth.ErrSetupCode, 422, "setup_code", "The set-up code is wrong or has ended.", nil},
+	{auth.ErrInviteCode, 422, "invite_code", "The invitation is wrong, was used or has ended. Ask for a new one.", nil},
 	{auth.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong.", nil},
 	{auth.ErrNoSession, 403, "no_session", "Nobody is signed in. Sign in first.", nil},
 	{auth.ErrThrottled, 429, "rate_limited", "Too many attempts failed. Wait as long as Retry-After says.", addWait},
