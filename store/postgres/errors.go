@@ -18,8 +18,12 @@ var (
 	// another connection the same may succeed at once.
 	errLost = fmt.Errorf("%w: connection lost", store.ErrUnavailable)
 
+	// errSilent: the server has not answered within answerWait, and the
+	// driver has cut the connection.
+	errSilent = fmt.Errorf("%w: the server does not answer", store.ErrUnavailable)
+
 	// errUnknown: the connection is gone, and COMMIT may have been done.
-	errUnknown = fmt.Errorf("%w: connection lost while committing, so that the outcome is unknown", store.ErrUnavailable)
+	errUnknown = fmt.Errorf("%w: lost while committing, the outcome is unknown", store.ErrUnavailable)
 
 	// errClosed: Close was called.
 	errClosed = fmt.Errorf("%w: closed", store.ErrUnavailable)

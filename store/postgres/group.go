@@ -155,7 +155,7 @@ func (g *group) mark(ctx context.Context) error {
 // failed where there was no savepoint: the others run again.
 func (g *group) undo(ctx context.Context, t *transaction) {
 	switch {
-	case errors.Is(t.err, errLost):
+	case errors.Is(t.err, errLost), errors.Is(t.err, errSilent):
 		g.spent, g.err = true, t.err
 	case g.fresh:
 		g.exec(ctx, "ROLLBACK TO SAVEPOINT member")
@@ -168,11 +168,11 @@ func (g *group) undo(ctx context.Context, t *transaction) {
 
 // exec runs a statement without which the group cannot go on.
 func (g *group) exec(ctx context.Context, stmt string) {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	if _, err := g.conn.ExecContext(ctx, stmt); err != nil {
-		g.spent, g.err = true, explain(err)
-	}
+	g.err = ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		_, err := g.conn.ExecContext(ctx, stmt)
+		return err
+	})
+	g.spent = g.err != nil
 }
 
 // end commits what there is to commit, and tells the members.
@@ -188,9 +188,9 @@ func (g *group) end(ctx context.Context) {
 	case !g.wrote:
 		end(ctx, g.conn, "ROLLBACK")
 	default:
-		err := end(ctx, g.conn, "COMMIT")
-		if g.err = explain(err); errors.Is(g.err, errLost) {
-			g.err = fmt.Errorf("%w: %w", errUnknown, err)
+		g.err = end(ctx, g.conn, "COMMIT")
+		if errors.Is(g.err, errLost) || errors.Is(g.err, errSilent) {
+			g.err = fmt.Errorf("%w: %v", errUnknown, g.err) // which is not to be tried again
 		}
 	}
 }

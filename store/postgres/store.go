@@ -117,11 +117,7 @@ func (s *Store) query(ctx context.Context, stmt string, args []any, each func(*s
 		if err := s.ready(ctx); err != nil {
 			return err
 		}
-		err := explain(fetch(ctx, s.db, stmt, args, each))
-		if err != nil && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
+		return ask(ctx, func(ctx context.Context) error { return fetch(ctx, s.db, stmt, args, each) })
 	})
 }
 

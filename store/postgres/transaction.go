@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -12,19 +13,19 @@ import (
 
 // How long things may take that a caller's context does not bound.
 const (
+	// idleWait is how long the server waits for the next statement of an
+	// Update before it undoes it. It bounds how long a function may take
+	// between two calls, and frees the turn of a machine that has vanished.
+	idleWait = 5 * time.Second
+
 	// lockWait is how long the server lets a statement wait for a lock,
-	// above all for the turn of this process.
+	// above all for the turn: longer than idleWait, so that whoever waits
+	// for a vanished machine gets it.
 	lockWait = 10 * time.Second
 
-	// answerWait is how long a statement inside an Update may take. It is
-	// longer than lockWait, so that the server is the first to give up.
+	// answerWait is how long a statement may take: longer than lockWait, so
+	// that the server is the first to give up.
 	answerWait = 15 * time.Second
-
-	// idleWait is how long the server waits for the next statement of an
-	// Update before it undoes it. It is what frees the turn of a machine
-	// that has vanished, and bounds how long a function may take between
-	// two calls.
-	idleWait = 10 * time.Second
 )
 
 // A transaction is what one function, of a View or of an Update, sees of the
@@ -106,16 +107,27 @@ func (t *transaction) run(ctx context.Context, statement func(context.Context) e
 		return err
 	}
 	if t.shared {
-		detached, cancel := detach(ctx)
-		defer cancel()
-		t.err = explain(statement(detached))
-		return t.err
+		ctx = context.WithoutCancel(ctx)
 	}
-	t.err = explain(statement(ctx))
-	if t.err != nil && ctx.Err() != nil {
-		t.err = ctx.Err()
-	}
+	t.err = ask(ctx, statement)
 	return t.err
+}
+
+// ask runs a statement on behalf of ctx, for no longer than answerWait, and
+// explains its error.
+func ask(ctx context.Context, statement func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	err := statement(bounded)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case bounded.Err() != nil:
+		return fmt.Errorf("%w: %v", errSilent, err)
+	}
+	return explain(err)
 }
 
 // A tx has the methods of [store.Tx] on the transaction of an Update. Those of
@@ -125,42 +137,34 @@ type tx struct {
 	*transaction
 }
 
-// query is that of both.
-func (t tx) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
-	return t.transaction.query(ctx, stmt, args, each)
-}
-
-// detach returns a context that outlives ctx, but not by much.
-func detach(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), answerWait)
-}
-
 // begin opens a transaction with the statements given, in one round trip. The
 // wait for a connection and for the answer ends with ctx.
-func (s *Store) begin(ctx context.Context, statements string) (*sql.Conn, error) {
-	conn, err := s.db.Conn(ctx)
-	if err == nil {
-		if _, err = conn.ExecContext(ctx, statements); err == nil {
-			return conn, nil
+func (s *Store) begin(ctx context.Context, statements string) (conn *sql.Conn, err error) {
+	err = ask(ctx, func(ctx context.Context) (err error) {
+		if conn, err = s.db.Conn(ctx); err != nil {
+			return err
 		}
-		discard(conn)
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return nil, explain(err)
+		if _, err = conn.ExecContext(ctx, statements); err != nil {
+			discard(conn)
+		}
+		return err
+	})
+	return conn, err
 }
 
-// end ends the transaction on conn with COMMIT or ROLLBACK and gives the
-// connection back.
+// end ends the transaction on conn with COMMIT or ROLLBACK, whatever has become
+// of ctx, and gives the connection back.
 func end(ctx context.Context, conn *sql.Conn, how string) error {
-	ctx, cancel := detach(ctx)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, how); err != nil {
-		discard(conn)
+	err := ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		_, err := conn.ExecContext(ctx, how)
 		return err
+	})
+	if err != nil {
+		discard(conn)
+	} else {
+		conn.Close()
 	}
-	return conn.Close()
+	return err
 }
 
 // discard closes a connection whose state is not known, rather than give it

@@ -299,15 +299,24 @@ func TestServerThatDoesNotServe(t *testing.T) {
 }
 
 // A cutter passes on what a client and a server say, until the client says what
-// it waits for. Then it cuts the connection, having passed that on or not.
+// it waits for. Then it cuts the connection.
 type cutter struct {
-	dir     string // where it listens, as the server does in its own
-	armed   atomic.Bool
-	passing bool
+	dir   string // where it listens, as the server does in its own
+	armed atomic.Bool
 }
 
-func newCutter(t *testing.T, srv *server, what string, passing bool) *cutter {
-	c := &cutter{dir: t.TempDir(), passing: passing}
+// How a connection is cut: with the last words passed on or not, or so that the
+// server hears nothing more, not even that it was cut.
+type cut int
+
+const (
+	passing cut = iota
+	swallowing
+	vanishing
+)
+
+func newCutter(t *testing.T, srv *server, what string, how cut) *cutter {
+	c := &cutter{dir: t.TempDir()}
 	const socket = "/.s.PGSQL.5432"
 	listener, err := net.Listen("unix", c.dir+socket)
 	if err != nil {
@@ -335,10 +344,12 @@ func newCutter(t *testing.T, srv *server, what string, passing bool) *cutter {
 					}
 					if bytes.Contains(said[:n], []byte(what)) && c.armed.CompareAndSwap(true, false) {
 						client.Close()
-						if c.passing {
+						if how == passing {
 							server.Write(said[:n])
 							server.(*net.UnixConn).CloseWrite()
-							io.Copy(io.Discard, server) // until the server has seen it all
+						}
+						if how != swallowing {
+							io.Copy(io.Discard, server) // until the server ends it
 						}
 						return
 					}
@@ -360,7 +371,11 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 				admin := open(t, "pgx", srv.dsn())
 				schema := newSchema(t, admin)
 				direct := newStore(t, admin, schema)
-				c := newCutter(t, srv, "COMMIT\x00", done)
+				how := swallowing
+				if done {
+					how = passing
+				}
+				c := newCutter(t, srv, "COMMIT\x00", how)
 				st := newStore(t, open(t, driver, "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
 				c.armed.Store(true)
 
@@ -392,7 +407,7 @@ func TestConnectionIsLostBeforeCommitting(t *testing.T) {
 				admin := open(t, "pgx", srv.dsn())
 				schema := newSchema(t, admin)
 				newStore(t, admin, schema)
-				c := newCutter(t, srv, at, true)
+				c := newCutter(t, srv, at, passing)
 				st := newStore(t, open(t, driver, "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
 				c.armed.Store(true)
 
@@ -427,4 +442,25 @@ func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
 			is.NoErr(create(t, other, "lic_2"))
 		})
 	}
+}
+
+// A machine that has vanished had the turn, and does not even hang up. The
+// server waits for it no longer than five seconds, and who waits for the turn
+// gets it.
+func TestTurnOfAVanishedMachineIsFreed(t *testing.T) {
+	is := is.New(t)
+	srv := newServer(t, "fsync=off")
+	admin := open(t, "pgx", srv.dsn())
+	schema := newSchema(t, admin)
+	staying := newStore(t, admin, schema)
+	c := newCutter(t, srv, "COMMIT\x00", vanishing)
+	vanished := newStore(t, open(t, "pgx", "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
+	c.armed.Store(true)
+	is.True(errors.Is(create(t, vanished, "lic_1"), store.ErrUnavailable))
+
+	begun := time.Now()
+	is.NoErr(create(t, staying, "lic_2"))
+	is.True(time.Since(begun) > time.Second) // it did wait
+	_, err := staying.License(t.Context(), "lic_1")
+	is.True(errors.Is(err, store.ErrNotFound))
 }

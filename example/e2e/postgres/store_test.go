@@ -25,9 +25,13 @@ func newStore(t testing.TB, db *sql.DB, schema string) *postgres.Store {
 }
 
 func TestStoreKeepsTheContract(t *testing.T) {
-	for name, driver := range drivers {
-		t.Run(name, func(t *testing.T) {
-			db := open(t, driver, sharedDSN(t))
+	for _, test := range []struct{ name, driver, setting string }{
+		{"pgx", "pgx", ""},
+		{"lib-pq", "postgres", ""},
+		{"pgx behind a pooler", "pgx", " default_query_exec_mode=simple_protocol"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			db := open(t, test.driver, sharedDSN(t)+test.setting)
 			storetest.Run(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
 		})
 	}
