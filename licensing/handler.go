@@ -65,7 +65,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Ready:     func(ctx context.Context) error { return ready(ctx, st) },
 		MaxImport: opts.MaxImport,
 	}))
-	h.pages = h.newPages()
+	h.pages = h.newPages(st)
 	return h
 }
 

@@ -29,6 +29,7 @@ type Options struct {
 
 	Observe     func(context.Context, web.Observation)
 	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
+	About       About  // for the page about the service
 
 	PublicURL string   // where the mount is reached from outside; empty: unknown
 	Origins   []string // other origins that the pages are reached by, behind a proxy that rewrites Host

@@ -42,6 +42,13 @@ func everyPage(s *site) map[string]reply {
 	pages["credentials/new, wrong"] = v.post("settings/credentials/new")
 	pages["password, wrong"] = v.post("password", "password", "short")
 	pages["not found"] = v.get("nowhere")
+	pages["licenses/{id}, wrong"] = v.get(at("licenses/{id}") + "?at=soon")
+	pages["licenses/{id}/renew, wrong"] = v.post(at("licenses/{id}/renew"))
+	pages["licenses/selected/{move}"] = v.get("licenses/selected/suspend?id=" + at("licenses/{id}")[len("licenses/"):])
+	pages["licenses/selected/{move}, done"] = v.post("licenses/selected/suspend", "id", at("licenses/{id}")[len("licenses/"):])
+	pages["audit, wrong"] = v.get("audit?type=mislaid")
+	pages["webhooks/new, wrong"] = v.post("settings/webhooks/new", "url", "nowhere")
+	pages["webhook secret"] = v.post("settings/webhooks/new", "url", "https://shop.example/other")
 	pages["secret"] = v.post("settings/credentials/new", "name", "Partner", "scopes", auth.ScopeLicenseRead)
 	return pages
 }
@@ -120,11 +127,18 @@ func TestWhatPeopleTypeIsText(t *testing.T) {
 	is.NoErr(err)
 	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: nasty, Products: []string{nasty}})
 	is.NoErr(err)
-	_, err = s.Service().As(license.Caller{Actor: "client:" + c.ID}).Create(t.Context(), license.CreateParams{Name: nasty, ProductID: nasty, CustomerID: nasty})
+	soon := s.now.AddDate(0, 0, 7)
+	l2, err := s.Service().As(license.Caller{Actor: "client:" + c.ID}).Create(t.Context(), license.CreateParams{Name: nasty, ProductID: nasty, CustomerID: nasty, ExpiresAt: &soon})
+	is.NoErr(err)
+
+	s.activate(l2, nasty, nasty)
+	hook, _, err := s.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://shop.example/<script>", Description: nasty, Products: []string{nasty}})
 	is.NoErr(err)
 
 	typed := map[string]reply{}
 	for _, page := range []string{
+		"licenses/" + l2.ID, "licenses/" + l2.ID + "/activations", "licenses/" + l2.ID + "/renew", "licenses/selected/suspend?id=" + l2.ID,
+		"", "customers", "products", "audit", "settings/webhooks", "settings/webhooks/" + hook.ID, "settings/webhooks/" + hook.ID + "/edit",
 		"licenses", "licenses/" + l.ID, "licenses/" + l.ID + "/edit", "licenses/" + l.ID + "/delete", "licenses/" + l.ID + "/revoke",
 		"settings/credentials", "settings/credentials/" + c.ID, "settings/credentials/" + c.ID + "/edit", "settings/credentials/" + c.ID + "/rotate",
 	} {
@@ -134,6 +148,12 @@ func TestWhatPeopleTypeIsText(t *testing.T) {
 	}
 	escaped := strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+", "'", "%27", "=", "%3D").Replace(nasty)
 	typed["search"] = v.get("licenses?q=" + escaped + "&status=" + escaped + "&product=" + escaped + "&customer=" + escaped + "&cursor=" + escaped)
+	typed["verdict"] = v.get("licenses/" + l.ID + "?at=" + escaped + "&fingerprint=" + escaped + "&product=" + escaped)
+	typed["directory"] = v.get("customers?q=" + escaped + "&after=" + escaped)
+	typed["audit search"] = v.get("audit?type=" + escaped + "&subject=" + escaped + "&customer=" + escaped)
+	typed["renew"] = v.post("licenses/"+l2.ID+"/renew", "term", "length", "duration", nasty, "expires_at", nasty, "reason", nasty)
+	typed["new webhook"] = v.post("settings/webhooks/new", "url", nasty, "description", nasty, "types", nasty, "products", nasty)
+	typed["selected"] = v.post("licenses/selected/suspend", "id", l2.ID, "id", nasty, "reason", nasty)
 	typed["no such licence"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
 	typed["sign-in"] = s.visitor().post("sign-in", "email", nasty, "password", nasty, "return", nasty)
 	typed["new licence"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,

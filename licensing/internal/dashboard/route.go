@@ -94,6 +94,7 @@ func init() {
 		{method: get, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: showRevokeSecret},
 		{method: post, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: revokeSecret},
 
+		{method: get, path: "settings/about", handle: showAbout},
 		{method: get, path: "settings/webhooks", handle: showWebhooks},
 		{method: get, path: "settings/webhooks/new", access: admins, handle: showNewWebhook},
 		{method: post, path: "settings/webhooks/new", access: admins, handle: createWebhook},

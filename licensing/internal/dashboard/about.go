@@ -1,0 +1,96 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+)
+
+// About is what the page about the service says of how it was set up.
+type About struct {
+	Store    string // the type of the store
+	Settings []Setting
+	Warnings []string
+}
+
+// A Setting is one of the options, with the value in force: a text, a number,
+// a duration, or whether something is on.
+type Setting struct {
+	Name  string
+	Value any
+}
+
+// module is what its users require.
+const module = "github.com/seed-d8a106b4/licensekit"
+
+// aboutBody is the body of the page.
+type aboutBody struct {
+	Facts    []fact
+	Settings []fact
+	Warnings []string
+}
+
+func showAbout(v *visit) error {
+	a := v.h.opts.About
+	body := aboutBody{Warnings: a.Warnings, Facts: []fact{
+		{Label: "Module", Text: module, Note: moduleVersion()},
+		{Label: "Interface", Text: "Version " + web.Version},
+		{Label: "Go", Text: runtime.Version(), Note: runtime.GOOS + "/" + runtime.GOARCH},
+		{Label: "Store", Text: a.Store},
+	}}
+	for _, s := range a.Settings {
+		body.Settings = append(body.Settings, fact{Label: s.Name, Text: s.text()})
+	}
+	backlog, err := v.licenses.Backlog(v.r.Context())
+	if err != nil {
+		return err
+	}
+	switch {
+	case stuck(backlog) != "":
+		body.Warnings = append(body.Warnings, stuck(backlog))
+	case !backlog.Running:
+		body.Warnings = append(body.Warnings, "Nothing runs Handler.Run: webhooks and notices of expiry wait for it, and so does the removal of what has ended.")
+	}
+	return v.render(http.StatusOK, "about", page{Title: "About", Section: "about", Body: body})
+}
+
+// text writes the value for people.
+func (s Setting) text() string {
+	switch x := s.Value.(type) {
+	case time.Duration:
+		if x < time.Second {
+			return x.String()
+		}
+		return spellSeconds(int64(x / time.Second))
+	case int:
+		return thousands(int64(x))
+	case int64:
+		return thousands(x)
+	case bool:
+		if x {
+			return "Yes"
+		}
+		return "No"
+	}
+	return fmt.Sprint(s.Value)
+}
+
+// moduleVersion is the version of the module that runs, as the build knows it.
+func moduleVersion() string {
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == module {
+				version = m.Version
+			}
+		}
+	}
+	if version == "" || version == "(devel)" {
+		return "not a released version"
+	}
+	return version
+}

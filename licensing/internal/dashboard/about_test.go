@@ -1,0 +1,34 @@
+package dashboard_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func TestAbout(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	a := s.admin().get("settings/about")
+	for _, text := range []string{
+		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "1000 a second, bursts of 2000", "65,536", "For ever", "30 days",
+		"Options.PublicURL is not set", "Options.MasterKey is not set", "Nothing runs Handler.Run",
+	} {
+		if !a.says(text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	key := "thirty-two bytes of a master key"
+	s = newSiteOn(t, memory.New(), licensing.Options{
+		PublicURL: "https://example.com/licensing", MasterKey: []byte(key), TokenTTL: 90 * time.Minute, ClientRate: -1, EventRetention: 48 * time.Hour,
+	})
+	is.NoErr(s.Service().MarkRunning(t.Context()))
+	a = s.admin().get("settings/about")
+	is.True(!a.says("not set") && !a.says("Nothing runs") && !a.says(key))
+	is.True(a.says("https://example.com/licensing") && a.says("1 hour 30 minutes") && a.says("No limit") && a.says("2 days"))
+}
