@@ -41,6 +41,7 @@ var sentinels = map[string]struct {
 	"auth.ErrLastAdmin":           {auth.ErrLastAdmin, 409},
 	"auth.ErrAlreadySetUp":        {auth.ErrAlreadySetUp, 409},
 	"auth.ErrSetupCode":           {auth.ErrSetupCode, 422},
+	"auth.ErrInviteCode":          {auth.ErrInviteCode, 422},
 	"auth.ErrCredentials":         {auth.ErrCredentials, 422},
 	"auth.ErrNoSession":           {auth.ErrNoSession, 403},
 	"auth.ErrThrottled":           {&auth.ThrottledError{RetryAfter: time.Minute}, 429},
