@@ -16,11 +16,13 @@ import (
 // mount is where the licensing service lives in this application.
 const mount = "/licensing"
 
-// newApp is the application: two pages of its own, and the licensing service.
-func newApp(h *licensing.Handler, logger *slog.Logger) http.Handler {
+// newApp is the application: two pages of its own, a receiver of events, and
+// the licensing service.
+func newApp(h *licensing.Handler, hook http.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", homePage(h.Service(), logger))
 	handleReport(mux, h)
+	mux.Handle("POST "+receiverPath, hook)
 	mux.Handle(mount+"/", http.StripPrefix(mount, h))
 	mux.Handle(mount, http.RedirectHandler(mount+"/", http.StatusSeeOther))
 	return cleanPathsOnly(mux)

@@ -13,7 +13,8 @@
 //	-products a,b          and limit that client to these products
 //
 // The files are one concern each, and are meant to be read and copied: app.go
-// mounts the handler, serve.go runs the server and stops it in good order.
+// mounts the handler, serve.go runs the server and stops it in good order,
+// receiver.go gets the events of what happens, and prints them.
 package main
 
 import (
@@ -63,7 +64,12 @@ func run(ctx context.Context, args []string, out, logs io.Writer) (err error) {
 
 	logger := slog.New(slog.NewTextHandler(logs, nil))
 	base := "http://" + ln.Addr().String() + mount
-	h := licensing.NewHandler(db, licensing.Options{PublicURL: base, Logger: logger})
+	h := licensing.NewHandler(db, licensing.Options{
+		PublicURL: base, Logger: logger,
+		// For the receiver in this very process. Leave it out where webhooks
+		// lead to the world.
+		Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+	})
 
 	w := welcome{Base: base, File: set.db}
 	if w.Fresh, err = isFresh(ctx, h); err != nil {
@@ -82,8 +88,12 @@ func run(ctx context.Context, args []string, out, logs io.Writer) (err error) {
 	if w.SetupCode, err = setupCode(ctx, h.Auth()); err != nil {
 		return err
 	}
+	hook, err := newReceiver(ctx, h.Service(), "http://"+ln.Addr().String(), out)
+	if err != nil {
+		return err
+	}
 	if err := w.print(out); err != nil {
 		return err
 	}
-	return serve(ctx, ln, newApp(h, logger), h.Run, out, logger)
+	return serve(ctx, ln, newApp(h, hook, logger), h.Run, out, logger)
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+// TestEventsArePrinted creates a licence, twice over a restart.
+func TestEventsArePrinted(t *testing.T) {
+	is := is.New(t)
+	file := filepath.Join(t.TempDir(), "kept.db")
+	for range 2 {
+		ex := start(t, "-db", file, "-new-client", "Shop")
+		r, err := http.NewRequestWithContext(t.Context(), "POST", ex.field("base address")+"/license",
+			strings.NewReader(`{"name":"n","product_id":"atlas","customer_id":"c"}`))
+		is.NoErr(err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+token(t, ex))
+		resp, err := http.DefaultClient.Do(r)
+		is.NoErr(err)
+		resp.Body.Close()
+		is.Equal(resp.StatusCode, http.StatusCreated)
+		is.True(ex.out.waitFor("event  license.created  lic_"))
+		ex.end()
+	}
+}
+
+// TestForgedEvents sends what nobody with the secret has signed.
+func TestForgedEvents(t *testing.T) {
+	ex := start(t)
+	hook := strings.TrimSuffix(ex.field("application"), "/") + receiverPath
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	for name, header := range map[string][]string{
+		"nothing":             {},
+		"a made-up signature": {"webhook-id", "evt_1", "webhook-timestamp", now, "webhook-signature", "v1,AAAA"},
+		"an empty signature":  {"webhook-id", "evt_1", "webhook-timestamp", now, "webhook-signature", ""},
+		"an old time":         {"webhook-id", "evt_1", "webhook-timestamp", "1", "webhook-signature", "v1,AAAA"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			r, err := http.NewRequestWithContext(t.Context(), "POST", hook, strings.NewReader(fmt.Sprintf(`{"type":%q}`, "forged")))
+			is.NoErr(err)
+			for i := 0; i < len(header); i += 2 {
+				r.Header.Set(header[i], header[i+1])
+			}
+			resp, err := http.DefaultClient.Do(r)
+			is.NoErr(err)
+			resp.Body.Close()
+			is.Equal(resp.StatusCode, http.StatusUnauthorized)
+		})
+	}
+	is.New(t).True(!strings.Contains(ex.out.String(), "forged"))
+}
