@@ -121,7 +121,7 @@ func activationFilters(b *bench) {
 	type query = store.ActivationQuery
 	filters := slices.Concat(
 		by("LicenseID", func(q *query, v string) { q.LicenseID = v }, license(1).ID, license(2).ID, "nothing"),
-		by("LiveAt", func(q *query, v time.Time) { q.LiveAt = v }, day(-1), day(0), day(1), day(2), day(3), day(4)),
+		by("LiveAt", func(q *query, v time.Time) { q.LiveAt = v }, day(-1), day(0), day(1), day(2), day(3), day(4), day(1).In(elsewhere)),
 	)
 	sweep(b, filters, rows, func(a store.Activation) string { return a.ID }, live, func(r store.Reader, q query) ([]string, error) {
 		q.Limit = many

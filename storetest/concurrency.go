@@ -140,6 +140,19 @@ var admissions = []admission{
 		enter: func(b *bench, tx store.Tx, i int) error { return tx.AddTally(b.ctx, "kind", word("name", i), 1) },
 	},
 	{
+		name: "ListEventsThenAppend", room: 1,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			rows, err := r.Events(b.ctx, store.EventQuery{Subject: "subject", Limit: many})
+			return len(rows), err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			e := event(i)
+			e.Subject = "subject"
+			_, err := tx.AppendEvent(b.ctx, e)
+			return err
+		},
+	},
+	{
 		name: "MissThenInsert", room: 1,
 		taken: func(b *bench, r store.Reader, _ int) (int, error) {
 			_, err := r.Entry(b.ctx, "kind", "key")

@@ -74,7 +74,7 @@ var deliveriesNewest = func() listing {
 		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
 			q := store.DeliveryQuery{EndpointID: "endpoint", Limit: limit}
 			if after >= 0 {
-				q.After.ID = row(after).ID
+				q.After = store.Position{Time: day(after), ID: row(after).ID} // only the ID counts
 			}
 			return deliveryRanks(ctx, r, q, rank)
 		},
@@ -103,7 +103,7 @@ var deliveriesDue = func() listing {
 		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
 			q := store.DeliveryQuery{State: "state", DueBefore: day(ranks), Limit: limit}
 			if after >= 0 {
-				q.After = store.Position{Time: row(after).DueAt, ID: row(after).ID}
+				q.After = store.Position{Time: row(after).DueAt.In(elsewhere), ID: row(after).ID}
 			}
 			return deliveryRanks(ctx, r, q, rank)
 		},
@@ -150,7 +150,7 @@ func deliveryFilters(b *bench) {
 	sweep(b, slices.Concat(
 		by("EndpointID", func(q *query, v string) { q.EndpointID = v }, "endpoint_0000", "endpoint_0001", "nothing"),
 		by("State", func(q *query, v string) { q.State = v }, "state_0000", "state_0001", "nothing"),
-		by("DueBefore", func(q *query, v time.Time) { q.DueBefore = v }, day(0), day(1), day(2), day(9)),
+		by("DueBefore", func(q *query, v time.Time) { q.DueBefore = v }, day(0), day(1), day(2), day(9), day(1).In(elsewhere)),
 	), rows, func(d store.Delivery) string { return d.ID }, func(q query, d store.Delivery) bool {
 		return (q.EndpointID == "" || d.EndpointID == q.EndpointID) && (q.State == "" || d.State == q.State) &&
 			(q.DueBefore.IsZero() || !d.DueAt.IsZero() && d.DueAt.Before(q.DueBefore))

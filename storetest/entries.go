@@ -75,7 +75,7 @@ var entryListing = func() listing {
 		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
 			q := store.EntryQuery{Kind: "kind", Owner: "owner", Limit: limit}
 			if after >= 0 {
-				q.After = store.Position{Time: row(after).ExpiresAt, ID: row(after).Key}
+				q.After = store.Position{Time: row(after).ExpiresAt.In(elsewhere), ID: row(after).Key}
 			}
 			rows, err := r.Entries(ctx, q)
 			var got []int

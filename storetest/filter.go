@@ -28,6 +28,7 @@ func ranges() []store.TimeRange {
 	return []store.TimeRange{
 		{From: day(1)}, {Before: day(2)}, {From: day(1), Before: day(2)}, {From: day(1), Before: day(1)},
 		{From: day(2), OrNone: true}, {Before: day(2), OrNone: true}, {From: day(1), Before: day(3), OrNone: true},
+		{From: day(2).In(elsewhere), Before: day(3).In(elsewhere)},
 		{OrNone: true}, // open at both ends, and so no range at all
 	}
 }

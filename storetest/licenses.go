@@ -123,12 +123,12 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 			q := store.LicenseQuery{CustomerID: "customer", Order: order, Descending: descending, Limit: limit}
 			if after >= 0 {
 				l := row(after)
-				q.After.ID = l.ID
+				q.After = store.Position{Time: l.CreatedAt, ID: l.ID} // by ID, only the ID counts
 				switch order {
 				case store.ByExpiresAt:
-					q.After.Time = l.ExpiresAt
+					q.After.Time = l.ExpiresAt.In(elsewhere)
 				case store.ByStartsAt:
-					q.After.Time = l.StartsAt
+					q.After.Time = l.StartsAt.In(elsewhere)
 				}
 			}
 			rows, err := r.Licenses(ctx, q)

@@ -17,6 +17,9 @@ const many = 500
 
 func day(n int) time.Time { return time.Date(2030, time.January, 1+n, 0, 0, 0, 0, time.UTC) }
 
+// elsewhere is a zone other than UTC.
+var elsewhere = time.FixedZone("elsewhere", 5*3600+1800)
+
 func word(what string, n int) string { return fmt.Sprintf("%s_%04d", what, n) }
 
 func document(n int) []byte { return fmt.Appendf(nil, `{"number":%d}`, n) }

@@ -325,6 +325,10 @@ type listsBefore struct {
 	before store.Reader
 }
 
+func (r listsBefore) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	return r.before.Events(ctx, q)
+}
+
 func (r listsBefore) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	return r.before.Entries(ctx, q)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 
@@ -16,6 +17,7 @@ func updateCases() []testCase {
 		{"Updates", "ReadYourWritesAfterMisses", 2, readYourWritesAfterMisses},
 		{"Updates", "ReadYourWritesElsewhere", 2, readYourWritesElsewhere},
 		{"Updates", "OwnWrites", 3, ownWrites},
+		{"Updates", "OwnWritesToTheFeed", 3, ownWritesToTheFeed},
 		{"Updates", "Rollback", 4, rollback},
 		{"Updates", "RollbackOfDeletion", 4, rollbackOfDeletion},
 		{"Updates", "RollbackFreesWhatWasTaken", 4, rollbackFrees},
@@ -108,6 +110,38 @@ func ownWrites(b *bench) {
 		return err
 	})
 	b.compare(looks[0], 0, 4, "in the Update that deleted all but events")
+}
+
+// ownWritesToTheFeed looks after changing and removing events.
+func ownWritesToTheFeed(b *bench) {
+	b.append(event(1), event(2))
+	seqs := b.seqs()
+	var changed, left []store.Event
+	b.update(func(tx store.Tx) (err error) {
+		e := event(3)
+		e.Seq = seqs[0]
+		if err := tx.ReplaceEvent(b.ctx, e); err != nil {
+			return err
+		}
+		if changed, err = tx.Events(b.ctx, store.EventQuery{Limit: many}); err != nil {
+			return err
+		}
+		if _, err := tx.DeleteEvents(b.ctx, math.MaxInt64, many); err != nil {
+			return err
+		}
+		left, err = tx.Events(b.ctx, store.EventQuery{Limit: many})
+		return err
+	})
+	var seen []string
+	for _, e := range changed {
+		if e.Seq == seqs[0] {
+			seen = append(seen, string(e.Data), e.CustomerID)
+		}
+	}
+	if len(seen) == 0 || seen[0] != string(event(3).Data) && seen[1] != event(3).CustomerID { // one alone is rule 9
+		b.fail(seen, []string{string(event(3).Data), event(3).CustomerID}, "event in the Update that replaced it")
+	}
+	b.equal(eventIDs(left), eventIDs(nil), "events in the Update that removed them")
 }
 
 // rollback fails after writing.
