@@ -169,3 +169,11 @@ func (b *browser) missing(text string) {
 		b.t.Fatalf("the page says %q:\n%s", text, got)
 	}
 }
+
+// unfold opens the first thing that folds under that title.
+func (b *browser) unfold(title string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do("unfold "+title, chromedp.Do(ctx, chromedp.Click(`(//main//summary[normalize-space()="`+title+`"])[1]`)))
+}

@@ -138,6 +138,7 @@ func TestEveryPage(t *testing.T) {
 	})
 	t.Run("admin", func(t *testing.T) {
 		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+			{"reference", func(b *browser) { b.open("reference") }},
 			{"licenses", func(b *browser) { b.open("licenses") }},
 			{"licenses-none", func(b *browser) { b.open("licenses?q=unheard+of&status=active") }},
 			{"licenses-wrong", func(b *browser) { b.open("licenses?status=sleeping") }},

@@ -1,0 +1,145 @@
+package dashboard
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// seedSeats gives a licence seats: live, ended and released, with long names.
+func (h *host) seedSeats(t *testing.T, licenseID string) (activationID string) {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	l, err := h.Service().Get(ctx, licenseID)
+	is.NoErr(err)
+	for i, name := range []string{"Reception", "", "The workstation in the basement of the north tower, behind the boiler", "Ines’ laptop"} {
+		v, err := h.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprintf("sha256:%064x", 7919*(i+1)), Name: name})
+		is.NoErr(err)
+		activationID = v.Activation.ID
+	}
+	_, err = h.Service().ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: activationID, Reason: "Sold"})
+	is.NoErr(err)
+	v, err := h.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "build-server", Name: "Build server"})
+	is.NoErr(err)
+	return v.Activation.ID
+}
+
+// seedWebhooks makes some, and has one tested.
+func (h *host) seedWebhooks(t *testing.T) (id string) {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	for _, p := range []license.CreateWebhookParams{
+		{URL: "https://shop.example/hooks/licences", Description: "The web shop", Types: []string{"license.*", "activation.evicted"}},
+		{URL: "https://the.royal.observatory.of.the.northern.isles.example/procurement/licensing/receive/all/of/them?and=then&some=more", Products: []string{"atlas"}},
+	} {
+		w, _, err := h.Service().CreateWebhook(ctx, p)
+		is.NoErr(err)
+		if id == "" {
+			id = w.ID
+		}
+	}
+	_, err := h.Service().TestWebhook(ctx, id)
+	is.NoErr(err)
+	_, _, err = h.Service().RotateWebhookSecret(ctx, license.RotateWebhookParams{ID: id, Overlap: 24 * time.Hour})
+	is.NoErr(err)
+	return id
+}
+
+// TestPagesOfTheRegister looks, as TestEveryPage does, at what there is beside
+// the licences themselves.
+func TestPagesOfTheRegister(t *testing.T) {
+	dir := os.Getenv("E2E_SCREENSHOTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	is.New(t).NoErr(os.MkdirAll(dir, 0o755))
+	source := axe(t)
+
+	empty := newHost(t)
+	empty.admin(t)
+	t.Run("empty", func(t *testing.T) {
+		look(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+			{"overview-empty", func(b *browser) { b.open("") }},
+			{"customers-empty", func(b *browser) { b.open("customers") }},
+			{"webhooks-empty", func(b *browser) { b.open("settings/webhooks") }},
+		})
+	})
+
+	full := newHost(t)
+	full.admin(t)
+	licenseID, _ := full.seed(t)
+	seat := full.seedSeats(t, licenseID)
+	hook := full.seedWebhooks(t)
+	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
+	is.New(t).NoErr(err)
+	revoked := list.Licenses[0].ID
+	at := time.Now().UTC().AddDate(2, 0, 0).Format("2006-01-02")
+	t.Run("admin", func(t *testing.T) {
+		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+			{"overview", func(b *browser) { b.open("") }},
+			{"overview-table", func(b *browser) {
+				b.open("")
+				b.unfold("As a table")
+			}},
+			{"customers", func(b *browser) { b.open("customers") }},
+			{"products", func(b *browser) { b.open("products") }},
+			{"products-none", func(b *browser) { b.open("products?q=unheard") }},
+			{"audit", func(b *browser) { b.open("audit") }},
+			{"audit-none", func(b *browser) { b.open("audit?type=license.rekeyed") }},
+			{"audit-wrong", func(b *browser) { b.open("audit?type=license.mislaid") }},
+			{"license-seats", func(b *browser) {
+				b.open("licenses/" + licenseID)
+				b.unfold("Ended")
+			}},
+			{"license-verdict", func(b *browser) {
+				b.open("licenses/" + licenseID + "?at=" + at + "&fingerprint=elsewhere&product=compass")
+			}},
+			{"license-verdict-errors", func(b *browser) { b.open("licenses/" + licenseID + "?at=soon") }},
+			{"activations", func(b *browser) { b.open("licenses/" + licenseID + "/activations?ended=1") }},
+			{"activation-release", func(b *browser) { b.open("licenses/" + licenseID + "/activations/" + seat + "/release") }},
+			{"license-renew", func(b *browser) { b.open("licenses/" + licenseID + "/renew") }},
+			{"license-renew-errors", func(b *browser) {
+				b.open("licenses/" + licenseID + "/renew")
+				b.choose("length")
+				b.fill("Another length", "a while")
+				b.press("Renew licence")
+			}},
+			{"selected", func(b *browser) {
+				b.open("licenses")
+				b.choose(licenseID)
+				b.choose(revoked)
+				b.press("Suspend")
+			}},
+			{"selected-done", func(b *browser) {
+				b.open("licenses/selected/suspend?id=" + revoked + "&id=" + licenseID)
+				b.fill("Reason", "The invoice of April is open")
+				b.press("Suspend them")
+				b.see("1 of 2 done.")
+			}},
+			{"webhooks", func(b *browser) { b.open("settings/webhooks") }},
+			{"webhook", func(b *browser) { b.open("settings/webhooks/" + hook) }},
+			{"webhook-new", func(b *browser) { b.open("settings/webhooks/new") }},
+			{"webhook-new-errors", func(b *browser) {
+				b.open("settings/webhooks/new")
+				b.fill("Address", "shop.example")
+				b.fill("Only these events", "license.mislaid")
+				b.press("Create webhook")
+			}},
+			{"webhook-secret", func(b *browser) {
+				b.open("settings/webhooks/new")
+				b.fill("Address", "https://shop.example/other")
+				b.press("Create webhook")
+			}},
+			{"webhook-rotate", func(b *browser) { b.open("settings/webhooks/" + hook + "/rotate") }},
+			{"webhook-delete", func(b *browser) { b.open("settings/webhooks/" + hook + "/delete") }},
+			{"about", func(b *browser) { b.open("settings/about") }},
+		})
+	})
+}
