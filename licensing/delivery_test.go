@@ -486,6 +486,35 @@ func TestALongEventIsSentWithoutItsData(t *testing.T) {
 	})
 }
 
+// TestAWrongMasterKeyHoldsDeliveriesBack is a process with another key than
+// the one that made the webhook.
+func TestAWrongMasterKeyHoldsDeliveriesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var log strings.Builder
+		p, st := newPostOffice(), memory.New()
+		open := func(key string) *licensing.Handler {
+			opts := postedBy(p)
+			opts.MasterKey = []byte(strings.Repeat(key, 32))
+			opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			return licensing.NewHandler(st, opts)
+		}
+		right, wrong := open("r"), open("w")
+		w := hook(t, right, "x.example", "license.created")
+		happen(t, right, 100)
+		stop := begin(t, wrong)
+		time.Sleep(time.Minute)
+		stop()
+		is.Equal(len(p.at("x.example")), 0)
+		is.Equal(len(deliveries(t, right, w.ID)[0].Attempts), 0)
+		lines := strings.Count(log.String(), "another Options.MasterKey")
+		is.True(lines > 0 && lines < 30) // said, and not shouted
+		defer begin(t, right)()
+		time.Sleep(5 * time.Second)
+		is.Equal(len(p.at("x.example")), 100)
+	})
+}
+
 // TestTheLogSaysThatNothingRuns comes by as requests do.
 func TestTheLogSaysThatNothingRuns(t *testing.T) {
 	const warning = "nothing runs Handler.Run"

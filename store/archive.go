@@ -19,7 +19,7 @@ const KindWatermark = "watermark"
 // What an archive holds of the records that are kept by kind. Whoever adds a
 // kind that is to survive a move adds it here.
 var (
-	archivedEntries = []string{"client", "operator", "operator_email", "once", "webhook", "signing_key", KindCursor, KindWatermark}
+	archivedEntries = []string{"client", "operator", "operator_email", "once", "webhook", "webhook_left", "signing_key", KindCursor, KindWatermark}
 	archivedTallies = []string{
 		"license.state", "license.product", "license.customer", "license.created",
 		"license.starts", "license.starts_at", "license.expires", "license.expires_at",

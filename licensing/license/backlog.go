@@ -64,10 +64,6 @@ func (s *Service) Backlog(ctx context.Context) (b Backlog, err error) {
 
 // read finds out what waits.
 func (b *Backlog) read(ctx context.Context, r store.Reader, now time.Time) error {
-	newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
-	if err != nil {
-		return err
-	}
 	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
 	if err != nil {
 		return err
@@ -84,7 +80,11 @@ func (b *Backlog) read(ctx context.Context, r store.Reader, now time.Time) error
 		if err != nil {
 			return fmt.Errorf("cursor %s: %w", c.Key, err)
 		}
-		b.Waiting = b.Waiting || len(newest) > 0 && newest[0].Seq > seq && newest[0].Time.Before(now.Add(-waitFor))
+		next, err := r.Events(ctx, store.EventQuery{After: seq, Limit: 1})
+		if err != nil {
+			return err
+		}
+		b.Waiting = b.Waiting || len(next) > 0 && next[0].Time.Before(now.Add(-waitFor))
 	}
 	for _, e := range webhooks {
 		var rec webhookRecord

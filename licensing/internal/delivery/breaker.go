@@ -34,7 +34,7 @@ func (b *breaker) failed(now time.Time) {
 }
 
 // slow holds the lane back because the receiver has too much to do, for as
-// long as it asks.
+// long as it asks; zero: for a little.
 func (b *breaker) slow(now time.Time, asked time.Duration) {
 	if asked <= 0 {
 		asked = breakFirst

@@ -2,8 +2,10 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,13 +143,14 @@ func (r *run) upkeep(ctx context.Context) error {
 	if err := r.touchCursors(); err != nil {
 		return err
 	}
-	for _, purge := range append(r.Upkeep, r.Licenses.PurgeHistory) {
+	var all error
+	for _, purge := range slices.Concat(r.Upkeep, []func(context.Context) (bool, error){r.Licenses.PurgeHistory}) {
 		for more := true; more && ctx.Err() == nil; {
 			var err error
 			if more, err = purge(r.work); err != nil {
-				return err
+				all, more = errors.Join(all, err), false
 			}
 		}
 	}
-	return nil
+	return all
 }

@@ -136,14 +136,16 @@ func (l *lane) send(ctx context.Context, w license.Webhook, batch []*sending) {
 				o := l.attempt(l.work, w, s.Delivery)
 				mu.Lock()
 				s.outcome = o
-				switch {
-				case o.kind == delivered:
+				switch o.kind {
+				case delivered:
 					l.breaker.succeeded()
-				case o.kind == failed:
+				case failed:
 					l.breaker.failed(l.now())
 					if o.slow {
 						l.breaker.slow(l.now(), o.retryAfter)
 					}
+				case untried: // by our own fault, which the next would meet too
+					l.breaker.slow(l.now(), 0)
 				}
 				mu.Unlock()
 			}
