@@ -55,68 +55,12 @@ var events = kind[store.Event]{
 	},
 }
 
-// feed lists events and stops the case if that fails.
-func (b *bench) feed(q store.EventQuery) []store.Event {
-	if q.Limit == 0 {
-		q.Limit = many
-	}
-	rows, err := b.Events(b.ctx, q)
-	b.ok(err, "Events")
-	return rows
-}
-
 func eventIDs(rows []store.Event) []string {
 	var ids []string
 	for _, e := range rows {
 		ids = append(ids, e.ID)
 	}
 	return ids
-}
-
-// append appends events, each in an Update of its own.
-func (b *bench) append(rows ...store.Event) {
-	for _, e := range rows {
-		b.appendTogether(e)
-	}
-}
-
-// appendTogether appends events in one Update, and returns the Seqs that it
-// was given.
-func (b *bench) appendTogether(rows ...store.Event) (seqs []int64) {
-	b.update(func(tx store.Tx) error {
-		seqs = nil
-		for _, e := range rows {
-			seq, err := tx.AppendEvent(b.ctx, e)
-			if err != nil {
-				return err
-			}
-			seqs = append(seqs, seq)
-		}
-		return nil
-	})
-	return seqs
-}
-
-// seqs returns the Seqs that are in the feed.
-func (b *bench) seqs() []int64 {
-	var seqs []int64
-	for _, e := range b.feed(store.EventQuery{}) {
-		seqs = append(seqs, e.Seq)
-	}
-	return seqs
-}
-
-// drain removes the events with a Seq of at most through.
-func (b *bench) drain(through int64) {
-	b.update(func(tx store.Tx) error {
-		_, err := tx.DeleteEvents(b.ctx, through, many)
-		return err
-	})
-	for _, seq := range b.seqs() {
-		if seq <= through {
-			b.under(21).stop(seq, "none", "Seq in the feed after DeleteEvents(%d, %d)", through, many)
-		}
-	}
 }
 
 // plainEvents returns n events with ids that do not sort as they are appended.
@@ -270,120 +214,6 @@ func eventReplace(b *bench) {
 			b.fail(f.got, f.want, "%s of an event that was replaced, %s", f.name, how)
 		}
 	})
-}
-
-// eventSeqsRise appends to many Updates and compares with what was given.
-func eventSeqsRise(b *bench) {
-	var given []int64
-	var ids []string
-	for n := range 10 {
-		var rows []store.Event
-		for i := range n {
-			e := event(100*i + n) // the ids do not sort as they are appended
-			e.Seq = int64(1000 - n)
-			rows = append(rows, e)
-			ids = append(ids, e.ID)
-		}
-		given = append(given, b.appendTogether(rows...)...)
-	}
-	for i := 1; i < len(given); i++ {
-		if given[i] <= given[i-1] {
-			b.fail(given, "rising numbers", "Seqs that AppendEvent returned")
-			break
-		}
-	}
-	feed := b.feed(store.EventQuery{})
-	b.equal(len(feed), len(ids), "events in the feed")
-	for i, e := range feed[:min(len(feed), len(ids))] {
-		if !b.equal(e.ID, ids[i], "event %d of the feed", i) || !b.equal(e.Seq, given[i], "Seq of event %d of the feed", i) {
-			break
-		}
-	}
-}
-
-// eventSeqsOnce empties the feed, and looks that it goes on above.
-func eventSeqsOnce(b *bench) {
-	highest := int64(math.MinInt64)
-	for range 3 {
-		b.append(event(1), event(2))
-		for _, seq := range b.seqs() {
-			if seq <= highest {
-				b.fail(seq, fmt.Sprintf("above %d", highest), "Seq after older events were removed")
-			}
-			highest = seq
-		}
-		b.drain(math.MaxInt64)
-		b.update(func(tx store.Tx) error { // in one Update, too
-			seq, err := tx.AppendEvent(b.ctx, event(3))
-			if err != nil {
-				return err
-			}
-			_, err = tx.DeleteEvents(b.ctx, seq, many)
-			highest = max(highest, seq)
-			return err
-		})
-		if !b.under(21).equal(len(b.seqs()), 0, "events after the only one was removed") {
-			return
-		}
-	}
-}
-
-// eventSeqsAfterFailure appends in Updates that fail, in between.
-func eventSeqsAfterFailure(b *bench) {
-	var after int64
-	for n := range 5 {
-		_ = b.try(func(tx store.Tx) error {
-			for i := range n {
-				if _, err := tx.AppendEvent(b.ctx, event(10+i)); err != nil {
-					return err
-				}
-			}
-			return errOnPurpose
-		})
-		b.append(event(n))
-		news := b.feed(store.EventQuery{After: after})
-		b.equal(eventIDs(news), []string{event(n).ID}, "news after Update %d", n)
-		for _, e := range news {
-			after = e.Seq
-		}
-	}
-}
-
-// eventRemoval removes events by steps, each with another limit.
-func eventRemoval(b *bench) {
-	rows := plainEvents(12)
-	b.append(rows...)
-	seqs := b.seqs()
-	left := eventIDs(rows)
-	for _, step := range []struct {
-		through int64
-		limit   int
-		want    int
-	}{
-		{seqs[0] - 1, many, 0},
-		{seqs[3], 2, 2},
-		{seqs[1], many, 0}, // they are gone
-		{seqs[4], many, 3},
-		{seqs[11], 0, 0},
-		{seqs[11], -1, 0},
-		{math.MaxInt64, 1, 1},
-		{seqs[7], 3, 2},
-		{seqs[11], 4, 4},
-		{math.MaxInt64, many, 0},
-	} {
-		n := -1
-		b.update(func(tx store.Tx) (err error) {
-			n, err = tx.DeleteEvents(b.ctx, step.through, step.limit)
-			return err
-		})
-		b.equal(n, step.want, "DeleteEvents(%d, %d) of events %v", step.through, step.limit, seqs)
-		left = left[step.want:]
-		var got []string
-		for _, e := range b.feed(store.EventQuery{}) {
-			got = append(got, e.ID)
-		}
-		b.equal(slices.Concat(got), slices.Concat(left), "events after DeleteEvents(%d, %d)", step.through, step.limit)
-	}
 }
 
 func manyEvents(n int) []any {

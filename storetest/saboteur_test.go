@@ -27,7 +27,7 @@ var allSaboteurs = flag.Bool("saboteurs", false, "run every case on every sabote
 // meet the cases of their rule and those that are about more than records,
 // unless -saboteurs is given.
 func TestSaboteurs(t *testing.T) {
-	all := slices.Concat(updateSaboteurs, recordSaboteurs, listSaboteurs, feedSaboteurs)
+	all := slices.Concat(visibilitySaboteurs, isolationSaboteurs, endingSaboteurs, valueSaboteurs, recordSaboteurs, listSaboteurs, feedSaboteurs)
 	caught := map[int]bool{1: true} // by TestDurableSaboteurs
 	for _, s := range all {
 		meets := cases()

@@ -165,3 +165,10 @@ func (h hooked) DeleteDelivery(ctx context.Context, id string) error {
 func (h hooked) AddTally(ctx context.Context, kind, name string, delta int64) error {
 	return h.do(ctx, "AddTally", func(ctx context.Context, w store.Writer) error { return w.AddTally(ctx, kind, name, delta) })
 }
+
+// onError opens stores that change what the methods of Writer return.
+func onError(change func(method string, err error) error) func() store.Store {
+	return writing(func(tx store.Tx) store.Writer {
+		return hooked{func(ctx context.Context, method string, call written) error { return change(method, call(ctx, tx)) }}
+	})
+}

@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An admission lets a few of many in: each Update looks how many are in, and
+// goes in if there is room. It differs by how it looks.
+type admission struct {
+	name  string
+	room  int
+	needs []any
+	// taken returns how many are in, for the i-th who asks.
+	taken func(b *bench, r store.Reader, i int) (int, error)
+	// enter goes in.
+	enter func(b *bench, tx store.Tx, i int) error
+}
+
+// miss counts what a get finds: one or none.
+func miss(err error) (int, error) {
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return 1, err
+}
+
+var admissions = []admission{
+	{
+		name: "CountThenInsert", room: 3, needs: []any{license(1)},
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			return r.CountActivations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID})
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			return tx.PutActivation(b.ctx, activation(license(1).ID, i))
+		},
+	},
+	{
+		name: "ListThenInsert", room: 3,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			rows, err := r.Licenses(b.ctx, store.LicenseQuery{CustomerID: "customer", Limit: many})
+			return len(rows), err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			l := license(i)
+			l.CustomerID = "customer"
+			return tx.CreateLicense(b.ctx, l)
+		},
+	},
+	{
+		name: "ListEntriesThenInsert", room: 2,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			rows, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Limit: many})
+			return len(rows), err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error { return tx.PutEntry(b.ctx, entry("kind", i)) },
+	},
+	{
+		name: "ListDeliveriesThenInsert", room: 2,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			rows, err := r.Deliveries(b.ctx, store.DeliveryQuery{EndpointID: "endpoint", Limit: many})
+			return len(rows), err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			d := delivery(i)
+			d.EndpointID = "endpoint"
+			return tx.PutDelivery(b.ctx, d)
+		},
+	},
+	{
+		name: "ListTalliesThenInsert", room: 2,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			rows, err := r.Tallies(b.ctx, store.TallyQuery{Kind: "kind", Limit: many})
+			return len(rows), err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error { return tx.AddTally(b.ctx, "kind", word("name", i), 1) },
+	},
+	{
+		name: "ListEventsThenAppend", room: 1,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			rows, err := r.Events(b.ctx, store.EventQuery{Subject: "subject", Limit: many})
+			return len(rows), err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			e := event(i)
+			e.Subject = "subject"
+			_, err := tx.AppendEvent(b.ctx, e)
+			return err
+		},
+	},
+	{
+		name: "MissThenInsert", room: 1,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			_, err := r.Entry(b.ctx, "kind", "key")
+			return miss(err)
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			e := entry("kind", i)
+			e.Key = "key"
+			return tx.PutEntry(b.ctx, e)
+		},
+	},
+	{
+		name: "MissOfAKeyThenInsertElsewhere", room: 1,
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			_, err := r.LicenseByKey(b.ctx, license(0).Key)
+			return miss(err)
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			l := license(i)
+			l.Key = license(0).Key
+			return tx.CreateLicense(b.ctx, l)
+		},
+	},
+	{
+		name: "MissOfAFingerprintThenInsert", room: 1, needs: []any{license(1)},
+		taken: func(b *bench, r store.Reader, _ int) (int, error) {
+			_, err := r.Activation(b.ctx, license(1).ID, "print")
+			return miss(err)
+		},
+		enter: func(b *bench, tx store.Tx, i int) error {
+			a := activation(license(1).ID, i)
+			a.Fingerprint = "print"
+			return tx.PutActivation(b.ctx, a)
+		},
+	},
+	{
+		// Each looks at one thing and writes another: two in a ring of
+		// misses, of whom only one may go on.
+		name: "MissThenInsertWhatTheOtherMissed", room: 1,
+		taken: func(b *bench, r store.Reader, i int) (int, error) {
+			_, err := r.Delivery(b.ctx, delivery(1-i%2).ID)
+			n, err := miss(err)
+			if i > 1 {
+				n = 1 // has no part in it
+			}
+			return n, err
+		},
+		enter: func(b *bench, tx store.Tx, i int) error { return tx.PutDelivery(b.ctx, delivery(i)) },
+	},
+}
+
+func (a admission) run(b *bench) {
+	b.add(a.needs...)
+	meet := newMeeting(crowd)
+	var entered [crowd]bool
+	together(crowd, func(i int) {
+		b.update(func(tx store.Tx) error {
+			entered[i] = false
+			taken, err := a.taken(b, tx, i)
+			if err != nil {
+				return err
+			}
+			meet.wait()
+			if taken >= a.room {
+				return nil
+			}
+			entered[i] = true
+			return a.enter(b, tx, i)
+		})
+	})
+	in := 0
+	for _, e := range entered {
+		if e {
+			in++
+		}
+	}
+	b.equal(in, a.room, "goroutines, of %d, that were let in", crowd)
+}

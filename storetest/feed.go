@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// feed lists events and stops the case if that fails.
+func (b *bench) feed(q store.EventQuery) []store.Event {
+	if q.Limit == 0 {
+		q.Limit = many
+	}
+	rows, err := b.Events(b.ctx, q)
+	b.ok(err, "Events")
+	return rows
+}
+
+// append appends events, each in an Update of its own.
+func (b *bench) append(rows ...store.Event) {
+	for _, e := range rows {
+		b.appendTogether(e)
+	}
+}
+
+// appendTogether appends events in one Update, and returns the Seqs that it
+// was given.
+func (b *bench) appendTogether(rows ...store.Event) (seqs []int64) {
+	b.update(func(tx store.Tx) error {
+		seqs = nil
+		for _, e := range rows {
+			seq, err := tx.AppendEvent(b.ctx, e)
+			if err != nil {
+				return err
+			}
+			seqs = append(seqs, seq)
+		}
+		return nil
+	})
+	return seqs
+}
+
+// seqs returns the Seqs that are in the feed.
+func (b *bench) seqs() []int64 {
+	var seqs []int64
+	for _, e := range b.feed(store.EventQuery{}) {
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs
+}
+
+// drain removes the events with a Seq of at most through.
+func (b *bench) drain(through int64) {
+	b.update(func(tx store.Tx) error {
+		_, err := tx.DeleteEvents(b.ctx, through, many)
+		return err
+	})
+	for _, seq := range b.seqs() {
+		if seq <= through {
+			b.under(21).stop(seq, "none", "Seq in the feed after DeleteEvents(%d, %d)", through, many)
+		}
+	}
+}
+
+// eventSeqsRise appends to many Updates and compares with what was given.
+func eventSeqsRise(b *bench) {
+	var given []int64
+	var ids []string
+	for n := range 10 {
+		var rows []store.Event
+		for i := range n {
+			e := event(100*i + n) // the ids do not sort as they are appended
+			e.Seq = int64(1000 - n)
+			rows = append(rows, e)
+			ids = append(ids, e.ID)
+		}
+		given = append(given, b.appendTogether(rows...)...)
+	}
+	for i := 1; i < len(given); i++ {
+		if given[i] <= given[i-1] {
+			b.fail(given, "rising numbers", "Seqs that AppendEvent returned")
+			break
+		}
+	}
+	feed := b.feed(store.EventQuery{})
+	b.equal(len(feed), len(ids), "events in the feed")
+	for i, e := range feed[:min(len(feed), len(ids))] {
+		if !b.equal(e.ID, ids[i], "event %d of the feed", i) || !b.equal(e.Seq, given[i], "Seq of event %d of the feed", i) {
+			break
+		}
+	}
+}
+
+// eventSeqsOnce empties the feed, and looks that it goes on above.
+func eventSeqsOnce(b *bench) {
+	highest := int64(math.MinInt64)
+	for range 3 {
+		b.append(event(1), event(2))
+		for _, seq := range b.seqs() {
+			if seq <= highest {
+				b.fail(seq, fmt.Sprintf("above %d", highest), "Seq after older events were removed")
+			}
+			highest = seq
+		}
+		b.drain(math.MaxInt64)
+		b.update(func(tx store.Tx) error { // in one Update, too
+			seq, err := tx.AppendEvent(b.ctx, event(3))
+			if err != nil {
+				return err
+			}
+			_, err = tx.DeleteEvents(b.ctx, seq, many)
+			highest = max(highest, seq)
+			return err
+		})
+		if !b.under(21).equal(len(b.seqs()), 0, "events after the only one was removed") {
+			return
+		}
+	}
+}
+
+// eventSeqsAfterFailure appends in Updates that fail, in between.
+func eventSeqsAfterFailure(b *bench) {
+	var after int64
+	for n := range 5 {
+		_ = b.try(func(tx store.Tx) error {
+			for i := range n {
+				if _, err := tx.AppendEvent(b.ctx, event(10+i)); err != nil {
+					return err
+				}
+			}
+			return errOnPurpose
+		})
+		b.append(event(n))
+		news := b.feed(store.EventQuery{After: after})
+		b.equal(eventIDs(news), []string{event(n).ID}, "news after Update %d", n)
+		for _, e := range news {
+			after = e.Seq
+		}
+	}
+}
+
+// eventRemoval removes events by steps, each with another limit.
+func eventRemoval(b *bench) {
+	rows := plainEvents(12)
+	b.append(rows...)
+	seqs := b.seqs()
+	left := eventIDs(rows)
+	for _, step := range []struct {
+		through int64
+		limit   int
+		want    int
+	}{
+		{seqs[0] - 1, many, 0},
+		{seqs[3], 2, 2},
+		{seqs[1], many, 0}, // they are gone
+		{seqs[4], many, 3},
+		{seqs[11], 0, 0},
+		{seqs[11], -1, 0},
+		{math.MaxInt64, 1, 1},
+		{seqs[7], 3, 2},
+		{seqs[11], 4, 4},
+		{math.MaxInt64, many, 0},
+	} {
+		n := -1
+		b.update(func(tx store.Tx) (err error) {
+			n, err = tx.DeleteEvents(b.ctx, step.through, step.limit)
+			return err
+		})
+		b.equal(n, step.want, "DeleteEvents(%d, %d) of events %v", step.through, step.limit, seqs)
+		left = left[step.want:]
+		var got []string
+		for _, e := range b.feed(store.EventQuery{}) {
+			got = append(got, e.ID)
+		}
+		b.equal(slices.Concat(got), slices.Concat(left), "events after DeleteEvents(%d, %d)", step.through, step.limit)
+	}
+}
+
+// A follower reads the feed on from where it stopped.
+type follower struct {
+	b     *bench
+	after int64
+	ids   []string
+}
+
+// read reads to the end in pages, and notes a Seq at or below the last.
+func (f *follower) read() {
+	for {
+		page := f.b.feed(store.EventQuery{After: f.after, Limit: 3})
+		if len(page) == 0 {
+			return
+		}
+		for _, e := range page {
+			if e.Seq <= f.after {
+				f.b.stop(e.Seq, fmt.Sprintf("above %d", f.after), "Seq in a list that goes on behind it")
+			}
+			f.after = e.Seq
+			f.ids = append(f.ids, e.ID)
+		}
+	}
+}
+
+// feedBehindALateCommit lets an Update append an event, and commit only after
+// another one appended and committed, and a reader read. Where Updates take
+// turns from their first write on, the other cannot, and the window passes.
+func feedBehindALateCommit(b *bench) {
+	var want []string
+	f := &follower{b: b}
+	for n := range 2 {
+		early, late := event(2*n), event(2*n+1)
+		want = append(want, early.ID, late.ID)
+		appended := make(chan struct{})
+		var once sync.Once
+		meet := newMeeting(1) // the late one waits for the reader
+		together(2, func(i int) {
+			if i == 0 {
+				b.update(func(tx store.Tx) error {
+					_, err := tx.AppendEvent(b.ctx, early)
+					once.Do(func() { close(appended) })
+					meet.hold()
+					return err
+				})
+				return
+			}
+			<-appended
+			b.append(late)
+			f.read()
+			meet.arrive()
+		})
+		f.read()
+	}
+	got := slices.Sorted(slices.Values(f.ids))
+	slices.Sort(want)
+	b.equal(got, want, "events that a reader saw who read on from the last Seq it was given")
+}
+
+// feedFollowed has many Updates append while a reader follows.
+func feedFollowed(b *bench) {
+	const updates, each = 12, 3
+	var writers sync.WaitGroup
+	writers.Add(crowd)
+	f := &follower{b: b}
+	together(crowd+1, func(i int) {
+		if i == crowd {
+			done := make(chan struct{})
+			go func() {
+				writers.Wait()
+				close(done)
+			}()
+			for {
+				f.read()
+				select {
+				case <-done:
+					f.read()
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}
+		defer writers.Done()
+		for u := range updates {
+			b.update(func(tx store.Tx) error {
+				for n := range each {
+					if _, err := tx.AppendEvent(b.ctx, event((i*updates+u)*each+n)); err != nil {
+						return err
+					}
+					for range (i + u + n) % 4 * 5 { // some return sooner than others
+						runtime.Gosched()
+					}
+				}
+				return nil
+			})
+		}
+	})
+	seen := map[string]int{}
+	for place, id := range f.ids {
+		if first, again := seen[id]; again {
+			b.stop(fmt.Sprintf("%s at %d and at %d", id, first, place), "each event once", "events that a follower saw")
+		}
+		seen[id] = place
+	}
+	b.equal(len(f.ids), crowd*updates*each, "events that a follower saw")
+	for n := range crowd * updates {
+		for i := range each - 1 {
+			one, two := event(n*each+i).ID, event(n*each+i+1).ID
+			if seen[one] > seen[two] {
+				b.fail(two+" before "+one, "the order in which the Update appended them", "events that a follower saw")
+			}
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A refusal is a call that must return a sentinel.
+type refusal struct {
+	name string
+	want error
+	call func(ctx context.Context, tx store.Tx) error
+}
+
+// fixture is what refusals are refused by.
+func fixture() []any {
+	one, two := license(1), license(2)
+	return []any{
+		one, two, activation(one.ID, 1), activation(one.ID, 2), activation(two.ID, 5),
+		event(1), entry("call", 1), delivery(1), store.Tally{Kind: "call", Name: "tally", N: 1},
+	}
+}
+
+func refusals() []refusal {
+	one, two := license(1), license(2)
+	missing := "missing"
+	create := func(id, key string) func(context.Context, store.Tx) error {
+		return func(ctx context.Context, tx store.Tx) error {
+			l := license(3)
+			l.ID, l.Key = id, key
+			return tx.CreateLicense(ctx, l)
+		}
+	}
+	update := func(id, key string) func(context.Context, store.Tx) error {
+		return func(ctx context.Context, tx store.Tx) error {
+			l := license(3)
+			l.ID, l.Key = id, key
+			return tx.UpdateLicense(ctx, l)
+		}
+	}
+	seat := func(licenseID, id, fingerprint string) func(context.Context, store.Tx) error {
+		return func(ctx context.Context, tx store.Tx) error {
+			a := activation(licenseID, 3)
+			a.ID, a.Fingerprint = id, fingerprint
+			return tx.PutActivation(ctx, a)
+		}
+	}
+	first, second := activation(one.ID, 1), activation(one.ID, 2)
+	list := []refusal{
+		{"CreateLicense with an ID that is taken", store.ErrExists, create(one.ID, "new")},
+		{"CreateLicense with a Key that is taken", store.ErrExists, create("new", one.Key)},
+		{"CreateLicense of what is there", store.ErrExists, create(one.ID, one.Key)},
+		{"UpdateLicense to the Key of another", store.ErrExists, update(two.ID, one.Key)},
+		{"UpdateLicense of a missing licence", store.ErrNotFound, update(missing, "new")},
+		{"DeleteLicense of a missing licence", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteLicense(ctx, missing)
+		}},
+		{"PutActivation of a missing licence", store.ErrNotFound, seat(missing, "new", "new")},
+		{"PutActivation with a Fingerprint that is taken", store.ErrExists, seat(one.ID, "new", first.Fingerprint)},
+		{"PutActivation that replaces, with the Fingerprint of another", store.ErrExists, seat(one.ID, second.ID, first.Fingerprint)},
+		{"DeleteActivation of a missing activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteActivation(ctx, one.ID, missing)
+		}},
+		{"DeleteActivation of another licence's activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteActivation(ctx, two.ID, first.ID)
+		}},
+		{"DeleteActivation of a missing licence", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteActivation(ctx, missing, first.ID)
+		}},
+		{"ReplaceEvent of a missing event", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			e := event(3)
+			e.Seq = 1 << 40
+			return tx.ReplaceEvent(ctx, e)
+		}},
+		{"DeleteEntry of a missing entry", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteEntry(ctx, "call", missing)
+		}},
+		{"DeleteEntry of another kind", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteEntry(ctx, missing, entry("call", 1).Key)
+		}},
+		{"DeleteDelivery of a missing delivery", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteDelivery(ctx, missing)
+		}},
+	}
+	for _, m := range misses() {
+		list = append(list, refusal{m.method, store.ErrNotFound, func(ctx context.Context, tx store.Tx) error { return m.call(ctx, tx) }})
+	}
+	return list
+}
+
+// misses are the gets that find nothing in the fixture.
+func misses() []readCall {
+	one, two := license(1), license(2)
+	var list []readCall
+	for _, id := range []string{"missing", "", one.ID + "_", "lic_000", "%"} {
+		list = append(list,
+			readCall{fmt.Sprintf("License(%q)", id), func(ctx context.Context, r store.Reader) error {
+				_, err := r.License(ctx, id)
+				return err
+			}},
+			readCall{fmt.Sprintf("LicenseByKey(%q)", id), func(ctx context.Context, r store.Reader) error {
+				_, err := r.LicenseByKey(ctx, id)
+				return err
+			}},
+			readCall{fmt.Sprintf("Activation(%q) of a licence", id), func(ctx context.Context, r store.Reader) error {
+				_, err := r.Activation(ctx, one.ID, id)
+				return err
+			}},
+			readCall{fmt.Sprintf("Entry(%q)", id), func(ctx context.Context, r store.Reader) error {
+				_, err := r.Entry(ctx, "call", id)
+				return err
+			}},
+			readCall{fmt.Sprintf("Delivery(%q)", id), func(ctx context.Context, r store.Reader) error {
+				_, err := r.Delivery(ctx, id)
+				return err
+			}},
+		)
+	}
+	return append(list,
+		readCall{"Activation of another licence", func(ctx context.Context, r store.Reader) error {
+			_, err := r.Activation(ctx, two.ID, activation("", 1).Fingerprint)
+			return err
+		}},
+		readCall{"Activation of a missing licence", func(ctx context.Context, r store.Reader) error {
+			_, err := r.Activation(ctx, "missing", activation("", 1).Fingerprint)
+			return err
+		}},
+		readCall{"Activation by an ID", func(ctx context.Context, r store.Reader) error {
+			_, err := r.Activation(ctx, one.ID, activation("", 1).ID)
+			return err
+		}},
+		readCall{"License by a key", func(ctx context.Context, r store.Reader) error {
+			_, err := r.License(ctx, one.Key)
+			return err
+		}},
+		readCall{"LicenseByKey by an ID", func(ctx context.Context, r store.Reader) error {
+			_, err := r.LicenseByKey(ctx, one.ID)
+			return err
+		}},
+		readCall{"Entry of another kind", func(ctx context.Context, r store.Reader) error {
+			_, err := r.Entry(ctx, "missing", entry("call", 1).Key)
+			return err
+		}},
+	)
+}
+
+// sentinels makes each call in an Update of its own, which then fails.
+func sentinels(b *bench) {
+	b.add(fixture()...)
+	for _, c := range refusals() {
+		var got error
+		_ = b.undo(func(tx store.Tx) error {
+			got = c.call(b.ctx, tx)
+			return nil
+		})
+		b.is(got, c.want, "%s", c.name)
+		for _, other := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrUnavailable, store.ErrTxDone} {
+			if other != c.want && errors.Is(got, other) {
+				b.fail(got, fmt.Sprintf("%v and no other sentinel", c.want), "%s", c.name)
+			}
+		}
+	}
+	for _, c := range misses() {
+		b.is(c.call(b.ctx, b.Store), store.ErrNotFound, "%s on the store", c.method)
+		b.view(func(r store.Reader) error {
+			b.is(c.call(b.ctx, r), store.ErrNotFound, "%s in a View", c.method)
+			return nil
+		})
+	}
+}
+
+// sentinelsDoNothing commits after each call, and compares all there is.
+func sentinelsDoNothing(b *bench) {
+	b.add(fixture()...)
+	before := b.dump()
+	for _, c := range refusals() {
+		b.update(func(tx store.Tx) error {
+			_ = c.call(b.ctx, tx) // what it returns is another case's
+			return nil
+		})
+		after := b.dump()
+		b.same(after, before, "%s", c.name)
+		before = after
+	}
+}
+
+// same compares two dumps, and shows the lines that differ.
+func (b *bench) same(got, want, what string, args ...any) {
+	if got == want {
+		return
+	}
+	only := func(a, z string) string {
+		var lines []string
+		for line := range strings.SplitSeq(a, "\n") {
+			if !strings.Contains("\n"+z+"\n", "\n"+line+"\n") {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "\n\t     ")
+	}
+	b.fail(only(got, want), only(want, got), "what is stored, after "+what, args...)
+}
+
+// usableAfterSentinels writes before and after each call.
+func usableAfterSentinels(b *bench) {
+	b.add(fixture()...)
+	n := 100
+	for _, c := range refusals() {
+		n++
+		var got error
+		err := b.try(func(tx store.Tx) error {
+			if err := put(b.ctx, tx, entry("before", n)); err != nil {
+				return err
+			}
+			if got = c.call(b.ctx, tx); got == nil {
+				return errOnPurpose // rule 14
+			}
+			if _, err := tx.Entry(b.ctx, "before", entry("before", n).Key); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err // what was not found is rule 3's affair
+			}
+			if err := put(b.ctx, tx, license(n)); err != nil {
+				return err
+			}
+			return put(b.ctx, tx, entry("after", n))
+		})
+		if got == nil {
+			continue
+		}
+		if !b.equal(err, nil, "Update that went on after %s returned %q", c.name, got) {
+			continue
+		}
+		for _, kind := range []string{"before", "after"} {
+			_, err := b.Entry(b.ctx, kind, entry(kind, n).Key)
+			b.equal(err, nil, "Entry written %s %s returned %q", kind, c.name, got)
+		}
+	}
+}
