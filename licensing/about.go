@@ -40,7 +40,7 @@ func about(st store.Store, o Options) dashboard.About {
 			{Name: "Bytes of a request", Value: o.MaxBody},
 			{Name: "Bytes of an import", Value: o.MaxImport},
 			{Name: "Time for a request", Value: o.Timeout},
-			{Name: "Answers are repeated for", Value: cmp.Or(o.ReplayTTL, 24*time.Hour)},
+			{Name: "Answers repeated for", Value: cmp.Or(o.ReplayTTL, 24*time.Hour)},
 			{Name: "Events are kept", Value: kept(o.EventRetention)},
 			{Name: "Deliveries are kept", Value: cmp.Or(o.DeliveryRetention, 30*24*time.Hour)},
 			{Name: "Key holders see seats", Value: o.KeyHolderSeats},

@@ -143,3 +143,71 @@ func TestPagesOfTheRegister(t *testing.T) {
 		})
 	})
 }
+
+// TestWorkOnTheRegister is what a person does besides looking after one
+// licence: find a customer's, renew one, free a seat, ask what a program is
+// told, suspend some at once, have a program told of it, and read it all in
+// the log.
+func TestWorkOnTheRegister(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			h.admin(t)
+			id, _ := h.seed(t)
+			seat := h.seedSeats(t, id)
+			b := newBrowser(t, h, script)
+			b.use(h.cookie(t, adminEmail, adminPassword))
+
+			b.open("")
+			b.see("Needs attention")
+			b.press("Customers")
+			b.fill("Begins with", "studio")
+			b.press("Apply")
+			b.missing("harbour-pilots")
+			b.press("studio-meridian")
+			b.press("Atlas Pro, 25 floating seats")
+
+			b.press("Renew")
+			b.choose("P6M")
+			b.fill("Reason", "Paid until then")
+			b.press("Renew licence")
+			b.see("The licence has been renewed.")
+			b.see("Paid until then")
+
+			b.see("4 of 25 taken.")
+			b.open("licenses/" + id + "/activations/" + seat + "/release")
+			b.press("Release seat")
+			b.see("The seat has been released.")
+			b.see("3 of 25 taken.")
+
+			b.unfold("Ask about a time, a machine, a product")
+			b.fill("Product", "compass")
+			b.press("Ask")
+			b.see("The licence is for another product.")
+
+			b.press("Webhooks")
+			b.press("New webhook")
+			b.fill("Address", "https://shop.example/hooks")
+			b.press("Create webhook")
+			secret := b.read("#webhook-secret")
+			b.press("I have copied it")
+			b.missing(secret)
+			b.press("Send a test")
+			b.see("A test event is on its way.")
+			b.see("webhook.test")
+
+			b.press("Licences")
+			b.choose(id)
+			b.press("Suspend")
+			b.see("For each licence: programs that use the key are told that it is suspended")
+			b.fill("Reason", "The invoice of April is open")
+			b.press("Suspend them")
+			b.see("1 of 1 done.")
+
+			b.press("Audit log")
+			b.see("The invoice of April is open")
+			b.see("Seat released")
+			is.New(t).Equal(b.complaints(), nil) // no report of a policy, no exception
+		})
+	}
+}

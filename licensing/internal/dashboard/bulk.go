@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -53,7 +54,7 @@ func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 
 func (v *visit) selection(m move, f *form) selection {
 	return selection{
-		Form: f, Text: m.text, Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licences", Danger: m.danger,
+		Form: f, Text: "For each licence: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licences", Danger: m.danger,
 	}
 }
 

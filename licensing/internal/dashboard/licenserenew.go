@@ -48,7 +48,7 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 	}
 	return &form{Groups: []group{{Fields: []*field{
 		length,
-		{Name: "duration", Label: "Another length", Hint: "Such as 2y, 18m, 6w or 45d: years, months, weeks, days. P1Y6M is read as well.", Type: "text", Half: true, MaxLength: 60},
+		{Name: "duration", Label: "Another length", Hint: "Such as 2y, 18m, 6w or 45d.", Type: "text", Half: true, MaxLength: 60},
 		{Name: "expires_at", Label: "New end", Hint: "In UTC. Later than the present end.", Type: "datetime-local", Half: true},
 		begin,
 		{Name: "reason", Label: "Reason", Hint: "Kept in the history. May be empty.", Type: "text", MaxLength: 255},

@@ -88,7 +88,7 @@ func TestLookAfterAWebhook(t *testing.T) {
 	a := v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.True(a.says("whsec_"))
 	is.Equal(len(now().Secrets), 2)
-	is.True(v.get(at).says("ends in 1 day"))
+	is.True(v.get(at).says("Ends in 1 day"))
 	a = v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.Equal(a.StatusCode, http.StatusConflict)
 	is.True(!a.says("whsec_"))

@@ -235,10 +235,10 @@ func showWebhook(v *visit) error {
 		return err
 	}
 	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stuck: stuck(backlog), Filtered: p.Status != ""}
-	for i, secret := range w.Secrets {
-		x := fact{Label: "Made", Moment: v.moment(secret.CreatedAt), Note: "in use"}
-		if i > 0 || secret.ExpiresAt != nil {
-			x.Note = "ends " + v.momentOf(secret.ExpiresAt).Relative
+	for _, secret := range w.Secrets {
+		x := fact{Label: "In use", Moment: v.moment(secret.CreatedAt)}
+		if secret.ExpiresAt != nil {
+			x.Label = "Ends " + v.momentOf(secret.ExpiresAt).Relative
 		}
 		body.Secrets = append(body.Secrets, x)
 	}
