@@ -39,7 +39,7 @@ func readmeMount(t *testing.T) error {
 	}
 	defer st.Close()
 	h := licensing.NewHandler(st, licensing.Options{})
-	wg.Go(func() { h.Run(ctx) }) // housekeeping; returns soon after ctx ends: wait for it before st.Close
+	wg.Go(func() { h.Run(ctx) }) // events out, housekeeping; returns soon after ctx ends: wait for it before st.Close
 
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
 

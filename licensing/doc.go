@@ -42,17 +42,30 @@ licence, by its key or by the customer who is signed in. [Handler.Auth] has
 middleware that asks for an access token. Handlers behind either can answer
 errors as the API does with [WriteError].
 
+# Events
+
+Every change appends an event to the feed in the same update. GET /event reads
+it; webhooks, which are made over the API, in the dashboard or from Go, send it
+by Standard Webhooks; and Options.Subscribers are Go code that gets it. Before
+a licence ends, and when it has, the feed says so: see Options.ExpiryNotices.
+
+A webhook leads to a public address, by https, unless Options.Webhooks says
+otherwise. That is judged by the address that is dialled, so that no name, no
+redirect and no proxy leads elsewhere. A webhook gets several requests at a
+time, and so in no certain order; one that is dead or slow delays no other.
+
 # Running
 
-The handler starts nothing. Requests do the little upkeep that the store needs
-as they come; [Handler.Run] does the rest for as long as its context lasts:
+The handler starts nothing. [Handler.Run] brings events out, gives the notices
+of expiry and removes what has ended, for as long as its context lasts:
 
 	var wg sync.WaitGroup
 	wg.Go(func() { h.Run(ctx) })
 	…
 	server.Shutdown(…) // then end ctx, wait for wg, close the store
 
-No answer depends on it. Any number of processes may run it on one store.
+No answer depends on it, and the log says if events wait and nothing runs it.
+Any number of processes may run it on one store, and share the work.
 
 A server needs timeouts of its own (ReadHeaderTimeout, ReadTimeout,
 WriteTimeout, IdleTimeout), which a handler cannot set. This one bounds the

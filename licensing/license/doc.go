@@ -36,6 +36,15 @@ lease never counts, whether or not anything has removed it. A full licence
 refuses, or lets the newcomer take over the oldest or a named seat, and tells
 the evicted side at its next validation.
 
+# Events
+
+Every change appends an event, and [Service.Events] reads the feed of them, in
+an order that no reader misses anything of. [Service.CreateWebhook] makes an
+endpoint that they are sent to, [Service.Deliveries] tells how that went, and
+[Service.GiveNotices] appends what only the clock brings: that a licence is
+expiring, and that it has expired. Sending, and calling the latter in time, is
+the affair of Handler.Run in package licensing.
+
 # Errors
 
 Errors are told apart with [errors.Is] and the Err variables, and carry more
