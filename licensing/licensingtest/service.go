@@ -259,7 +259,7 @@ func (s *seating) lowers() {
 // turmoil lets everything happen at once, with the clock running, and watches
 // that never more seats are taken than there are.
 func (s *seating) turmoil() {
-	const seats, lease, workers, steps = 5, 10, 40, 40
+	const seats, lease, workers, steps = 5, 10, 40, 25
 	s.issue(seats, lease)
 	var admitted atomic.Int64
 	atOnce(workers, func(worker int) {
