@@ -38,9 +38,6 @@ const (
 // unlimited one end, set ExpiresAt with Update. Other errors are as of
 // [Service.Suspend].
 func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
-	if err := p.check(); err != nil {
-		return License{}, err
-	}
 	return s.edit(ctx, edit{
 		verb:    "renew",
 		event:   EventLicenseRenewed,
@@ -48,6 +45,9 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *store.License, now time.Time) error {
+			if err := p.check(); err != nil {
+				return err
+			}
 			if next.State == store.StateRevoked {
 				return &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
 			}
