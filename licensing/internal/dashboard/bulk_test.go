@@ -48,7 +48,7 @@ func TestMoveManyLicenses(t *testing.T) {
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)
 	is.True(a.says("2 of 4 done.") && a.says("There is no way to suspend a licence that is revoked.") && a.says("does not exist any more"))
-	is.Equal(strings.Count(a.body, `data-label="Result">Done<`), 2)
+	is.Equal(strings.Count(a.body, `data-label="Result"><span>Done<`), 2)
 	is.Equal(status(0), license.StatusSuspended)
 	is.Equal(status(1), license.StatusRevoked)
 	is.Equal(status(3), license.StatusSuspended)

@@ -3,7 +3,9 @@ package dashboard
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -20,7 +22,8 @@ type field struct {
 	Mono         bool
 	Half         bool // half of the width is enough
 	MaxLength    int
-	Rows         int // of a textarea
+	Rows         int  // of a textarea
+	List         bool // a textarea with one value in a line
 	Options      []option
 }
 
@@ -136,13 +139,27 @@ func (f *form) take(err error) bool {
 		name, part, _ := strings.Cut(x.field, "/")
 		detail := x.detail
 		if part != "" {
-			detail = "“" + part + "” " + detail
+			detail = "“" + f.named(name, part) + "” " + detail
 		}
 		if !f.wrong(name, detail) {
 			f.Problem = sentence(x.field + " " + detail)
 		}
 	}
 	return len(faults) > 0
+}
+
+// named returns the part of a field that an error is about as people know it:
+// of a list, the line that it stood in.
+func (f *form) named(name, part string) string {
+	i, err := strconv.Atoi(part)
+	x := f.Field(name)
+	if err != nil || x == nil || !x.List {
+		return part
+	}
+	if lines := f.lines(name); i < len(lines) {
+		return lines[i]
+	}
+	return part
 }
 
 // renamed returns an error of the rules with the names that a form gives the
@@ -166,7 +183,8 @@ func sentence(s string) string {
 	if s == "" {
 		return s
 	}
-	s = strings.ToUpper(s[:1]) + s[1:]
+	_, n := utf8.DecodeRuneInString(s)
+	s = strings.ToUpper(s[:n]) + s[n:]
 	if !strings.HasSuffix(s, ".") {
 		s += "."
 	}

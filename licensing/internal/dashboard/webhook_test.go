@@ -68,6 +68,7 @@ func TestLookAfterAWebhook(t *testing.T) {
 	v := s.admin()
 	w := s.webhook("https://shop.example/hooks")
 	at := "settings/webhooks/" + w.ID
+	is.True(v.post(at+"/edit", "url", w.URL, "types", "license.*\r\n\r\nlicense.mislaid").says("“license.mislaid” must be a type of event"))
 	now := func() license.Webhook {
 		w, err := s.Service().Webhook(t.Context(), w.ID)
 		is.NoErr(err)

@@ -90,7 +90,7 @@ func webhookForm(w license.Webhook) *form {
 		{Name: "url", Label: "Address", Hint: "Where events are sent by POST, such as https://shop.example/hooks/licences.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
 		{Name: "description", Label: "Description", Hint: "For you. May be empty.", Type: "text", Value: w.Description, MaxLength: 255},
 		{
-			Name: "types", Label: "Only these events", Type: "textarea", Rows: 4, Value: strings.Join(w.Types, "\n"),
+			Name: "types", Label: "Only these events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),
 			Hint: "One in a line: a type such as license.created, or a family such as license.*, activation.* or customer.*. Empty: all events.",
 		},
 	}}}}
@@ -99,7 +99,7 @@ func webhookForm(w license.Webhook) *form {
 // productsField belongs to new webhooks alone: it cannot be changed later.
 func productsField() *field {
 	return &field{
-		Name: "products", Label: "Only these products", Type: "textarea", Rows: 3,
+		Name: "products", Label: "Only these products", Type: "textarea", Rows: 3, List: true,
 		Hint: "One product id in a line. Empty: all products, and events that belong to none. It cannot be changed later.",
 	}
 }
