@@ -12,19 +12,20 @@ const (
 // A breaker holds a lane back while nothing gets through: after some failures
 // in a row nothing is sent for a while, then one delivery to try, and so on
 // with longer whiles, until one succeeds. Deliveries that are held back do not
-// count as tried. It is for use by one goroutine.
+// count as tried. It is for use by one goroutine at a time.
 type breaker struct {
 	failures int
-	until    time.Time
+	until    time.Time // because of failures
+	asked    time.Time // until when the receiver has asked for peace
 }
 
 // open reports whether nothing is to be sent now.
-func (b *breaker) open(now time.Time) bool { return now.Before(b.until) }
+func (b *breaker) open(now time.Time) bool { return now.Before(b.until) || now.Before(b.asked) }
 
 // trying reports whether one delivery is to be sent, to see.
 func (b *breaker) trying() bool { return b.failures >= breakAfter }
 
-func (b *breaker) succeeded() { *b = breaker{} }
+func (b *breaker) succeeded() { b.failures, b.until = 0, time.Time{} }
 
 func (b *breaker) failed(now time.Time) {
 	b.failures++
@@ -39,7 +40,7 @@ func (b *breaker) slow(now time.Time, asked time.Duration) {
 	if asked <= 0 {
 		asked = breakFirst
 	}
-	if until := now.Add(min(asked, slowMost)); until.After(b.until) {
-		b.until = until
+	if until := now.Add(min(asked, slowMost)); until.After(b.asked) {
+		b.asked = until
 	}
 }

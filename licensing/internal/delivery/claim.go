@@ -1,0 +1,139 @@
+package delivery
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A sending is one delivery under a claim, and how it went.
+type sending struct {
+	store.Delivery           // as claimed: DueAt is the end of the lease
+	due            time.Time // what DueAt was before
+	outcome        outcome
+}
+
+// leaseFor returns how long a claim of n deliveries holds: longer than they
+// can take if all begin to hang.
+func leaseFor(n int) time.Duration {
+	rounds := (n + laneSlots - 1) / laneSlots
+	return time.Duration(rounds)*sendTimeout + 10*time.Second
+}
+
+// claim takes deliveries that are due, by moving their DueAt on.
+func (l *lane) claim(limit int) (batch []*sending, err error) {
+	err = l.Store.Update(l.work, func(tx store.Tx) error {
+		now := l.now()
+		due, err := tx.Deliveries(l.work, store.DeliveryQuery{EndpointID: l.webhookID, DueBefore: dueBefore(now), Limit: limit})
+		if err != nil {
+			return err
+		}
+		batch = make([]*sending, len(due))
+		for i, d := range due {
+			batch[i] = &sending{Delivery: d, due: d.DueAt}
+			batch[i].DueAt = now.Add(leaseFor(len(due)))
+			if err := tx.PutDelivery(l.work, batch[i].Delivery); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claiming deliveries: %w", err)
+	}
+	return batch, nil
+}
+
+// attemptsKept is how many attempts the history of a delivery shows.
+const attemptsKept = 20
+
+// settle records how a batch went.
+func (l *lane) settle(batch []*sending) error {
+	err := l.Store.Update(l.work, func(tx store.Tx) error {
+		for _, s := range batch {
+			if err := l.record(tx, s); err != nil {
+				return err
+			}
+		}
+		result, any := resultOf(batch)
+		if !any {
+			return nil
+		}
+		_, err := l.Licenses.As(license.Caller{Actor: "delivery"}).In(tx).ReportWebhook(l.work, l.webhookID, result)
+		if errors.Is(err, license.ErrNotFound) { // deleted meanwhile
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("recording deliveries: %w", err)
+	}
+	return nil
+}
+
+// resultOf returns what a batch says of the webhook, if it says anything: that
+// it is gone, that something reaches it, or that nothing does.
+func resultOf(batch []*sending) (result license.WebhookResult, any bool) {
+	result = license.WebhookFailed
+	for _, s := range batch {
+		switch {
+		case s.outcome.gone:
+			return license.WebhookGone, true
+		case s.outcome.kind == delivered:
+			result, any = license.WebhookDelivered, true
+		case s.outcome.kind == failed:
+			any = true
+		}
+	}
+	return result, any
+}
+
+// record writes one outcome. Another process may have claimed the delivery
+// meanwhile, if this one outlived its lease, or somebody may have sent it
+// again by hand: then what is still to come is theirs.
+func (l *lane) record(tx store.Tx, s *sending) error {
+	d, err := tx.Delivery(l.work, s.ID)
+	if errors.Is(err, store.ErrNotFound) { // with its webhook
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	mine := d.DueAt.Equal(s.DueAt) && d.State == string(license.DeliveryPending)
+	if s.outcome.kind == untried {
+		if !mine {
+			return nil
+		}
+		d.DueAt = s.due
+		return tx.PutDelivery(l.work, d)
+	}
+	var data license.DeliveryData
+	if len(d.Data) > 0 {
+		if err := json.Unmarshal(d.Data, &data); err != nil {
+			return fmt.Errorf("delivery %s: %w", d.ID, err)
+		}
+	}
+	data.Attempts = append(data.Attempts, s.outcome.attempt)
+	if over := len(data.Attempts) - attemptsKept; over > 0 {
+		data.Attempts = data.Attempts[over:]
+	}
+	if d.Data, err = json.Marshal(data); err != nil {
+		return err
+	}
+	d.UpdatedAt = l.now()
+	d.Attempts++
+	switch wait, again := nextAttempt(d.Attempts, s.outcome.retryAfter); {
+	case s.outcome.kind == delivered:
+		d.State, d.DueAt = string(license.DeliverySucceeded), time.Time{}
+	case !mine:
+	case !again || s.outcome.kind == hopeless:
+		d.State, d.DueAt = string(license.DeliveryFailed), time.Time{}
+	default:
+		d.DueAt = d.UpdatedAt.Add(wait).Truncate(time.Millisecond)
+	}
+	return tx.PutDelivery(l.work, d)
+}
