@@ -11,6 +11,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
+// open returns a store on a new file.
+func open(t testing.TB) *Store {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "licenses.db"))
+}
+
+// openAt returns a store on the file at path.
+func openAt(t testing.TB, path string) *Store {
+	t.Helper()
+	st, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
 func TestRules(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
 }
@@ -22,23 +43,6 @@ func TestDurable(t *testing.T) {
 			t.Fatal(err)
 		}
 		return st
-	})
-}
-
-func TestRulesWhenEveryUpdateRunsTwice(t *testing.T) {
-	if raceDetector {
-		t.Skip("takes half a minute under the race detector, and shares no more memory than TestRules")
-	}
-	storetest.Run(t, func(t *testing.T) store.Store { return storetest.Twice(open(t)) })
-}
-
-func TestRulesWithTwoStoresOnOneFile(t *testing.T) {
-	if raceDetector {
-		t.Skip("takes half a minute under the race detector, and shares no more memory than TestRules")
-	}
-	storetest.Run(t, func(t *testing.T) store.Store {
-		path := filepath.Join(t.TempDir(), "licenses.db")
-		return storetest.Handles(openAt(t, path), openAt(t, path))
 	})
 }
 
