@@ -32,7 +32,7 @@ func TestDrainMemory(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	is := is.New(t)
-	_, peak := drain(t, 500)
+	_, peak := drain(t, 300)
 	is.True(peak <= 64<<20)
 }
 
