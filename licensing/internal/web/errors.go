@@ -25,7 +25,7 @@ var answers = []struct {
 	add    func(p *Problem, err error)
 }{
 	// The rules.
-	{license.ErrNotFound, 404, "not_found", "There is no such licence, or nothing of that name on it.", nil},
+	{license.ErrNotFound, 404, "not_found", "There is no such licence or webhook, or nothing of that name on it.", nil},
 	{license.ErrInvalid, 422, "invalid_parameters", "The request breaks a rule; each entry of errors names a member and the mend.", addFields},
 	{license.ErrStale, 412, "stale", "The licence has changed since it was read. Read it again, and repeat the request with its present ETag.", addETag},
 	{license.ErrAmbiguous, 409, "license_ambiguous", "This product and customer have more than one licence. Repeat the request with the id of the one to change.", addIDs},
