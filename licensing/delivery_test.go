@@ -201,7 +201,7 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		is.True(len(p.at("alive.example")) >= 290) // but for the last round
-		is.True(len(p.at("dead.example")) < 200) // held back, not hammered
+		is.True(len(p.at("dead.example")) < 200)   // held back, not hammered
 		seen, err := h.Service().Webhook(t.Context(), w.ID)
 		is.NoErr(err)
 		is.True(seen.FailingSince != nil)
