@@ -1,6 +1,7 @@
 /*
-Package dashboard is the pages that operators work in: sign-in, licences, and
-the settings with the credentials of API clients.
+Package dashboard is the pages that operators work in: an overview, licences
+with their seats, customers and products, the audit log, and the settings with
+the credentials of API clients, webhooks and the operators themselves.
 
 It is HTML over the rules of package license and the people of package auth,
 and adds none of its own. Pages are html/template, styled by one small
