@@ -106,12 +106,12 @@ func (t tx) CreateLicense(ctx context.Context, l store.License) error {
 	n, err := t.write(ctx, `
 		WITH created AS (
 			INSERT INTO licensing_license VALUES
-				($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::text, $17, $18, $19)
+				($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 			ON CONFLICT DO NOTHING
-			RETURNING id
-		), termed AS (
-			INSERT INTO licensing_license_term (license_id, term)
-			SELECT created.id, term FROM created, json_array_elements_text($16::text::json) AS term
+			RETURNING id, terms
+		), added AS (
+			INSERT INTO licensing_license_term (term, license_id)
+			SELECT term, id FROM created, json_array_elements_text(terms::json) AS word (term)
 			ON CONFLICT DO NOTHING
 		)
 		SELECT id FROM created`, values...)
@@ -121,29 +121,34 @@ func (t tx) CreateLicense(ctx context.Context, l store.License) error {
 	return about(err, "create license %s", l.ID)
 }
 
-// UpdateLicense replaces the licence, removes the terms that it no longer has
-// and adds the new ones, in one statement, which does nothing if there is no
-// such licence or another one has the key.
+// UpdateLicense replaces the licence and, if they are others, its terms in one
+// statement, which does nothing if there is no such licence or another one has
+// the key.
 func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
 	values, err := licenseValues(l)
 	if err != nil {
 		return about(err, "update license %s", l.ID)
 	}
 	n, err := t.write(ctx, `
-		WITH updated AS (
+		WITH old AS (
+			SELECT id, terms FROM licensing_license WHERE id = $1
+		), updated AS (
 			UPDATE licensing_license SET
 				name = $2, product_id = $3, customer_id = $4, key = $5, state = $6, state_reason = $7, state_at = $8,
 				starts_at = $9, expires_at = $10, grace_seconds = $11, max_activations = $12, lease_seconds = $13,
-				entitlements = $14, metadata = $15, terms = $16::text, revision = $17, created_at = $18, updated_at = $19
+				entitlements = $14, metadata = $15, terms = $16, revision = $17, created_at = $18, updated_at = $19
 			WHERE id = $1 AND NOT EXISTS (SELECT FROM licensing_license other WHERE other.key = $5 AND other.id <> $1)
-			RETURNING id
-		), term AS (
-			SELECT updated.id, term FROM updated, json_array_elements_text($16::text::json) AS term
+			RETURNING id, terms
+		), changed AS (
+			SELECT id, old.terms AS before, updated.terms AS after FROM old JOIN updated USING (id) WHERE old.terms <> updated.terms
 		), removed AS (
-			DELETE FROM licensing_license_term old USING updated
-			WHERE old.license_id = updated.id AND old.term NOT IN (SELECT term FROM term)
+			DELETE FROM licensing_license_term t USING changed, json_array_elements_text(before::json) AS word (term)
+			WHERE t.term = word.term AND t.license_id = id
+			AND t.term NOT IN (SELECT json_array_elements_text(after::json) FROM changed)
 		), added AS (
-			INSERT INTO licensing_license_term (license_id, term) SELECT id, term FROM term ON CONFLICT DO NOTHING
+			INSERT INTO licensing_license_term (term, license_id)
+			SELECT term, id FROM changed, json_array_elements_text(after::json) AS word (term)
+			ON CONFLICT DO NOTHING
 		)
 		SELECT id FROM updated`, values...)
 	if err == nil && n == 0 {
@@ -154,9 +159,17 @@ func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
 	return about(err, "update license %s", l.ID)
 }
 
-// DeleteLicense deletes one row; the foreign keys take the rest along.
+// DeleteLicense deletes the licence and its terms; the foreign key takes the
+// activations along.
 func (t tx) DeleteLicense(ctx context.Context, id string) error {
-	n, err := t.write(ctx, `DELETE FROM licensing_license WHERE id = $1`, id)
+	n, err := t.write(ctx, `
+		WITH deleted AS (
+			DELETE FROM licensing_license WHERE id = $1 RETURNING id, terms
+		), removed AS (
+			DELETE FROM licensing_license_term t USING deleted, json_array_elements_text(terms::json) AS word (term)
+			WHERE t.term = word.term AND t.license_id = id
+		)
+		SELECT id FROM deleted`, id)
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
 	}

@@ -27,9 +27,9 @@ var fill = []string{
 		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END, '', i,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
 		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
-		0, 5, -1, '{}', '{"note":"some words of metadata"}', '[]', 1, i, i
+		0, 5, -1, '{}', '{"note":"some words of metadata"}', '["licence", "other"]', 1, i, i
 		FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_license_term
+	`INSERT INTO licensing_license_term (license_id, term)
 		SELECT id, unnest(ARRAY['licence', id, product_id, customer_id, 'word_' || ctid::text]) FROM licensing_license`,
 	`INSERT INTO licensing_activation
 		SELECT id, 'act_' || n, 'fingerprint_' || n, '', 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '', 1, 1, '{}'
