@@ -24,9 +24,9 @@ const eraseBatch = 50
 // somebody unknown, finds nothing and is no error, so that after a failure it
 // can be repeated.
 //
-// Replies that [Service.Once] keeps, and deliveries that are under way, may
-// hold the customer's data until they end by themselves. A caller who is
-// limited to some products gets [ErrProductForbidden].
+// Replies that [Service.Once] keeps may hold the customer's data until they
+// end by themselves. A caller who is limited to some products gets
+// [ErrProductForbidden].
 func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) {
 	if customerID == "" {
 		return Erased{}, Invalid("customer_id", CodeRequired, "is required")
