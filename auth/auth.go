@@ -47,6 +47,10 @@ type Options struct {
 	// secret is let in at any time.
 	MaxFailures int `validate:"omitempty,min=1,max=1000"`
 
+	// MaxBody is how many bytes the body of a request to an OAuth endpoint
+	// may have, from 1 KiB; zero: 16,384.
+	MaxBody int64 `validate:"omitempty,min=1024"`
+
 	// ClientIP returns the address a request comes from; nil: that of the
 	// connection. Set it behind a proxy. It serves to slow down those who
 	// fail to authenticate, and nothing else.
@@ -79,6 +83,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxFailures == 0 {
 		o.MaxFailures = 20
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = 16 << 10
 	}
 	if o.ClientIP == nil {
 		o.ClientIP = peer

@@ -59,6 +59,7 @@ func TestOptions(t *testing.T) {
 		{Options{MaxTokens: -1}, "Options.MaxTokens must be 1 to 10,000"},
 		{Options{MaxTokens: 10001}, "Options.MaxTokens must be"},
 		{Options{MaxFailures: -1}, "Options.MaxFailures must be"},
+		{Options{MaxBody: 1023}, "Options.MaxBody must be"},
 		{Options{Realm: `a"b`}, "Options.Realm must be printable ASCII"},
 		{Options{Realm: strings.Repeat("a", 101)}, "Options.Realm must have at most 100 characters"},
 	} {

@@ -50,7 +50,7 @@ const (
 	twoWays       = `{"error":"invalid_request","error_description":"The request authenticates in more than one way; send the client's credentials once."}`
 	inURL         = `{"error":"invalid_request","error_description":"The parameters of a POST belong in its body; the URL must hold none of them."}`
 	wrongType     = `{"error":"invalid_request","error_description":"The Content-Type must be application/x-www-form-urlencoded or application/json."}`
-	tooLarge      = `{"error":"invalid_request","error_description":"The body is larger than 16 KiB."}`
+	tooLarge      = `{"error":"invalid_request","error_description":"The body is larger than 16384 bytes."}`
 	noGrantType   = `{"error":"invalid_request","error_description":"The parameter grant_type is missing; it must be client_credentials."}`
 	noTokenParam  = `{"error":"invalid_request","error_description":"The parameter token is missing."}`
 	unavailable   = `{"error":"temporarily_unavailable","error_description":"The service cannot answer at the moment; try again soon."}`
@@ -128,7 +128,7 @@ var tokenRows = []row{
 	{id: "tok-51", name: "no content type", send: []string{"Content-Type: "}, body: grant + creds, status: 400, answer: wrongType},
 	{id: "tok-52", name: "a charset parameter is fine", send: []string{formType + "; charset=UTF-8"}, body: grant + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-53", name: "a charset parameter on JSON is fine", send: []string{jsonType + ";charset=utf-8"}, body: `{"grant_type":"client_credentials","client_id":"{id}","client_secret":"{secret}"}`, status: 200, answer: tokenAnswer},
-	{id: "tok-54", name: "a body over 16 KiB", body: grant + creds + "&pad=" + strings.Repeat("x", maxBody), status: 413, answer: tooLarge},
+	{id: "tok-54", name: "a body over 16 KiB", body: grant + creds + "&pad=" + strings.Repeat("x", 16<<10), status: 413, answer: tooLarge},
 	{id: "tok-55", name: "a body coding", send: []string{"Content-Encoding: gzip"}, body: grant + creds, status: 400, answer: `{"error":"invalid_request","error_description":"The body must not have a Content-Encoding."}`},
 	{id: "tok-56", name: "a broken form", body: grant + creds + "&x=%zz", status: 400, answer: notForm},
 	{id: "tok-57", name: "broken JSON", send: []string{jsonType}, body: `{"grant_type":`, status: 400, answer: notObject},

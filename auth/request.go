@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -13,9 +14,6 @@ import (
 	"strings"
 	"unicode/utf8"
 )
-
-// maxBody is the most that an OAuth endpoint reads of a body.
-const maxBody = 16 << 10
 
 // A request is what a caller says to an OAuth endpoint.
 type request struct {
@@ -32,9 +30,9 @@ type credentials struct {
 // readRequest reads the parameters of those names, and the client's
 // credentials from wherever they are. Other parameters are ignored, as RFC
 // 6749 section 3.2 demands.
-func readRequest(w http.ResponseWriter, r *http.Request, names ...string) (request, error) {
+func (a *Auth) readRequest(w http.ResponseWriter, r *http.Request, names ...string) (request, error) {
 	names = append(names, "client_id", "client_secret")
-	params, via, err := readParams(w, r, names)
+	params, via, err := a.readParams(w, r, names)
 	if err != nil {
 		return request{}, err
 	}
@@ -83,7 +81,7 @@ func readBasic(header string) credentials {
 
 // readParams reads the parameters of those names from the query of a GET, or
 // from the body of a POST, and says where they were.
-func readParams(w http.ResponseWriter, r *http.Request, names []string) (params map[string]string, via string, err error) {
+func (a *Auth) readParams(w http.ResponseWriter, r *http.Request, names []string) (params map[string]string, via string, err error) {
 	if r.Method == http.MethodGet {
 		params, err = readForm(r.URL.RawQuery, names)
 		return params, "query", err
@@ -101,7 +99,7 @@ func readParams(w http.ResponseWriter, r *http.Request, names []string) (params 
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, "", invalidRequest("The body must not have a Content-Encoding.")
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(w, r, a.opts.MaxBody)
 	if err != nil {
 		return nil, "", err
 	}
@@ -113,12 +111,12 @@ func readParams(w http.ResponseWriter, r *http.Request, names []string) (params 
 	return params, "form", err
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	tooLarge := &Error{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: "The body is larger than 16 KiB."}
-	if r.ContentLength > maxBody {
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	tooLarge := &Error{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: fmt.Sprintf("The body is larger than %d bytes.", limit)}
+	if r.ContentLength > limit {
 		return nil, tooLarge // unread, so that a caller who waits for 100 Continue need not send it
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
 		return body, nil
 	}

@@ -26,7 +26,7 @@ func (a *Auth) ServeRevoke(w http.ResponseWriter, r *http.Request) {
 func (a *Auth) readTokenRequest(w http.ResponseWriter, r *http.Request) (client verified, raw string, err error) {
 	// token_type_hint is known so that it cannot be there twice; there is
 	// only one type.
-	req, err := readRequest(w, r, "token", "token_type_hint")
+	req, err := a.readRequest(w, r, "token", "token_type_hint")
 	if err != nil {
 		return verified{}, "", err
 	}

@@ -19,7 +19,7 @@ func (a *Auth) ServeToken(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 	}
 	a.serve(w, r, methods, func() (any, error) {
-		req, err := readRequest(w, r, "grant_type", "scope")
+		req, err := a.readRequest(w, r, "grant_type", "scope")
 		if err != nil {
 			return nil, err
 		}

@@ -99,6 +99,7 @@ var ranges = map[string]string{
 	"Options.TokenTTL":           "must be 1m to 24h, or zero for 1h",
 	"Options.MaxTokens":          "must be 1 to 10,000, or zero for 1,000",
 	"Options.MaxFailures":        "must be 1 to 1,000, or zero for 20",
+	"Options.MaxBody":            "must be at least 1,024, or zero for 16,384",
 }
 
 // wireName turns the name of a Go field into the one on the wire, such as

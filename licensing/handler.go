@@ -53,7 +53,8 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		}),
 		auth: auth.New(st, auth.Options{
 			Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
-			MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, ClientIP: opts.ClientIP, Fail: WriteError,
+			MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, MaxBody: opts.MaxTokenBody,
+			ClientIP: opts.ClientIP, Fail: WriteError,
 		}),
 	}
 	h.engine = h.newEngine()

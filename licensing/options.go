@@ -79,8 +79,12 @@ type Options struct {
 	ClientIP func(*http.Request) netip.Addr
 
 	// MaxBody is how many bytes the body of a request may have; from 1 KiB.
-	// Default: 65,536. (Requests to the OAuth endpoints: 16,384 at most.)
+	// Default: 65,536.
 	MaxBody int64 `validate:"omitempty,min=1024"`
+
+	// MaxTokenBody is the same for requests to the OAuth endpoints.
+	// Default: 16,384.
+	MaxTokenBody int64 `validate:"omitempty,min=1024"`
 
 	// MaxImport is how many bytes the body of an import of licences may
 	// have, in which one takes some 400; from 1 KiB. It is held in memory.
@@ -187,9 +191,10 @@ type Observation struct {
 
 // A Limiter bounds how often a caller may come. Take counts one request of
 // the caller that key stands for, "client:" and its id, "address:" and its
-// address, or "key:" and a digest of a licence key, and returns true; or, if that is one too many, false and how long
-// to wait. It is called from many goroutines. What it answers when it cannot
-// reach whatever it counts in is its own choice.
+// address, or "key:" and a digest of a licence key, and returns true; or, if
+// that is one too many, false and how long to wait. It is called from many
+// goroutines. What it answers when it cannot reach whatever it counts in is
+// its own choice.
 type Limiter interface {
 	Take(ctx context.Context, key string) (wait time.Duration, ok bool)
 }
@@ -201,6 +206,7 @@ var mends = map[string]string{
 	"MaxTokens":        "must be from 1 to 10,000, or zero for 1,000",
 	"MaxTokenFailures": "must be from 1 to 1,000, or zero for 20",
 	"MaxBody":          "must be at least 1,024 bytes, or zero for 65,536",
+	"MaxTokenBody":     "must be at least 1,024 bytes, or zero for 16,384",
 	"MaxImport":        "must be at least 1,024 bytes, or zero for 16,777,216",
 	"BodyTimeout":      "must be positive, or zero for 10 seconds",
 	"Timeout":          "must be positive, or zero for 30 seconds",

@@ -23,6 +23,7 @@ func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 		"MaxTokens":        {MaxTokens: -1},
 		"MaxTokenFailures": {MaxTokenFailures: 1001},
 		"MaxBody":          {MaxBody: 10},
+		"MaxTokenBody":     {MaxTokenBody: 10},
 		"MaxImport":        {MaxImport: 10},
 		"BodyTimeout":      {BodyTimeout: -1},
 		"Timeout":          {Timeout: -time.Second},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -266,4 +267,17 @@ func TestABodyOfUnknownLengthIsBoundedToo(t *testing.T) {
 	is.NoErr(err)
 	defer resp.Body.Close()
 	is.Equal(resp.StatusCode, http.StatusRequestEntityTooLarge)
+}
+
+func TestBodiesOfTheOAuthEndpointsHaveALimitOfTheirOwn(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{MaxTokenBody: 2048})
+	for size, want := range map[int]int{2048: http.StatusUnauthorized, 2049: http.StatusRequestEntityTooLarge} {
+		form := "grant_type=client_credentials&pad="
+		r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader(form+strings.Repeat("x", size-len(form))))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		is.Equal(w.Code, want)
+	}
 }
