@@ -84,14 +84,17 @@ and the statement for tallies. A group ends when nobody in the process waits, an
 after 50 Updates or 20 milliseconds in any case, so that other processes have
 their turn. The server hands the lock out in the order in which it was asked for.
 
-The alternative, SERIALIZABLE transactions side by side that are run again when
-they conflict, was built and measured. Every change of a licence appends to one
-feed and adds to the same few tallies, so that they do conflict: with 16 callers
-and more it gave less than half the rate, with a slowest hundredth that took
-seconds. It is the better one only for Updates that append no event and touch
-different rows, over a slow network; there the lock gives one Update the time
-that its round trips take, and no more than that in all. If that is too few for
-one register, put the processes nearer to the server, or divide the register.
+The alternative, SERIALIZABLE transactions side by side that run again when they
+conflict, was built and measured. Every change of a licence appends to one feed
+and adds to the same few tallies, so that they do conflict. On one busy machine
+with two cores, 1, 16 and 64 callers created 603, 710 and 295 licences a second
+that way, the slowest hundredth in 1.6 s at the end; one after another under the
+lock, 625, 369 and 464; and in groups 997, 2,283 and 2,453, the slowest hundredth
+in 53 ms. It is the better way only for Updates that append no event and touch
+different rows, such as the renewal of leases (3,500 a second against 2,600 with
+16 callers), and the more so over a slow network: under the lock, all Updates of a
+register together have as many round trips as fit into a second. If that is too
+few, put the processes nearer to the server, or divide the register.
 
 Some waits are bounded by the Store, whatever the context allows: a function may
 take five seconds between two calls on its Tx before the server gives the turn
