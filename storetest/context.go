@@ -78,7 +78,11 @@ func contextEndsTheWait(b *bench) {
 				return err
 			})
 		}()
-		<-holding
+		select {
+		case <-holding:
+		case <-over:
+			return
+		}
 
 		inner, end := begin()
 		ctx := &watched{Context: inner, waiting: make(chan struct{})}

@@ -218,9 +218,11 @@ func feedBehindALateCommit(b *bench) {
 		meet := newMeeting(1) // the late one waits for the reader
 		together(2, func(i int) {
 			if i == 0 {
+				proceed := func() { once.Do(func() { close(appended) }) }
+				defer proceed() // also if it fails
 				b.update(func(tx store.Tx) error {
 					_, err := tx.AppendEvent(b.ctx, early)
-					once.Do(func() { close(appended) })
+					proceed()
 					meet.hold()
 					return err
 				})

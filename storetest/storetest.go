@@ -32,7 +32,7 @@ func cases() []testCase {
 // returns. It calls open once for each case, with the case's own t, and more
 // often when something fails; each call returns a store that is empty and
 // shares nothing with the others. Whatever needs closing open closes with
-// t.Cleanup.
+// t.Cleanup. Run returns when all cases have ended.
 func Run(t *testing.T, open func(*testing.T) store.Store) {
 	t.Helper()
 	newSuite(cases()).run(t, func(t *testing.T) func(*bench) {
