@@ -1,0 +1,185 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A cutter passes on what a client and a server say, until the client says what
+// it waits for. Then it cuts the connection.
+type cutter struct {
+	dir   string // where it listens, as the server does in its own
+	armed atomic.Bool
+}
+
+// How a connection is cut: with the last words passed on or not, or so that the
+// server hears nothing more, not even that it was cut.
+type cut int
+
+const (
+	passing cut = iota
+	swallowing
+	vanishing
+)
+
+func newCutter(t *testing.T, srv *server, what string, how cut) *cutter {
+	c := &cutter{dir: t.TempDir()}
+	const socket = "/.s.PGSQL.5432"
+	listener, err := net.Listen("unix", c.dir+socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer client.Close()
+				server, err := net.Dial("unix", srv.dir+socket)
+				if err != nil {
+					return
+				}
+				defer server.Close()
+				go io.Copy(client, server)
+				for said := make([]byte, 1<<16); ; {
+					n, err := client.Read(said)
+					if err != nil {
+						return
+					}
+					if bytes.Contains(said[:n], []byte(what)) && c.armed.CompareAndSwap(true, false) {
+						client.Close()
+						if how == passing {
+							server.Write(said[:n])
+							server.(*net.UnixConn).CloseWrite()
+						}
+						if how != swallowing {
+							io.Copy(io.Discard, server) // until the server ends it
+						}
+						return
+					}
+					server.Write(said[:n])
+				}
+			}()
+		}
+	}()
+	return c
+}
+
+func TestConnectionIsLostWhileCommitting(t *testing.T) {
+	srv := newServer(t, "fsync=off")
+	for name, driver := range drivers {
+		for _, done := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/done=%v", name, done), func(t *testing.T) {
+				is := is.New(t)
+				ctx := t.Context()
+				admin := open(t, "pgx", srv.dsn())
+				schema := newSchema(t, admin)
+				direct := newStore(t, admin, schema)
+				how := swallowing
+				if done {
+					how = passing
+				}
+				c := newCutter(t, srv, "COMMIT\x00", how)
+				st := newStore(t, open(t, driver, "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
+				c.armed.Store(true)
+
+				runs := 0
+				err := st.Update(ctx, func(tx store.Tx) error {
+					runs++
+					return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+				})
+				is.True(errors.Is(err, store.ErrUnavailable))
+				is.True(strings.Contains(err.Error(), "outcome is unknown"))
+				is.Equal(runs, 1) // what may be done is not done again
+
+				is.NoErr(create(t, st, "lic_2")) // behind whatever came of it
+				_, err = direct.License(ctx, "lic_1")
+				is.Equal(err == nil, done)
+			})
+		}
+	}
+}
+
+// A connection lost at any other point is made good without a word.
+func TestConnectionIsLostBeforeCommitting(t *testing.T) {
+	srv := newServer(t, "fsync=off")
+	for name, driver := range drivers {
+		for _, at := range []string{"BEGIN", "INSERT INTO", "json_to_recordset"} {
+			t.Run(name+"/"+at, func(t *testing.T) {
+				is := is.New(t)
+				ctx := t.Context()
+				admin := open(t, "pgx", srv.dsn())
+				schema := newSchema(t, admin)
+				newStore(t, admin, schema)
+				c := newCutter(t, srv, at, passing)
+				st := newStore(t, open(t, driver, "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
+				c.armed.Store(true)
+
+				is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+					if err := tx.AddTally(ctx, "kind", "name", 1); err != nil {
+						return err
+					}
+					return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+				}))
+				is.Equal(c.armed.Load(), false) // it was lost
+				tallies, err := st.Tallies(ctx, store.TallyQuery{Kind: "kind"})
+				is.NoErr(err)
+				is.Equal(tallies, []store.Tally{{Kind: "kind", Name: "name", N: 1}}) // and is there once
+			})
+		}
+	}
+}
+
+// The turn may be another process's.
+func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			one, other := twoStores(t, driver, sharedDSN(t))
+			is.NoErr(one.Update(t.Context(), func(tx store.Tx) error {
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				err := other.Update(ctx, func(store.Tx) error { return errors.New("has run") })
+				is.True(errors.Is(err, context.DeadlineExceeded))
+				return tx.CreateLicense(t.Context(), store.License{ID: "lic_1", Key: "K"})
+			}))
+			is.NoErr(create(t, other, "lic_2"))
+		})
+	}
+}
+
+// A machine that has vanished had the turn, and does not even hang up. The
+// server waits for it no longer than five seconds, and who waits for the turn
+// gets it.
+func TestTurnOfAVanishedMachineIsFreed(t *testing.T) {
+	is := is.New(t)
+	srv := newServer(t, "fsync=off")
+	admin := open(t, "pgx", srv.dsn())
+	schema := newSchema(t, admin)
+	staying := newStore(t, admin, schema)
+	c := newCutter(t, srv, "COMMIT\x00", vanishing)
+	vanished := newStore(t, open(t, "pgx", "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
+	c.armed.Store(true)
+	is.True(errors.Is(create(t, vanished, "lic_1"), store.ErrUnavailable))
+
+	begun := time.Now()
+	is.NoErr(create(t, staying, "lic_2"))
+	is.True(time.Since(begun) > time.Second) // it did wait
+	_, err := staying.License(t.Context(), "lic_1")
+	is.True(errors.Is(err, store.ErrNotFound))
+}

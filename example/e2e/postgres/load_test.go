@@ -1,0 +1,192 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A load creates licences through two stores on one schema, as two processes
+// would, and keeps what it was told of each. Beside it runs a reader of the feed.
+type load struct {
+	stores []store.Store
+	stop   chan struct{}
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	created  map[string]bool // acknowledged
+	refused  map[string]bool // an error that says that nothing was written
+	slowest  time.Duration   // of those that were refused
+	problems []error
+	feed     []store.Event // as the reader was given it
+
+	acknowledged atomic.Int64
+}
+
+func startLoad(ctx context.Context, stores ...store.Store) *load {
+	l := &load{stores: stores, stop: make(chan struct{}), created: map[string]bool{}, refused: map[string]bool{}}
+	for w := range 16 {
+		l.wg.Go(func() {
+			for i := 0; !l.stopped(); i++ {
+				l.create(ctx, stores[w%len(stores)], fmt.Sprintf("lic_%02d_%06d", w, i))
+			}
+		})
+	}
+	l.wg.Go(func() {
+		for !l.stopped() {
+			l.read(ctx)
+		}
+	})
+	return l
+}
+
+func (l *load) stopped() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// create writes a licence, an event and a tally. Of every four Updates one
+// fails at the end, and has drawn a number of the feed that nobody will see.
+func (l *load) create(ctx context.Context, st store.Store, id string) {
+	undone := errors.New("undone")
+	fails := strings.HasSuffix(id, "3") || strings.HasSuffix(id, "7")
+	begun := time.Now()
+	err := st.Update(ctx, func(tx store.Tx) error {
+		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, Terms: []string{"licence"}}); err != nil {
+			return err
+		}
+		if err := tx.AddTally(ctx, "licences", "all", 1); err != nil {
+			return err
+		}
+		if _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Subject: id}); err != nil {
+			return err
+		}
+		if fails {
+			return undone
+		}
+		return nil
+	})
+	took := time.Since(begun)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil && !fails:
+		l.created[id] = true
+		l.acknowledged.Add(1)
+	case err == undone && fails:
+		l.refused[id] = true
+	case errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "outcome is unknown") && !fails:
+	case errors.Is(err, store.ErrUnavailable):
+		l.refused[id] = true
+		l.slowest = max(l.slowest, took)
+	default:
+		l.problems = append(l.problems, fmt.Errorf("create %s: %w", id, err))
+	}
+}
+
+// read reads on in the feed.
+func (l *load) read(ctx context.Context) {
+	q := store.EventQuery{}
+	if len(l.feed) > 0 {
+		q.After = l.feed[len(l.feed)-1].Seq
+	}
+	events, err := l.stores[0].Events(ctx, q)
+	if err != nil && !errors.Is(err, store.ErrUnavailable) {
+		l.mu.Lock()
+		l.problems = append(l.problems, fmt.Errorf("events: %w", err))
+		l.mu.Unlock()
+	}
+	l.feed = append(l.feed, events...)
+}
+
+// await returns when more licences have been acknowledged: when the service is
+// back.
+func (l *load) await(t *testing.T, more int64) {
+	t.Helper()
+	until := l.acknowledged.Load() + more
+	deadline := time.Now().Add(30 * time.Second)
+	for l.acknowledged.Load() < until {
+		if time.Now().After(deadline) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			t.Fatalf("nothing is created any more; %v", errors.Join(l.problems...))
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// end stops the load and compares what is there with what was said.
+func (l *load) end(t *testing.T) {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	close(l.stop)
+	l.wg.Wait()
+	for last := -1; last < len(l.feed); l.read(ctx) {
+		last = len(l.feed)
+	}
+	is.NoErr(errors.Join(l.problems...))
+
+	there := map[string]bool{}
+	for q := (store.LicenseQuery{}); ; {
+		page, err := l.stores[1].Licenses(ctx, q)
+		is.NoErr(err)
+		if len(page) == 0 {
+			break
+		}
+		for _, row := range page {
+			there[row.ID] = true
+		}
+		q.After.ID = page[len(page)-1].ID
+	}
+	lost, kept := 0, 0
+	for id := range l.created {
+		if !there[id] {
+			lost++
+		}
+	}
+	for id := range l.refused {
+		if there[id] {
+			kept++
+		}
+	}
+	is.Equal(lost, 0) // everything acknowledged is there
+	is.Equal(kept, 0) // nothing refused is there
+
+	seqs, told := map[int64]bool{}, map[string]int{}
+	for _, e := range l.feed {
+		seqs[e.Seq] = true
+		told[e.Subject]++
+	}
+	is.Equal(len(seqs), len(l.feed)) // no number twice
+	is.Equal(len(told), len(there))  // no event missed, none of what is not there
+	for id := range there {
+		if told[id] != 1 {
+			t.Fatalf("the reader was given %d events of %s", told[id], id)
+		}
+	}
+	tallies, err := l.stores[1].Tallies(ctx, store.TallyQuery{Kind: "licences"})
+	is.NoErr(err)
+	is.Equal(tallies, []store.Tally{{Kind: "licences", Name: "all", N: int64(len(there))}})
+	t.Logf("%d acknowledged, %d there, %d refused, the slowest after %v", len(l.created), len(there), len(l.refused), l.slowest)
+}
+
+func twoStores(t *testing.T, driver, dsn string) (one, other store.Store) {
+	a, b := open(t, driver, dsn), open(t, driver, dsn)
+	schema := newSchema(t, a)
+	return newStore(t, a, schema), newStore(t, b, schema)
+}
