@@ -96,6 +96,30 @@ func TestArchiveRoundTrip(t *testing.T) {
 	}
 }
 
+// TestArchiveOfNothing: whether a backend returns an empty slice as it was
+// given or as nil, the archive is the same.
+func TestArchiveOfNothing(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	var archives []string
+	for _, nothing := range []struct {
+		text  []byte
+		terms []string
+	}{{nil, nil}, {[]byte{}, []string{}}} {
+		st := memory.New()
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
+			_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_1", Data: nothing.text})
+			return errors.Join(err,
+				tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "k", Terms: nothing.terms, Entitlements: nothing.text, Metadata: nothing.text}),
+				tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1", Metadata: nothing.text}),
+				tx.PutEntry(ctx, store.Entry{Kind: "client", Key: "cid_1", Data: nothing.text}),
+				tx.PutDelivery(ctx, store.Delivery{ID: "dlv_1", Data: nothing.text}))
+		}))
+		archives = append(archives, export(t, st))
+	}
+	is.Equal(archives[0], archives[1])
+}
+
 func TestImportRefuses(t *testing.T) {
 	is := is.New(t)
 	full := memory.New()

@@ -62,6 +62,15 @@ func (e *exporter) put(line archiveLine) {
 	}
 }
 
+// some returns nil for an empty slice, since a backend may return either for
+// the other.
+func some[S ~[]E, E any](s S) S {
+	if len(s) == 0 {
+		return nil
+	}
+	return s
+}
+
 // pages reads a list to its end. The function reads one full page behind the
 // last row it was given, nil at first.
 func pages[R any](e *exporter, read func(last *R) ([]R, error), each func(R)) {
@@ -91,6 +100,7 @@ func (e *exporter) licenses() {
 		return e.r.Licenses(e.ctx, q)
 	}, func(l License) {
 		slices.Sort(l.Terms) // they have no order of their own
+		l.Terms, l.Entitlements, l.Metadata = some(l.Terms), some(l.Entitlements), some(l.Metadata)
 		e.put(archiveLine{License: &l})
 		pages(e, func(last *Activation) ([]Activation, error) {
 			q := ActivationQuery{LicenseID: l.ID}
@@ -98,7 +108,10 @@ func (e *exporter) licenses() {
 				q.After = last.ID
 			}
 			return e.r.Activations(e.ctx, q)
-		}, func(a Activation) { e.put(archiveLine{Activation: &a}) })
+		}, func(a Activation) {
+			a.Metadata = some(a.Metadata)
+			e.put(archiveLine{Activation: &a})
+		})
 	})
 }
 
@@ -113,7 +126,7 @@ func (e *exporter) events() {
 	}, func(ev Event) {
 		n++
 		e.seqs.add(ev.Seq, n)
-		ev.Seq = n
+		ev.Seq, ev.Data = n, some(ev.Data)
 		e.put(archiveLine{Event: &ev})
 	})
 }
@@ -129,6 +142,7 @@ func (e *exporter) entries(kind string) {
 		if err := e.seqs.moveCursor(&entry); err != nil {
 			e.err = err
 		}
+		entry.Data = some(entry.Data)
 		e.put(archiveLine{Entry: &entry})
 	})
 }
@@ -141,7 +155,7 @@ func (e *exporter) deliveries() {
 		}
 		return e.r.Deliveries(e.ctx, q)
 	}, func(d Delivery) {
-		d.EventSeq = e.seqs.of(d.EventSeq)
+		d.EventSeq, d.Data = e.seqs.of(d.EventSeq), some(d.Data)
 		e.put(archiveLine{Delivery: &d})
 	})
 }
