@@ -6,57 +6,43 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/example/internal/host"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// A database is a SQLite store that knows whether its file is only for now.
-type database struct {
-	*sqlite.Store
-	temporary string // the folder to remove at the end; empty: keep the file
-}
-
-// openDatabase opens the file at path, or a temporary one if path is empty.
-func openDatabase(path string) (*database, error) {
-	db := &database{}
-	if path == "" {
-		dir, err := os.MkdirTemp("", "licensing-example-")
-		if err != nil {
-			return nil, err
+// onSQLite keeps the register of the application in a file.
+var onSQLite = host.Backend{
+	Program: "example",
+	Flag:    "db",
+	Usage:   "keep the database in this `file` (default: a temporary one, removed at the end)",
+	Open: func(_ context.Context, file string) (*host.Database, error) {
+		if file == "" {
+			return openTemporary()
 		}
-		db.temporary = dir
-		path = filepath.Join(dir, "licenses.db")
+		return openFile(file)
+	},
+}
+
+func openFile(file string) (*host.Database, error) {
+	st, err := sqlite.Open(file)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if db.Store, err = sqlite.Open(path); err != nil {
-		return nil, errors.Join(err, db.removeTemporary())
+	return &host.Database{Store: st, Close: st.Close, About: file, Again: "go run ./example -db " + host.ShellQuote(file)}, nil
+}
+
+// openTemporary opens a file that goes when the database is closed.
+func openTemporary() (*host.Database, error) {
+	dir, err := os.MkdirTemp("", "licensing-example-")
+	if err != nil {
+		return nil, err
 	}
+	db, err := openFile(filepath.Join(dir, "licenses.db"))
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	closeFile := db.Close
+	db.Close = func() error { return errors.Join(closeFile(), os.RemoveAll(dir)) }
+	db.About = "temporary, removed at the end; keep it with -db FILE"
 	return db, nil
-}
-
-// Close closes the store, and removes a temporary file.
-func (db *database) Close() error {
-	return errors.Join(db.Store.Close(), db.removeTemporary())
-}
-
-func (db *database) removeTemporary() error {
-	if db.temporary == "" {
-		return nil
-	}
-	return os.RemoveAll(db.temporary)
-}
-
-// isFresh reports whether the database holds nothing yet.
-func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
-	page, err := h.Service().List(ctx, license.ListParams{Limit: 1})
-	if err != nil {
-		return false, err
-	}
-	clients, err := h.Auth().Clients(ctx, auth.ListClientsParams{Limit: 1})
-	if err != nil {
-		return false, err
-	}
-	return len(page.Licenses) == 0 && len(clients) == 0, nil
 }

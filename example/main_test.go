@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/host"
 )
 
 // A running is the example while it runs in this process.
@@ -32,7 +34,7 @@ func start(t *testing.T, args ...string) *running {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{t: t, out: newScreen(), stop: stop, ended: make(chan error, 1)}
 	go func() {
-		r.ended <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), r.out, io.Discard)
+		r.ended <- host.Run(ctx, onSQLite, append([]string{"-addr", "127.0.0.1:0"}, args...), r.out, io.Discard)
 		r.out.close()
 	}()
 	t.Cleanup(r.end)
@@ -238,7 +240,7 @@ func TestBadCommandLines(t *testing.T) {
 			is := is.New(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // should it start, it ends at once
-			is.True(run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), io.Discard, io.Discard) != nil)
+			is.True(host.Run(ctx, onSQLite, append([]string{"-addr", "127.0.0.1:0"}, args...), io.Discard, io.Discard) != nil)
 		})
 	}
 }

@@ -18,24 +18,30 @@ func TestEventsArePrinted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 	for range 2 {
 		ex := start(t, "-db", file, "-new-client", "Shop")
-		r, err := http.NewRequestWithContext(t.Context(), "POST", ex.field("base address")+"/license",
-			strings.NewReader(`{"name":"n","product_id":"atlas","customer_id":"c"}`))
-		is.NoErr(err)
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Authorization", "Bearer "+token(t, ex))
-		resp, err := http.DefaultClient.Do(r)
-		is.NoErr(err)
-		resp.Body.Close()
-		is.Equal(resp.StatusCode, http.StatusCreated)
+		createLicense(t, ex, "n")
 		is.True(ex.out.waitFor("event  license.created  lic_"))
 		ex.end()
 	}
 }
 
+// createLicense creates a licence of this name over HTTP.
+func createLicense(t *testing.T, ex *running, name string) {
+	is := is.New(t)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", ex.field("base address")+"/license",
+		strings.NewReader(fmt.Sprintf(`{"name":%q,"product_id":"atlas","customer_id":"c"}`, name)))
+	is.NoErr(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token(t, ex))
+	resp, err := http.DefaultClient.Do(r)
+	is.NoErr(err)
+	resp.Body.Close()
+	is.Equal(resp.StatusCode, http.StatusCreated)
+}
+
 // TestForgedEvents sends what nobody with the secret has signed.
 func TestForgedEvents(t *testing.T) {
 	ex := start(t)
-	hook := strings.TrimSuffix(ex.field("application"), "/") + receiverPath
+	hook := ex.field("application") + "hook"
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	for name, header := range map[string][]string{
 		"nothing":             {},

@@ -35,7 +35,8 @@ var arrows = map[string][]string{
 		"licensing/internal/delivery", "auth", "store"},
 	"licensing/client":        {"licensing/internal/jws"},
 	"licensing/licensingtest": {"licensing", "licensing/license", "auth", "store", "store/memory"},
-	"example":                 {"licensing", "licensing/license", "licensing/client", "auth", "store/sqlite"},
+	"example/internal/host":   {"licensing", "licensing/license", "licensing/client", "auth", "store"},
+	"example":                 {"example/internal/host", "store/sqlite"},
 }
 
 // pure are the packages that import nothing but the standard library and each

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"errors"
@@ -10,18 +10,18 @@ import (
 // settings are what the command line says.
 type settings struct {
 	addr      string
-	db        string   // empty: a temporary file
+	database  string   // empty: a temporary one
 	newClient string   // empty: none asked for
 	products  []string // nil: no limit
 }
 
-func parseSettings(args []string, usage io.Writer) (settings, error) {
+func parseSettings(b Backend, args []string, usage io.Writer) (settings, error) {
 	var s settings
 	var products string
-	flags := flag.NewFlagSet("example", flag.ContinueOnError)
+	flags := flag.NewFlagSet(b.Program, flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "loopback `address` to listen on; if the port is taken, the next free one")
-	flags.StringVar(&s.db, "db", "", "keep the database in this `file` (default: a temporary one, removed at the end)")
+	flags.StringVar(&s.database, b.Flag, "", b.Usage)
 	flags.StringVar(&s.newClient, "new-client", "", "issue credentials for a new API client of this `name`")
 	flags.StringVar(&products, "products", "", "with -new-client: limit it to these product ids, as in `a,b`")
 	if err := flags.Parse(args); err != nil {

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 // A welcome is what the example says when it is ready.
 type welcome struct {
 	Base        string // the address of the service, without a slash at the end
-	File        string // the database file; empty: temporary
-	Fresh       bool   // whether the database was new
+	Database    *Database
+	Fresh       bool // whether the database was new
 	Credentials *credentials
 	SetupCode   string // with which the first admin is made; empty: there is an operator
 }
@@ -22,11 +22,7 @@ func (w welcome) print(out io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\n  application     %s/\n", strings.TrimSuffix(w.Base, mount))
 	fmt.Fprintf(&b, "  base address    %s\n", w.Base)
-	if w.File == "" {
-		fmt.Fprintf(&b, "  database        temporary, removed at the end; keep it with -db FILE\n")
-	} else {
-		fmt.Fprintf(&b, "  database        %s\n", w.File)
-	}
+	fmt.Fprintf(&b, "  database        %s\n", strings.ReplaceAll(w.Database.About, "\n", "\n                  "))
 	if w.Fresh {
 		fmt.Fprintf(&b, "  licences        %d, to look around\n", seedCount)
 	}
@@ -45,8 +41,8 @@ func (w welcome) print(out io.Writer) error {
 		}
 	} else {
 		fmt.Fprintf(&b, "\nSecrets are shown once, when they are issued. To issue another:\n\n")
-		fmt.Fprintf(&b, "  go run ./example -db %s -new-client NAME\n", shellQuote(w.File))
-		fmt.Fprintf(&b, "  go run ./example -db %s -new-client NAME -products a,b   # limited to products\n", shellQuote(w.File))
+		fmt.Fprintf(&b, "  %s -new-client NAME\n", w.Database.Again)
+		fmt.Fprintf(&b, "  %s -new-client NAME -products a,b   # limited to products\n", w.Database.Again)
 	}
 	fmt.Fprintf(&b, "\nCtrl-C stops it.\n")
 	_, err := b.WriteTo(out)
@@ -64,13 +60,13 @@ func (w welcome) curlLines() []string {
 	}{"My first licence", c.Product, seedCustomers[0]})
 	return []string{
 		fmt.Sprintf(`TOKEN=$(curl -sS -u %s:%s -d grant_type=client_credentials %s/oauth/token | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`, c.ID, c.Secret, w.Base),
-		fmt.Sprintf(`LICENSE=$(curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d %s %s/license); echo "$LICENSE"`, shellQuote(string(body)), w.Base),
+		fmt.Sprintf(`LICENSE=$(curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d %s %s/license); echo "$LICENSE"`, ShellQuote(string(body)), w.Base),
 		fmt.Sprintf(`curl -sS -H "Authorization: Bearer $TOKEN" %s/license/$(echo "$LICENSE" | sed 's/.*"id": *"\([^"]*\)".*/\1/')`, w.Base),
 		fmt.Sprintf(`curl -sS -H "Authorization: Bearer $TOKEN" '%s/license?customer_id=%s'`, w.Base, seedCustomers[0]),
 	}
 }
 
-// shellQuote writes s as one word of a POSIX shell.
-func shellQuote(s string) string {
+// ShellQuote writes s as one word of a POSIX shell.
+func ShellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

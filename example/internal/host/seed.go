@@ -1,10 +1,12 @@
-package main
+package host
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -19,6 +21,19 @@ const (
 	seedCount = 40
 	day       = 24 * time.Hour
 )
+
+// isFresh reports whether the store holds nothing yet.
+func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
+	page, err := h.Service().List(ctx, license.ListParams{Limit: 1})
+	if err != nil {
+		return false, err
+	}
+	clients, err := h.Auth().Clients(ctx, auth.ListClientsParams{Limit: 1})
+	if err != nil {
+		return false, err
+	}
+	return len(page.Licenses) == 0 && len(clients) == 0, nil
+}
 
 // seed creates the first licences through the same rules that the HTTP side
 // uses, all of them in one update.

@@ -1,0 +1,110 @@
+// Package host is a small web application that has mounted the licensing
+// service, on whatever store a command brings.
+//
+// The files are one concern each, and are meant to be read and copied: app.go
+// mounts the handler, serve.go runs the server and stops it in good order,
+// receiver.go gets the events of what happens, and prints them.
+package host
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Backend is what a command adds to the application: where its register is.
+type Backend struct {
+	Program string // the name of the command
+	Flag    string // its flag that names a database to keep, without the dash
+	Usage   string // of that flag
+
+	// Open opens the database that the flag names. If it names none, that is
+	// a temporary one, which is gone when it is closed.
+	Open func(ctx context.Context, name string) (*Database, error)
+}
+
+// A Database is an open store, with what the welcome says of it.
+type Database struct {
+	store.Store
+	Close func() error
+	About string // where it is, in a line or two, without a secret
+	Again string // the command that starts the application on it again; empty for a temporary one
+}
+
+// Main is the main function of a command. It serves until the process gets
+// SIGINT or SIGTERM.
+func Main(b Backend) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := Run(ctx, b, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, b.Program+":", err)
+		os.Exit(1)
+	}
+}
+
+// Run is the whole application: it serves until ctx ends. What a person should
+// read goes to out, the log to logs.
+func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (err error) {
+	set, err := parseSettings(b, args, logs)
+	if err != nil {
+		return err
+	}
+	db, err := b.Open(ctx, set.database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	ln, err := listen(set.addr, out)
+	if err != nil {
+		return err
+	}
+	defer ln.Close() // for the returns before serve, which closes it itself
+
+	logger := slog.New(slog.NewTextHandler(logs, nil))
+	base := "http://" + ln.Addr().String() + mount
+	h := licensing.NewHandler(db, licensing.Options{
+		PublicURL: base, Logger: logger,
+		// For the receiver in this very process. Leave it out where webhooks
+		// lead to the world.
+		Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+	})
+
+	w := welcome{Base: base, Database: db}
+	if w.Fresh, err = isFresh(ctx, h); err != nil {
+		return err
+	}
+	if w.Fresh {
+		if err := seed(ctx, h.Service()); err != nil {
+			return err
+		}
+	}
+	if w.Fresh || set.newClient != "" {
+		if w.Credentials, err = issue(ctx, h.Auth(), set.newClient, set.products); err != nil {
+			return err
+		}
+	}
+	if w.SetupCode, err = setupCode(ctx, h.Auth()); err != nil {
+		return err
+	}
+	hook, err := newReceiver(ctx, h.Service(), "http://"+ln.Addr().String(), out)
+	if err != nil {
+		return err
+	}
+	if err := w.print(out); err != nil {
+		return err
+	}
+	return serve(ctx, ln, newApp(h, hook, logger), h.Run, out, logger)
+}
