@@ -6,11 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +15,8 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
+
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
 )
 
 // drivers are those that the store is tested with, by the names under which
@@ -30,177 +27,41 @@ var drivers = map[string]string{"pgx": "pgx", "lib-pq": "postgres"}
 // one that the tests start.
 const environment = "LICENSING_POSTGRES_DSN"
 
-// binaries is where Debian has the server; a PATH that has it comes first.
-const binaries = "/usr/lib/postgresql/*/bin"
-
-// A server is a PostgreSQL server of the tests' own. It listens on a socket in
-// a directory of its own, and keeps its data beside it.
+// A server is a PostgreSQL server of the tests' own.
 type server struct {
-	bin, dir string
-	owner    *syscall.Credential // nil: whoever runs the tests
-	settings []string
-
-	cmd  *exec.Cmd
-	done chan struct{} // closed when cmd has ended
+	*pgserver.Server
+	dir string
 }
+
+func (s *server) start() error               { return s.Start() }
+func (s *server) stop(signal syscall.Signal) { s.Stop(signal) }
+func (s *server) dsn() string                { return s.DSN() }
 
 // newServer makes the data directory of a server and starts it. The server ends
 // with the test.
 func newServer(t testing.TB, settings ...string) *server {
 	t.Helper()
 	s, err := makeServer(settings...)
-	if errors.Is(err, exec.ErrNotFound) {
-		t.Skip("no PostgreSQL server is installed here")
-	}
-	if err == nil {
-		t.Cleanup(s.remove)
-		err = s.start()
+	if errors.Is(err, pgserver.ErrNotInstalled) {
+		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { s.Remove() })
 	return s
 }
 
+// makeServer makes and starts a server.
 func makeServer(settings ...string) (*server, error) {
-	s := &server{settings: settings}
-	if path, err := exec.LookPath("initdb"); err == nil {
-		s.bin = filepath.Dir(path)
-	} else if found, _ := filepath.Glob(binaries); len(found) > 0 {
-		s.bin = found[len(found)-1]
-	} else {
-		return nil, exec.ErrNotFound
-	}
-	var err error
-	if s.dir, err = os.MkdirTemp("", "pg"); err != nil {
+	s, err := pgserver.New(settings...)
+	if err != nil {
 		return nil, err
 	}
-	if os.Getuid() == 0 { // as root, the server refuses to run
-		if err := s.lend(); err != nil {
-			return nil, err
-		}
+	if err := s.Start(); err != nil {
+		return nil, errors.Join(err, s.Remove())
 	}
-	initdb := s.command("initdb", "--pgdata", s.data(), "--auth", "trust", "--username", "licensing",
-		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	return s, nil
-}
-
-// lend gives the directory to a user who may run the server.
-func (s *server) lend() error {
-	who, err := user.Lookup("postgres")
-	if err != nil {
-		who, err = user.Lookup("nobody")
-	}
-	if err != nil {
-		return err
-	}
-	uid, _ := strconv.Atoi(who.Uid)
-	gid, _ := strconv.Atoi(who.Gid)
-	s.owner = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(s.dir, uid, gid)
-}
-
-func (s *server) data() string { return filepath.Join(s.dir, "data") }
-
-// command is one of the server's programs, which dies with the tests.
-func (s *server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"LC_ALL=C", "PATH=" + s.bin + ":/usr/bin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true, Pdeathsig: syscall.SIGQUIT}
-	return cmd
-}
-
-// start starts the server and waits until it answers.
-func (s *server) start() error {
-	args := []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "log_min_messages=log"}
-	for _, setting := range s.settings {
-		args = append(args, "-c", setting)
-	}
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		err := s.launch(args)
-		if err != nil {
-			return err
-		}
-		ready := s.await(deadline)
-		if ready == nil {
-			return nil
-		}
-		s.stop(syscall.SIGQUIT)
-		// After a kill, the processes of the last server may live on for
-		// a moment, and keep a new one from starting.
-		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(s.log())
-			return fmt.Errorf("the server does not start: %w\n%s", ready, log)
-		}
-	}
-}
-
-func (s *server) log() string { return filepath.Join(s.dir, "log") }
-
-// launch runs the server on a thread that lives as long as it does, since a
-// process is sent its Pdeathsig when the thread that started it ends.
-func (s *server) launch(args []string) error {
-	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	s.cmd, s.done = s.command("postgres", args...), make(chan struct{})
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	started := make(chan error)
-	go func(cmd *exec.Cmd, done chan struct{}) {
-		runtime.LockOSThread()
-		defer close(done)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			cmd.Wait()
-		}
-	}(s.cmd, s.done)
-	return <-started
-}
-
-// await waits until the server answers or has ended.
-func (s *server) await(deadline time.Time) error {
-	db, err := sql.Open("pgx", s.dsn())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		if err = db.Ping(); err == nil || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-s.done:
-			return errors.Join(errors.New("it has ended"), err)
-		case <-poll.C:
-		}
-	}
-}
-
-// stop ends the server with a signal, and waits for that. SIGKILL is a crash.
-func (s *server) stop(signal syscall.Signal) {
-	s.cmd.Process.Signal(signal)
-	<-s.done
-}
-
-func (s *server) remove() {
-	if s.cmd != nil {
-		s.stop(syscall.SIGQUIT)
-	}
-	os.RemoveAll(s.dir)
-}
-
-func (s *server) dsn() string {
-	return "host=" + s.dir + " user=licensing dbname=postgres sslmode=disable"
+	return &server{s, s.Dir}, nil
 }
 
 // shared is the server of most tests: the one that the environment names, or
@@ -215,7 +76,7 @@ var shared struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if shared.own != nil {
-		shared.own.remove()
+		shared.own.Remove()
 	}
 	os.Exit(code)
 }
@@ -228,12 +89,11 @@ func sharedDSN(t testing.TB) string {
 			return
 		}
 		if shared.own, shared.err = makeServer("fsync=off", "full_page_writes=off"); shared.err == nil {
-			shared.err = shared.own.start()
 			shared.dsn = shared.own.dsn()
 		}
 	})
-	if errors.Is(shared.err, exec.ErrNotFound) {
-		t.Skipf("no PostgreSQL server is installed here, and %s names none", environment)
+	if errors.Is(shared.err, pgserver.ErrNotInstalled) {
+		t.Skipf("%v, and %s names none", shared.err, environment)
 	}
 	if shared.err != nil {
 		t.Fatal(shared.err)

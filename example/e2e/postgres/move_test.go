@@ -1,0 +1,234 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+// TestMove moves a register from SQLite to PostgreSQL and back, and then once
+// more after it has been in use there.
+func TestMove(t *testing.T) {
+	is := is.New(t)
+	t.Chdir(t.TempDir())
+	db := open(t, "pgx", sharedDSN(t))
+	first, there, back, last := newFile(t), newStore(t, db, newSchema(t, db)), newFile(t), newFile(t)
+	m := newMover(t)
+	m.live(first, 600) // more than one Update of an import
+
+	is.NoErr(readmeMove(t.Context(), first, there, "there"))
+	is.NoErr(readmeMove(t.Context(), there, back, "back"))
+	there1, back1 := lines(t, "there"), lines(t, "back")
+	is.Equal(len(there1), len(back1))
+	for i := range there1 {
+		is.Equal(there1[i], back1[i])
+	}
+	m.check(there)
+	m.check(back)
+
+	m.live(there, 10)
+	is.NoErr(readmeMove(t.Context(), there, last, "last"))
+	m.check(last)
+	m.live(last, 1)
+
+	// What is not empty is not written to.
+	is.True(readmeMove(t.Context(), first, there, "refused") != nil)
+	is.True(readmeMove(t.Context(), last, there, "last") != nil) // nor is an archive that is there
+	m.check(last)
+}
+
+// newFile returns a store in a new SQLite file.
+func newFile(t *testing.T) store.Store {
+	is := is.New(t)
+	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
+	is.NoErr(err)
+	t.Cleanup(func() { is.NoErr(st.Close()) })
+	return st
+}
+
+func lines(t *testing.T, name string) []string {
+	text, err := os.ReadFile(name)
+	is.New(t).NoErr(err)
+	return strings.SplitAfter(string(text), "\n")
+}
+
+// A mover knows what a register should hold, wherever it is.
+type mover struct {
+	t    *testing.T
+	hook string // the address of a webhook that refuses everything
+
+	client   auth.Client
+	secret   string
+	licenses []license.License
+
+	mu      sync.Mutex
+	handled []license.Event // what a subscriber got, in all stores together
+}
+
+func newMover(t *testing.T) *mover {
+	refuse := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(refuse.Close)
+	return &mover{t: t, hook: refuse.URL}
+}
+
+// mount is the service on a store, as each of the applications has it.
+func (m *mover) mount(st store.Store) *licensing.Handler {
+	return licensing.NewHandler(st, licensing.Options{
+		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
+		MasterKey: bytes.Repeat([]byte("k"), 32),
+		Webhooks:  licensing.WebhookOptions{AllowPrivate: true},
+		Subscribers: []licensing.Subscriber{{
+			Name: "mover", FromStart: true,
+			Handle: func(_ context.Context, e license.Event) error {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.handled = append(m.handled, e)
+				return nil
+			},
+		}},
+	})
+}
+
+// live uses the register that is in st: it adds n licences, some of which are
+// activated, suspended and deleted, and hands on the events.
+func (m *mover) live(st store.Store, n int) {
+	is, ctx := is.New(m.t), m.t.Context()
+	h := m.mount(st)
+	if m.secret == "" {
+		var err error
+		m.client, m.secret, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
+		is.NoErr(err)
+		_, _, err = h.Service().CreateWebhook(ctx, license.CreateWebhookParams{URL: m.hook, Types: []string{license.EventLicenseSuspended}})
+		is.NoErr(err)
+	}
+	var made []license.License
+	is.NoErr(h.Service().Atomically(ctx, func(s *license.Service) error {
+		made = nil
+		for i := range n {
+			l, err := m.add(s, i)
+			if err != nil {
+				return err
+			}
+			made = append(made, l)
+		}
+		return s.Delete(ctx, license.DeleteParams{ID: made[0].ID})
+	}))
+	m.licenses = append(m.licenses, made[1:]...)
+	m.run(h)
+}
+
+// add creates a licence, and now and then does more with it.
+func (m *mover) add(s *license.Service, i int) (license.License, error) {
+	ctx, seats := m.t.Context(), int64(2)
+	l, err := s.Create(ctx, license.CreateParams{
+		Name: fmt.Sprint("Lïcence ", i), ProductID: fmt.Sprint("prod_", i%3), CustomerID: fmt.Sprint("cus_", i%7),
+		MaxActivations: &seats, Entitlements: map[string]any{"users": 1.5}, Metadata: map[string]string{"n": "<&>\u2028x"},
+	})
+	if err == nil && i%10 == 0 {
+		_, err = s.Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+	}
+	if err == nil && i%20 == 5 {
+		l, err = s.Suspend(ctx, license.MoveParams{ID: l.ID, Reason: "an invoice is open"})
+	}
+	return l, err
+}
+
+// run hands on events until the subscriber has got them all.
+func (m *mover) run(h *licensing.Handler) {
+	is := is.New(m.t)
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	defer cancel()
+	want := len(m.feed(h))
+	var running sync.WaitGroup
+	running.Go(func() { is.NoErr(h.Run(ctx)) })
+	got := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.handled)
+	}
+	for got() < want && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	running.Wait()
+}
+
+// check compares the register that is in st with what it should hold.
+func (m *mover) check(st store.Store) {
+	is, ctx := is.New(m.t), m.t.Context()
+	h := m.mount(st)
+	for _, want := range m.licenses {
+		got, err := h.Service().Get(ctx, want.ID)
+		is.NoErr(err)
+		is.Equal(got, want)
+		verdict, err := h.Service().Validate(ctx, license.ValidateParams{Key: want.Key})
+		is.NoErr(err)
+		is.Equal(verdict.License.ID, want.ID)
+	}
+
+	// Every event came to the subscriber, once and in order, wherever it
+	// happened.
+	feed := m.feed(h)
+	is.Equal(len(feed), len(m.handled))
+	for i, e := range feed {
+		is.Equal(e.ID, m.handled[i].ID)
+		is.Equal(e.Type, m.handled[i].Type)
+	}
+
+	r := httptest.NewRequestWithContext(ctx, "POST", "/oauth/token", bytes.NewBufferString("grant_type=client_credentials"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(m.client.ID, m.secret)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	is.Equal(w.Code, http.StatusOK)
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	is.NoErr(json.Unmarshal(w.Body.Bytes(), &answer))
+	r = httptest.NewRequestWithContext(ctx, "GET", "/license/"+m.licenses[0].ID, nil)
+	r.Header.Set("Authorization", "Bearer "+answer.AccessToken)
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	is.Equal(w.Code, http.StatusOK)
+
+	// The secret of a webhook can be used, and what it is owed is known.
+	webhooks, err := h.Service().Webhooks(ctx)
+	is.NoErr(err)
+	is.Equal(len(webhooks), 1)
+	_, err = h.Service().SignWebhook(ctx, webhooks[0].ID, "msg", time.Now(), nil)
+	is.NoErr(err)
+	deliveries, err := h.Service().Deliveries(ctx, license.DeliveriesParams{WebhookID: webhooks[0].ID})
+	is.NoErr(err)
+	is.True(len(deliveries.Deliveries) > 0)
+}
+
+// feed returns all events.
+func (m *mover) feed(h *licensing.Handler) (all []license.Event) {
+	for cursor := ""; ; {
+		page, err := h.Service().Events(m.t.Context(), license.EventsParams{After: cursor, Limit: 200})
+		is.New(m.t).NoErr(err)
+		all = append(all, page.Events...)
+		if !page.HasMore {
+			return all
+		}
+		cursor = page.NextCursor
+	}
+}
