@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,22 +36,21 @@ func TestMove(t *testing.T) {
 
 	is.NoErr(readmeMove(t.Context(), first, there, "there"))
 	is.NoErr(readmeMove(t.Context(), there, back, "back"))
-	there1, back1 := lines(t, "there"), lines(t, "back")
-	is.Equal(len(there1), len(back1))
-	for i := range there1 {
-		is.Equal(there1[i], back1[i])
-	}
+	is.NoErr(readmeMove(t.Context(), back, newFile(t), "again")) // for its archive
+	sameLines(t, "there", "back")
+	sameLines(t, "back", "again")
 	m.check(there)
 	m.check(back)
 
 	m.live(there, 10)
 	is.NoErr(readmeMove(t.Context(), there, last, "last"))
 	m.check(last)
-	m.live(last, 1)
+	m.live(last, 10)
+	m.check(last)
 
-	// What is not empty is not written to.
-	is.True(readmeMove(t.Context(), first, there, "refused") != nil)
-	is.True(readmeMove(t.Context(), last, there, "last") != nil) // nor is an archive that is there
+	// Neither a register nor an archive that is there is written over.
+	is.True(errors.Is(readmeMove(t.Context(), first, last, "other"), store.ErrExists))
+	is.True(errors.Is(readmeMove(t.Context(), first, newFile(t), "last"), os.ErrExist))
 	m.check(last)
 }
 
@@ -64,10 +63,19 @@ func newFile(t *testing.T) store.Store {
 	return st
 }
 
-func lines(t *testing.T, name string) []string {
+// sameLines compares two archives, and shows where they differ.
+func sameLines(t *testing.T, name, other string) {
+	t.Helper()
+	is := is.New(t)
 	text, err := os.ReadFile(name)
-	is.New(t).NoErr(err)
-	return strings.SplitAfter(string(text), "\n")
+	is.NoErr(err)
+	same, err := os.ReadFile(other)
+	is.NoErr(err)
+	lines, others := bytes.SplitAfter(text, []byte("\n")), bytes.SplitAfter(same, []byte("\n"))
+	is.Equal(len(others), len(lines))
+	for i, line := range lines {
+		is.Equal(string(others[i]), string(line))
+	}
 }
 
 // A mover knows what a register should hold, wherever it is.
