@@ -145,7 +145,7 @@ func (a admission) run(b *bench) {
 	b.add(a.needs...)
 	meet := newMeeting(crowd)
 	var entered [crowd]bool
-	together(crowd, func(i int) {
+	b.together(crowd, func(i int) {
 		b.update(func(tx store.Tx) error {
 			entered[i] = false
 			taken, err := a.taken(b, tx, i)

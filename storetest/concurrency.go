@@ -40,7 +40,7 @@ func writeSkew(b *bench) {
 		kind := word("duty", round)
 		b.add(entry(kind, 0), entry(kind, 1))
 		meet := newMeeting(2)
-		together(2, func(i int) {
+		b.together(2, func(i int) {
 			b.update(func(tx store.Tx) error {
 				on := 0
 				for n := range 2 {
@@ -74,7 +74,7 @@ func increment(b *bench) {
 	zero.Owner = "0"
 	b.add(zero)
 	meet := newMeeting(crowd)
-	together(crowd, func(int) {
+	b.together(crowd, func(int) {
 		for range rounds {
 			b.update(func(tx store.Tx) error {
 				e, err := tx.Entry(b.ctx, zero.Kind, zero.Key)
@@ -100,7 +100,7 @@ func increment(b *bench) {
 func tallyIncrement(b *bench) {
 	const rounds = 5
 	meet := newMeeting(crowd)
-	together(crowd, func(i int) {
+	b.together(crowd, func(i int) {
 		for range rounds {
 			b.update(func(tx store.Tx) error {
 				meet.wait()
@@ -115,7 +115,7 @@ func tallyIncrement(b *bench) {
 func uniqueKey(b *bench) {
 	var created atomic.Int32
 	meet := newMeeting(crowd)
-	together(crowd, func(i int) {
+	b.together(crowd, func(i int) {
 		l := license(i)
 		l.Key = "key"
 		err := b.try(func(tx store.Tx) error {
@@ -139,7 +139,7 @@ func uniqueKey(b *bench) {
 func uniqueFingerprint(b *bench) {
 	b.add(license(1))
 	meet := newMeeting(crowd)
-	together(crowd, func(i int) {
+	b.together(crowd, func(i int) {
 		a := activation(license(1).ID, i)
 		a.Fingerprint = "print"
 		err := b.try(func(tx store.Tx) error {
@@ -162,7 +162,7 @@ func noSeatWithoutItsLicense(b *bench) {
 		id := license(n).ID
 		b.add(license(n))
 		meet := newMeeting(2)
-		together(2, func(i int) {
+		b.together(2, func(i int) {
 			err := b.try(func(tx store.Tx) error {
 				if i == 0 {
 					meet.wait()
@@ -197,7 +197,7 @@ func claim(b *bench) {
 	var mu sync.Mutex
 	var claimed []string
 	meet := newMeeting(crowd)
-	together(crowd, func(i int) {
+	b.together(crowd, func(i int) {
 		for range due {
 			var mine []string
 			b.update(func(tx store.Tx) error {
@@ -235,10 +235,8 @@ func claim(b *bench) {
 // panicAmongOthers has every other Update panic or end its goroutine.
 func panicAmongOthers(b *bench) {
 	meet := newMeeting(crowd)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		together(crowd, func(i int) {
+	done := b.start(func() {
+		b.together(crowd, func(i int) {
 			defer func() { _ = recover() }()
 			write := func(tx store.Tx) error {
 				if err := tx.PutEntry(b.ctx, entry("kind", i)); err != nil {
@@ -259,7 +257,7 @@ func panicAmongOthers(b *bench) {
 				_ = b.Update(b.ctx, write)
 			}
 		})
-	}()
+	})
 	if !b.answers(done) {
 		b.stop("none", "an end", "Updates among others that panic")
 	}
@@ -269,7 +267,7 @@ func panicAmongOthers(b *bench) {
 // failureAmongOthers has every other Update fail.
 func failureAmongOthers(b *bench) {
 	meet := newMeeting(crowd)
-	together(crowd, func(i int) {
+	b.together(crowd, func(i int) {
 		write := func(tx store.Tx) error {
 			if err := tx.PutEntry(b.ctx, entry("kind", i)); err != nil {
 				return err

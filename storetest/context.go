@@ -67,17 +67,16 @@ func contextEndsTheWait(b *bench) {
 		}
 	}
 	for _, begin := range []func() (context.Context, func()){cancelled, timed} {
-		holding, release, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		holding, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		go func() {
-			defer close(over)
+		over := b.start(func() {
 			b.update(func(tx store.Tx) error {
 				err := put(b.ctx, tx, entry("call", 1))
 				once.Do(func() { close(holding) })
 				<-release
 				return err
 			})
-		}()
+		})
 		select {
 		case <-holding:
 		case <-over:
@@ -87,14 +86,12 @@ func contextEndsTheWait(b *bench) {
 		inner, end := begin()
 		ctx := &watched{Context: inner, waiting: make(chan struct{})}
 		var err error
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
+		done := b.start(func() {
 			err = b.Update(ctx, func(tx store.Tx) error {
 				<-inner.Done()
 				return put(ctx, tx, entry("call", 2))
 			})
-		}()
+		})
 		windowOr(ctx.waiting)
 		end()
 		if b.answers(done) {

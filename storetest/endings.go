@@ -48,12 +48,10 @@ func overAfterFailure(b *bench) {
 
 // usable looks that the store still does its work, and leaves it at version 2.
 func (b *bench) usable(after string) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	done := b.start(func() {
 		b.sees(b.Store, 1, 1, "on the store, after %s", after)
 		b.ok(b.try(func(tx store.Tx) error { return write(b.ctx, tx, 2) }), "the next Update after %s", after)
-	}()
+	})
 	if !b.answers(done) {
 		b.stop("none", "an answer", "reading and writing after %s", after)
 	}
@@ -66,9 +64,7 @@ func panicUndoes(b *bench) {
 	value := new(int)
 	var caught any
 	var returned bool
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	done := b.start(func() {
 		defer func() { caught = recover() }()
 		_ = b.Update(b.ctx, func(tx store.Tx) error {
 			if err := write(b.ctx, tx, 2); err != nil {
@@ -77,7 +73,7 @@ func panicUndoes(b *bench) {
 			panic(value)
 		})
 		returned = true
-	}()
+	})
 	if !b.answers(done) {
 		b.stop("none", "a panic", "Update whose function panicked")
 	}
@@ -91,9 +87,7 @@ func panicUndoes(b *bench) {
 func goexitUndoes(b *bench) {
 	b.write(1)
 	var returned bool
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	done := b.start(func() {
 		_ = b.Update(b.ctx, func(tx store.Tx) error {
 			if err := write(b.ctx, tx, 2); err != nil {
 				return err
@@ -102,7 +96,7 @@ func goexitUndoes(b *bench) {
 			return nil
 		})
 		returned = true
-	}()
+	})
 	if !b.answers(done) {
 		b.stop("none", "the end of the goroutine", "Update whose function called runtime.Goexit")
 	}

@@ -216,7 +216,7 @@ func feedBehindALateCommit(b *bench) {
 		appended := make(chan struct{})
 		var once sync.Once
 		meet := newMeeting(1) // the late one waits for the reader
-		together(2, func(i int) {
+		b.together(2, func(i int) {
 			if i == 0 {
 				proceed := func() { once.Do(func() { close(appended) }) }
 				defer proceed() // also if it fails
@@ -246,7 +246,7 @@ func feedFollowed(b *bench) {
 	var writers sync.WaitGroup
 	writers.Add(crowd)
 	f := &follower{b: b}
-	together(crowd+1, func(i int) {
+	b.together(crowd+1, func(i int) {
 		if i == crowd {
 			done := make(chan struct{})
 			go func() {

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -71,17 +73,36 @@ func (m *meeting) over() {
 	}
 }
 
+// start calls fn on a goroutine of its own, and returns a channel that is
+// closed when fn has ended. A panic is a failure.
+func (b *bench) start(fn func()) (done <-chan struct{}) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if p := recover(); p != nil {
+				b.fail(fmt.Sprintf("%v\n%s", p, debug.Stack()), "none", "panic")
+			}
+		}()
+		fn()
+	}()
+	return ended
+}
+
 // together calls fn with 0 to n-1, each on a goroutine of its own and none
-// before all are there, and returns when all have returned.
-func together(n int, fn func(i int)) {
-	var ready, done sync.WaitGroup
+// before all are there, and returns when all have ended.
+func (b *bench) together(n int, fn func(i int)) {
+	var ready sync.WaitGroup
 	ready.Add(n)
+	var all []<-chan struct{}
 	for i := range n {
-		done.Go(func() {
+		all = append(all, b.start(func() {
 			ready.Done()
 			ready.Wait()
 			fn(i)
-		})
+		}))
 	}
-	done.Wait()
+	for _, done := range all {
+		<-done
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -169,20 +168,13 @@ func (s *suite) try(c testCase, prepare func(*bench)) []failure {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	b := &bench{ctx: ctx, rule: c.rule, limits: s.limits, findings: &findings{}}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				b.fail(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()), "none", "the case")
-			}
-		}()
+	done := b.start(func() {
 		prepare(b)
 		if b.close != nil {
 			defer func() { b.close() }()
 		}
 		c.run(b)
-	}()
+	})
 	select {
 	case <-done:
 	case <-time.After(s.limits.whole):

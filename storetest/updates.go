@@ -74,7 +74,7 @@ func readYourWritesAfterMisses(b *bench) {
 func readYourWritesElsewhere(b *bench) {
 	for n := 1; n <= 3; n++ {
 		b.write(n)
-		together(1, func(int) { b.sees(b.Store, n, n, "from another goroutine, after version %d was written", n) })
+		b.together(1, func(int) { b.sees(b.Store, n, n, "from another goroutine, after version %d was written", n) })
 	}
 }
 
@@ -209,20 +209,18 @@ func notSeenBeforeItsEnd(b *bench) {
 	for n := 1; n <= 2; n++ {
 		var seen [2][]sighting
 		var failed [2]error
-		var read chan struct{}
+		var read <-chan struct{}
 		err := b.undo(func(tx store.Tx) error {
 			if err := write(b.ctx, tx, n); err != nil || read != nil {
 				return err
 			}
-			read = make(chan struct{})
-			go func() {
-				defer close(read)
+			read = b.start(func() {
 				seen[0], failed[0] = look(b.ctx, b.Store)
 				failed[1] = b.View(b.ctx, func(r store.Reader) (err error) {
 					seen[1], err = look(b.ctx, r)
 					return err
 				})
-			}()
+			})
 			windowOr(read)
 			return nil
 		})

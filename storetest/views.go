@@ -22,12 +22,8 @@ func viewCases() []testCase {
 // during starts fn and waits for it, though not long: a store that keeps
 // Updates waiting for Views will not let it end before the View does. The
 // function that it returns waits to the end.
-func during(fn func()) (wait func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		fn()
-	}()
+func (b *bench) during(fn func()) (wait func()) {
+	done := b.start(fn)
 	windowOr(done)
 	return func() { <-done }
 }
@@ -41,7 +37,7 @@ func viewSnapshot(b *bench) {
 		if before, err = look(b.ctx, r); err != nil {
 			return err
 		}
-		wait = during(func() { b.write(2) })
+		wait = b.during(func() { b.write(2) })
 		after, err = look(b.ctx, r)
 		return err
 	})
@@ -56,7 +52,7 @@ func viewSnapshot(b *bench) {
 		if before, err = look(b.ctx, r); err != nil {
 			return err
 		}
-		wait = during(func() { b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 2) }) })
+		wait = b.during(func() { b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 2) }) })
 		after, err = look(b.ctx, r)
 		return err
 	})
@@ -74,7 +70,7 @@ func viewSnapshotOfLists(b *bench) {
 		if before, err = r.Licenses(b.ctx, store.LicenseQuery{Limit: many}); err != nil {
 			return err
 		}
-		wait = during(func() {
+		wait = b.during(func() {
 			b.update(func(tx store.Tx) error {
 				if err := remove(b.ctx, tx, license(2)); err != nil {
 					return err
@@ -97,7 +93,7 @@ func torn(b *bench, read func(first, second string) (revision int64, ok bool)) {
 	first.Revision, second.Revision = 0, 0
 	b.add(first, second)
 	var over atomic.Bool
-	together(2, func(i int) {
+	b.together(2, func(i int) {
 		if i == 1 {
 			defer over.Store(true)
 			revision, ok := int64(0), true
@@ -195,7 +191,7 @@ func viewPanic(b *bench) {
 		_ = b.View(b.ctx, func(store.Reader) error { panic(value) })
 	}()
 	b.equal(caught == any(value), true, "the function's panic reaches the caller of View")
-	together(1, func(int) {
+	b.together(1, func(int) {
 		_ = b.View(b.ctx, func(store.Reader) error {
 			runtime.Goexit()
 			return nil
