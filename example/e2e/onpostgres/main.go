@@ -5,7 +5,8 @@
 // It runs on the database that -dsn names, or the variable
 // LICENSING_POSTGRES_DSN; and if neither does, on a server of its own, which is
 // gone when it ends. Any number of processes may run on one database: what one
-// writes, all the others see. The other flags are those of the example.
+// writes, all the others see. The one that was started last gets the events, and
+// prints them. The other flags are those of the example.
 package main
 
 import (
