@@ -20,7 +20,7 @@ var rules = [...]string{
 	8: "Times: an instant comes back as the same instant, to the millisecond, in UTC; the zero time " +
 		"comes back as the zero time.",
 	9: "Whole: every field of a record comes back as it was given, and replacing a record replaces every " +
-		"field. An empty slice may come back as nil.",
+		"field. An empty slice and nil may come back for each other.",
 	10: "Order: each list comes in the order its query documents, in both directions.",
 	11: "Filters: a list holds every record that matches all set fields of its query, and no other, up to " +
 		"Limit.",
