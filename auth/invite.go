@@ -48,7 +48,8 @@ type inviteRecord struct {
 }
 
 // Invite returns a code with which somebody becomes an operator by
-// [Auth.Join]. Nothing is sent: hand it over yourself.
+// [Auth.Join]. Nothing is sent: hand it over yourself. If an operator invites,
+// the code ends when they are disabled or no admin any more.
 func (a *Auth) Invite(ctx context.Context, p InviteParams) (code string, err error) {
 	if p.Role == "" {
 		p.Role = RoleViewer
@@ -67,7 +68,8 @@ func (a *Auth) Invite(ctx context.Context, p InviteParams) (code string, err err
 }
 
 // InviteBack returns a code with which an operator chooses a new password by
-// [Auth.Join], or [ErrNotFound]. The present password goes on until then.
+// [Auth.Join], or [ErrNotFound]. The present password goes on until then; any
+// new one, however it comes about, ends the code.
 func (a *Auth) InviteBack(ctx context.Context, operatorID string) (code string, err error) {
 	op, err := a.Operator(ctx, operatorID)
 	if err != nil {
@@ -128,16 +130,47 @@ func (a *Auth) Withdraw(ctx context.Context, id string) error {
 	})
 }
 
+// endInvites ends the invitations that a change of an operator has left without
+// ground: those to choose a password, once there is a new one or the operator
+// is disabled; and those made by who is no admin any more.
+func endInvites(ctx context.Context, tx store.Tx, op Operator, newPassword bool) error {
+	q := store.EntryQuery{Kind: kindInvite, Limit: store.MaxLimit}
+	for {
+		entries, err := tx.Entries(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			var rec inviteRecord
+			if err := json.Unmarshal(e.Data, &rec); err != nil {
+				return fmt.Errorf("auth: invitation %s: %w", e.Key, err)
+			}
+			back := rec.OperatorID == op.ID && (newPassword || op.Disabled)
+			if back || rec.Actor == "operator:"+op.ID && (op.Role != RoleAdmin || op.Disabled) {
+				if err := tx.DeleteEntry(ctx, kindInvite, e.Key); err != nil {
+					return err
+				}
+			}
+		}
+		if len(entries) < q.Limit {
+			return nil
+		}
+		last := entries[len(entries)-1]
+		q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
+	}
+}
+
 // Join takes an invitation up with a password and answers with the cookie of
-// a new session. The errors are [ErrInviteCode] and an [*InvalidError] on
-// "password", or on "email" if an operator has the address by now.
+// a new session. The errors are [ErrInviteCode], [ErrThrottled] and an
+// [*InvalidError] on "password", or on "email" if an operator has the address
+// by now.
 func (a *Auth) Join(w http.ResponseWriter, r *http.Request, code, password string) (Operator, error) {
 	ctx := r.Context()
 	// The code is looked at before the password is hashed, so that only
 	// who has it can make us work.
 	rec, err := a.readInvite(ctx, a.st, code)
 	if err != nil {
-		return Operator{}, err
+		return Operator{}, a.guessed(r, err)
 	}
 	if code, detail := checkPassword(password, rec.Email); code != "" {
 		return Operator{}, &InvalidError{[]FieldError{{"password", code, detail}}}
@@ -172,6 +205,9 @@ func (a *Auth) Join(w http.ResponseWriter, r *http.Request, code, password strin
 		op.Generation++
 		in = signedIn{op.operator(e), op.Generation}
 		if err := putJSON(ctx, tx, e, op); err != nil {
+			return err
+		}
+		if err := endInvites(ctx, tx, in.Operator, true); err != nil {
 			return err
 		}
 		return by.operatorEvent(ctx, tx, "operator.updated", in.Operator, operatorChanges{"password": {}})

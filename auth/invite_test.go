@@ -102,3 +102,101 @@ func TestInviteBack(t *testing.T) {
 	is.NoErr(err)
 	is.True(errors.Is(b.join(code, goodPassword), ErrInviteCode)) // not for the disabled
 }
+
+// Whoever loses the right to invite must not have kept a way back.
+func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
+	viewer, yes := RoleViewer, true
+	for name, change := range map[string]UpdateOperatorParams{
+		"by being disabled":      {Disabled: &yes},
+		"by becoming a viewer":   {Role: &viewer},
+		"by a change of another": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			ctx := t.Context()
+			o := newOffice(t)
+			other := o.operator(t, "ada@example.com", RoleAdmin)
+			eve := o.operator(t, "eve@example.com", RoleAdmin)
+			code, err := o.As(Caller{Actor: "operator:" + eve.ID}).Invite(ctx, InviteParams{Email: "bob@example.com", Role: RoleAdmin})
+			is.NoErr(err)
+			back, err := o.As(Caller{Actor: "operator:" + eve.ID}).InviteBack(ctx, other.ID)
+			is.NoErr(err)
+			is.NoErr(o.SignOutEverywhere(ctx, eve.ID)) // which takes no right away
+			if change.ID = eve.ID; change.Role == nil && change.Disabled == nil {
+				is.NoErr((&browser{o: o}).join(code, goodPassword))
+				return
+			}
+			_, err = o.UpdateOperator(ctx, change)
+			is.NoErr(err)
+			list, err := o.Invitations(ctx)
+			is.NoErr(err)
+			is.Equal(len(list), 0)
+			is.True(errors.Is((&browser{o: o}).join(code, goodPassword), ErrInviteCode))
+			is.True(errors.Is((&browser{o: o}).join(back, otherPassword), ErrInviteCode))
+		})
+	}
+}
+
+// A link to choose a password is of no use once another has been chosen.
+func TestANewPasswordEndsTheWaysToOne(t *testing.T) {
+	password := otherPassword
+	for name, change := range map[string]func(*office, *browser, Operator) error{
+		"by its holder": func(o *office, b *browser, _ Operator) error {
+			return b.do(func(w http.ResponseWriter, r *http.Request) error {
+				return o.ChangePassword(w, r, goodPassword, password)
+			})
+		},
+		"by an admin": func(o *office, b *browser, bob Operator) error {
+			_, err := o.UpdateOperator(b.request().Context(), UpdateOperatorParams{ID: bob.ID, Password: &password})
+			return err
+		},
+		"by another link": func(o *office, b *browser, bob Operator) error {
+			code, err := o.InviteBack(b.request().Context(), bob.ID)
+			if err != nil {
+				return err
+			}
+			return b.join(code, password)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			o := newOffice(t)
+			o.operator(t, "ada@example.com", RoleAdmin)
+			bob := o.operator(t, "bob@example.com", RoleViewer)
+			b := &browser{o: o}
+			is.NoErr(b.signIn("bob@example.com", goodPassword))
+			leaked, err := o.InviteBack(t.Context(), bob.ID)
+			is.NoErr(err)
+			other, err := o.Invite(t.Context(), InviteParams{Email: "eve@example.com"})
+			is.NoErr(err)
+			is.NoErr(change(o, b, bob))
+			is.True(errors.Is((&browser{o: o}).join(leaked, goodPassword), ErrInviteCode))
+			is.NoErr((&browser{o: o}).join(other, goodPassword)) // nobody else's ends
+		})
+	}
+}
+
+func TestWrongCodesAreSlowedDown(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	setUp := func(b *browser, code string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := o.SetUp(w, r, code, "ada@example.com", goodPassword)
+			return err
+		})
+	}
+	thief := &browser{o: o, addr: "198.51.100.7:4711"}
+	for i := range o.opts.MaxFailures { // both kinds count together
+		if i%2 == 0 {
+			is.True(errors.Is(setUp(thief, "wrong"), ErrSetupCode))
+		} else {
+			is.True(errors.Is(thief.join("wrong", goodPassword), ErrInviteCode))
+		}
+	}
+	is.True(errors.Is(setUp(thief, "wrong"), ErrThrottled))
+	is.True(errors.Is(thief.join("wrong", goodPassword), ErrThrottled))
+	is.True(errors.Is((&browser{o: o}).join("wrong", goodPassword), ErrInviteCode)) // nobody else waits
+	code, err := o.SetupCode(t.Context())
+	is.NoErr(err)
+	is.NoErr(setUp(thief, code)) // nor who has the right one
+}

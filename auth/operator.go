@@ -182,7 +182,8 @@ func (a *Auth) Operators(ctx context.Context, p ListOperatorsParams) ([]Operator
 }
 
 // UpdateOperator changes an operator. A change of the role, of the password
-// or of Disabled ends every session of the operator at once, everywhere. It
+// or of Disabled ends every session of the operator at once, everywhere, and
+// the invitations that hang on it; see [Auth.Invite] and [Auth.InviteBack]. It
 // returns [ErrLastAdmin] rather than lock everybody out.
 func (a *Auth) UpdateOperator(ctx context.Context, p UpdateOperatorParams) (Operator, error) {
 	if p.Role != nil && !p.Role.known() {
@@ -256,6 +257,10 @@ func (a *Auth) changeOperator(ctx context.Context, id string, fn func(store.Tx, 
 			rec.Generation++
 			rec.UpdatedAt = a.now()
 			if err := putJSON(ctx, tx, e, rec); err != nil {
+				return err
+			}
+			_, newPassword := changes["password"]
+			if err := endInvites(ctx, tx, rec.operator(e), newPassword); err != nil {
 				return err
 			}
 			if err := a.operatorEvent(ctx, tx, "operator.updated", rec.operator(e), changes); err != nil {

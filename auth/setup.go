@@ -75,15 +75,15 @@ func (a *Auth) OfferSetup(ctx context.Context) (bool, error) {
 }
 
 // SetUp makes the first admin from a set-up code and answers with the cookie
-// of a new session. The errors are [ErrSetupCode], [ErrAlreadySetUp], and an
-// [*InvalidError] on "email" or "password".
+// of a new session. The errors are [ErrSetupCode], [ErrAlreadySetUp],
+// [ErrThrottled], and an [*InvalidError] on "email" or "password".
 func (a *Auth) SetUp(w http.ResponseWriter, r *http.Request, code, email, password string) (Operator, error) {
 	ctx := r.Context()
 	code = cleanSetupCode(code)
 	// The code is looked at before the password is hashed, so that only
 	// who has it can make us work.
 	if err := a.st.View(ctx, func(r store.Reader) error { return a.checkSetupCode(ctx, r, code) }); err != nil {
-		return Operator{}, err
+		return Operator{}, a.guessed(r, err)
 	}
 	p := CreateOperatorParams{Email: email, Password: password, Role: RoleAdmin}
 	hash, err := prepareOperator(ctx, p)
@@ -105,6 +105,19 @@ func (a *Auth) SetUp(w http.ResponseWriter, r *http.Request, code, email, passwo
 		return Operator{}, err
 	}
 	return op, a.openSession(w, r, signedIn{op, 1})
+}
+
+// guessed counts a wrong code by where it came from, and returns the answer to
+// it: err, or to wait. The codes cannot be guessed, and a right one is let in
+// at any time; this slows down who tries.
+func (a *Auth) guessed(r *http.Request, err error) error {
+	if !errors.Is(err, ErrSetupCode) && !errors.Is(err, ErrInviteCode) {
+		return err
+	}
+	if wait := a.failures.fail("code", a.opts.ClientIP(r), a.now()); wait > 0 {
+		return &ThrottledError{wait}
+	}
+	return err
 }
 
 // putSetupCode keeps the digest of a code in place of the one before.
