@@ -42,15 +42,13 @@ const (
 	hashLength = 32
 )
 
-// errBusy: every place for computing a hash was taken for too long.
-var errBusy = errors.New("auth: too many passwords are being checked")
-
 // hashes bounds how many hashes are computed at once: each takes about 19 MiB
 // and 25 ms of a core, and whoever asks for more than the machine has must
 // not slow down everybody else.
 var hashes = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
 
-// argon computes one hash when there is room for it.
+// argon computes one hash when there is room for it. It is [ErrThrottled] if
+// every place was taken for too long.
 func argon(ctx context.Context, password string, salt []byte, c argonCost) ([]byte, error) {
 	wait := time.NewTimer(5 * time.Second)
 	defer wait.Stop()
@@ -59,7 +57,7 @@ func argon(ctx context.Context, password string, salt []byte, c argonCost) ([]by
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
-		return nil, errBusy
+		return nil, &ThrottledError{5 * time.Second}
 	}
 	defer func() { <-hashes }()
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, hashLength), nil

@@ -50,11 +50,19 @@ func (a *Auth) sessions(r *http.Request) *scs.SessionManager {
 
 // PlainLoopback reports whether r came over plain HTTP to a loopback name:
 // the one case in which a browser may not keep a Secure cookie and needs none.
+// A proxy that speaks TLS for us may well call us by such a name; then the
+// Origin of a form tells how the browser got there.
 func PlainLoopback(r *http.Request) bool {
-	if r.TLS != nil {
+	if r.TLS != nil || !isLoopback(r.Host) {
 		return false
 	}
-	host := r.Host
+	origin := r.Header.Get("Origin")
+	host, plain := strings.CutPrefix(origin, "http://")
+	return origin == "" || plain && isLoopback(host)
+}
+
+// isLoopback reports whether a host, with or without a port, is this machine.
+func isLoopback(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}

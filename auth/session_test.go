@@ -105,6 +105,20 @@ func TestSessionCookieIsSecureButOnPlainLoopback(t *testing.T) {
 			is.New(t).Equal(!PlainLoopback(httptest.NewRequest(http.MethodGet, url, nil)), secure)
 		})
 	}
+	for origin, secure := range map[string]bool{
+		"http://localhost:8080": false,
+		"http://[::1]:8080":     false,
+		"https://host.example":  true, // a proxy that calls us by its own address for us
+		"https://localhost":     true,
+		"http://host.example":   true,
+		"null":                  true,
+	} {
+		t.Run("form from "+origin, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/dashboard/sign-in", nil)
+			r.Header.Set("Origin", origin)
+			is.New(t).Equal(!PlainLoopback(r), secure)
+		})
+	}
 }
 
 // A host that manages its sessions with a literal of its own keeps them under
@@ -216,6 +230,22 @@ func TestSignInIsThrottled(t *testing.T) {
 	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by go"), 14)
 	is.True(strings.Contains(text, "198.51.100.7"))
 	is.True(!strings.Contains(text, "nobody@example.com")) // what was typed stays out of the feed
+}
+
+// Whether anybody has an address must not show in what the store is asked.
+func TestSignInAsksTheSameForNobody(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	st := &watchedStore{Store: o.st}
+	a := New(st, Options{Now: o.opts.Now, Logger: o.opts.Logger})
+	ask := func(email string) []string {
+		return st.callsOf(func() {
+			_, err := a.checkCredentials(t.Context(), email, otherPassword, place(1))
+			is.True(errors.Is(err, ErrCredentials))
+		})
+	}
+	is.Equal(ask("nobody@example.com"), ask("ada@example.com"))
 }
 
 func actorOf(t *testing.T, o *office, email string) string {

@@ -151,24 +151,14 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 	if err := a.begin(ctx, at); err != nil {
 		return signedIn{}, err
 	}
-	id, hash := "", dummyHash()
-	switch e, err := a.st.Entry(ctx, kindOperatorEmail, foldEmail(email)); {
-	case err == nil:
-		_, rec, err := readOperator(ctx, a.st, e.Owner)
-		if err != nil {
-			return signedIn{}, err
-		}
-		id, hash = e.Owner, rec.Password
-	case !errors.Is(err, store.ErrNotFound):
+	id, hash, err := a.passwordOf(ctx, email)
+	if err != nil {
 		return signedIn{}, err
 	}
 	if len(password) > 4*maxPassword {
 		password = "" // nobody's; and nothing longer is ever hashed
 	}
 	ok, weak, err := verifyPassword(ctx, password, hash)
-	if errors.Is(err, errBusy) {
-		return signedIn{}, &ThrottledError{5 * time.Second}
-	}
 	if err != nil {
 		return signedIn{}, err
 	}
@@ -213,6 +203,24 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 		return signedIn{}, ErrCredentials
 	}
 	return in, nil
+}
+
+// passwordOf returns the operator with that address and the hash of their
+// password. If there is none, the id is empty and the hash nobody's; the store
+// is asked as much.
+func (a *Auth) passwordOf(ctx context.Context, email string) (id, hash string, err error) {
+	e, err := a.st.Entry(ctx, kindOperatorEmail, foldEmail(email))
+	if errors.Is(err, store.ErrNotFound) {
+		e, err = store.Entry{Owner: "nobody"}, nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	_, rec, err := readOperator(ctx, a.st, e.Owner)
+	if errors.Is(err, ErrNotFound) {
+		return "", dummyHash(), nil
+	}
+	return e.Owner, rec.Password, err
 }
 
 // signInFailed appends the event of a failed attempt. The address that was
