@@ -12,14 +12,15 @@ const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // NewID returns a new identifier: the prefix, an underscore and 26 characters
 // that encode a UUID of version 7 (RFC 9562) made at t. Identifiers of one
-// prefix sort by their time, to the millisecond.
+// prefix sort by their time, to the millisecond; a time before 1970 counts as
+// its beginning.
 //
 // It needs nothing from a store, and stands here because the packages that
 // write records all make their identifiers alike.
 func NewID(prefix string, t time.Time) string {
 	var u [16]byte
 	rand.Read(u[6:])
-	ms := uint64(t.UnixMilli())
+	ms := uint64(max(0, t.UnixMilli()))
 	binary.BigEndian.PutUint16(u[0:], uint16(ms>>32))
 	binary.BigEndian.PutUint32(u[2:], uint32(ms))
 	u[6] = u[6]&0x0f | 0x70 // version 7

@@ -22,7 +22,8 @@ func TestNewID(t *testing.T) {
 		seen[id] = true
 		ids = append(ids, id)
 	}
-	is.True(slices.IsSorted(ids)) // ids sort by the millisecond they were made in
+	is.True(slices.IsSorted(ids))                                               // ids sort by the millisecond they were made in
+	is.True(NewID("lic", time.Date(1734, 1, 1, 0, 0, 0, 0, time.UTC)) < ids[0]) // also by one that no UUID can hold
 }
 
 func TestEncode128(t *testing.T) {

@@ -3,6 +3,7 @@ package license_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -188,4 +189,25 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	is.Equal(len(page.Deliveries), 0)
+}
+
+// Fault: a time before 1970 has no id, and the one it is given sorts behind
+// all others.
+func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.DeliveryRetention = math.MaxInt64 })
+	w, _ := f.webhook(t)
+	d, err := f.TestWebhook(t.Context(), w.ID)
+	is.NoErr(err)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		rec, err := tx.Delivery(t.Context(), d.ID)
+		is.NoErr(err)
+		rec.State, rec.DueAt = string(license.DeliverySucceeded), time.Time{}
+		return tx.PutDelivery(t.Context(), rec)
+	}))
+	_, err = f.PurgeHistory(t.Context())
+	is.NoErr(err)
+	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+	is.NoErr(err)
+	is.Equal(len(page.Deliveries), 1)
 }
