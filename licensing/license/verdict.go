@@ -219,7 +219,8 @@ func (f finding) full() bool {
 
 // nextChange returns when the verdict becomes another one by itself: the
 // first of the instants at which anything about the licence or the seat
-// changes that makes a difference to the code.
+// changes that makes a difference to the code. One past the year 9999, where a
+// long grace can end, has no form on the wire, and is never.
 func nextChange(q question, f finding, at time.Time, v Verdict) *time.Time {
 	var instants []time.Time
 	if l := f.license; !l.ExpiresAt.IsZero() {
@@ -228,7 +229,7 @@ func nextChange(q question, f finding, at time.Time, v Verdict) *time.Time {
 	instants = append(instants, f.license.StartsAt, f.seat.LeaseEndsAt)
 	slices.SortFunc(instants, time.Time.Compare)
 	for _, t := range instants {
-		if t.After(at) && weigh(q, f, t).Code != v.Code {
+		if t.After(at) && isInstant(t) && weigh(q, f, t).Code != v.Code {
 			return &t
 		}
 	}

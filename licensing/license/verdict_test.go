@@ -245,3 +245,21 @@ func TestVerdictJSON(t *testing.T) {
 	is.Equal(members["reasons"], []any{})
 	is.Equal(members["activation"], nil)
 }
+
+// TestVerdictPastTheYear9999: what an end at the last of all times and a grace
+// lead to has a form in JSON.
+//
+// Fault: RFC 3339 has four digits for a year.
+func TestVerdictPastTheYear9999(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) {
+		p.ExpiresAt, p.GraceSeconds = ptr(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), 30*24*3600
+	})
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "nobody's"})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictNotActivated) // until the grace ends
+	is.Equal(v.NextChangeAt, nil)
+	_, err = json.Marshal(v)
+	is.NoErr(err)
+}
