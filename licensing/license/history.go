@@ -39,7 +39,7 @@ func (s *Service) History(ctx context.Context, p HistoryParams) ([]HistoryEvent,
 	if _, err := s.Get(ctx, p.ID); err != nil {
 		return nil, err
 	}
-	events, err := s.st.Events(ctx, store.EventQuery{Subject: p.ID, After: p.Before, Descending: true, Limit: p.Limit})
+	events, err := s.reader().Events(ctx, store.EventQuery{Subject: p.ID, After: p.Before, Descending: true, Limit: p.Limit})
 	if err != nil {
 		return nil, fmt.Errorf("history of licence %s: %w", p.ID, err)
 	}

@@ -43,6 +43,14 @@ func TestHistory(t *testing.T) {
 	is.Equal(page[0].Data.Changes["name"], license.FieldChange{From: "Name 2", To: "Name 3"})
 	is.Equal(page[0].Data.License.Key, "")
 
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error { // also what is not committed yet
+		l, err := s.Create(t.Context(), plain())
+		is.NoErr(err)
+		page, err := s.History(t.Context(), license.HistoryParams{ID: l.ID})
+		is.Equal(len(page), 1)
+		return err
+	}))
+
 	_, err = f.History(t.Context(), license.HistoryParams{ID: l.ID, Limit: 201})
 	is.True(errors.Is(err, license.ErrInvalid))
 	_, err = f.History(t.Context(), license.HistoryParams{ID: "lic_nowhere"})
