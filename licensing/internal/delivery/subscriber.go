@@ -127,7 +127,7 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 	}
 	written, at := seq, time.Now()
 	for _, e := range events {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || under.Err() != nil { // what follows is the next holder's
 			break
 		}
 		if license.MatchTypes(s.Types, e.Type) {
