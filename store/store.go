@@ -124,8 +124,8 @@ type Writer interface {
 	// [ErrNotFound].
 	ReplaceEvent(ctx context.Context, e Event) error
 	// DeleteEvents removes the oldest events with a Seq of at most through,
-	// at most limit of them, and returns how many went. A Seq is never
-	// given again.
+	// at most limit of them, none if limit is below 1, and returns how many
+	// went. A Seq is never given again.
 	DeleteEvents(ctx context.Context, through int64, limit int) (n int, err error)
 
 	// Entries.
