@@ -16,7 +16,7 @@ func (h *Handler) Dashboard() http.Handler { return h.pages }
 func (h *Handler) newPages(st store.Store) http.Handler {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
-		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger,
+		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger, BodyTimeout: o.BodyTimeout,
 		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins, Observe: h.observe,
 		Description: api.Description, About: about(st, o),
 	})

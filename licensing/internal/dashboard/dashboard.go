@@ -31,6 +31,8 @@ type Options struct {
 	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
 	About       About  // for the page about the service
 
+	BodyTimeout time.Duration // how long a form may take to arrive, on a server that does not say; zero: 10 seconds
+
 	PublicURL string   // where the mount is reached from outside; empty: unknown
 	Origins   []string // other origins that the pages are reached by, behind a proxy that rewrites Host
 }
@@ -46,6 +48,9 @@ var _ http.Handler = (*Handler)(nil)
 
 // New returns the pages. It panics if one of the origins is none.
 func New(opts Options) *Handler {
+	if opts.BodyTimeout == 0 {
+		opts.BodyTimeout = 10 * time.Second
+	}
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
 	for _, o := range opts.Origins {
 		if err := h.origin.AddTrustedOrigin(o); err != nil {
@@ -86,6 +91,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		h.observe(v, time.Since(start))
 	}()
+	web.TimeBody(v.w, r, h.opts.BodyTimeout)
 	if err := h.serve(v); err != nil {
 		v.fail(err)
 	}
@@ -103,7 +109,7 @@ func (h *Handler) observe(v *visit, d time.Duration) {
 }
 
 // serve checks a request from the outside in: path, method, where it comes
-// from, who sends it, what they may do.
+// from, what it says, who sends it, what they may do.
 func (h *Handler) serve(v *visit) error {
 	whole := v.r.URL.EscapedPath()
 	path, ok := strings.CutPrefix(whole, "/dashboard")
@@ -140,13 +146,14 @@ func (h *Handler) serve(v *visit) error {
 		defer cancel()
 		v.r = v.r.WithContext(ctx)
 	}
-	if done, err := v.identify(route); done || err != nil {
-		return err
-	}
+	// The form first: while it is on its way, who sends it may lose the right to.
 	if v.r.Method == http.MethodPost {
 		if err := v.readForm(); err != nil {
 			return err
 		}
+	}
+	if done, err := v.identify(route); done || err != nil {
+		return err
 	}
 	return route.handle(v)
 }

@@ -196,6 +196,7 @@ func (v *visit) renderJoin(status int, f *form) error {
 func join(v *visit) error {
 	f := joinForm()
 	f.fill(v)
+	status := http.StatusUnprocessableEntity
 	_, err := v.auth.Join(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
@@ -203,9 +204,12 @@ func join(v *visit) error {
 		return nil
 	case errors.Is(err, auth.ErrInviteCode):
 		f.wrong("code", "This code is wrong, was used before or has ended. Ask for a new one.")
-	case !f.take(err):
-		return err
+	case f.take(err):
+	default:
+		if status, err = v.refuse(f, err, ""); err != nil {
+			return err
+		}
 	}
 	f.Field("password").Value = ""
-	return v.renderJoin(http.StatusUnprocessableEntity, f)
+	return v.renderJoin(status, f)
 }

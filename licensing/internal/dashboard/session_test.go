@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -119,6 +120,62 @@ func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
 	is.Equal(a.Header.Get("Location"), "./sign-in")
 	is.Equal(len(a.Cookies()), 0)
 	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther) // the password is as it was
+}
+
+func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("ada@example.com", auth.RoleAdmin)
+	eve := s.operator("eve@example.com", auth.RoleAdmin)
+	v := s.signedIn("eve@example.com")
+	body, typing := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/settings/operators/new", body)
+	is.NoErr(err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Expect", "100-continue")
+	answer := make(chan reply)
+	go func() { answer <- v.do(req) }()
+	_, err = io.WriteString(typing, "email=mallory%40example.com") // the service has asked for it
+	is.NoErr(err)
+	viewer := auth.RoleViewer
+	_, err = s.Auth().UpdateOperator(t.Context(), auth.UpdateOperatorParams{ID: eve.ID, Role: &viewer})
+	is.NoErr(err)
+	_, err = io.WriteString(typing, "&role=admin")
+	is.NoErr(err)
+	is.NoErr(typing.Close())
+	is.Equal((<-answer).StatusCode, http.StatusSeeOther) // to the sign-in
+	list, err := s.Auth().Invitations(t.Context())
+	is.NoErr(err)
+	is.Equal(len(list), 0)
+}
+
+func TestFormsArriveInTime(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{BodyTimeout: 50 * time.Millisecond})
+	body, typing := io.Pipe()
+	defer typing.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in", body)
+	is.NoErr(err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	go func() { _, _ = io.WriteString(typing, "email=") }() // and no more
+	a := s.visitor().do(req)
+	is.Equal(a.StatusCode, http.StatusRequestTimeout)
+	is.True(a.says("did not arrive in time"))
+}
+
+func TestWrongCodesAreSlowedDown(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.visitor()
+	for _, page := range []string{"setup", "join"} {
+		var a reply
+		for range 30 {
+			a = v.post(page, "code", "wrong", "email", "ada@example.com", "password", password)
+		}
+		is.Equal(a.StatusCode, http.StatusTooManyRequests)
+		is.Equal(a.Header.Get("Retry-After"), "3")
+		is.True(a.says("Try again in 3 seconds.") && !a.says(password))
+	}
 }
 
 func TestSignInLeadsBack(t *testing.T) {

@@ -127,6 +127,7 @@ func showSetup(v *visit) error {
 func setUp(v *visit) error {
 	f := setupForm()
 	f.fill(v)
+	status := http.StatusUnprocessableEntity
 	_, err := v.auth.SetUp(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
@@ -137,11 +138,14 @@ func setUp(v *visit) error {
 		return nil
 	case errors.Is(err, auth.ErrSetupCode):
 		f.wrong("code", "This code is wrong or has ended. Reload this page to have a new one written to the log.")
-	case !f.take(err):
-		return err
+	case f.take(err):
+	default:
+		if status, err = v.refuse(f, err, ""); err != nil {
+			return err
+		}
 	}
 	f.Field("password").Value = ""
-	return v.render(http.StatusUnprocessableEntity, "setup", page{Title: "Set up", Gate: true, Body: gate{Form: f}})
+	return v.render(status, "setup", page{Title: "Set up", Gate: true, Body: gate{Form: f}})
 }
 
 func passwordForm() *form {

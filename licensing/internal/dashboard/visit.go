@@ -1,10 +1,12 @@
 package dashboard
 
 import (
+	"errors"
 	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -110,6 +112,10 @@ func (v *visit) readForm() error {
 	if err := v.r.ParseForm(); err != nil {
 		if strings.Contains(err.Error(), "too large") {
 			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is larger than this page reads.", Cause: err}
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return &web.Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Detail: "The form did not arrive in time.", Cause: err,
+				Header: http.Header{"Connection": {"close"}}}
 		}
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form did not arrive whole.", Cause: err}
 	}

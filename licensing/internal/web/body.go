@@ -116,17 +116,17 @@ func (b timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// timeBody bounds the time that the body of r may take. Where the host's
+// TimeBody bounds the time that the body of r may take. Where the host's
 // server bounds it, nothing is done: a later deadline would take that bound
 // away. A writer that has no deadlines has none here either.
-func (x *exchange) timeBody(r *http.Request, most time.Duration) {
+func TimeBody(w http.ResponseWriter, r *http.Request, most time.Duration) {
 	if r.ContentLength == 0 {
 		return
 	}
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
 		return
 	}
-	b := timedBody{r.Body, http.NewResponseController(x.ResponseWriter)}
+	b := timedBody{r.Body, http.NewResponseController(w)}
 	if b.connection.SetReadDeadline(time.Now().Add(most)) == nil {
 		r.Body = b
 	}

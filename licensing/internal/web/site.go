@@ -55,7 +55,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	standardHeader(w.Header(), x.id)
 	w.Header().Set("Licensing-Version", Version)
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	x.timeBody(r, s.cfg.BodyTimeout)
+	TimeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
 
 	defer s.observe(r, x)
 	defer func() {
@@ -110,7 +110,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	timeout := s.cfg.Timeout
 	if route.Bulk {
 		timeout *= bulkFactor
-		x.timeBody(r, bulkFactor*s.cfg.BodyTimeout)
+		TimeBody(x.ResponseWriter, r, bulkFactor*s.cfg.BodyTimeout)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
