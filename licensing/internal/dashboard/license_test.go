@@ -242,7 +242,8 @@ func TestExportLicenses(t *testing.T) {
 	for i := range 450 {
 		s.license(license.CreateParams{Name: fmt.Sprintf("Number %03d, \"quoted\"", i), ProductID: []string{"atlas", "compass"}[i%2]})
 	}
-	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "＝1"}
+	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "＝1", "one;=1+1; +2;-b;\"@c"}
+	texts := []string{"'=1+1", "'+1", "'-1", "'@SUM(A1)", "'＝1", "one;'=1+1; '+2;'-b;\"'@c"}
 	for _, name := range formulas {
 		s.license(license.CreateParams{Name: name, ProductID: "formula", Metadata: map[string]string{"a": "b"}})
 		s.advance(time.Millisecond)
@@ -257,11 +258,11 @@ func TestExportLicenses(t *testing.T) {
 		return rows
 	}
 	rows := read("")
-	is.Equal(len(rows), 1+455)
+	is.Equal(len(rows), 1+450+len(formulas))
 	is.Equal(rows[0][:4], []string{"id", "name", "product_id", "customer_id"})
 	is.Equal(len(read("?product=compass")), 1+225)
 	for i, row := range read("?product=formula")[1:] {
-		is.Equal(row[1], "'"+formulas[len(formulas)-1-i]) // text, to a spreadsheet
+		is.Equal(row[1], texts[len(texts)-1-i]) // text, to a spreadsheet
 	}
 	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // never everything, for a filter that is none
 }

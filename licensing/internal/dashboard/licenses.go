@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -209,10 +210,9 @@ func csvRow(l license.License) []string {
 	return row
 }
 
+// formula is what a spreadsheet may take for the beginning of one: in a cell,
+// or behind a semicolon, which many parts of the world separate cells by.
+var formula = regexp.MustCompile(`(^|;[ "]*)([=+\-@\t\r\n＝＋－＠])`)
+
 // harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) || strings.HasPrefix(cell, "＝") || strings.HasPrefix(cell, "＋") || strings.HasPrefix(cell, "－") || strings.HasPrefix(cell, "＠") {
-		return "'" + cell
-	}
-	return cell
-}
+func harmless(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }
