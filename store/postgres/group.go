@@ -145,8 +145,9 @@ func (g *group) mark(ctx context.Context) error {
 	if g.savepoint {
 		set = "RELEASE SAVEPOINT member; SAVEPOINT member"
 	}
-	g.exec(ctx, set)
-	g.savepoint, g.fresh = true, true
+	if g.exec(ctx, set); g.err == nil {
+		g.savepoint, g.fresh = true, true
+	}
 	return g.err
 }
 

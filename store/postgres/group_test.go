@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A script is a server that takes down the statements of a connection, and
+// refuses those that begin with refused.
+type script struct {
+	driver.Conn // of which nothing is called
+	heard       []string
+	refused     string
+}
+
+func (s *script) Connect(context.Context) (driver.Conn, error) { return s, nil }
+func (s *script) Driver() driver.Driver                        { return nil }
+func (s *script) Close() error                                 { return nil }
+
+func (s *script) ExecContext(_ context.Context, stmt string, _ []driver.NamedValue) (driver.Result, error) {
+	word, _, _ := strings.Cut(strings.TrimSpace(stmt), " ")
+	s.heard = append(s.heard, word)
+	if s.refused != "" && strings.HasPrefix(stmt, s.refused) {
+		return nil, coded("57014")
+	}
+	return driver.RowsAffected(1), nil
+}
+
+// TestASavepointThatCannotBeSet: there may be an older one, and to go back to
+// that would undo what others in the group have written.
+//
+// Fault: the group is committed without it, and they are told that it holds.
+func TestASavepointThatCannotBeSet(t *testing.T) {
+	is := is.New(t)
+	server := &script{}
+	db := sql.OpenDB(server)
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	is.NoErr(err)
+	g := &group{conn: conn, done: make(chan struct{})}
+	write := func(tx store.Tx) error { return tx.PutEntry(t.Context(), store.Entry{Kind: "k", Key: "k"}) }
+
+	is.NoErr(g.run(t.Context(), write))
+	is.NoErr(g.run(t.Context(), write))
+	server.refused = "RELEASE"
+	err = g.run(t.Context(), write)
+	is.True(errors.Is(err, store.ErrUnavailable))
+	g.end(t.Context())
+
+	is.Equal(server.heard, []string{"INSERT", "SAVEPOINT", "INSERT", "RELEASE"}) // and no COMMIT
+	is.True(again(g.outcome(nil)))                                               // the first two run again
+}
