@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/matryer/is"
@@ -157,4 +158,35 @@ func FuzzParseObject(f *testing.F) {
 			t.Fatalf("%q: got %v, want %v", body, o.members, want)
 		}
 	})
+}
+
+func TestTimesAreInTheFormOfRFC3339AndNoLooser(t *testing.T) {
+	for s, want := range map[string]string{
+		"2030-01-31T00:00:00Z":          "2030-01-31T00:00:00Z",
+		"2030-01-31T00:00:00.5+02:00":   "2030-01-30T22:00:00.5Z",
+		"2030-01-31T00:00:00.000-23:59": "2030-01-31T23:59:00Z",
+		"2030-01-31T0:00:00Z":           "",
+		"2030-01-31T00:00:00,5Z":        "",
+		"2030-01-31T00:00:00.Z":         "",
+		"2030-01-31T00:00:00+24:00":     "",
+		"2030-01-31T00:00:00+01:60":     "",
+		"2030-01-31T00:00:00+0100":      "",
+		"2030-01-31T24:00:00Z":          "",
+		"2030-02-29T00:00:00Z":          "",
+		"2030-01-31 00:00:00Z":          "",
+		"2030-01-31":                    "",
+		" 2030-01-31T00:00:00Z":         "",
+		"2030-01-31T00:00:00Z\n":        "",
+		"12030-01-31T00:00:00Z":         "",
+		"2030-01-31T00:00:00Z[Etc/GMT]": "",
+	} {
+		t.Run(s, func(t *testing.T) {
+			is := is.New(t)
+			got, ok := ParseTime(s)
+			is.Equal(ok, want != "")
+			if ok {
+				is.Equal(got.Format(time.RFC3339Nano), want)
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -266,10 +267,14 @@ func wholeNumber(number string) (n int64, code string) {
 	return int64(f), ""
 }
 
+// rfc3339 is the form of an instant. Package time reads looser ones as well:
+// hours of one digit, a comma before the fraction, offsets of a day.
+var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
 // ParseTime reads an instant in the form of RFC 3339, and nothing looser.
 func ParseTime(s string) (time.Time, bool) {
-	var t time.Time
-	if err := t.UnmarshalText([]byte(s)); err != nil {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !rfc3339.MatchString(s) {
 		return time.Time{}, false
 	}
 	return t.UTC(), true
