@@ -53,12 +53,10 @@ const (
 	WebhookDisabled WebhookStatus = "disabled"
 )
 
-// Wants reports whether an event is one that the webhook is for.
+// Wants reports whether an event is one that the webhook is for, if it came
+// after the webhook.
 func (w Webhook) Wants(e store.Event) bool {
-	switch {
-	case w.Status == WebhookDisabled, e.Type == EventWebhookTest, e.Time.Before(w.CreatedAt):
-		return false
-	case e.Type == EventWebhookCreated && e.Subject == w.ID:
+	if w.Status == WebhookDisabled || e.Type == EventWebhookTest {
 		return false
 	}
 	return MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))

@@ -58,9 +58,15 @@ func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
+	begins := make([]int64, len(webhooks))
+	for i, w := range webhooks {
+		if begins[i], err = creation(ctx, tx, w.ID); err != nil {
+			return false, err
+		}
+	}
 	for _, e := range events {
-		for _, w := range webhooks {
-			if !w.Wants(e) {
+		for i, w := range webhooks {
+			if e.Seq <= begins[i] || !w.Wants(e) {
 				continue
 			}
 			if err := tx.PutDelivery(ctx, license.NewDelivery(w.ID, e, now)); err != nil {
@@ -69,6 +75,17 @@ func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {
 		}
 	}
 	return len(events) == limit, writeCursor(ctx, tx, license.WebhookCursor, events[len(events)-1].Seq, now)
+}
+
+// creation returns the Seq of the event that tells of a webhook's creation, and
+// zero once that is no longer kept. What came after it is told by the feed, not
+// by the times of events: the clocks of processes differ.
+func creation(ctx context.Context, r store.Reader, webhookID string) (seq int64, err error) {
+	events, err := r.Events(ctx, store.EventQuery{Subject: webhookID, Limit: 1})
+	if err != nil || len(events) == 0 || events[0].Type != license.EventWebhookCreated {
+		return 0, err
+	}
+	return events[0].Seq, nil
 }
 
 // now is the time as records keep it.

@@ -1,0 +1,54 @@
+package delivery
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// TestAWebhookGetsWhatCameAfterIt: of events that processes with different
+// clocks have appended, it gets those that stand behind its creation.
+//
+// Fault: what is appended right after it, by a clock that is behind, is lost.
+func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {
+	is := is.New(t)
+	st := storetest.Twice(memory.New())
+	at := func(clock time.Time) *license.Service {
+		return license.New(st, license.Options{Now: func() time.Time { return clock }})
+	}
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	behind, here, ahead := at(noon.Add(-time.Minute)), at(noon), at(noon.Add(time.Minute))
+	webhook := func(s *license.Service) string {
+		w, _, err := s.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
+		is.NoErr(err)
+		return w.ID
+	}
+	create := func(s *license.Service) {
+		_, err := s.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		is.NoErr(err)
+	}
+	webhook(behind)
+	create(ahead) // 2
+	id := webhook(here)
+	create(behind) // 4
+	create(ahead)  // 5
+
+	r := &run{Engine: New(Config{Store: st, Licenses: here, Now: func() time.Time { return noon }, Logger: slog.New(slog.DiscardHandler)}), work: context.Background(), dispatchBell: newBell()}
+	_, err := r.handOn()
+	is.NoErr(err)
+	deliveries, err := st.Deliveries(t.Context(), store.DeliveryQuery{EndpointID: id})
+	is.NoErr(err)
+	seqs := map[int64]int{}
+	for _, d := range deliveries {
+		seqs[d.EventSeq]++
+	}
+	is.Equal(seqs, map[int64]int{4: 1, 5: 1})
+}
