@@ -45,6 +45,7 @@ var situations = map[string]string{
 	"cond-04": "If-Match compares strongly, takes lists and *",
 	"cond-05": "a malformed list of tags: 400",
 	"cond-06": "what is missing is 404, whatever the precondition",
+	"cond-08": "a precondition of a create, which has nothing to compare it with: 400",
 
 	"patch-01": "both media types mean a merge patch",
 	"patch-02": "null on a required member, and what a patch cannot change: 422",
@@ -203,6 +204,8 @@ var protocolCases = []protocolCase{
 	{id: "cond-05", method: "GET", target: "/license/{id}", header: []string{"If-None-Match", `"1.active" "2.active"`}, status: 400, code: "invalid_request"},
 	{id: "cond-06", method: "PATCH", target: "/license/" + nobody, body: `{"name":"m"}`, header: []string{"If-Match", `"1.active"`}, status: 404, code: "not_found"},
 	{id: "cond-06", method: "DELETE", target: "/license/" + nobody, header: []string{"If-Match", `*`}, status: 404, code: "not_found"},
+	{id: "cond-08", method: "POST", target: "/license", body: specified, header: []string{"If-Match", `"1.active"`}, status: 400, code: "invalid_request"},
+	{id: "cond-08", method: "POST", target: "/license", body: specified, header: []string{"If-None-Match", `*`}, status: 400, code: "invalid_request"},
 
 	{id: "patch-01", method: "PATCH", target: "/license/{id}", body: `{"metadata":{"a":"b","c":null}}`, header: []string{"Content-Type", mergePatched}, status: 200},
 	{id: "patch-01", method: "PATCH", target: "/license/{id}", body: `{"metadata":{"a":"b","c":null}}`, status: 200},

@@ -12,6 +12,9 @@ func (a api) createLicense(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadQuery(r).Err(); err != nil {
 		return err
 	}
+	if err := web.Unconditional(r); err != nil {
+		return err
+	}
 	body, err := web.ReadObject(r, web.JSON)
 	if err != nil {
 		return err
