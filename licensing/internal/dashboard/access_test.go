@@ -121,6 +121,8 @@ func TestPathsAndMethods(t *testing.T) {
 	}{
 		{http.MethodGet, "/", 303, "dashboard/", ""},
 		{http.MethodGet, "/dashboard", 303, "dashboard/", ""},
+		{http.MethodPost, "/", 405, "", "GET, HEAD"},
+		{http.MethodDelete, "/dashboard", 405, "", "GET, HEAD"},
 		{http.MethodGet, "/dashboard/", 200, "", ""},
 		{http.MethodGet, "/dashboard/settings", 303, "./settings/credentials", ""},
 		{http.MethodHead, "/dashboard/licenses", 200, "", ""},

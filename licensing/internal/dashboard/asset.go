@@ -77,10 +77,8 @@ func serveAsset(v *visit, name string) error {
 		return notFound("There is no such file.")
 	}
 	v.pattern = "/dashboard/static/{name}"
-	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
-		v.w.Header().Set("Allow", "GET, HEAD")
-		v.w.WriteHeader(http.StatusMethodNotAllowed)
-		return nil
+	if !v.reads() {
+		return methodNotAllowed(http.MethodGet, http.MethodHead)
 	}
 	h := v.w.Header()
 	h.Set("Content-Type", a.contentType)

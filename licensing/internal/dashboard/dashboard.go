@@ -115,7 +115,11 @@ func (h *Handler) serve(v *visit) error {
 	path, ok := strings.CutPrefix(whole, "/dashboard")
 	switch {
 	case whole == "/" || whole == "/dashboard":
-		v.redirectTo("dashboard/")
+		v.root = "dashboard/"
+		if !v.reads() {
+			return methodNotAllowed(http.MethodGet, http.MethodHead)
+		}
+		v.redirectTo(v.root)
 		return nil
 	case !ok || path[0] != '/':
 		v.root = strings.Repeat("../", max(strings.Count(whole, "/")-1, 0)) + "dashboard/"

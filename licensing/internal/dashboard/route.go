@@ -146,8 +146,16 @@ func (v *visit) match() (*route, error) {
 	if allowed == nil {
 		return nil, notFound("This page does not exist. It may have moved, or the address is mistyped.")
 	}
+	return nil, methodNotAllowed(allowed...)
+}
+
+// reads reports whether the visit asks for nothing but to see a page.
+func (v *visit) reads() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
+
+// methodNotAllowed is the answer to a method other than those allowed.
+func methodNotAllowed(allowed ...string) error {
 	slices.Sort(allowed)
-	return nil, &web.Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+	return &web.Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
 		Detail: "This page does not do that.", Header: http.Header{"Allow": {strings.Join(slices.Compact(allowed), ", ")}}}
 }
 
