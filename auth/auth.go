@@ -44,7 +44,8 @@ type Options struct {
 	// MaxFailures is how many times a minute one client id can fail to
 	// authenticate from one address before it is told to wait, up to 1,000;
 	// zero: 20. Some OAuth libraries try a wrong secret twice. A right
-	// secret is let in at any time.
+	// secret is let in at any time. As many wrong codes of people are taken
+	// from one address, and told in events of sign-ins as nobody.
 	MaxFailures int `validate:"omitempty,min=1,max=1000"`
 
 	// MaxBody is how many bytes the body of a request to an OAuth endpoint
@@ -53,7 +54,7 @@ type Options struct {
 
 	// ClientIP returns the address a request comes from; nil: that of the
 	// connection. Set it behind a proxy. It serves to slow down those who
-	// fail to authenticate, and nothing else.
+	// fail to authenticate and to tell of them in events, and nothing else.
 	ClientIP func(*http.Request) netip.Addr
 
 	// Fail answers a request that [Auth.RequireScope] refuses; the error is

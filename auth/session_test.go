@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -230,6 +231,25 @@ func TestSignInIsThrottled(t *testing.T) {
 	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by go"), 14)
 	is.True(strings.Contains(text, "198.51.100.7"))
 	is.True(!strings.Contains(text, "nobody@example.com")) // what was typed stays out of the feed
+}
+
+// Made-up addresses must not fill the feed, which is kept; guesses at a real
+// one are few and all told, and the two look the same from outside.
+func TestMadeUpAddressesDoNotFillTheFeed(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	thief := &browser{o: o, addr: "198.51.100.7:4711"}
+	for i := range o.opts.MaxFailures + 5 {
+		is.True(errors.Is(thief.signIn(fmt.Sprintf("nobody%d@example.com", i), otherPassword), ErrCredentials))
+	}
+	is.True(errors.Is(thief.signIn("ada@example.com", otherPassword), ErrCredentials))
+	types, text := o.events(t)
+	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed"), o.opts.MaxFailures+1)
+	is.Equal(strings.Count(text, "198.51.100.7"), o.opts.MaxFailures+1)
+	is.True(errors.Is((&browser{o: o}).signIn("nobody@example.com", otherPassword), ErrCredentials))
+	types, _ = o.events(t)
+	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed"), o.opts.MaxFailures+2) // from elsewhere
 }
 
 // Whether anybody has an address must not show in what the store is asked.

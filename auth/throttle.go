@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A throttle counts failures by client id and address, and wrong codes of
-// people as if they were a client's, so that callers who
+// A throttle counts failures by client id and address, and those of people who
+// are nobody yet as if they were a client's, so that callers who
 // keep failing can be told to wait. It never knows whether a client exists:
 // made-up ids are counted like any other.
 //
