@@ -85,42 +85,32 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 	if err != nil {
 		return Erased{}, err
 	}
-	subjects := make(map[string]bool)
 	for _, e := range events {
-		subjects[e.Subject] = true
 		e.CustomerID, e.Data = "", erased
 		if err := tx.ReplaceEvent(ctx, e); err != nil {
 			return Erased{}, err
 		}
-	}
-	for subject := range subjects {
-		if err := forgetFormer(ctx, tx, subject, customerID); err != nil {
+		if err := forgetFormer(ctx, tx, e, customerID); err != nil {
 			return Erased{}, err
 		}
 	}
 	return Erased{Events: len(events)}, nil
 }
 
-// forgetFormer blanks what the events of a licence's later customers tell of
-// a former one: the changes of the update that made it theirs.
-func forgetFormer(ctx context.Context, tx *transaction, licenseID, customerID string) error {
-	q := store.EventQuery{Subject: licenseID}
-	for {
-		events, err := tx.Events(ctx, q)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		for _, e := range events {
-			q.After = e.Seq
-			var data EventData
-			if decode(e.Data, &data) != nil || data.Changes["customer_id"].From != customerID {
-				continue
-			}
-			data.Changes, data.Erased = nil, true
-			e.Data = encode(data)
-			if err := tx.ReplaceEvent(ctx, e); err != nil {
-				return err
-			}
-		}
+// forgetFormer blanks what the first event of a licence's next customer tells
+// of the former one: the changes of the update that made it theirs. That event
+// stands right behind the former one's last.
+func forgetFormer(ctx context.Context, tx *transaction, last store.Event, customerID string) error {
+	next, err := tx.Events(ctx, store.EventQuery{Subject: last.Subject, After: last.Seq, Limit: 1})
+	if err != nil || len(next) == 0 {
+		return err
 	}
+	e := next[0]
+	var data EventData
+	if decode(e.Data, &data) != nil || data.Changes["customer_id"].From != customerID {
+		return nil
+	}
+	data.Changes, data.Erased = nil, true
+	e.Data = encode(data)
+	return tx.ReplaceEvent(ctx, e)
 }
