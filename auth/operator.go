@@ -203,6 +203,7 @@ func (a *Auth) UpdateOperator(ctx context.Context, p UpdateOperatorParams) (Oper
 		}
 	}
 	return a.changeOperator(ctx, p.ID, func(tx store.Tx, rec *operatorRecord) (operatorChanges, error) {
+		wasAdmin := rec.Role == RoleAdmin && !rec.Disabled
 		changes := operatorChanges{}
 		if p.Role != nil && *p.Role != rec.Role {
 			changes["role"] = operatorChange{rec.Role, *p.Role}
@@ -216,7 +217,7 @@ func (a *Auth) UpdateOperator(ctx context.Context, p UpdateOperatorParams) (Oper
 			changes["password"] = operatorChange{}
 			rec.Password = hash
 		}
-		if len(changes) == 0 || rec.Role == RoleAdmin && !rec.Disabled {
+		if !wasAdmin || rec.Role == RoleAdmin && !rec.Disabled {
 			return changes, nil
 		}
 		return changes, a.anotherAdmin(ctx, tx, p.ID)

@@ -152,6 +152,11 @@ func TestUpdateOperator(t *testing.T) {
 	types, text := o.events(t)
 	is.Equal(types, []string{"operator.created by go", "operator.created by go", "operator.updated by go", "operator.updated by go"})
 	is.True(strings.Contains(text, `"changes":{"role":{"from":"viewer","to":"admin"}}`))
+
+	o = newOffice(t)
+	eve := o.operator(t, "eve@example.com", RoleViewer)
+	_, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: eve.ID, Disabled: &yes})
+	is.NoErr(err) // who never was an admin is not the last one
 }
 
 func TestSetupCode(t *testing.T) {
