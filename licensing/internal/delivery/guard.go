@@ -41,6 +41,8 @@ func (g *guard) allows(addr netip.Addr) bool {
 	zone := addr.Zone() != ""
 	addr = addr.WithZone("").Unmap()
 	switch {
+	case contains(metadata, addr):
+		return false
 	case contains(private, addr):
 		return g.allowPrivate
 	case zone || contains(never, addr) || addr.Is6() && !publicIPv6.Contains(addr):
@@ -68,6 +70,10 @@ func isOwn(addr netip.Addr) bool {
 
 // publicIPv6 is all that is given out of IPv6 to be reached by everybody.
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
+
+// metadata are where clouds tell secrets to their machines, as far as that is
+// not within the link: in networks that are otherwise private, or public.
+var metadata = prefixes("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 
 // private are networks that belong to somebody, this machine among them.
 var private = prefixes(
