@@ -87,8 +87,9 @@ type RekeyParams struct {
 
 // Rekey replaces the key of a licence, for when it has leaked: the old one is
 // unknown from then on. Activations stay. A licence that is revoked is a
-// [*MoveError], a key that another licence has [ErrKeyTaken]; other errors are
-// as of [Service.Suspend].
+// [*MoveError], a key that another licence has [ErrKeyTaken], the licence's
+// own an [*InvalidError] about "key"; other errors are as of
+// [Service.Suspend].
 func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 	return s.edit(ctx, edit{
 		verb:    "rekey",
@@ -103,8 +104,13 @@ func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 			if next.State == store.StateRevoked {
 				return &MoveError{Move: "rekey", From: StatusRevoked, To: StatusRevoked}
 			}
-			if next.Key = canonicalKey(p.Key); next.Key == "" {
+			switch key := canonicalKey(p.Key); key {
+			case "":
 				next.Key = NewKey()
+			case l.Key:
+				return Invalid("key", CodeTaken, "is the present key, which is to be replaced; give another, or leave it out")
+			default:
+				next.Key = key
 			}
 			return nil
 		},

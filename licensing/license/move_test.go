@@ -142,6 +142,8 @@ func TestRekey(t *testing.T) {
 	is.True(errors.Is(err, license.ErrKeyTaken))
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: "short"})
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_format"})
+	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(r.Key)})
+	is.Equal(fields(t, err), map[string]string{"key": "taken"}) // else a leaked key would stay, and nobody notice
 	_, err = f.Revoke(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID})
