@@ -20,18 +20,36 @@ const (
 // Options.DeliveryRetention, events by Options.EventRetention, and what is
 // left of webhooks that were deleted. It reports whether there may be more.
 func (s *Service) PurgeHistory(ctx context.Context) (more bool, err error) {
-	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries, s.purgeEvents} {
-		n := 0
-		err := s.update(ctx, func(tx *transaction) (err error) {
-			n, err = purge(ctx, tx)
-			return err
-		})
+	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries} {
+		n, err := s.removeBatch(ctx, purge)
 		if err != nil {
-			return false, fmt.Errorf("purge history: %w", err)
+			return false, err
 		}
 		more = more || n > 0
 	}
-	return more, nil
+	through, err := s.lastUnneeded(ctx)
+	if err != nil {
+		return false, fmt.Errorf("purge history: %w", err)
+	}
+	if through == 0 {
+		return more, nil
+	}
+	n, err := s.removeBatch(ctx, func(ctx context.Context, tx *transaction) (int, error) {
+		return tx.DeleteEvents(ctx, through, purgeBatch)
+	})
+	return more || n > 0, err
+}
+
+// removeBatch removes one batch, and counts it.
+func (s *Service) removeBatch(ctx context.Context, batch func(context.Context, *transaction) (int, error)) (n int, err error) {
+	err = s.update(ctx, func(tx *transaction) (err error) {
+		n, err = batch(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("purge history: %w", err)
+	}
+	return n, nil
 }
 
 // purgeLeft removes what was under way to a webhook that is gone.
@@ -81,39 +99,41 @@ func deleteDeliveries(ctx context.Context, tx *transaction, deliveries []store.D
 	return nil
 }
 
-// purgeEvents removes the oldest events if they are too old and nobody has yet
-// to get them.
-func (s *Service) purgeEvents(ctx context.Context, tx *transaction) (int, error) {
+// lastUnneeded returns the Seq of the last of the oldest events that are too old
+// and that nobody has yet to get; zero: there is none. It may have to look
+// through many deliveries, and keeps nobody from writing meanwhile: what is no
+// longer needed does not become so again.
+func (s *Service) lastUnneeded(ctx context.Context) (seq int64, err error) {
 	if s.opts.EventRetention <= 0 {
 		return 0, nil
 	}
-	before := tx.now.Add(-s.opts.EventRetention)
-	events, err := tx.Events(ctx, store.EventQuery{Limit: purgeBatch})
-	if err != nil {
-		return 0, err
-	}
-	var through int64
-	for _, e := range events {
-		if !e.Time.Before(before) {
-			break
+	before := s.now().Add(-s.opts.EventRetention)
+	err = s.view(ctx, func(r store.Reader) error {
+		seq = 0
+		events, err := r.Events(ctx, store.EventQuery{Limit: purgeBatch})
+		if err != nil {
+			return err
 		}
-		through = e.Seq
-	}
-	if through == 0 {
-		return 0, nil
-	}
-	needed, err := s.firstNeeded(ctx, tx, through+1, before)
-	if err != nil || needed <= 1 {
-		return 0, err
-	}
-	return tx.DeleteEvents(ctx, needed-1, purgeBatch)
+		for _, e := range events {
+			if !e.Time.Before(before) {
+				break
+			}
+			seq = e.Seq
+		}
+		if seq > 0 {
+			seq, err = firstNeeded(ctx, r, seq+1, before)
+			seq = max(0, seq-1)
+		}
+		return err
+	})
+	return seq, err
 }
 
 // firstNeeded returns the Seq of the first event, below a bound, that is yet
 // to be handed on to webhooks, to a subscriber, or in a delivery under way. A
 // subscriber that nobody has run since an instant does not count.
-func (s *Service) firstNeeded(ctx context.Context, tx *transaction, bound int64, since time.Time) (int64, error) {
-	cursors, err := tx.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
+func firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Time) (int64, error) {
+	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +149,7 @@ func (s *Service) firstNeeded(ctx context.Context, tx *transaction, bound int64,
 	}
 	q := store.DeliveryQuery{State: string(DeliveryPending)}
 	for {
-		pending, err := tx.Deliveries(ctx, q)
+		pending, err := r.Deliveries(ctx, q)
 		if err != nil || len(pending) == 0 {
 			return bound, err
 		}
