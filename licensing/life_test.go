@@ -39,6 +39,7 @@ var lives = map[string]string{
 	"life-14": "import and export go line by line, within bounds",
 	"life-15": "the three specified fields make a licence that is of use",
 	"life-16": "no key goes into a log or an event",
+	"life-17": "what narrows a question or a change may be left out, and not be empty: 422",
 }
 
 func init() {
@@ -329,6 +330,12 @@ var lifeCases = []protocolCase{
 			}
 		}
 	}},
+	{id: "life-17", method: "POST", target: "/license/validate", body: `{"key":"x","product_id":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
+	{id: "life-17", method: "POST", target: "/license/validate", body: `{"key":"x","customer_id":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
+	{id: "life-17", method: "POST", target: "/license/validate", body: `{"key":"x","fingerprint":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
+	{id: "life-17", method: "POST", target: "/license/activate", body: `{"key":"x","fingerprint":"pc","product_id":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
+	{id: "life-17", method: "POST", target: "/license/activate", body: `{"key":"x","fingerprint":"pc","take_over":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
+	{id: "life-17", method: "POST", target: "/license/{id}/rekey", body: `{"key":""}`, status: 422, code: "invalid_parameters"},
 }
 
 // A tracingStore keeps the names of the calls that a question with a key makes.

@@ -58,11 +58,11 @@ func (a api) activate(w http.ResponseWriter, r *http.Request) error {
 	p := license.ActivateParams{
 		Key:         key,
 		Fingerprint: value(body.Text("fingerprint")),
-		ProductID:   value(body.Text("product_id")),
-		CustomerID:  value(body.Text("customer_id")),
+		ProductID:   body.Filled("product_id"),
+		CustomerID:  body.Filled("customer_id"),
 		Name:        value(body.Text("name")),
 		Metadata:    body.Texts("metadata"),
-		TakeOver:    value(body.Text("take_over")),
+		TakeOver:    body.Filled("take_over"),
 	}
 	p.Faults = body.Faults()
 	v, err := a.holder(r).Activate(r.Context(), p)

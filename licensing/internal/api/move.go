@@ -40,7 +40,7 @@ func (a api) rekeyLicense(w http.ResponseWriter, r *http.Request) error {
 	return a.change(w, r, func(body *web.Object, target target) changeLicense {
 		p := license.RekeyParams{
 			ID: target.id, IfMatch: target.ifMatch,
-			Key:    value(body.Text("key")),
+			Key:    body.Filled("key"),
 			Reason: value(body.Text("reason")),
 		}
 		p.Faults = body.Faults()

@@ -13,7 +13,7 @@ func createParams(body *web.Object) license.CreateParams {
 		Name:           value(body.Text("name")),
 		ProductID:      value(body.Text("product_id")),
 		CustomerID:     value(body.Text("customer_id")),
-		Key:            value(body.Text("key")),
+		Key:            body.Filled("key"),
 		StartsAt:       pointer(body.OptionalTime("starts_at")),
 		ExpiresAt:      pointer(body.OptionalTime("expires_at")),
 		GraceSeconds:   value(body.Int("grace_seconds")),

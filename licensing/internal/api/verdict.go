@@ -16,9 +16,9 @@ func (a api) validate(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := license.ValidateParams{
 		Key:          key,
-		ProductID:    value(body.Text("product_id")),
-		CustomerID:   value(body.Text("customer_id")),
-		Fingerprint:  value(body.Text("fingerprint")),
+		ProductID:    body.Filled("product_id"),
+		CustomerID:   body.Filled("customer_id"),
+		Fingerprint:  body.Filled("fingerprint"),
 		Entitlements: body.List("entitlements"),
 	}
 	p.Faults = body.Faults()

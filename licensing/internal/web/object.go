@@ -29,6 +29,20 @@ func (o *Object) Text(name string) *string {
 	return notNull(take(o, name, "must be a string", asText), o, name)
 }
 
+// Filled takes a string that says something; "": the member is not there. It
+// is for what a request may leave out: were it empty because a variable was, a
+// question would get the answer to a wider one.
+func (o *Object) Filled(name string) string {
+	text := o.Text(name)
+	if text == nil {
+		return ""
+	}
+	if *text == "" {
+		o.fault(name, license.CodeRequired, "is empty; give it a value or leave it out")
+	}
+	return *text
+}
+
 // Int takes a whole number; nil: the member is not there.
 func (o *Object) Int(name string) *int64 {
 	return notNull(o.OptionalInt(name), o, name)
