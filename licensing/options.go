@@ -57,8 +57,9 @@ type Options struct {
 	// no limit.
 	ClientRate int
 
-	// AddressRate is the same for requests that need no access token, by
-	// address (for IPv6, by /64 network). Default: 50. Negative: no limit.
+	// AddressRate is the same for requests to the API that need no access
+	// token, by address (for IPv6, by /64 network). The dashboard has limits
+	// of its own. Default: 50. Negative: no limit.
 	AddressRate int
 
 	// KeyRate is the same for requests with a licence key, by the key:
