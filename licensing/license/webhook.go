@@ -192,12 +192,12 @@ func (s *Service) UpdateWebhook(ctx context.Context, p UpdateWebhookParams) (Web
 		if p.Status != nil {
 			switch *p.Status {
 			case WebhookActive:
-				rec.StatusReason, rec.FailingSince, rec.FailedAt = "", time.Time{}, time.Time{}
+				rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
 			case WebhookPaused:
 			default:
 				broken = append(broken, FieldError{"status", CodeUnknown, "must be active or paused"})
 			}
-			rec.Status = *p.Status
+			rec.Status, rec.StatusReason = *p.Status, ""
 		}
 		if broken = p.Faults.and(broken); len(broken) > 0 {
 			return &InvalidError{Fields: broken}

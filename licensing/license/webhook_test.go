@@ -174,3 +174,17 @@ func TestThereAreAtMostAHundredWebhooks(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(all), 100)
 }
+
+// Fault: a webhook that its owner has paused says why it was disabled.
+func TestADisabledWebhookThatIsPausedSaysNothingOfBeingDisabled(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	w, err := f.ReportWebhook(t.Context(), w.ID, license.WebhookGone)
+	is.NoErr(err)
+	is.True(w.StatusReason != "")
+	w, err = f.UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: w.ID, Status: ptr(license.WebhookPaused)})
+	is.NoErr(err)
+	is.Equal(w.Status, license.WebhookPaused)
+	is.Equal(w.StatusReason, "")
+}
