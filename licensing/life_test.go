@@ -336,6 +336,11 @@ var lifeCases = []protocolCase{
 	{id: "life-17", method: "POST", target: "/license/activate", body: `{"key":"x","fingerprint":"pc","product_id":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
 	{id: "life-17", method: "POST", target: "/license/activate", body: `{"key":"x","fingerprint":"pc","take_over":""}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
 	{id: "life-17", method: "POST", target: "/license/{id}/rekey", body: `{"key":""}`, status: 422, code: "invalid_parameters"},
+	{id: "life-17", run: func(is *is.I, c *caller, id string) {
+		is.Equal(c.do("PATCH", "/license/"+id, `{"expires_at":"2030-01-01T00:00:00Z"}`).Code, 200)
+		is.Equal(c.do("POST", "/license/"+id+"/renew", `{"duration":"P1D","from":""}`).Code, 422)
+		is.Equal(c.do("POST", "/license/"+id+"/renew", `{"duration":"P1D","expires_at":null}`).Code, 200)
+	}},
 }
 
 // A tracingStore keeps the names of the calls that a question with a key makes.

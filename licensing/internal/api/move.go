@@ -27,7 +27,7 @@ func (a api) renewLicense(w http.ResponseWriter, r *http.Request) error {
 			ID: target.id, IfMatch: target.ifMatch,
 			ExpiresAt: pointer(body.OptionalTime("expires_at")),
 			Duration:  body.Duration("duration"),
-			From:      license.RenewFrom(value(body.Text("from"))),
+			From:      license.RenewFrom(body.Filled("from")),
 			Reason:    value(body.Text("reason")),
 		}
 		p.Faults = body.Faults()
