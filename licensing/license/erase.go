@@ -19,10 +19,10 @@ const eraseBatch = 50
 
 // Erase removes a customer: it deletes the customer's licences with their
 // activations, and blanks the events about them, which keep their place, time,
-// type, actor and licence id, and nothing else. It ends by appending
-// "customer.erased", which does not name the customer. Erasing again, or
-// somebody unknown, finds nothing and is no error, so that after a failure it
-// can be repeated.
+// type, actor, request id, licence id and product id, and nothing else. It
+// ends by appending "customer.erased", which does not name the customer.
+// Erasing again, or somebody unknown, finds nothing and is no error, so that
+// after a failure it can be repeated.
 //
 // Replies that [Service.Once] keeps may hold the customer's data until they
 // end by themselves. A caller who is limited to some products gets
