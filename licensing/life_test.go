@@ -100,6 +100,9 @@ var lifeCases = []protocolCase{
 	{id: "life-04", method: "POST", target: "/license/{id}/renew", body: `{"duration":"P-1Y"}`, status: 422, code: "invalid_parameters"},
 	{id: "life-04", run: func(is *is.I, c *caller, id string) {
 		is.Equal(c.do("PATCH", "/license/"+id, `{"expires_at":"2028-02-29T00:00:00Z"}`).Code, 200)
+		zero := c.do("POST", "/license/"+id+"/renew", `{"duration":"P0D"}`)
+		is.Equal(zero.Code, 422)
+		is.Equal(zero.json["errors"].([]any)[0].(map[string]any)["pointer"], "#/duration") // and not a word of another member
 		a := c.do("POST", "/license/"+id+"/renew", `{"duration":"P1Y"}`)
 		is.Equal(a.json["expires_at"], "2029-02-28T00:00:00Z")
 		is.Equal(a.Header().Get("ETag"), `"3.active"`)

@@ -157,18 +157,21 @@ func (o *Object) Bool(name string) bool {
 	return b != nil && *b
 }
 
-// Duration takes a duration in the form of ISO 8601; zero: the member is not
-// there.
+// Duration takes a duration in the form of ISO 8601 that is not zero; zero:
+// the member is not there.
 func (o *Object) Duration(name string) license.Duration {
-	const want = `must be a duration in the form of ISO 8601, such as "P1Y", "P6M" or "P30D"`
+	const want = `must be a duration in the form of ISO 8601, and not zero, such as "P1Y", "P6M" or "P30D"`
 	d := notNull(take(o, name, want, func(v any) (license.Duration, string) {
 		s, ok := v.(string)
 		if !ok {
 			return license.Duration{}, codeInvalidType
 		}
 		d, err := license.ParseDuration(s)
-		if err != nil {
+		switch {
+		case err != nil:
 			return license.Duration{}, license.CodeInvalidFormat
+		case d.IsZero():
+			return license.Duration{}, license.CodeOutOfRange
 		}
 		return d, ""
 	}), o, name)
