@@ -13,13 +13,17 @@ type credentials struct {
 	Product    string // one that the client may create licences of
 }
 
-// issue makes a new API client. Its secret exists only in the answer: the
-// store keeps a digest.
+// issue makes a new API client, which may try everything that there is. Its
+// secret exists only in the answer: the store keeps a digest.
 func issue(ctx context.Context, a *auth.Auth, name string, products []string) (*credentials, error) {
 	if name == "" {
 		name = "Example"
 	}
-	client, secret, err := a.CreateClient(ctx, auth.CreateClientParams{Name: name, Products: products})
+	client, secret, err := a.CreateClient(ctx, auth.CreateClientParams{
+		Name:     name,
+		Scopes:   []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite, auth.ScopeEventRead, auth.ScopeWebhookWrite},
+		Products: products,
+	})
 	if err != nil {
 		return nil, err
 	}
