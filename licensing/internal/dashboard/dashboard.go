@@ -67,7 +67,7 @@ const (
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{h: h, w: &answer{ResponseWriter: w, head: r.Method == http.MethodHead}, r: r, id: web.NewRequestID(r)}
+	v := &visit{h: h, w: &web.Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, r: r, id: web.NewRequestID(r)}
 	header := w.Header()
 	header.Set("X-Request-Id", v.id)
 	header.Set("Cache-Control", "no-store")
@@ -99,7 +99,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // observe tells the log and the host's observer of a finished request.
 func (h *Handler) observe(v *visit, d time.Duration) {
-	o := web.Observation{Method: web.LoggedMethod(v.r.Method), Route: v.pattern, Status: v.w.status, Duration: d, RequestID: v.id}
+	o := web.Observation{Method: web.LoggedMethod(v.r.Method), Route: v.pattern, Status: v.w.Status, Duration: d, RequestID: v.id}
 	h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelInfo, "licensing: request",
 		slog.String("method", o.Method), slog.String("route", o.Route), slog.Int("status", o.Status),
 		slog.Duration("duration", o.Duration), slog.String("operator", v.op.ID), slog.String("request_id", o.RequestID))

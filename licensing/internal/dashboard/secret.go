@@ -27,12 +27,7 @@ func (v *visit) renderAlreadyShown(id string) error {
 }
 
 // overlaps are the choices for how long an old secret goes on.
-var overlaps = []struct {
-	value string
-	d     time.Duration
-	label string
-	hint  string
-}{
+var overlaps = []overlap{
 	{"24h", 24 * time.Hour, "24 hours", "Time to roll the new secret out."},
 	{"7d", 7 * 24 * time.Hour, "7 days", ""},
 	{"1h", time.Hour, "1 hour", ""},
@@ -42,10 +37,7 @@ var overlaps = []struct {
 // rotateForm asks how long the present secret goes on, as far as there is a
 // choice.
 func rotateForm(c auth.Client, chosen string) *form {
-	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios"}
-	for _, o := range overlaps {
-		x.Options = append(x.Options, option{Value: o.value, Label: o.label, Hint: o.hint, Chosen: o.value == chosen})
-	}
+	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios", Options: overlapOptions(overlaps, chosen)}
 	switch len(c.Secrets) {
 	case 0:
 		return &form{Hidden: map[string]string{"overlap": "now"}}
@@ -86,14 +78,8 @@ func rotate(v *visit) error {
 	}
 	f := rotateForm(c, "")
 	f.fill(v)
-	overlap := time.Duration(-1)
-	for _, o := range overlaps {
-		if o.value == v.sent("overlap") {
-			overlap = o.d
-		}
-	}
-	if overlap < 0 {
-		f.wrong("overlap", "Choose one of these.")
+	overlap, ok := v.sentOverlap(overlaps, f)
+	if !ok {
 		return v.renderRotate(http.StatusUnprocessableEntity, c, f)
 	}
 	var secret string

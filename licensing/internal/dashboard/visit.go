@@ -17,7 +17,7 @@ import (
 // A visit is one request and its answer.
 type visit struct {
 	h  *Handler
-	w  *answer
+	w  *web.Answer
 	r  *http.Request
 	id string // of the request
 
@@ -31,33 +31,6 @@ type visit struct {
 	auth     *auth.Auth
 	licenses *license.Service
 }
-
-// answer remembers what has been answered.
-type answer struct {
-	http.ResponseWriter
-	head   bool
-	status int
-}
-
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
-	a.ResponseWriter.WriteHeader(status)
-}
-
-func (a *answer) Write(p []byte) (int, error) {
-	if a.status == 0 {
-		a.WriteHeader(http.StatusOK)
-	}
-	if a.head {
-		return len(p), nil
-	}
-	return a.ResponseWriter.Write(p)
-}
-
-// Unwrap is for [http.ResponseController].
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // admin reports whether the visitor may change things.
 func (v *visit) admin() bool { return v.known && v.op.Role == auth.RoleAdmin && !v.op.Disabled }
@@ -135,7 +108,7 @@ func (v *visit) fail(err error) {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: request failed",
 			slog.String("request_id", v.id), slog.Any("error", err))
 	}
-	if v.w.status != 0 {
+	if v.w.Status != 0 {
 		panic(http.ErrAbortHandler) // cut off what has begun: half an answer must not look whole
 	}
 	for name, values := range p.Header {

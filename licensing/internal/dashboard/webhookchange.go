@@ -77,22 +77,14 @@ func resend(v *visit) error {
 
 // webhookOverlaps are the choices for how long deliveries are signed with the
 // old secret as well.
-var webhookOverlaps = []struct {
-	value string
-	d     time.Duration
-	label string
-	hint  string
-}{
+var webhookOverlaps = []overlap{
 	{"24h", 24 * time.Hour, "24 hours", "Deliveries carry both signatures, so that receivers can change over."},
 	{"7d", 7 * 24 * time.Hour, "7 days", ""},
 	{"now", 0, "End it now", "For a secret that has leaked. Receivers refuse deliveries until they have the new one."},
 }
 
 func rotateWebhookForm(chosen string) *form {
-	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios"}
-	for _, o := range webhookOverlaps {
-		x.Options = append(x.Options, option{Value: o.value, Label: o.label, Hint: o.hint, Chosen: o.value == chosen})
-	}
+	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios", Options: overlapOptions(webhookOverlaps, chosen)}
 	return &form{Groups: []group{{Fields: []*field{x}}}}
 }
 
@@ -120,14 +112,8 @@ func rotateWebhook(v *visit) error {
 	}
 	f := rotateWebhookForm("")
 	f.fill(v)
-	overlap := time.Duration(-1)
-	for _, o := range webhookOverlaps {
-		if o.value == v.sent("overlap") {
-			overlap = o.d
-		}
-	}
-	if overlap < 0 {
-		f.wrong("overlap", "Choose one of these.")
+	overlap, ok := v.sentOverlap(webhookOverlaps, f)
+	if !ok {
 		return v.renderRotateWebhook(http.StatusUnprocessableEntity, w, f)
 	}
 	var after license.Webhook

@@ -7,6 +7,35 @@ import (
 	"strconv"
 )
 
+// An Answer is an [http.ResponseWriter] that remembers what was answered.
+type Answer struct {
+	http.ResponseWriter
+	Head   bool // the request is HEAD: the answer has the header of that to GET, and no body
+	Status int  // 0: not begun
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (a *Answer) WriteHeader(status int) {
+	if status >= 200 && a.Status == 0 {
+		a.Status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (a *Answer) Write(p []byte) (int, error) {
+	if a.Status == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+	if a.Head {
+		return len(p), nil
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap is for [http.ResponseController].
+func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
 // Marshal writes v as JSON, as it goes over the wire: "<" stays "<", and a
 // newline ends it.
 func Marshal(v any) ([]byte, error) {

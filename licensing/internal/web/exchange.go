@@ -10,12 +10,10 @@ import (
 // An exchange is one request and its answer: what the handlers write to, and
 // what the log says when they are done.
 type exchange struct {
-	http.ResponseWriter
-	site   *Site
-	id     string
-	head   bool // the answer has no body
-	status int  // of the answer; 0: not begun
-	start  time.Time
+	Answer
+	site  *Site
+	id    string
+	start time.Time
 
 	resource *resource // what the path leads to; nil: nowhere
 	values   []string  // what the parameters in the path stand for
@@ -30,29 +28,6 @@ func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
 }
-
-// WriteHeader implements [http.ResponseWriter].
-func (x *exchange) WriteHeader(status int) {
-	if status >= 200 && x.status == 0 {
-		x.status = status
-	}
-	x.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements [http.ResponseWriter]. The answer to HEAD has the header
-// of the answer to GET and no body.
-func (x *exchange) Write(p []byte) (int, error) {
-	if x.status == 0 {
-		x.WriteHeader(http.StatusOK)
-	}
-	if x.head {
-		return len(p), nil
-	}
-	return x.ResponseWriter.Write(p)
-}
-
-// Unwrap is for [http.ResponseController].
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // RequestID returns the id of the request whose context this is, or "".
 func RequestID(ctx context.Context) string {

@@ -21,7 +21,7 @@ type Observation struct {
 // host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := Observation{
-		Method: LoggedMethod(r.Method), Route: x.pattern(), Status: x.status,
+		Method: LoggedMethod(r.Method), Route: x.pattern(), Status: x.Status,
 		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id,
 	}
 	s.cfg.Logger.LogAttrs(r.Context(), slog.LevelInfo, "licensing: request",

@@ -76,7 +76,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case x == nil:
 		p.write(w, id)
-	case x.status != 0:
+	case x.Status != 0:
 		panic(http.ErrAbortHandler) // cut off what has begun: half an answer must not look whole
 	case x.oauth:
 		p.writeOAuth(w)

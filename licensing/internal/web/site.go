@@ -51,7 +51,7 @@ func NewSite(cfg Config, routes []Route) *Site {
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{ResponseWriter: w, site: s, id: NewRequestID(r), head: r.Method == http.MethodHead, start: time.Now()}
+	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, id: NewRequestID(r), start: time.Now()}
 	standardHeader(w.Header(), x.id)
 	w.Header().Set("Licensing-Version", Version)
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
