@@ -17,12 +17,19 @@ type Erased struct {
 // others get their turn in between.
 const eraseBatch = 50
 
+// eraseScan is how many events of the feed are read in one Update.
+const eraseScan = 500
+
 // Erase removes a customer: it deletes the customer's licences with their
 // activations, and blanks the events about them, which keep their place, time,
 // type, actor, request id, licence id and product id, and nothing else. It
 // ends by appending "customer.erased", which does not name the customer.
 // Erasing again, or somebody unknown, finds nothing and is no error, so that
 // after a failure it can be repeated.
+//
+// Where an update gave a license of the customer to another one, the changes
+// in its event name both, and are blanked too. To find those events, Erase
+// reads the whole feed once, in short Updates.
 //
 // Replies that [Service.Once] keeps may hold the customer's data until they
 // end by themselves. A caller who is limited to some products gets
@@ -35,15 +42,19 @@ func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) 
 		return Erased{}, ErrProductForbidden
 	}
 	var total Erased
+	var after int64 // through which Seq the feed has been read
 	for done := false; !done; {
 		var step Erased
+		var through int64
 		err := s.update(ctx, func(tx *transaction) (err error) {
-			if step, err = s.eraseStep(ctx, tx, customerID); err != nil {
+			through, done = after, false
+			if step, err = s.eraseStep(ctx, tx, customerID); err != nil || step != (Erased{}) {
 				return err
 			}
-			if done = step == (Erased{}); !done {
-				return nil
+			if through, err = eraseFormer(ctx, tx, customerID, after); err != nil || through > after {
+				return err
 			}
+			done = true
 			_, err = tx.AppendEvent(ctx, store.Event{
 				ID:        store.NewID("evt", tx.now),
 				Type:      EventCustomerErased,
@@ -59,6 +70,7 @@ func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) 
 		}
 		total.Licenses += step.Licenses
 		total.Events += step.Events
+		after = through
 	}
 	return total, nil
 }
@@ -90,27 +102,31 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 		if err := tx.ReplaceEvent(ctx, e); err != nil {
 			return Erased{}, err
 		}
-		if err := forgetFormer(ctx, tx, e, customerID); err != nil {
-			return Erased{}, err
-		}
 	}
 	return Erased{Events: len(events)}, nil
 }
 
-// forgetFormer blanks what the first event of a licence's next customer tells
-// of the former one: the changes of the update that made it theirs. That event
-// stands right behind the former one's last.
-func forgetFormer(ctx context.Context, tx *transaction, last store.Event, customerID string) error {
-	next, err := tx.Events(ctx, store.EventQuery{Subject: last.Subject, After: last.Seq, Limit: 1})
-	if err != nil || len(next) == 0 {
-		return err
+// eraseFormer reads a batch of the feed after a Seq and blanks the changes of
+// the updates by which licenses of the customer became another customer's.
+// Those events belong to the next customer, and retention may have removed
+// every event of the former one, so only reading the whole feed finds them all.
+// It returns the last Seq read, and after itself at the end of the feed.
+func eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, err error) {
+	events, err := tx.Events(ctx, store.EventQuery{After: after, Limit: eraseScan})
+	if err != nil {
+		return 0, err
 	}
-	e := next[0]
-	var data EventData
-	if decode(e.Data, &data) != nil || data.Changes["customer_id"].From != customerID {
-		return nil
+	for _, e := range events {
+		after = e.Seq
+		var data EventData
+		if e.Type != EventLicenseUpdated || decode(e.Data, &data) != nil || data.Changes["customer_id"].From != customerID {
+			continue
+		}
+		data.Changes, data.Erased = nil, true
+		e.Data = encode(data)
+		if err := tx.ReplaceEvent(ctx, e); err != nil {
+			return 0, err
+		}
 	}
-	data.Changes, data.Erased = nil, true
-	e.Data = encode(data)
-	return tx.ReplaceEvent(ctx, e)
+	return after, nil
 }
