@@ -20,8 +20,9 @@ const oncePurge = 4
 
 // A onceReply is the data of an entry.
 type onceReply struct {
-	Fingerprint string `json:"fingerprint"` // a digest of what was asked
-	Reply       []byte `json:"reply"`
+	Fingerprint string   `json:"fingerprint"` // a digest of what was asked
+	Reply       []byte   `json:"reply"`
+	Products    []string `json:"products"` // what it deals with; "" stands for all products
 }
 
 // Once makes fn's effect and reply happen once: fn's changes and the reply it
@@ -31,7 +32,8 @@ type onceReply struct {
 // and replay.
 //
 // Keys belong to the Caller's Actor. The fingerprint says what was asked: the
-// same key with another one is [ErrOnceMismatch]. When fn fails nothing is
+// same key with another one is [ErrOnceMismatch]. A reply that deals with a
+// product the Caller no longer sees is [ErrProductForbidden]. When fn fails nothing is
 // stored, and the key is free. For fn the terms of [Service.Atomically] hold;
 // no secret that is shown once may be in the reply.
 func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Service) ([]byte, error)) (reply []byte, replayed bool, err error) {
@@ -56,7 +58,7 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 
 // Replay returns the reply that Once keeps under key, if it keeps one: for
 // callers who have work to do before Once that a repetition can be spared,
-// such as PrepareCreate. Another fingerprint is [ErrOnceMismatch].
+// such as PrepareCreate. The errors are those of Once.
 func (s *Service) Replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
 	entry, err := s.reader().Entry(ctx, onceKind, s.onceKey(key))
 	if errors.Is(err, store.ErrNotFound) {
@@ -74,6 +76,11 @@ func (s *Service) Replay(ctx context.Context, key, fingerprint string) (reply []
 	}
 	if kept.Fingerprint != digest(fingerprint) {
 		return nil, false, ErrOnceMismatch
+	}
+	for _, product := range kept.Products {
+		if !s.sees(product) {
+			return nil, false, ErrProductForbidden
+		}
 	}
 	return kept.Reply, true, nil
 }
@@ -113,7 +120,7 @@ func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byt
 	err := s.tx.PutEntry(ctx, store.Entry{
 		Kind:      onceKind,
 		Key:       s.onceKey(key),
-		Data:      encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply}),
+		Data:      encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply, Products: names(s.tx.products)}),
 		ExpiresAt: s.tx.now.Add(s.opts.OnceTTL),
 		CreatedAt: s.tx.now,
 	})

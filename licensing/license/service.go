@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -120,13 +121,11 @@ func (s *Service) As(c Caller) *Service {
 
 // sees reports whether licences of that product exist for the caller.
 func (s *Service) sees(productID string) bool {
-	if s.caller.Products == nil {
-		return true
+	if s.caller.Products != nil && !slices.Contains(s.caller.Products, productID) {
+		return false
 	}
-	for _, p := range s.caller.Products {
-		if p == productID {
-			return true
-		}
+	if s.tx != nil {
+		s.tx.note(productID)
 	}
-	return false
+	return true
 }

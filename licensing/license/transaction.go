@@ -13,6 +13,10 @@ type transaction struct {
 	store.Tx
 	now    time.Time
 	doomed error // why the Update must not commit whatever its function says
+
+	// products are those that calls inside Atomically or Once dealt with, as
+	// far as the caller sees them; "" stands for all products.
+	products map[string]bool
 }
 
 // Atomically joins the calls that fn makes on the Service it is given: all of
@@ -97,6 +101,14 @@ func (s *Service) clock() time.Time { return toMillis(s.opts.Now()) }
 
 // toMillis returns t as the store and the wire keep it.
 func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// note adds a product to those that calls dealt with.
+func (tx *transaction) note(productID string) {
+	if tx.products == nil {
+		tx.products = make(map[string]bool)
+	}
+	tx.products[productID] = true
+}
 
 func (tx *transaction) doom(err error) {
 	if tx.doomed == nil {

@@ -259,8 +259,8 @@ func (s *Service) isWebhookURL(address string) bool {
 // covers reports whether something about those products, nil meaning all,
 // exists for the caller.
 func (s *Service) covers(products []string) bool {
-	if s.caller.Products == nil {
-		return true
+	if products == nil {
+		return s.sees("")
 	}
-	return products != nil && !slices.ContainsFunc(products, func(p string) bool { return !s.sees(p) })
+	return !slices.ContainsFunc(products, func(p string) bool { return !s.sees(p) })
 }

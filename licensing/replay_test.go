@@ -1,0 +1,74 @@
+package licensing_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+// TestReplayAfterTheProductLimitNarrowed repeats requests of a client after its
+// product limit lost one of two products.
+//
+// Fault: the kept reply hands out a license, and its key, that the client can
+// no longer read.
+func TestReplayAfterTheProductLimitNarrowed(t *testing.T) {
+	for name, limit := range map[string][]string{"from two products": {"a", "b"}, "from all products": nil} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			c := newCaller(t, licensing.Options{})
+			inA, inB := c.create("n", "a", "c"), c.create("n", "b", "c")
+			client, secret := c.NewClient(auth.CreateClientParams{
+				Name: "shop", Scopes: []string{auth.ScopeLicenseWrite, auth.ScopeWebhookWrite}, Products: limit,
+			})
+			hook := c.do("POST", "/webhook", `{"url":"https://shop.example/"}`, "Authorization", "Bearer "+token(c, client, secret))
+			is.Equal(hook.Code, http.StatusCreated)
+			requests := []struct {
+				method, target, body string
+				lost                 bool // with product a
+			}{
+				{"POST", "/license", `{"name":"n","product_id":"a","customer_id":"c"}`, true},
+				{"POST", "/license", `{"name":"n","product_id":"b","customer_id":"c"}`, false},
+				{"PATCH", "/license/" + inA, `{"name":"n"}`, true}, // changes nothing
+				{"PATCH", "/license/" + inB, `{"name":"m"}`, false},
+				{"POST", "/license/" + inA + "/rekey", "", true},
+				{"POST", "/license/" + inB + "/suspend", "", false},
+				{"PATCH", "/webhook/" + hook.json["id"].(string), `{"description":"d"}`, true},
+			}
+			do := func(i int) answer {
+				r := requests[i]
+				return c.do(r.method, r.target, r.body, "Authorization", "Bearer "+token(c, client, secret),
+					"Idempotency-Key", "k"+string(rune('0'+i)))
+			}
+			var replies []answer
+			for i := range requests {
+				replies = append(replies, do(i))
+				is.True(replies[i].Code < 300)
+			}
+			events := len(c.Events())
+			_, err := c.Handler.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: client.ID, Products: &[]string{"b"}})
+			is.NoErr(err)
+			for i, r := range requests {
+				again := do(i)
+				if r.lost {
+					is.Equal(again.Code, http.StatusForbidden)
+					is.Equal(again.json["code"], "product_forbidden")
+					is.True(!strings.Contains(again.Body.String(), `"key"`))
+					continue
+				}
+				is.Equal(again.Body.String(), replies[i].Body.String())
+				is.Equal(again.Header().Get("Idempotency-Replayed"), "true")
+			}
+			is.Equal(len(c.Events()), events+1) // that of the client
+		})
+	}
+}
+
+func token(c *caller, client auth.Client, secret string) string {
+	token, _ := c.NewToken(client.ID, secret)
+	return token
+}
