@@ -26,8 +26,9 @@ type Verdict struct {
 	// NextChangeAt is when the verdict changes by itself, if nobody does
 	// anything; nil: never.
 	NextChangeAt *time.Time `json:"next_change_at"`
-	// RecheckAfter is in how many seconds to ask again: before a lease
-	// ends, when the verdict changes, and now and then in between.
+	// RecheckAfter is in how many seconds to ask again: after at most half
+	// of what is left of the lease of an active activation, when the
+	// verdict changes, and now and then in between; at least 1.
 	RecheckAfter int64 `json:"recheck_after"`
 }
 
@@ -242,8 +243,10 @@ func recheckAfter(v Verdict, at time.Time) int64 {
 	if v.Valid {
 		wait = recheckValid
 	}
-	if a := v.Activation; v.Valid && a != nil && a.LeaseEndsAt != nil {
-		wait = min(wait, a.LeaseEndsAt.Sub(at)/2).Truncate(time.Second) // so that one failure to reach us does no harm
+	// The lease of an active activation may have to be renewed whether the
+	// license is valid or not. Asking at half of it leaves time for a retry.
+	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil {
+		wait = min(wait, a.LeaseEndsAt.Sub(at)/2).Truncate(time.Second)
 	}
 	if v.NextChangeAt != nil {
 		wait = min(wait, v.NextChangeAt.Sub(at))

@@ -150,6 +150,41 @@ func moves(names ...string) (out []func(*license.Service, license.MoveParams) er
 	return out
 }
 
+// TestRecheckAfterKeepsTheLease asks again exactly when each verdict says, with
+// licenses that are not valid for the program but may be soon.
+//
+// Fault: the verdict of a missing entitlement says to ask when the lease ends,
+// and a program that obeys loses its activation.
+func TestRecheckAfterKeepsTheLease(t *testing.T) {
+	is := is.New(t)
+	for _, lease := range []int64{2, 3, 600, 86400} {
+		f := newFixture(t)
+		l := f.create(t, seats(1, lease))
+		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+		is.NoErr(err)
+		for range 5 {
+			v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
+			is.NoErr(err)
+			is.Equal(codes(v), []license.Code{license.VerdictEntitlementMissing})
+			is.Equal(v.Activation.Status, license.ActivationLive)
+			is.Equal(v.RecheckAfter, min(lease/2, 3600))
+			f.now = f.now.Add(time.Duration(v.RecheckAfter) * time.Second)
+		}
+		_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+		is.NoErr(err)
+		v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
+		is.NoErr(err)
+		is.Equal(codes(v), []license.Code{license.VerdictSuspended})
+		left := v.Activation.LeaseEndsAt.Sub(f.now)
+		is.Equal(v.RecheckAfter, max(1, min(int64(left/2/time.Second), 3600)))
+
+		f.now = f.now.Add(left) // an activation that has ended limits nothing
+		v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
+		is.NoErr(err)
+		is.Equal(v.RecheckAfter, int64(3600))
+	}
+}
+
 // TestUnknownKeyGivesNoHint: the store is asked the same about a key that no
 // licence has, one that is no key at all, one of a product that does not exist
 // for the caller, and one whose holder has no seat.
