@@ -243,6 +243,30 @@ func TestSearch(t *testing.T) {
 	is.Equal(search(f.Service, "zürich"), nil)
 }
 
+// TestSearchFindsTheCustomerOfALongName covers names with more words than
+// count, created, imported and changed.
+//
+// Fault: the words of the name leave no room for those of the customer.
+func TestSearchFindsTheCustomerOfALongName(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	long := "a b c d e f g h i j k l m n o p q r s t"
+	created := f.create(t, func(p *license.CreateParams) { p.Name, p.CustomerID = long, "ada@example.com" })
+	changed := f.create(t, func(p *license.CreateParams) { p.CustomerID = "bob@example.com" })
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: changed.ID, Name: &long})
+	is.NoErr(err)
+	imported := importAll(t, f.Service, `{"name":"`+long+`","product_id":"p","customer_id":"eve@example.com","key":"imported-key-0001"}`)
+	for text, id := range map[string]string{
+		"ada": created.ID, "bob@example.com": changed.ID, "eve": imported[0].ID,
+		"ada a p": created.ID, // the sixteenth word of the name counts too
+	} {
+		is.Equal(pages(t, f.Service, license.ListParams{Search: text, Limit: 10}), []string{id})
+	}
+	is.Equal(len(pages(t, f.Service, license.ListParams{Search: long, Limit: 10})), 3) // the name as a whole
+	customers := f.create(t, func(p *license.CreateParams) { p.Name, p.CustomerID = "Solo", long })
+	is.Equal(pages(t, f.Service, license.ListParams{Search: "solo p", Limit: 10}), []string{customers.ID})
+}
+
 // TestProductLimit: licences of other products do not exist for a caller.
 func TestProductLimit(t *testing.T) {
 	is := is.New(t)

@@ -32,24 +32,27 @@ func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe
 func isTrimmed(s string) bool { return strings.TrimSpace(s) == s }
 
 const (
-	maxTerms      = 16 // words a licence is found by
+	maxTerms      = 16 // words of one text that a license is found by
 	maxTermLength = 32 // characters of a word that count
 )
 
-// terms returns the words of the texts, folded to lower case, each once, at
-// most maxTerms: what a licence is found by, and what a search looks for. A
-// word is a run of letters, marks and digits.
+// terms returns the words of the texts, folded to lower case, each once: what
+// a license is found by, and what a search looks for. Each text adds at most
+// maxTerms, so that a long one leaves room for the others. A word is a run of
+// letters, marks and digits.
 func terms(texts ...string) []string {
 	var out []string
 	seen := make(map[string]bool)
 	for _, text := range texts {
+		added := 0
 		for _, word := range strings.FieldsFunc(strings.ToLower(text), isGap) {
 			if word = clip(word, maxTermLength); seen[word] {
 				continue
 			}
-			if len(out) == maxTerms {
-				return out
+			if added == maxTerms {
+				break
 			}
+			added++
 			seen[word] = true
 			out = append(out, word)
 		}
