@@ -26,8 +26,9 @@ var arrows = map[string][]string{
 	"storetest":                    {"store"},
 	"auth":                         {"store"},
 	"licensing/internal/jws":       {},
-	"licensing/license":            {"store", "licensing/internal/jws"},
-	"licensing/internal/web":       {"licensing/license", "auth", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/ijson":     {},
+	"licensing/license":            {"store", "licensing/internal/jws", "licensing/internal/ijson"},
+	"licensing/internal/web":       {"licensing/license", "licensing/internal/ijson", "auth", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "auth", "licensing/internal/web"},
 	"licensing/internal/delivery":  {"licensing/license", "store"},
@@ -41,7 +42,7 @@ var arrows = map[string][]string{
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that whoever imports them imports no more.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/internal/jws", "licensing/client"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/internal/jws", "licensing/internal/ijson", "licensing/client"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

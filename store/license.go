@@ -9,7 +9,7 @@ type License struct {
 	Name       string
 	ProductID  string
 	CustomerID string
-	Key        string // unique
+	Key        string // unique; up to 1,024 bytes of ASCII
 
 	State       State // stored state; what a clock adds to it is derived by the rules
 	StateReason string

@@ -20,6 +20,7 @@ func licenseCases() []testCase {
 		testCase{"Licenses", "Filters", 11, licenseFilters},
 		limit("Licenses", manyLicenses, countLicenses),
 		testCase{"Licenses", "Rekeyed", 9, licenseRekeyed},
+		testCase{"Licenses", "LongKeys", 7, licenseLongKeys},
 		testCase{"Licenses", "Cascade", 19, licenseCascade},
 		testCase{"Licenses", "CascadeAmongOthers", 19, licenseCascadeAmongOthers},
 		testCase{"Licenses", "KeyIsFree", 19, licenseKeyIsFree},
@@ -234,6 +235,31 @@ func licenseRekeyed(b *bench) {
 	next := license(2)
 	next.Key = old
 	b.ok(b.tryAdd(next), "creating a licence with the key that another one had")
+}
+
+// licenseLongKeys looks up keys of the greatest length, 1,024 bytes that do not
+// compress, which differ in the last one only.
+func licenseLongKeys(b *bench) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	key := make([]byte, 1024)
+	for i := range key {
+		key[i] = byte('!' + chance.IntN('~'-'!'))
+	}
+	one, two := license(1), license(2)
+	key[1023] = 'a'
+	one.Key = string(key)
+	key[1023] = 'b'
+	two.Key = string(key)
+	b.add(one, two)
+	b.readers(func(how string, r store.Reader) {
+		for _, want := range []store.License{one, two} {
+			got, err := r.LicenseByKey(b.ctx, want.Key)
+			if b.equal(err, nil, "LicenseByKey by a key of 1,024 bytes %s", how) {
+				b.equal(got.ID, want.ID, "LicenseByKey by a key of 1,024 bytes %s", how)
+				b.equal(got.Key, want.Key, "the key of 1,024 bytes %s", how)
+			}
+		}
+	})
 }
 
 // licenseCascade deletes a licence with activations, and makes it anew.

@@ -20,6 +20,7 @@ var valueSaboteurs = []saboteur{
 	{7, "trims customers", onLicense(func(l *store.License) { l.CustomerID = strings.TrimRight(l.CustomerID, " ") })},
 	{7, "composes accents", onDelivery(func(d *store.Delivery) { d.EndpointID = strings.ReplaceAll(d.EndpointID, "e\u0301", "é") })},
 	{7, "cuts names at 255 bytes", onLicense(func(l *store.License) { l.Name = l.Name[:min(len(l.Name), 255)] })},
+	{7, "cuts keys at 1,000 bytes", onLicense(func(l *store.License) { l.Key = l.Key[:min(len(l.Key), 1000)] })},
 	{7, "compacts documents", onLicense(func(l *store.License) {
 		var b bytes.Buffer
 		if json.Compact(&b, l.Metadata) == nil {

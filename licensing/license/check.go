@@ -61,7 +61,7 @@ func describe(b validator.FieldError) FieldError {
 	case "customer":
 		f.Code, f.Detail = CodeInvalidFormat, `must not begin with "lic_", which marks a licence`
 	case "key":
-		f.Code, f.Detail = CodeInvalidFormat, "must be 16 to 255 visible ASCII characters"
+		f.Code, f.Detail = CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"
 	case "instant":
 		f.Code, f.Detail = CodeOutOfRange, "must be a time in the years 1970 to 9999"
 	case "oneof":

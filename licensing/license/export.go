@@ -35,9 +35,10 @@ func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, erro
 	}
 }
 
-// A Row is one licence on its way in or out: a line of NDJSON with the fields
-// of [CreateParams] and those below. Its activations and its history stay
-// behind; for a whole store there is store.Export.
+// A Row is one license on its way in or out: a line of NDJSON with the fields
+// of [CreateParams] and those below, and no other. It carries no activations
+// and no events: after an import, programs activate again. To copy
+// activations and events too, copy the whole store with store.Export.
 type Row struct {
 	ID string `json:"id,omitempty"`
 	CreateParams

@@ -8,8 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
+	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/ijson"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -103,18 +104,64 @@ func readRow(r *bufio.Reader) (row importRow, blank bool, end error) {
 	return row, false, end
 }
 
+// parseRow reads a line as strictly as a request body. The names of members
+// are compared before encoding/json, which ignores their case, gets the line.
 func parseRow(line []byte, row *Row) error {
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.DisallowUnknownFields()
-	decoder.UseNumber()
-	err := decoder.Decode(row)
-	if err == nil {
-		_, err = decoder.Token()
+	v, err := ijson.Parse(line)
+	if err != nil {
+		return Invalid("", CodeInvalidJSON, "the line "+err.Error())
 	}
-	if err != io.EOF || line[0] != '{' || !utf8.Valid(line) {
-		return Invalid("", CodeInvalidJSON, "must be one JSON object in valid UTF-8, with the members of a licence and no other")
+	members, ok := v.(map[string]any)
+	if !ok {
+		return Invalid("", CodeInvalidJSON, "must be a JSON object")
+	}
+	if broken := checkMembers(members); len(broken) > 0 {
+		return &InvalidError{Fields: broken}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	if err := decoder.Decode(row); err != nil {
+		return rowTypeError(err)
 	}
 	return row.check()
+}
+
+// rowMembers are the members of a row, and whether each may be null.
+var rowMembers = map[string]bool{
+	"id": false, "name": false, "product_id": false, "customer_id": false, "key": false,
+	"starts_at": true, "expires_at": true, "grace_seconds": false, "max_activations": true, "lease_seconds": true,
+	"entitlements": true, "metadata": true, "state": false, "state_reason": false, "created_at": true,
+}
+
+// checkMembers refuses unknown members, and null where encoding/json would
+// silently make it an empty value.
+func checkMembers(members map[string]any) (broken []FieldError) {
+	for _, name := range names(members) {
+		null, known := rowMembers[name]
+		switch {
+		case !known:
+			broken = append(broken, FieldError{escapePointer.Replace(name), CodeUnknown, "is not a member of an import row; leave it out"})
+		case !null && members[name] == nil:
+			broken = append(broken, FieldError{name, CodeRequired, "cannot be null"})
+		}
+	}
+	metadata, _ := members["metadata"].(map[string]any)
+	for _, name := range names(metadata) {
+		if metadata[name] == nil {
+			broken = append(broken, FieldError{pointer("metadata", name), CodeRequired, "cannot be null"})
+		}
+	}
+	return broken
+}
+
+// rowTypeError says which member has a value of the wrong type.
+func rowTypeError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return Invalid("", CodeInvalidJSON, "each time must be in the form of RFC 3339, such as 2030-01-31T00:00:00Z")
+	}
+	field := strings.TrimPrefix(wrong.Field, "CreateParams.")
+	return Invalid(field, CodeInvalidJSON, "has a value of the wrong type, or a number out of range")
 }
 
 func (row *Row) check() error {

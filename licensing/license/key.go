@@ -14,7 +14,7 @@ const (
 	keyGroup  = 5
 
 	minKeyLength = 16 // of a key brought from elsewhere
-	maxKeyLength = 255
+	maxKeyLength = 1024
 )
 
 // NewKey returns a new licence key: five groups of five characters of

@@ -22,8 +22,9 @@ type ListParams struct {
 	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
 	// Search finds the one licence with that id or key; if there is none,
 	// those that have all its words, in any case, in their name and
-	// customer id. Whole words count, the first sixteen of each.
-	Search string `json:"search" validate:"omitempty,wellformed,max=255"`
+	// customer id. Whole words count, the first sixteen of each. At most
+	// 1,024 characters.
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024"`
 
 	NewestFirst bool   `json:"newest_first"`                   // reverses the order of the list
 	Limit       int    `json:"limit" validate:"min=0,max=200"` // licences on a page; 0: 50

@@ -16,7 +16,7 @@ type CreateParams struct {
 	CustomerID string `json:"customer_id" validate:"text,customer"` // not beginning with "lic_"
 
 	// Key is the licence's key; empty: one is made. See [NewKey] for the
-	// form of ours; a key brought from elsewhere is 16 to 255 visible
+	// form of ours; a key brought from elsewhere is 16 to 1,024 visible
 	// ASCII characters, kept and compared exactly.
 	Key string `json:"key" validate:"omitempty,key"`
 

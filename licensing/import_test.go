@@ -1,0 +1,55 @@
+package licensing_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+const ndjson = "application/x-ndjson"
+
+// TestLongKeys moves keys of the greatest length from one service to another.
+//
+// Fault: signed keys of other systems, of some 500 characters, are refused.
+func TestLongKeys(t *testing.T) {
+	is := is.New(t)
+	from, to := newCaller(t, licensing.Options{}), newCaller(t, licensing.Options{})
+	key := "key/" + strings.Repeat("aB3-", 255) // 1,024 characters
+	body := func(key string) string {
+		return `{"name":"n","product_id":"p","customer_id":"c","key":"` + key + `"}`
+	}
+	is.Equal(from.do("POST", "/license", body(key)).Code, http.StatusCreated)
+	tooLong := from.do("POST", "/license", body(key+"x"))
+	is.Equal(tooLong.Code, http.StatusUnprocessableEntity)
+	is.True(strings.Contains(tooLong.Body.String(), "must be 16 to 1,024 visible ASCII characters"))
+
+	exported := from.do("GET", "/export/license", "").Body.String()
+	is.True(strings.Contains(exported, key))
+	results := to.do("POST", "/import/license", exported+body(key+"x"), "Content-Type", ndjson).Body.String()
+	is.Equal(strings.Count(results, `"result":"created"`), 1)
+	is.Equal(strings.Count(results, `"result":"refused"`), 1)
+	is.Equal(to.withKey("/license/validate", key, "").json["code"], "valid")
+}
+
+// TestImportRowsAreReadLikeBodies sends rows that encoding/json would accept.
+//
+// Fault: the last of two names counts, and "NAME" is taken for "name".
+func TestImportRowsAreReadLikeBodies(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	for _, row := range []string{
+		`{"name":"n","name":"m","product_id":"p","customer_id":"c","key":"AN-OLD-KEY-NUMBER-1"}`,
+		`{"NAME":"n","product_id":"p","customer_id":"c","key":"AN-OLD-KEY-NUMBER-1"}`,
+		`{"name":"n\ud83d","product_id":"p","customer_id":"c","key":"AN-OLD-KEY-NUMBER-1"}`,
+		`{"name":"n","product_id":"p","customer_id":"c","key":"AN-OLD-KEY-NUMBER-1","activations":[{"fingerprint":"pc"}]}`,
+	} {
+		is.Equal(c.do("POST", "/license", row).Code/100, 4)
+		answer := c.do("POST", "/import/license", row, "Content-Type", ndjson)
+		is.True(strings.HasPrefix(answer.Body.String(), `{"line":1,"result":"refused"`))
+	}
+	is.Equal(c.do("GET", "/export/license", "").Body.Len(), 0)
+}
