@@ -1,8 +1,11 @@
 package licensing_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/matryer/is"
@@ -52,4 +55,42 @@ func TestImportRowsAreReadLikeBodies(t *testing.T) {
 		is.True(strings.HasPrefix(answer.Body.String(), `{"line":1,"result":"refused"`))
 	}
 	is.Equal(c.do("GET", "/export/license", "").Body.Len(), 0)
+}
+
+// TestConcurrentImportsAreBounded starts imports whose bodies do not end.
+//
+// Fault: each unfinished import holds megabytes, and any number may be begun.
+func TestConcurrentImportsAreBounded(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	row := `{"name":"n","product_id":"p","customer_id":"c","key":"AN-OLD-KEY-NUMBER-1"}`
+	begin := func() (end func()) {
+		body, rest := io.Pipe()
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/import/license", body)
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		r.Header.Set("Content-Type", ndjson)
+		var done sync.WaitGroup
+		done.Go(func() { c.mount.ServeHTTP(httptest.NewRecorder(), r) })
+		_, err := io.WriteString(rest, row) // returns once the import reads its body
+		is.NoErr(err)
+		return func() {
+			is.NoErr(rest.Close())
+			done.Wait()
+		}
+	}
+	var ends []func()
+	for range 4 {
+		ends = append(ends, begin())
+	}
+	refused := c.do("POST", "/import/license", row, "Content-Type", ndjson)
+	is.Equal(refused.Code, http.StatusServiceUnavailable)
+	is.Equal(refused.json["code"], "busy")
+	is.True(refused.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/export/license", "").Body.Len(), 0)
+
+	ends[0]()
+	is.Equal(c.do("POST", "/import/license", row, "Content-Type", ndjson).Code, http.StatusOK)
+	for _, end := range ends[1:] {
+		end()
+	}
 }

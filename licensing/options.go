@@ -87,9 +87,10 @@ type Options struct {
 	// Default: 16,384.
 	MaxTokenBody int64 `validate:"omitempty,min=1024"`
 
-	// MaxImport is how many bytes the body of an import of licences may
-	// have, in which one takes some 400; from 1 KiB. It is held in memory.
-	// Default: 16,777,216.
+	// MaxImport is how many bytes the body of an import of licenses may
+	// have, in which one takes some 400; from 1 KiB. It is held in memory,
+	// with up to twice its size while it is read. A process runs up to 4
+	// imports concurrently and answers 503 to one more. Default: 16,777,216.
 	MaxImport int64 `validate:"omitempty,min=1024"`
 
 	// BodyTimeout is how long a body may take to arrive, on a server whose

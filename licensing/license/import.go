@@ -2,15 +2,11 @@ package license
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/ijson"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -28,13 +24,17 @@ const (
 	RowCreated = "created"
 	RowExists  = "exists" // its id or key is here already, and was left as it is
 	RowRefused = "refused"
+	// RowStopped is the last result of an import that ended early, because
+	// a thousand rows were refused. Its line and those after it were not
+	// decided; its Errors say what to do.
+	RowStopped = "stopped"
 )
 
 // importBatch is how many rows are written in one Update.
 const importBatch = 100
 
-// maxRow bounds a line. The largest licence that the rules allow fits twice.
-const maxRow = 1 << 20
+// maxRefused is how many rows an import refuses before it stops.
+const maxRefused = 1000
 
 // Import reads licences from r, a [Row] of JSON a line, creates those that are
 // not here yet, and tells report of each line, in order, once it is decided
@@ -44,10 +44,13 @@ const maxRow = 1 << 20
 //
 // Rows keep their id, key, state and time of creation; they begin at revision
 // 1, and each appends "license.created". Options.BeforeCreate is not called.
-// A refused row hinders no other. Import ends with the first error of r, of
-// report or of the store; what was reported until then stays.
+// A refused row hinders no other. After 1,000 refused rows Import stops: it
+// reports [RowStopped] for the next row and returns nil. Import ends with the
+// first error of r, of report or of the store. What was reported until then
+// stays.
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult) error) error {
 	lines := bufio.NewReaderSize(r, maxRow)
+	refused := 0
 	for number := 1; ; {
 		var batch []importRow
 		var end error
@@ -64,13 +67,19 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult
 				batch = append(batch, row)
 			}
 		}
-		results, err := s.importRows(ctx, batch)
+		results, err := s.importRows(ctx, batch, maxRefused-refused)
 		if err != nil {
 			return fmt.Errorf("import licenses: lines %d to %d: %w", batch[0].line, number-1, err)
 		}
 		for _, result := range results {
 			if err := report(result); err != nil {
 				return err
+			}
+			switch result.Result {
+			case RowRefused:
+				refused++
+			case RowStopped:
+				return nil
 			}
 		}
 		if end != nil {
@@ -79,120 +88,20 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult
 	}
 }
 
-// An importRow is a line as it was read: a row, or why it is none.
-type importRow struct {
-	line int
-	row  Row
-	err  error
-}
-
-// readRow reads one line. An error of the reader, io.EOF among them, comes
-// beside what was read of the last one.
-func readRow(r *bufio.Reader) (row importRow, blank bool, end error) {
-	line, end := r.ReadSlice('\n')
-	if end == bufio.ErrBufferFull {
-		for end == bufio.ErrBufferFull {
-			_, end = r.ReadSlice('\n')
-		}
-		row.err = Invalid("", CodeTooLong, fmt.Sprintf("a line must be at most %d bytes", maxRow))
-		return row, false, end
-	}
-	if line = bytes.TrimSpace(line); len(line) == 0 {
-		return row, true, end
-	}
-	row.err = parseRow(line, &row.row)
-	return row, false, end
-}
-
-// parseRow reads a line as strictly as a request body. The names of members
-// are compared before encoding/json, which ignores their case, gets the line.
-func parseRow(line []byte, row *Row) error {
-	v, err := ijson.Parse(line)
-	if err != nil {
-		return Invalid("", CodeInvalidJSON, "the line "+err.Error())
-	}
-	members, ok := v.(map[string]any)
-	if !ok {
-		return Invalid("", CodeInvalidJSON, "must be a JSON object")
-	}
-	if broken := checkMembers(members); len(broken) > 0 {
-		return &InvalidError{Fields: broken}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(line))
-	decoder.UseNumber()
-	if err := decoder.Decode(row); err != nil {
-		return rowTypeError(err)
-	}
-	return row.check()
-}
-
-// rowMembers are the members of a row, and whether each may be null.
-var rowMembers = map[string]bool{
-	"id": false, "name": false, "product_id": false, "customer_id": false, "key": false,
-	"starts_at": true, "expires_at": true, "grace_seconds": false, "max_activations": true, "lease_seconds": true,
-	"entitlements": true, "metadata": true, "state": false, "state_reason": false, "created_at": true,
-}
-
-// checkMembers refuses unknown members, and null where encoding/json would
-// silently make it an empty value.
-func checkMembers(members map[string]any) (broken []FieldError) {
-	for _, name := range names(members) {
-		null, known := rowMembers[name]
-		switch {
-		case !known:
-			broken = append(broken, FieldError{escapePointer.Replace(name), CodeUnknown, "is not a member of an import row; leave it out"})
-		case !null && members[name] == nil:
-			broken = append(broken, FieldError{name, CodeRequired, "cannot be null"})
-		}
-	}
-	metadata, _ := members["metadata"].(map[string]any)
-	for _, name := range names(metadata) {
-		if metadata[name] == nil {
-			broken = append(broken, FieldError{pointer("metadata", name), CodeRequired, "cannot be null"})
-		}
-	}
-	return broken
-}
-
-// rowTypeError says which member has a value of the wrong type.
-func rowTypeError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return Invalid("", CodeInvalidJSON, "each time must be in the form of RFC 3339, such as 2030-01-31T00:00:00Z")
-	}
-	field := strings.TrimPrefix(wrong.Field, "CreateParams.")
-	return Invalid(field, CodeInvalidJSON, "has a value of the wrong type, or a number out of range")
-}
-
-func (row *Row) check() error {
-	var broken []FieldError
-	if err := row.CreateParams.check(); err != nil {
-		broken = err.(*InvalidError).Fields
-	}
-	if row.ID == "" && row.Key == "" {
-		broken = append(broken, FieldError{"key", CodeRequired, "give a key or an id, so that the import can be repeated"})
-	}
-	if row.ID != "" && !isID("lic", row.ID) {
-		broken = append(broken, FieldError{"id", CodeInvalidFormat, `must be "lic_" and 26 characters`})
-	}
-	own := *row
-	own.CreateParams = CreateParams{Name: "-", ProductID: "-", CustomerID: "-"} // checked above
-	broken = append(broken, checkTags(own)...)
-	row.CreatedAt = cut(row.CreatedAt)
-	if len(broken) > 0 {
-		return &InvalidError{Fields: broken}
-	}
-	return nil
-}
-
-// importRows decides and writes a batch in one Update.
-func (s *Service) importRows(ctx context.Context, batch []importRow) (results []RowResult, err error) {
+// importRows decides and writes a batch in one Update. It stops at the row
+// after as many refused ones as are left to refuse.
+func (s *Service) importRows(ctx context.Context, batch []importRow, left int) (results []RowResult, err error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
 	err = s.update(ctx, func(tx *transaction) error {
 		results = make([]RowResult, 0, len(batch)) // anew, should this run again
+		refusals := 0
 		for _, row := range batch {
+			if refusals == left {
+				results = append(results, stopped(row.line))
+				return nil
+			}
 			result := RowResult{Line: row.line, ID: row.row.ID, Result: RowCreated}
 			err := row.err
 			if err == nil {
@@ -203,7 +112,8 @@ func (s *Service) importRows(ctx context.Context, batch []importRow) (results []
 			case errors.Is(err, errExists):
 				result.Result = RowExists
 			case errors.As(err, &refused):
-				result.Result, result.Errors = RowRefused, refused.Fields
+				refusals++
+				result.Result, result.Errors = RowRefused, refused.Fields[:min(len(refused.Fields), maxRowErrors)]
 			case err != nil:
 				return err
 			}
@@ -212,6 +122,12 @@ func (s *Service) importRows(ctx context.Context, batch []importRow) (results []
 		return nil
 	})
 	return results, err
+}
+
+// stopped is the last result of an import with too many refused rows.
+func stopped(line int) RowResult {
+	return RowResult{Line: line, Result: RowStopped, Errors: []FieldError{{"", CodeTooMany, fmt.Sprintf(
+		"%d lines were refused, so the import stopped before this line; correct them and import again", maxRefused)}}}
 }
 
 // errExists: the licence of a row is here already.

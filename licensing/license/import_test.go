@@ -3,6 +3,7 @@ package license_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -227,4 +228,36 @@ func TestErase(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"customer_id": "required"})
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Erase(t.Context(), "cus_bob")
 	is.True(errors.Is(err, license.ErrProductForbidden))
+}
+
+// TestImportStopsAfterManyRefusedRows sends many short rows that are no rows.
+//
+// Fault: each two bytes sent are answered with more than two hundred.
+func TestImportStopsAfterManyRefusedRows(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	row := func(n int) string {
+		return fmt.Sprintf(`{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-%04d"}`+"\n", n)
+	}
+	results := importAll(t, f.Service, row(0)+strings.Repeat("x\n", 999)+row(1)+"x\n")
+	is.Equal(len(results), 1002) // 1,000 refused rows at the end are not too many
+	is.Equal(results[1000].Result, license.RowCreated)
+	is.Equal(results[1001].Result, license.RowRefused)
+
+	results = importAll(t, f.Service, row(2)+strings.Repeat("x\n", 1000)+row(3)+strings.Repeat("x\n", 5000))
+	is.Equal(len(results), 1002)
+	is.Equal(results[0].Result, license.RowCreated)
+	last := results[1001]
+	is.Equal(last.Line, 1002)
+	is.Equal(last.Result, license.RowStopped)
+	is.Equal(last.Errors[0].Code, license.CodeTooMany)
+	is.True(strings.Contains(last.Errors[0].Detail, "1000 lines were refused"))
+	is.Equal(importAll(t, f.Service, row(3))[0].Result, license.RowCreated) // it was not stored before
+
+	var many strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&many, `"e%d":false,`, i)
+	}
+	results = importAll(t, f.Service, `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0009","entitlements":{`+strings.TrimSuffix(many.String(), ",")+`}}`)
+	is.Equal(len(results[0].Errors), 20)
 }

@@ -18,11 +18,18 @@ type Config struct {
 	MaxImport int64                       // bytes that the body of an import may have
 }
 
-type api struct{ Config }
+type api struct {
+	Config
+	imports chan struct{} // one element for each import under way
+}
+
+// maxImports is how many imports one process runs concurrently. Each holds its
+// body in memory.
+const maxImports = 4
 
 // Routes returns the endpoints of the API.
 func Routes(c Config) []web.Route {
-	a := api{c}
+	a := api{c, make(chan struct{}, maxImports)}
 	const (
 		read  = auth.ScopeLicenseRead
 		write = auth.ScopeLicenseWrite

@@ -2,7 +2,10 @@ package api
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -30,7 +33,7 @@ func (a api) exportLicenses(w http.ResponseWriter, r *http.Request) error {
 
 // importLicenses is POST /import/license. The body is read to its end before
 // the first line is decided, and each line of the answer goes out once its row
-// is stored.
+// is stored. One import too many is refused before its body is read.
 func (a api) importLicenses(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadQuery(r).Err(); err != nil {
 		return err
@@ -38,6 +41,20 @@ func (a api) importLicenses(w http.ResponseWriter, r *http.Request) error {
 	if err := web.Unconditional(r); err != nil {
 		return err
 	}
+	select {
+	case a.imports <- struct{}{}:
+	default:
+		return &web.Problem{
+			Status: http.StatusServiceUnavailable, Code: "busy",
+			Detail: fmt.Sprintf("%d imports are running already; nothing was done. Repeat the request later.", maxImports),
+			Header: http.Header{"Retry-After": {"10"}},
+		}
+	}
+	release := sync.OnceFunc(func() { <-a.imports })
+	defer release()
+	// A client that does not read the answer can block a write for longer
+	// than the request may take. It must not keep others from importing.
+	defer context.AfterFunc(r.Context(), release)()
 	rows, err := web.ReadLines(r, a.MaxImport)
 	if err != nil {
 		return err
