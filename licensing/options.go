@@ -123,8 +123,10 @@ type Options struct {
 	// Operator says who works in the dashboard, for a host that has a login
 	// of its own: it returns the person, with an id, an e-mail address to
 	// show and a role; or false once it has answered the request itself,
-	// for instance by sending the person to its login. The built-in
-	// sign-in, its operators and its sessions are then off. Default: none.
+	// for instance by sending the person to its login. An operator without
+	// an ID, with an unknown role, or with Disabled set gets 403, and the
+	// log names the fault. The built-in sign-in, its operators and its
+	// sessions are then off. Default: none.
 	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
 
 	// DashboardOrigins are origins, such as "https://admin.example.com", by

@@ -24,7 +24,8 @@ type Options struct {
 	Logger   *slog.Logger
 
 	// Operator, when set, says who is there instead of the built-in
-	// sign-in, which is then off. False means that it has answered.
+	// sign-in, which is then off. False means that it has answered. An
+	// operator without an ID, with an unknown role or disabled gets 403.
 	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
 
 	Observe     func(context.Context, web.Observation)
@@ -170,9 +171,17 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	case v.h.opts.Operator != nil && route.access == anybody:
 		// Not asked: its way to say no is to answer the request.
 	case v.h.opts.Operator != nil:
-		if v.op, v.known = v.h.opts.Operator(v.w, v.r); !v.known {
+		op, ok := v.h.opts.Operator(v.w, v.r)
+		if !ok {
 			return true, nil
 		}
+		if fault := operatorFault(op); fault != "" {
+			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: Options.Operator returned an operator that cannot be let in",
+				slog.String("fault", fault), slog.String("operator", op.ID), slog.String("request_id", v.id))
+			return false, &web.Problem{Status: http.StatusForbidden, Code: "operator_refused",
+				Detail: "Your account cannot use this dashboard. The log of the service says why."}
+		}
+		v.op, v.known = op, true
 	default:
 		op, err := a.Session(v.r)
 		switch {
@@ -200,6 +209,20 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	v.auth = a.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
+}
+
+// operatorFault returns why an operator that the host named cannot be let in,
+// or "" if it can.
+func operatorFault(op auth.Operator) string {
+	switch {
+	case op.ID == "":
+		return "the ID is empty"
+	case op.Disabled:
+		return "the operator is disabled"
+	case op.Role != auth.RoleAdmin && op.Role != auth.RoleViewer:
+		return fmt.Sprintf("the role %q is unknown; it must be %q or %q", op.Role, auth.RoleAdmin, auth.RoleViewer)
+	}
+	return ""
 }
 
 func notFound(detail string) error {

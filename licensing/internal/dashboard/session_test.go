@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -260,4 +261,31 @@ func TestHostsOwnLogin(t *testing.T) {
 
 	role = auth.RoleViewer
 	is.Equal(visit(http.MethodGet, "licenses/new", nil).StatusCode, http.StatusForbidden)
+}
+
+func TestHostsOperatorMustBeValid(t *testing.T) {
+	for name, tt := range map[string]struct {
+		op    auth.Operator
+		fault string
+	}{
+		"no operator":    {auth.Operator{}, "the ID is empty"},
+		"no ID":          {auth.Operator{Email: "ida@host.example", Role: auth.RoleAdmin}, "the ID is empty"},
+		"no role":        {auth.Operator{ID: "ida"}, `the role \"\" is unknown`},
+		"unknown role":   {auth.Operator{ID: "ida", Role: "owner"}, `the role \"owner\" is unknown`},
+		"a disabled one": {auth.Operator{ID: "ida", Role: auth.RoleAdmin, Disabled: true}, "the operator is disabled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSiteOn(t, memory.New(), licensing.Options{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return tt.op, true }})
+			l := s.license(license.CreateParams{Name: "Atlas"})
+			v := s.visitor()
+			for _, page := range []string{"", "licenses", "licenses/" + l.ID, "licenses.csv", "licenses/new", "settings/credentials", "audit"} {
+				a := v.get(page)
+				is.Equal(a.StatusCode, http.StatusForbidden)
+				is.True(!a.says(l.Key) && !a.says("Atlas") && !a.says("ida"))
+			}
+			is.Equal(v.post("licenses/"+l.ID+"/suspend").StatusCode, http.StatusForbidden)
+			is.True(strings.Contains(s.log.String(), tt.fault))
+		})
+	}
 }
