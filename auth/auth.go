@@ -44,8 +44,8 @@ type Options struct {
 	// MaxFailures is how many times a minute one client id can fail to
 	// authenticate from one address before it is told to wait, up to 1,000;
 	// zero: 20. Some OAuth libraries try a wrong secret twice. A right
-	// secret is let in at any time. As many wrong codes of people are taken
-	// from one address, and told in events of sign-ins as nobody.
+	// secret is let in at any time. People get as many failed sign-ins per
+	// minute and address, and as many wrong codes.
 	MaxFailures int `validate:"omitempty,min=1,max=1000"`
 
 	// MaxBody is how many bytes the body of a request to an OAuth endpoint
@@ -53,8 +53,10 @@ type Options struct {
 	MaxBody int64 `validate:"omitempty,min=1024"`
 
 	// ClientIP returns the address a request comes from; nil: that of the
-	// connection. Set it behind a proxy. It serves to slow down those who
-	// fail to authenticate and to tell of them in events, and nothing else.
+	// connection. Set it behind a proxy: without it all operators share the
+	// proxy's address, and the failed sign-ins of one delay the others. It
+	// serves to slow down those who fail to authenticate and to tell of them
+	// in events, and nothing else.
 	ClientIP func(*http.Request) netip.Addr
 
 	// Fail answers a request that [Auth.RequireScope] refuses; the error is
@@ -106,9 +108,11 @@ type Auth struct {
 	opts   Options
 	caller Caller
 
-	failures *throttle
-	purges   *pacer  // of expired tokens
-	recounts *rounds // of a client's tokens, when it is issued one
+	failures     *throttle
+	signIns      *inFlight
+	signInEvents *throttle // of failures
+	purges       *pacer    // of expired tokens
+	recounts     *rounds   // of a client's tokens, when it is issued one
 }
 
 // New returns an Auth that keeps its records in st. It does no I/O and starts
@@ -123,11 +127,13 @@ func New(st store.Store, opts Options) *Auth {
 	}
 	opts = opts.withDefaults()
 	a := &Auth{
-		st:       st,
-		opts:     opts,
-		failures: newThrottle(opts.MaxFailures, time.Minute),
-		purges:   &pacer{every: time.Second},
-		recounts: newRounds(max(1, opts.MaxTokens/100)),
+		st:           st,
+		opts:         opts,
+		failures:     newThrottle(opts.MaxFailures, time.Minute),
+		signIns:      newInFlight(maxWaiting),
+		signInEvents: newThrottle(maxSignInEvents, time.Hour),
+		purges:       &pacer{every: time.Second},
+		recounts:     newRounds(max(1, opts.MaxTokens/100)),
 	}
 	if opts.Fail == nil {
 		a.opts.Fail = a.fail

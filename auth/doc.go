@@ -65,8 +65,11 @@ People sign in with e-mail and password: [Auth.CreateOperator] makes an
 account, [Auth.SetUp] the first one of all from a code that the log shows, and
 [Auth.Invite] a code with which somebody makes their own.
 Passwords are argon2id hashes in PHC strings, made anew at sign-in when the
-cost has risen; attempts are counted before anything is hashed, and slowed
-down by account and address.
+cost has risen. Attempts are throttled by address, and by account and address,
+before anything is hashed: an address may fail [Options.MaxFailures] times a
+minute, and many addresses that guess at one account do not lock it. Failed
+attempts append at most 60 events at once and then 60 an hour in each process,
+for each operator and for all unknown accounts together.
 
 A session is a cookie without a Path, so that a browser scopes it to the
 folder of the page that set it: call [Auth.SignIn], [Auth.SignOut],

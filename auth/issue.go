@@ -112,12 +112,13 @@ func invalidScope(description string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_scope", Description: description}
 }
 
-// noteUse keeps that the secret was used, unless that was noted lately.
+// noteUse keeps that the secret was used, unless that was noted lately. A time
+// in the future was noted while a clock was ahead, and is replaced.
 func (v verified) noteUse(ctx context.Context, tx store.Tx) error {
 	c := v.clientRecord
 	c.Secrets = slices.Clone(c.Secrets)
 	i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == v.secretID })
-	if v.at.Sub(c.Secrets[i].LastUsedAt) < useStep {
+	if since := v.at.Sub(c.Secrets[i].LastUsedAt); since >= 0 && since < useStep {
 		return nil
 	}
 	c.Secrets[i].LastUsedAt = v.at

@@ -171,6 +171,11 @@ func TestLastUse(t *testing.T) {
 		is.Equal(c.LastUsedAt, start.Add(time.Duration(i+2)*5*time.Minute))
 	}
 	is.Equal(len(s.events(t, s.client.ID)), 1) // only its creation
+
+	s.turn(-30 * time.Minute) // the clock was ahead
+	c, wrote = use()
+	is.True(wrote)
+	is.Equal(c.LastUsedAt, s.now())
 }
 
 func TestRevokeEndsOnlyOwnTokens(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -37,17 +38,42 @@ func (e *ThrottledError) Is(target error) bool { return target == ErrThrottled }
 const kindSignIn = "sign_in"
 
 const (
-	// maxFailures is how often in a row a password may be guessed wrong
-	// before the account rests: the limit of NIST SP 800-63B-4.
+	// maxFailures is how many attempts on an account may fail in a row, from
+	// all addresses together, before each address gets only a few more: the
+	// limit of NIST SP 800-63B-4. The account itself is never locked.
 	maxFailures = 100
-	// failuresKept is how long a failure is remembered.
+	// attackDelay is how long an address waits between attempts on such an
+	// account, after its first few.
+	attackDelay = time.Hour
+	// failuresKept is how long a failure counts.
 	failuresKept = 24 * time.Hour
+	// clockSkew is how far the clocks of processes that share a store may
+	// differ. A failure that is further in the future does not count: it was
+	// written while a clock was ahead.
+	clockSkew = time.Minute
+	// maxWaiting is how many attempts from one address are checked at the
+	// same time.
+	maxWaiting = 4
+	// maxSignInEvents is how many failures each process reports as events at
+	// once and then per hour: of each operator, and of all unknown accounts
+	// together.
+	maxSignInEvents = 60
 )
 
 // failures counts the attempts that failed in a row.
 type failures struct {
 	N    int       `json:"n"`
-	Next time.Time `json:"next"` // no attempt before this
+	Last time.Time `json:"-"` // when the entry was written
+}
+
+// wait returns how long the next attempt must wait. It is never more than the
+// delay itself, even if the clock was set back since the last failure.
+func (f failures) wait(now time.Time, attacked bool) time.Duration {
+	delay := signInDelay(f.N)
+	if attacked && delay > 0 {
+		delay = attackDelay
+	}
+	return min(f.Last.Add(delay).Sub(now), delay)
 }
 
 // signInDelay is how long to wait after n failures in a row from one place:
@@ -66,16 +92,12 @@ type attempt struct {
 }
 
 func newAttempt(email string, addr netip.Addr) attempt {
-	if addr = addr.Unmap(); addr.Is6() {
-		p, _ := addr.Prefix(64) // whoever has one address of a /64 has them all
-		addr = p.Addr()
-	}
 	key := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return hex.EncodeToString(sum[:])
 	}
 	email = foldEmail(email)
-	return attempt{account: key("account\x00" + email), place: key("place\x00" + email + "\x00" + addr.String())}
+	return attempt{account: key("account\x00" + email), place: key("place\x00" + email + "\x00" + source(addr).String())}
 }
 
 // begin counts the attempt as failed until it has succeeded, so that many at
@@ -92,19 +114,22 @@ func (a *Auth) begin(ctx context.Context, at attempt) error {
 		if err != nil {
 			return err
 		}
-		if next := later(account.Next, place.Next); now.Before(next) {
-			return &ThrottledError{next.Sub(now)}
+		if wait := place.wait(now, account.N >= maxFailures); wait > 0 {
+			return &ThrottledError{wait}
 		}
-		account.N++
-		if account.N >= maxFailures {
-			account.Next = now.Add(failuresKept)
-		}
-		place.N++
-		place.Next = now.Add(signInDelay(place.N))
-		if err := putJSON(ctx, tx, store.Entry{Kind: kindSignIn, Key: at.account, ExpiresAt: now.Add(failuresKept), CreatedAt: now}, account); err != nil {
+		// Each attempt writes two entries and removes more of the old ones, so
+		// their number stays bounded without Purge.
+		if _, err := purgeKind(ctx, tx, kindSignIn, now); err != nil {
 			return err
 		}
-		return putJSON(ctx, tx, store.Entry{Kind: kindSignIn, Key: at.place, ExpiresAt: now.Add(failuresKept), CreatedAt: now}, place)
+		account.N++
+		place.N++
+		for key, f := range map[string]failures{at.account: account, at.place: place} {
+			if err := putJSON(ctx, tx, store.Entry{Kind: kindSignIn, Key: key, ExpiresAt: now.Add(failuresKept), CreatedAt: now}, f); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -133,20 +158,14 @@ func touch(ctx context.Context, tx store.Tx, at attempt) error {
 
 func readFailures(ctx context.Context, r store.Reader, key string, now time.Time) (f failures, err error) {
 	e, err := r.Entry(ctx, kindSignIn, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !now.Before(e.ExpiresAt) {
+	if errors.Is(err, store.ErrNotFound) {
 		return failures{}, nil
 	}
-	if err != nil {
+	if err != nil || !now.Before(e.ExpiresAt) || e.CreatedAt.After(now.Add(clockSkew)) {
 		return failures{}, err
 	}
+	f.Last = e.CreatedAt
 	return f, json.Unmarshal(e.Data, &f)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // signedIn is an operator who has just shown their password, and the
@@ -158,8 +177,19 @@ type signedIn struct {
 
 // checkCredentials returns the operator with that address and password. An
 // unknown address, a wrong password and a disabled operator get the same
-// answer after the same work.
+// answer after the same work. The address is throttled first, in memory, so
+// that it can neither fill the store nor occupy every place to hash in.
 func (a *Auth) checkCredentials(ctx context.Context, email, password string, addr netip.Addr) (signedIn, error) {
+	if addr.IsValid() {
+		if !a.signIns.enter(addr) {
+			return signedIn{}, &ThrottledError{time.Second}
+		}
+		defer a.signIns.leave(addr)
+		// The attempt counts as failed until it has succeeded.
+		if wait := a.failures.fail("sign-in", addr, a.now()); wait > 0 {
+			return signedIn{}, &ThrottledError{wait}
+		}
+	}
 	at := newAttempt(email, addr)
 	if err := a.begin(ctx, at); err != nil {
 		return signedIn{}, err
@@ -182,25 +212,27 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 		}
 	}
 
-	// In the name of nobody, anybody may fail as often as they like. The
-	// feed keeps what it is told, so it is told of so many a minute.
-	told := id != "" || a.failures.fail("sign-in", addr, a.now()) == 0
-
+	// The store keeps events, and webhooks send them, so their number is
+	// bounded. Without an event the attempt writes as much.
+	reported := sync.OnceValue(func() bool { return a.signInEvents.fail(id, netip.Addr{}, a.now()) == 0 })
 	var in signedIn
-	err = a.st.Update(ctx, func(tx store.Tx) error {
-		in = signedIn{}
-		if !told {
+	fail := func(tx store.Tx) error {
+		if !reported() {
 			return touch(ctx, tx, at)
 		}
+		return a.signInFailed(ctx, tx, id, addr)
+	}
+	err = a.st.Update(ctx, func(tx store.Tx) error {
+		in = signedIn{}
 		if id == "" || !ok {
-			return a.signInFailed(ctx, tx, id, addr)
+			return fail(tx)
 		}
 		e, rec, err := readOperator(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		if rec.Disabled || rec.Password != hash { // changed while it was being checked
-			return a.signInFailed(ctx, tx, id, addr)
+			return fail(tx)
 		}
 		if fresh != "" {
 			rec.Password = fresh
@@ -222,6 +254,7 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 	if in.ID == "" {
 		return signedIn{}, ErrCredentials
 	}
+	a.failures.forgive("sign-in", addr)
 	return in, nil
 }
 

@@ -78,17 +78,64 @@ func (t *throttle) forget() {
 	delete(t.paid, victim)
 }
 
-// key is a hash that nobody outside can predict. A whole /64 of IPv6 is one
-// source, since that is what one subscriber gets.
+// forgive takes back one counted failure: the attempt has succeeded.
+func (t *throttle) forgive(clientID string, addr netip.Addr) {
+	key := t.key(clientID, addr)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if paid, ok := t.paid[key]; ok {
+		t.paid[key] = paid.Add(-t.interval)
+	}
+}
+
+// key is a hash that nobody outside can predict.
 func (t *throttle) key(clientID string, addr netip.Addr) uint64 {
+	return maphash.Comparable(t.seed, struct {
+		id   string
+		addr netip.Addr
+	}{clientID, source(addr)})
+}
+
+// source returns what stands for an address when it is throttled: a whole /64
+// of IPv6 is one source, since that is what one subscriber gets.
+func source(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
 		if p, err := addr.Prefix(64); err == nil {
 			addr = p.Addr()
 		}
 	}
-	return maphash.Comparable(t.seed, struct {
-		id   string
-		addr netip.Addr
-	}{clientID, addr})
+	return addr
+}
+
+// An inFlight counts what each source has under way.
+type inFlight struct {
+	limit int
+
+	mu sync.Mutex
+	n  map[netip.Addr]int
+}
+
+func newInFlight(limit int) *inFlight { return &inFlight{limit: limit, n: map[netip.Addr]int{}} }
+
+// enter reports whether the source of addr is below the limit, and counts one
+// more if it is. After true, call leave.
+func (f *inFlight) enter(addr netip.Addr) bool {
+	addr = source(addr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n[addr] >= f.limit {
+		return false
+	}
+	f.n[addr]++
+	return true
+}
+
+func (f *inFlight) leave(addr netip.Addr) {
+	addr = source(addr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n[addr]--; f.n[addr] == 0 {
+		delete(f.n, addr)
+	}
 }

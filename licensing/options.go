@@ -49,7 +49,8 @@ type Options struct {
 
 	// MaxTokenFailures is how often in a minute a client can be refused at
 	// the token endpoint from one address before it is told to wait, up to
-	// 1,000. A right secret is let in at any time. Default: 20.
+	// 1,000. A right secret is let in at any time. The dashboard allows as
+	// many failed sign-ins a minute from one address. Default: 20.
 	MaxTokenFailures int `validate:"omitempty,min=1,max=1000"`
 
 	// ClientRate is how many requests a second one API client may make in
@@ -76,7 +77,9 @@ type Options struct {
 	// proxy, and take forwarding headers from that proxy only. The zero
 	// Addr means that it is not known, and not limited. Default: the
 	// address of the connection, which is not limited if it is private or
-	// loopback, because it is then likely to be a proxy's.
+	// loopback, because it is then likely to be a proxy's. Failed sign-ins
+	// to the dashboard are limited for such an address too, so behind a
+	// proxy one visitor can delay the sign-in of all others.
 	ClientIP func(*http.Request) netip.Addr
 
 	// MaxBody is how many bytes the body of a request may have; from 1 KiB.
