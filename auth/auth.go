@@ -143,7 +143,7 @@ func New(st store.Store, opts Options) *Auth {
 
 // A Caller is who acts, as events will name it.
 type Caller struct {
-	Actor     string // such as "operator:opr_…"; empty: "go"
+	Actor     string // such as "operator:opr_…"; empty: "go", or "anonymous" for a failed sign-in
 	RequestID string // the request it acts by, if any
 }
 
@@ -153,6 +153,11 @@ func (a *Auth) As(c Caller) *Auth {
 	b := *a
 	b.caller = c
 	return &b
+}
+
+// asOperator returns an Auth that acts as the operator with that id.
+func (a *Auth) asOperator(id string) *Auth {
+	return a.As(Caller{Actor: "operator:" + id, RequestID: a.caller.RequestID})
 }
 
 // now returns the time as it is kept: to the millisecond, in UTC.

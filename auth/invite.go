@@ -190,8 +190,15 @@ func (a *Auth) Join(w http.ResponseWriter, r *http.Request, code, password strin
 			return err
 		}
 		if rec.OperatorID == "" {
-			op, err := by.addOperator(ctx, tx, CreateOperatorParams{Email: rec.Email, Role: rec.Role}, hash)
-			in = signedIn{op, 1}
+			added, err := by.addOperator(ctx, tx, CreateOperatorParams{Email: rec.Email, Role: rec.Role}, hash)
+			if err != nil {
+				return err
+			}
+			e, op, err := readOperator(ctx, tx, added.ID)
+			if err != nil {
+				return err
+			}
+			in, err = a.recordSignIn(ctx, tx, e, op)
 			return err
 		}
 		e, op, err := readOperator(ctx, tx, rec.OperatorID)
@@ -203,14 +210,14 @@ func (a *Auth) Join(w http.ResponseWriter, r *http.Request, code, password strin
 		}
 		op.Password, op.UpdatedAt = hash, a.now()
 		op.Generation++
-		in = signedIn{op.operator(e), op.Generation}
-		if err := putJSON(ctx, tx, e, op); err != nil {
+		if err := endInvites(ctx, tx, op.operator(e), true); err != nil {
 			return err
 		}
-		if err := endInvites(ctx, tx, in.Operator, true); err != nil {
+		if err := by.operatorEvent(ctx, tx, "operator.updated", op.operator(e), operatorChanges{"password": {}}); err != nil {
 			return err
 		}
-		return by.operatorEvent(ctx, tx, "operator.updated", in.Operator, operatorChanges{"password": {}})
+		in, err = a.recordSignIn(ctx, tx, e, op)
+		return err
 	})
 	if err != nil {
 		return Operator{}, err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -46,7 +47,13 @@ func TestInvite(t *testing.T) {
 	is.Equal(b.who(), "bob@example.com")
 	is.True(errors.Is((&browser{o: o}).join(code, goodPassword), ErrInviteCode)) // once is once
 	types, _ := o.events(t)
-	is.Equal(types[len(types)-1], "operator.created by "+actorOf(t, o, "ada@example.com")) // who has invited
+	is.Equal(types[len(types)-2:], []string{
+		"operator.created by " + actorOf(t, o, "ada@example.com"), // who has invited
+		"operator.signed_in by " + actorOf(t, o, "bob@example.com"),
+	})
+	bob, err := o.Session(b.request())
+	is.NoErr(err)
+	is.Equal(bob.LastSignInAt, o.now)
 	list, err = o.Invitations(ctx)
 	is.NoErr(err)
 	is.Equal(len(list), 0)
@@ -89,8 +96,14 @@ func TestInviteBack(t *testing.T) {
 	is.NoErr(err)
 	old, b := &browser{o: o}, &browser{o: o}
 	is.NoErr(old.signIn("bob@example.com", goodPassword)) // still his password
+	o.now = o.now.Add(time.Hour)
 	is.NoErr(b.join(code, otherPassword))
 	is.Equal(b.who(), "bob@example.com")
+	types, _ := o.events(t)
+	is.Equal(types[len(types)-2:], []string{"operator.updated by go", "operator.signed_in by operator:" + bob.ID})
+	bob, err = o.Operator(ctx, bob.ID)
+	is.NoErr(err)
+	is.Equal(bob.LastSignInAt, o.now)
 	is.Equal(old.who(), ErrNoSession.Error())
 	is.True(errors.Is(old.signIn("bob@example.com", goodPassword), ErrCredentials))
 

@@ -225,16 +225,24 @@ func (a *Auth) UpdateOperator(ctx context.Context, p UpdateOperatorParams) (Oper
 }
 
 // SignOutEverywhere ends every session of the operator, on every machine. A
-// request that is under way cannot bring one back.
+// request that is under way cannot bring one back. It appends
+// operator.signed_out.
 func (a *Auth) SignOutEverywhere(ctx context.Context, id string) error {
-	_, err := a.changeOperator(ctx, id, func(store.Tx, *operatorRecord) (operatorChanges, error) {
-		return operatorChanges{"sessions": {}}, nil
+	return a.st.Update(ctx, func(tx store.Tx) error {
+		e, rec, err := readOperator(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		rec.Generation++
+		if err := putJSON(ctx, tx, e, rec); err != nil {
+			return err
+		}
+		return a.operatorEvent(ctx, tx, "operator.signed_out", rec.operator(e), nil)
 	})
-	return err
 }
 
 // operatorChanges names what changed of an operator, from what to what. A
-// secret or a state without a name is there without its values.
+// secret is there without its values.
 type operatorChanges map[string]operatorChange
 
 type operatorChange struct {

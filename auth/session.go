@@ -168,7 +168,7 @@ func (a *Auth) SignOut(w http.ResponseWriter, r *http.Request) error {
 	}
 	in, err := a.loadSession(r)
 	if err == nil {
-		err = a.As(Caller{Actor: "operator:" + in.ID, RequestID: a.caller.RequestID}).SignOutEverywhere(r.Context(), in.ID)
+		err = a.asOperator(in.ID).SignOutEverywhere(r.Context(), in.ID)
 	}
 	if err != nil && !errors.Is(err, ErrNoSession) {
 		return err
@@ -193,14 +193,14 @@ func (a *Auth) ChangePassword(w http.ResponseWriter, r *http.Request, present, n
 	if code, detail := checkPassword(next, in.Email); code != "" {
 		return &InvalidError{[]FieldError{{"password", code, detail}}}
 	}
-	if _, err := a.checkCredentials(ctx, in.Email, present, a.opts.ClientIP(r)); err != nil {
+	b := a.asOperator(in.ID)
+	if _, err := b.checkCredentials(ctx, in.Email, present, a.opts.ClientIP(r)); err != nil {
 		return err
 	}
 	hash, err := hashPassword(ctx, next)
 	if err != nil {
 		return err
 	}
-	b := a.As(Caller{Actor: "operator:" + in.ID, RequestID: a.caller.RequestID})
 	op, err := b.changeOperator(ctx, in.ID, func(_ store.Tx, rec *operatorRecord) (operatorChanges, error) {
 		if rec.Generation != in.generation {
 			return nil, ErrNoSession // signed out in the meantime, and so it stays

@@ -186,6 +186,20 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
+func TestSignOutAppendsItsOwnEvent(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.NoErr(b.do(o.SignOut))
+	is.NoErr(o.As(Caller{Actor: "operator:opr_boss"}).SignOutEverywhere(t.Context(), ada.ID))
+	types, text := o.events(t)
+	is.Equal(types[len(types)-2:], []string{"operator.signed_out by operator:" + ada.ID, "operator.signed_out by operator:opr_boss"})
+	is.True(!strings.Contains(text, "sessions"))
+	is.True(errors.Is(o.SignOutEverywhere(t.Context(), "opr_nobody"), ErrNotFound))
+}
+
 func TestChangePassword(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
@@ -197,6 +211,8 @@ func TestChangePassword(t *testing.T) {
 	is.True(errors.Is(change(goodPassword, otherPassword), ErrNoSession))
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	is.True(errors.Is(change("not it at all, is it", otherPassword), ErrCredentials))
+	types, _ := o.events(t)
+	is.Equal(types[len(types)-1], "operator.sign_in_failed by "+actorOf(t, o, "ada@example.com"))
 	is.True(errors.Is(change(goodPassword, "too short"), ErrInvalid))
 	is.NoErr(change(goodPassword, otherPassword))
 	is.Equal(b.who(), "ada@example.com") // who changed it stays signed in
@@ -228,7 +244,7 @@ func TestSignInIsThrottled(t *testing.T) {
 
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
-	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by go"), 14)
+	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by anonymous"), 14)
 	is.True(strings.Contains(text, "198.51.100.7"))
 	is.True(!strings.Contains(text, "nobody@example.com")) // what was typed stays out of the feed
 }
@@ -487,6 +503,9 @@ func TestSetUp(t *testing.T) {
 	op, err := o.Session(b.request())
 	is.NoErr(err)
 	is.Equal(op.Role, RoleAdmin)
+	is.Equal(op.LastSignInAt, o.now)
+	types, _ := o.events(t)
+	is.Equal(types, []string{"operator.created by setup", "operator.signed_in by operator:" + op.ID})
 
 	is.True(errors.Is(setUp(code, "eve@example.com", goodPassword), ErrAlreadySetUp)) // once is once
 }

@@ -90,7 +90,7 @@ func (a *Auth) SetUp(w http.ResponseWriter, r *http.Request, code, email, passwo
 	if err != nil {
 		return Operator{}, err
 	}
-	var op Operator
+	var in signedIn
 	err = a.st.Update(ctx, func(tx store.Tx) error {
 		if err := a.checkSetupCode(ctx, tx, code); err != nil {
 			return err
@@ -98,13 +98,21 @@ func (a *Auth) SetUp(w http.ResponseWriter, r *http.Request, code, email, passwo
 		if err := tx.DeleteEntry(ctx, kindSetup, setupKey); err != nil {
 			return err
 		}
-		op, err = a.As(Caller{Actor: "setup", RequestID: a.caller.RequestID}).addOperator(ctx, tx, p, hash)
+		op, err := a.As(Caller{Actor: "setup", RequestID: a.caller.RequestID}).addOperator(ctx, tx, p, hash)
+		if err != nil {
+			return err
+		}
+		e, rec, err := readOperator(ctx, tx, op.ID)
+		if err != nil {
+			return err
+		}
+		in, err = a.recordSignIn(ctx, tx, e, rec)
 		return err
 	})
 	if err != nil {
 		return Operator{}, err
 	}
-	return op, a.openSession(w, r, signedIn{op, 1})
+	return in.Operator, a.openSession(w, r, in)
 }
 
 // guessed counts a wrong code by where it came from, and returns the answer to

@@ -237,16 +237,11 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 		if fresh != "" {
 			rec.Password = fresh
 		}
-		rec.LastSignInAt = a.now()
-		if err := putJSON(ctx, tx, e, rec); err != nil {
-			return err
-		}
 		if err := forget(ctx, tx, at); err != nil {
 			return err
 		}
-		in = signedIn{rec.operator(e), rec.Generation}
-		b := a.As(Caller{Actor: "operator:" + id, RequestID: a.caller.RequestID})
-		return b.operatorEvent(ctx, tx, "operator.signed_in", in.Operator, nil)
+		in, err = a.recordSignIn(ctx, tx, e, rec)
+		return err
 	})
 	if err != nil {
 		return signedIn{}, err
@@ -256,6 +251,16 @@ func (a *Auth) checkCredentials(ctx context.Context, email, password string, add
 	}
 	a.failures.forgive("sign-in", addr)
 	return in, nil
+}
+
+// recordSignIn writes rec with the time of the sign-in, and its event.
+func (a *Auth) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec operatorRecord) (signedIn, error) {
+	rec.LastSignInAt = a.now()
+	if err := putJSON(ctx, tx, e, rec); err != nil {
+		return signedIn{}, err
+	}
+	in := signedIn{rec.operator(e), rec.Generation}
+	return in, a.asOperator(in.ID).operatorEvent(ctx, tx, "operator.signed_in", in.Operator, nil)
 }
 
 // passwordOf returns the operator with that address and the hash of their
@@ -276,9 +281,13 @@ func (a *Auth) passwordOf(ctx context.Context, email string) (id, hash string, e
 	return e.Owner, rec.Password, err
 }
 
-// signInFailed appends the event of a failed attempt. The address that was
+// signInFailed appends the event of a failed attempt. Its actor is the operator
+// who is signed in, if any, and else "anonymous". The e-mail address that was
 // typed is not in it: people type passwords there.
 func (a *Auth) signInFailed(ctx context.Context, tx store.Tx, id string, addr netip.Addr) error {
+	if a.caller.Actor == "" {
+		a = a.As(Caller{Actor: "anonymous", RequestID: a.caller.RequestID})
+	}
 	from := ""
 	if addr.IsValid() {
 		from = addr.String()

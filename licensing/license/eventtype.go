@@ -27,7 +27,7 @@ func EventTypes() []string {
 		EventCustomerErased,
 		EventWebhookCreated, EventWebhookUpdated, EventWebhookDisabled, EventWebhookDeleted, EventWebhookTest,
 		"client.created", "client.updated", "client.rotated", "client.disabled",
-		"operator.created", "operator.updated", "operator.signed_in", "operator.sign_in_failed",
+		"operator.created", "operator.updated", "operator.signed_in", "operator.signed_out", "operator.sign_in_failed",
 	}
 }
 

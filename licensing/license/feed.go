@@ -19,7 +19,7 @@ type Event struct {
 	ID         string          `json:"id"`     // "evt_" and 26 characters; the same however often it is delivered
 	Type       string          `json:"type"`   // one of [EventTypes]
 	Timestamp  time.Time       `json:"timestamp"`
-	Actor      string          `json:"actor"`                // who did it: "client:cid_…", "operator:opr_…" or "go"; "clock" for what came with time, "delivery" for what came of deliveries
+	Actor      string          `json:"actor"`                // who did it: "client:cid_…", "operator:opr_…" or "go"; "anonymous" for a failed sign-in, "clock" for what came with time, "delivery" for what came of deliveries
 	RequestID  string          `json:"request_id,omitempty"` // the request that did it, if one did
 	Subject    string          `json:"subject"`              // the id of what changed
 	ProductID  string          `json:"product_id,omitempty"`

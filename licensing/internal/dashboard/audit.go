@@ -136,6 +136,9 @@ func (n *names) auditRow(e license.Event) auditRow {
 	if row.Subject == "" {
 		row.Subject = e.Subject
 	}
+	if row.Subject == "" && e.Type == "operator.sign_in_failed" {
+		row.Subject = "an unknown account"
+	}
 	if data.Erased {
 		row.Details = append(row.Details, "The personal data has been erased.")
 	}

@@ -63,6 +63,26 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
+func TestAuditLogOfSignIns(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	code, err := s.Auth().SetupCode(t.Context())
+	is.NoErr(err)
+	v := s.visitor()
+	is.Equal(v.post("setup", "code", code, "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther)
+	is.True(!v.get("settings/operators").says("Never")) // the set-up was a sign-in
+	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", "not it").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(s.visitor().post("sign-in", "email", "eve@example.com", "password", "not it").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
+
+	a := s.signedIn("ada@example.com").get("audit")
+	is.Equal(strings.Count(a.body, "Operator signed in"), 1+2) // in the list of types, and the two sign-ins
+	is.Equal(strings.Count(a.body, "Operator signed out"), 1+1)
+	is.Equal(strings.Count(a.body, "a visitor who was not signed in"), 2)
+	is.Equal(strings.Count(a.body, "an unknown account"), 1)
+	is.True(!a.says("<span>the host application") && !a.says("sessions changed"))
+}
+
 func TestAuditLogGoesBack(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

@@ -104,6 +104,8 @@ func (n *names) actor(actor string) (name, link string) {
 		name = "the holder of the key"
 	case "go":
 		name = "the host application"
+	case "anonymous":
+		name = "a visitor who was not signed in"
 	case "clock":
 		name = "the clock"
 	case "setup":
