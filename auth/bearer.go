@@ -101,7 +101,9 @@ func readBearer(header string) (raw string, ok bool) {
 // errBadToken is the one answer to all tokens that are of no use.
 var errBadToken = errors.New("auth: the token is malformed, unknown, expired or revoked")
 
-// token looks a token up: one point read, or none for what cannot be one.
+// token looks a token up and narrows it to what its client allows: two point
+// reads, or none for what cannot be a token. The client is read last, so that
+// every change of it that is done counts.
 func (a *Auth) token(ctx context.Context, raw string) (token, error) {
 	if !wellFormed(tokenPrefix, raw) {
 		return token{}, errBadToken
@@ -114,10 +116,23 @@ func (a *Auth) token(ctx context.Context, raw string) (token, error) {
 		return token{}, err
 	}
 	t, err := readToken(e)
-	if err == nil && !t.liveAt(a.now()) {
+	if err != nil {
+		return token{}, err
+	}
+	if !t.liveAt(a.now()) {
 		return token{}, errBadToken
 	}
-	return t, err
+	c, err := clientByID(ctx, a.st, t.ClientID)
+	if errors.Is(err, ErrNotFound) {
+		return token{}, errBadToken
+	}
+	if err != nil {
+		return token{}, err
+	}
+	if !t.narrow(c) {
+		return token{}, errBadToken
+	}
+	return t, nil
 }
 
 // challenge returns the refusal of a token in the words of RFC 6750.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -116,26 +117,25 @@ type UpdateClientParams struct {
 }
 
 // UpdateClient changes a client, or returns [ErrNotFound]. Its tokens follow
-// in the same update: those of a disabled client end, and no token keeps a
-// scope or a product that its client has lost. Enabling a client again brings
-// no token back.
+// immediately: those of a disabled client end, and no token keeps a scope or a
+// product that its client has lost. Neither enabling a client again nor giving
+// a scope back restores a token.
 //
 // It appends client.disabled if it disables the client, client.updated if it
 // changes anything else, and nothing if it changes nothing.
 func (a *Auth) UpdateClient(ctx context.Context, p UpdateClientParams) (Client, error) {
-	return a.changeClient(ctx, p.ID, func(tx store.Tx, c *clientRecord) (eventType string, err error) {
+	return a.changeClient(ctx, p.ID, func(c *clientRecord) (eventType string, err error) {
 		before := *c
 		if err := c.setFields(or(p.Name, c.Name), or(p.Scopes, c.Scopes), or(p.Products, c.Products)); err != nil {
 			return "", err
 		}
 		c.Disabled = or(p.Disabled, c.Disabled)
 		if c.Disabled && !before.Disabled {
-			return "client.disabled", endTokens(ctx, tx, c.ID)
+			c.lose(before.Scopes)
+			return "client.disabled", nil
 		}
-		if !slices.Equal(c.Scopes, before.Scopes) || !slices.Equal(c.Products, before.Products) {
-			err = limitTokens(ctx, tx, c.ID, c.Scopes, c.Products)
-		}
-		return "client.updated", err
+		c.lose(slices.DeleteFunc(slices.Clone(before.Scopes), func(s string) bool { return slices.Contains(c.Scopes, s) }))
+		return "client.updated", nil
 	})
 }
 
@@ -150,16 +150,16 @@ func or[T any](p *T, v T) T {
 // changeClient runs change on the client with that id in an update. If change
 // changed anything, it is kept, and an event of the type that change returned
 // tells of it.
-func (a *Auth) changeClient(ctx context.Context, id string, change func(store.Tx, *clientRecord) (eventType string, err error)) (Client, error) {
+func (a *Auth) changeClient(ctx context.Context, id string, change func(*clientRecord) (eventType string, err error)) (Client, error) {
 	now := a.now()
 	var c clientRecord
 	err := a.st.Update(ctx, func(tx store.Tx) (err error) {
 		if c, err = clientByID(ctx, tx, id); err != nil {
 			return err
 		}
-		c.Secrets = c.liveSecrets(now)
+		c.dropExpired(now)
 		before := c
-		eventType, err := change(tx, &c)
+		eventType, err := change(&c)
 		if err != nil {
 			return err
 		}
@@ -196,6 +196,29 @@ type clientRecord struct {
 	UpdatedAt   time.Time      `json:"updated_at"`
 	LastUsedAt  time.Time      `json:"last_used_at,omitzero"`
 	LastUsedVia string         `json:"last_used_via,omitempty"`
+
+	// ExpiredSecrets are those whose tokens may still count, oldest first.
+	ExpiredSecrets []expiredSecret `json:"expired_secrets,omitempty"`
+
+	// Generation counts the changes by which tokens lost scopes, and
+	// LostScopes has the last one for each scope. Tokens of an earlier
+	// generation do not have the scope, even if the client has it again.
+	Generation int64            `json:"generation,omitempty"`
+	LostScopes map[string]int64 `json:"lost_scopes,omitempty"`
+}
+
+// lose takes scopes from all tokens that the client has now.
+func (c *clientRecord) lose(scopes []string) {
+	if len(scopes) == 0 {
+		return
+	}
+	c.Generation++
+	lost := map[string]int64{}
+	maps.Copy(lost, c.LostScopes)
+	for _, s := range scopes {
+		lost[s] = c.Generation
+	}
+	c.LostScopes = lost
 }
 
 func readClient(e store.Entry) (clientRecord, error) {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"time"
 
 	"github.com/matryer/is"
-
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestCreateClient(t *testing.T) {
@@ -195,9 +194,9 @@ func TestTokensFollowTheirClient(t *testing.T) {
 		is.True(strings.Contains(s.try(t, token).body, "[license:write]"))
 		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeEventRead}})
 		is.Equal(s.try(t, token).status, 401) // nothing is left of it
-		counted, stored := s.tally(t, s.client.ID)
-		is.Equal(counted, 0)
-		is.Equal(stored, 0)
+		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead}})
+		is.Equal(s.try(t, token).status, 401) // giving a scope back does not restore it
+		is.Equal(s.try(t, s.token(t, s.client.ID, s.secret)).status, 200)
 	})
 	t.Run("products change at once", func(t *testing.T) {
 		is := is.New(t)
@@ -208,34 +207,66 @@ func TestTokensFollowTheirClient(t *testing.T) {
 		update(t, s, UpdateClientParams{Products: new([]string)})
 		is.True(strings.HasSuffix(read(t, s, token).body, "[]"))
 	})
-	t.Run("disabling ends them for good, however many there are", func(t *testing.T) {
+	t.Run("disabling ends them for good", func(t *testing.T) {
 		is := is.New(t)
-		s := newIssuer(t, func(o *Options) { o.MaxTokens = 10000 })
+		s := newIssuer(t)
 		token := s.token(t, s.client.ID, s.secret)
-		is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error { // more than one page of them
-			for i := range store.MaxLimit {
-				e := token2(i, s.client.ID)
-				if err := e.put(t.Context(), tx); err != nil {
-					return err
-				}
-			}
-			return tx.AddTally(t.Context(), kindToken, s.client.ID, store.MaxLimit)
-		}))
 		update(t, s, UpdateClientParams{Disabled: new(true)})
 		is.Equal(s.try(t, token).status, 401)
-		counted, stored := s.tally(t, s.client.ID)
-		is.Equal(counted, 0)
-		is.Equal(stored, 0)
 		events := s.events(t, s.client.ID)
 		is.Equal(events[len(events)-1].Type, "client.disabled")
 
 		update(t, s, UpdateClientParams{Disabled: new(false)})
 		is.Equal(s.try(t, token).status, 401) // stays dead
-		s.token(t, s.client.ID, s.secret)     // but there are new ones
+		is.Equal(s.try(t, s.token(t, s.client.ID, s.secret)).status, 200)
 	})
 }
 
-// token2 is one of many stored tokens of a client.
-func token2(i int, clientID string) token {
-	return token{Key: fmt.Sprintf("%064d", i), ClientID: clientID, SecretID: "sec_x", Scopes: []string{ScopeLicenseRead}, IssuedAt: start, ExpiresAt: start.Add(time.Hour)}
+// A change of a client holds the write lock of the store, so it must not take
+// longer the more tokens the client has.
+func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
+	for name, change := range map[string]func(*issuer, context.Context) error{
+		"disable": func(s *issuer, ctx context.Context) error {
+			_, err := s.UpdateClient(ctx, UpdateClientParams{ID: s.client.ID, Disabled: new(true)})
+			return err
+		},
+		"narrow": func(s *issuer, ctx context.Context) error {
+			_, err := s.UpdateClient(ctx, UpdateClientParams{ID: s.client.ID, Scopes: &[]string{ScopeEventRead}, Products: &[]string{"p"}})
+			return err
+		},
+		"rotate without overlap": func(s *issuer, ctx context.Context) error {
+			_, _, err := s.RotateSecret(ctx, RotateSecretParams{ClientID: s.client.ID})
+			return err
+		},
+		"revoke the secret": func(s *issuer, ctx context.Context) error {
+			_, err := s.RevokeSecret(ctx, s.client.ID, s.client.Secrets[0].ID)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newIssuer(t)
+			var tokens []string
+			for range 25 {
+				tokens = append(tokens, s.token(t, s.client.ID, s.secret))
+			}
+			calls := s.st.callsOf(func() { is.NoErr(change(s, t.Context())) })
+			is.Equal(len(calls), 4)
+			is.Equal(calls[:3], []string{"Update", "tx.Entry client", "tx.PutEntry client"}) // and an event
+			for _, token := range tokens {
+				is.Equal(s.try(t, token).status, 401)
+			}
+			s.turn(time.Hour)
+			steps := 0
+			for more := true; more; steps++ {
+				var err error
+				more, err = s.Purge(t.Context())
+				is.NoErr(err)
+			}
+			is.Equal(steps, 3) // ten at a time
+			counted, stored := s.tally(t, s.client.ID)
+			is.Equal(counted, 0)
+			is.Equal(stored, 0)
+		})
+	}
 }

@@ -25,7 +25,7 @@ token endpoint easy to overload.
 A client has at most two live secrets, so that a new one can be rolled out
 while the old one still works; see [Auth.RotateSecret]. Disabling a client,
 revoking a secret or narrowing what a client may do takes effect on its
-tokens in the same update: the next request, on any machine, sees it.
+tokens immediately: the next request, on any machine, sees it.
 
 # Endpoints
 
@@ -44,7 +44,7 @@ repeats its query, and with it a secret sent by GET; refuse such paths first.
 # Tokens
 
 [Auth.RequireScope] and [Auth.Authenticate] check the token of a request as
-RFC 6750 says, with one point read of the store. What the token allows is a
+RFC 6750 says, with two point reads of the store. What the token allows is a
 [Grant], found in the request's context by [GrantFrom].
 
 Tokens that have expired are removed a few at a time whenever others are

@@ -42,7 +42,7 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 		if t.Scopes, err = now.grant(scope); err != nil {
 			return err
 		}
-		t.SecretID, t.Products = now.secretID, now.Products
+		t.SecretID, t.Generation = now.secretID, now.Generation
 
 		count := tokenCount{}
 		if purge {

@@ -265,9 +265,6 @@ func TestNoTokenOutlivesItsEnd(t *testing.T) {
 			for _, token := range tokens {
 				is.Equal(s.try(t, token).status, 401)
 			}
-			counted, stored := s.tally(t, s.client.ID)
-			is.Equal(counted, 0)
-			is.Equal(stored, 0)
 		})
 	}
 }

@@ -29,9 +29,9 @@ type Secret struct {
 // RotateSecretParams are the parameters of [Auth.RotateSecret].
 type RotateSecretParams struct {
 	ClientID string
-	// Overlap is how long the secret in use goes on, up to 90 days; see
-	// [DefaultOverlap]. Zero ends every secret there is at once, and with
-	// them the tokens that were issued for them.
+	// Overlap is how long the secret in use stays valid, up to 90 days; see
+	// [DefaultOverlap]. Zero ends all present secrets immediately, and
+	// with them the tokens that were issued for them.
 	Overlap time.Duration `validate:"min=0,max=2160h"`
 }
 
@@ -44,12 +44,9 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 	}
 	now := a.now()
 	raw, secret := newSecret(now)
-	c, err := a.changeClient(ctx, p.ClientID, func(tx store.Tx, c *clientRecord) (eventType string, err error) {
+	c, err := a.changeClient(ctx, p.ClientID, func(c *clientRecord) (eventType string, err error) {
 		if p.Overlap == 0 {
-			err = endSecrets(ctx, tx, c, c.Secrets...)
-		}
-		if err != nil {
-			return "", err
+			c.Secrets = nil
 		}
 		if len(c.Secrets) >= maxSecrets {
 			return "", ErrTooManySecrets
@@ -74,32 +71,26 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 // or returns [ErrNotFound]. A client without a secret stays, and can be given
 // one by [Auth.RotateSecret]. It appends client.updated.
 func (a *Auth) RevokeSecret(ctx context.Context, clientID, secretID string) (Client, error) {
-	return a.changeClient(ctx, clientID, func(tx store.Tx, c *clientRecord) (eventType string, err error) {
+	return a.changeClient(ctx, clientID, func(c *clientRecord) (eventType string, err error) {
 		i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == secretID })
 		if i < 0 {
 			return "", fmt.Errorf("%w: client %s has no live secret %q", ErrNotFound, clientID, secretID)
 		}
-		return "client.updated", endSecrets(ctx, tx, c, c.Secrets[i])
+		c.Secrets = slices.Delete(slices.Clone(c.Secrets), i, i+1)
+		return "client.updated", nil
 	})
-}
-
-// endSecrets takes secrets from a client, and with them their tokens.
-func endSecrets(ctx context.Context, tx store.Tx, c *clientRecord, ended ...secretRecord) error {
-	if len(ended) == 0 {
-		return nil
-	}
-	ids := make([]string, len(ended))
-	for i, s := range ended {
-		ids[i] = s.ID
-	}
-	c.Secrets = slices.DeleteFunc(slices.Clone(c.Secrets), func(s secretRecord) bool { return slices.Contains(ids, s.ID) })
-	return endTokens(ctx, tx, c.ID, ids...)
 }
 
 // A secretRecord is what is kept of a secret.
 type secretRecord struct {
 	Secret
 	Digest string `json:"digest"`
+}
+
+// An expiredSecret is what is kept of a secret that has expired.
+type expiredSecret struct {
+	ID        string    `json:"id"`
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // newSecret makes a secret up, and what is kept of it.
@@ -120,6 +111,34 @@ func (c clientRecord) liveSecrets(now time.Time) []secretRecord {
 		}
 	}
 	return live
+}
+
+// maxTokenTTL is the longest that a token can live; see [Options.TokenTTL].
+const maxTokenTTL = 24 * time.Hour
+
+// maxExpired is how many expired secrets a client remembers. It is reached
+// only by rotating every few minutes.
+const maxExpired = 10
+
+// dropExpired moves the secrets that have expired to ExpiredSecrets, for as
+// long as there can be tokens that were issued for them.
+func (c *clientRecord) dropExpired(now time.Time) {
+	expired := slices.Clone(c.ExpiredSecrets)
+	for _, s := range c.Secrets {
+		if !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt) {
+			expired = append(expired, expiredSecret{s.ID, s.ExpiresAt})
+		}
+	}
+	expired = slices.DeleteFunc(expired, func(s expiredSecret) bool { return !now.Before(s.ExpiresAt.Add(maxTokenTTL)) })
+	c.ExpiredSecrets = expired[max(0, len(expired)-maxExpired):]
+	c.Secrets = c.liveSecrets(now)
+}
+
+// hadSecret reports whether the client has a secret or had it until it
+// expired. The secrets that were ended before are not among them.
+func (c clientRecord) hadSecret(id string) bool {
+	return slices.ContainsFunc(c.Secrets, func(s secretRecord) bool { return s.ID == id }) ||
+		slices.ContainsFunc(c.ExpiredSecrets, func(s expiredSecret) bool { return s.ID == id })
 }
 
 // noDigest has the length of a digest and is none.

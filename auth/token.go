@@ -15,18 +15,21 @@ import (
 // entries of each client.
 const kindToken = "token"
 
-// A token is what is kept of an access token. It holds everything that a
-// request is judged by, so that checking one is a single read; whoever
-// changes a client changes its tokens with it.
+// A token is what is kept of an access token. What it allows also depends on
+// its client as it is now; see narrow. So a change of a client never writes
+// its tokens, however many there are: those that it ends stay in the store
+// until they expire and are purged.
 type token struct {
 	Key       string    `json:"-"` // the digest
 	ClientID  string    `json:"-"`
 	IssuedAt  time.Time `json:"-"`
 	ExpiresAt time.Time `json:"-"`
 
-	SecretID string   `json:"secret_id"` // the secret it was issued for
-	Scopes   []string `json:"scopes"`
-	Products []string `json:"products,omitempty"`
+	SecretID   string   `json:"secret_id"` // the secret it was issued for
+	Scopes     []string `json:"scopes"`
+	Generation int64    `json:"generation,omitempty"` // of the client when it was issued
+
+	Products []string `json:"-"` // those of the client
 }
 
 func readToken(e store.Entry) (token, error) {
@@ -52,58 +55,14 @@ func (t token) put(ctx context.Context, tx store.Tx) error {
 // liveAt reports whether the token still counts.
 func (t token) liveAt(now time.Time) bool { return now.Before(t.ExpiresAt) }
 
-// endTokens removes the tokens of a client that were issued for any of the
-// secrets; with none named, all its tokens.
-func endTokens(ctx context.Context, tx store.Tx, clientID string, secretIDs ...string) error {
-	return followClient(ctx, tx, clientID, func(t *token) bool {
-		return len(secretIDs) > 0 && !slices.Contains(secretIDs, t.SecretID)
+// narrow limits t to what its client still allows, and reports whether
+// anything is left. A token of a secret that was ended has nothing left; that
+// of one that expired keeps what it has. A scope counts if the client has it
+// and has not lost it since t was issued. The products are those of the client.
+func (t *token) narrow(c clientRecord) bool {
+	t.Scopes = slices.DeleteFunc(t.Scopes, func(s string) bool {
+		return !slices.Contains(c.Scopes, s) || t.Generation < c.LostScopes[s]
 	})
-}
-
-// limitTokens makes the tokens of a client follow a change of its scopes or
-// products. No token gains a scope it was not issued with, and one that has
-// none left ends.
-func limitTokens(ctx context.Context, tx store.Tx, clientID string, scopes, products []string) error {
-	return followClient(ctx, tx, clientID, func(t *token) bool {
-		t.Scopes = slices.DeleteFunc(t.Scopes, func(s string) bool { return !slices.Contains(scopes, s) })
-		t.Products = products
-		return len(t.Scopes) > 0
-	})
-}
-
-// followClient calls keep with each token of a client, and writes it back as
-// keep leaves it, or removes it if keep returns false.
-func followClient(ctx context.Context, tx store.Tx, clientID string, keep func(*token) bool) error {
-	var removed int64
-	q := store.EntryQuery{Kind: kindToken, Owner: clientID, Limit: store.MaxLimit}
-	for {
-		entries, err := tx.Entries(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			t, err := readToken(e)
-			if err != nil {
-				return err
-			}
-			if keep(&t) {
-				err = t.put(ctx, tx)
-			} else {
-				err = tx.DeleteEntry(ctx, kindToken, e.Key)
-				removed++
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if len(entries) < q.Limit {
-			break
-		}
-		last := entries[len(entries)-1]
-		q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
-	}
-	if removed == 0 {
-		return nil
-	}
-	return tx.AddTally(ctx, kindToken, clientID, -removed)
+	t.Products = c.Products
+	return !c.Disabled && c.hadSecret(t.SecretID) && len(t.Scopes) > 0
 }
