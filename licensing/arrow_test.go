@@ -34,10 +34,11 @@ var arrows = map[string][]string{
 	"licensing/internal/delivery":  {"licensing/license", "store"},
 	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/delivery", "auth", "store"},
-	"licensing/client":        {"licensing/internal/jws"},
-	"licensing/licensingtest": {"licensing", "licensing/license", "auth", "store", "store/memory"},
-	"example/internal/host":   {"licensing", "licensing/license", "licensing/client", "auth", "store"},
-	"example":                 {"example/internal/host", "store/sqlite"},
+	"licensing/client":              {"licensing/internal/jws"},
+	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
+	"example/internal/host":         {"licensing", "licensing/license", "licensing/client", "auth", "store"},
+	"example":                       {"example/internal/host", "store/sqlite"},
+	"example/internal/firstrelease": {"licensing", "licensing/license", "auth", "store"}, // for tests only
 }
 
 // pure are the packages that import nothing but the standard library and each

@@ -1,0 +1,172 @@
+package firstrelease
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// readLicenses writes each license with its activations, history and verdict.
+func (o *observer) readLicenses() {
+	ctx := o.t.Context()
+	for l, err := range o.service.All(ctx, license.ListParams{}) {
+		o.add("license", "", l, err)
+		activations, err := o.service.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: true})
+		for _, a := range activations.Activations {
+			o.add("activation", "", a, nil)
+		}
+		history, err2 := o.service.History(ctx, license.HistoryParams{ID: l.ID, Limit: 200})
+		var events []string
+		for _, e := range history {
+			events = append(events, e.ID+" "+e.Type)
+		}
+		o.add("history", l.ID, events, err2)
+		o.add("seats", l.ID, len(activations.Activations), err)
+		v, err := o.service.Validate(ctx, license.ValidateParams{Key: l.Key})
+		o.add("verdict", l.ID, v.Code, err)
+	}
+}
+
+// searches are the words of names and customer ids in the data.
+const searches = "überlicht UBERLICHT für atlas ada plain suspended revoked scheduled in grace expired changed twice reinstated " +
+	"soon thirty seven one over imported not handed on once only bob carol dan eve frank cus " +
+	"cus_ada cus_bob cus_carol cus_dan cus_eve cus_frank OWN-KEY-FROM-ELSEWHERE-0001 legacy-key-7f3a-0001"
+
+// readLists writes filters, searches, directories and figures.
+func (o *observer) readLists() {
+	ctx := o.t.Context()
+	list := func(about string, p license.ListParams) {
+		var ids []string
+		p.Limit = 3
+		for {
+			page, err := o.service.List(ctx, p)
+			if err != nil {
+				o.add("list", about, nil, err)
+				return
+			}
+			for _, l := range page.Licenses {
+				ids = append(ids, l.ID)
+			}
+			if p.Cursor = page.NextCursor; p.Cursor == "" {
+				o.add("list", about, ids, nil)
+				return
+			}
+		}
+	}
+	list("newest first", license.ListParams{NewestFirst: true})
+	for _, status := range license.Statuses() {
+		list("status "+string(status), license.ListParams{Status: status})
+	}
+	for _, word := range strings.Fields(searches) {
+		list("search "+word, license.ListParams{Search: word})
+	}
+	customers, err := o.service.Customers(ctx, license.NamesParams{})
+	o.add("customers", "", customers, err)
+	for _, c := range customers {
+		list("customer "+c.Name, license.ListParams{CustomerID: c.Name})
+	}
+	products, err := o.service.Products(ctx, license.NamesParams{})
+	o.add("products", "", products, err)
+	for _, p := range products {
+		list("product "+p.Name, license.ListParams{ProductID: p.Name})
+	}
+	o.readOverview()
+}
+
+// readOverview writes the figures at several instants, of which each counts
+// other licenses as started and expired.
+func (o *observer) readOverview() {
+	now := o.clock()
+	for _, at := range []string{
+		"2026-01-31T12:00:00Z", "2026-03-31T12:00:00Z", "2026-04-01T12:00:00Z", "2026-05-02T17:00:00Z", "2026-05-02T19:00:00Z", "2026-05-03T11:00:00Z",
+		"2026-05-03T13:00:00Z", "2026-05-05T15:00:05Z", "2026-05-05T17:00:00Z", "2026-05-06T15:00:00Z", "2026-05-06T17:00:00Z", "2026-05-12T15:00:00Z",
+		"2026-05-12T17:00:00Z", "2026-06-04T15:00:00Z", "2026-06-04T17:00:00Z", "2026-06-15T07:00:00Z", "2026-06-15T09:00:00Z", "2027-04-01T12:00:00Z", "2027-07-31T12:00:00Z",
+	} {
+		t, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		o.advance(t.Sub(o.clock()))
+		figures, err := o.service.Overview(o.t.Context())
+		var issued, ending []string
+		for _, f := range figures.Issued {
+			issued = appendFigure(issued, f)
+		}
+		for _, f := range figures.Ending {
+			ending = appendFigure(ending, f)
+		}
+		o.add("overview", at, map[string]any{
+			"total": figures.Total, "by_status": figures.ByStatus, "expiring": figures.Expiring, "issued": issued, "ending": ending,
+		}, err)
+	}
+	o.advance(now.Sub(o.clock()))
+}
+
+// appendFigure adds a figure that is not zero.
+func appendFigure(all []string, f license.Figure) []string {
+	if f.N == 0 {
+		return all
+	}
+	return append(all, fmt.Sprintf("%s %d", f.From.Format(time.DateOnly), f.N))
+}
+
+// readEvents writes the feed, the webhooks and their deliveries.
+func (o *observer) readEvents() {
+	ctx := o.t.Context()
+	for after := ""; ; {
+		page, err := o.service.Events(ctx, license.EventsParams{After: after, Limit: 7})
+		for _, e := range page.Events {
+			o.add("event", "", e, nil)
+		}
+		if after = page.NextCursor; err != nil || !page.HasMore {
+			o.add("events", "", page.HasMore, err)
+			break
+		}
+	}
+	page, err := o.service.Events(ctx, license.EventsParams{CustomerID: "cus_ada", NewestFirst: true, Limit: 200})
+	o.add("events of cus_ada", "", len(page.Events), err)
+	webhooks, err := o.service.Webhooks(ctx)
+	o.add("webhooks", "", len(webhooks), err)
+	for _, w := range webhooks {
+		o.add("webhook", "", w, nil)
+		signature, err := o.service.SignWebhook(ctx, w.ID, "msg_1", o.known.Now, []byte("{}"))
+		o.add("signature", w.ID, signature, err)
+		for _, status := range []license.DeliveryStatus{"", license.DeliveryPending, license.DeliverySucceeded, license.DeliveryFailed} {
+			page, err := o.service.Deliveries(ctx, license.DeliveriesParams{WebhookID: w.ID, Status: status, Limit: 200})
+			o.add("deliveries", w.ID+" "+string(status), len(page.Deliveries), err)
+			for _, d := range page.Deliveries {
+				if status == "" {
+					o.add("delivery", "", d, nil)
+				}
+			}
+		}
+	}
+	backlog, err := o.service.Backlog(ctx)
+	o.add("running", "", backlog.Running, err)
+	o.add("backlog", "", []any{backlog.Waiting, backlog.DueSince, backlog.Sealed}, err)
+}
+
+// readCredentials writes clients, operators and invitations.
+func (o *observer) readCredentials() {
+	ctx := o.t.Context()
+	clients, err := o.auth.Clients(ctx, auth.ListClientsParams{})
+	o.add("clients", "", len(clients), err)
+	for _, c := range clients {
+		o.add("client", "", c, nil)
+	}
+	operators, err := o.auth.Operators(ctx, auth.ListOperatorsParams{})
+	o.add("operators", "", len(operators), err)
+	for _, op := range operators {
+		o.add("operator", "", op, nil)
+	}
+	invitations, err := o.auth.Invitations(ctx)
+	o.add("invitation", "count", len(invitations), err)
+	for _, i := range invitations {
+		o.add("invitation", "", i, nil)
+	}
+	offered, err := o.auth.OfferSetup(ctx)
+	o.add("setup offered", "", offered, err)
+}
