@@ -142,7 +142,10 @@ func TestEveryPage(t *testing.T) {
 			{"licenses", func(b *browser) { b.open("licenses") }},
 			{"licenses-none", func(b *browser) { b.open("licenses?q=unheard+of&status=active") }},
 			{"licenses-wrong", func(b *browser) { b.open("licenses?status=sleeping") }},
-			{"license", func(b *browser) { b.open("licenses/" + licenseID + "?done=updated") }},
+			{"license", func(b *browser) {
+				b.open("licenses/" + licenseID + "/edit")
+				b.press("Save changes")
+			}},
 			{"license-long", func(b *browser) { b.open("licenses/" + long.Licenses[0].ID) }},
 			{"license-new", func(b *browser) { b.open("licenses/new") }},
 			{"license-new-errors", func(b *browser) {

@@ -178,6 +178,6 @@ func release(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirect("licenses/" + url.PathEscape(l.ID) + "?done=released")
+	v.redirectDone("licenses/"+url.PathEscape(l.ID), "released")
 	return nil
 }

@@ -119,7 +119,7 @@ func updateCredential(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirect(credentialPath(c.ID) + "?done=updated")
+	v.redirectDone(credentialPath(c.ID), "updated")
 	return nil
 }
 
@@ -143,6 +143,6 @@ func (v *visit) setDisabled(disabled bool, done string) error {
 	if err != nil {
 		return err
 	}
-	v.redirect(credentialPath(c.ID) + "?done=" + done)
+	v.redirectDone(credentialPath(c.ID), done)
 	return nil
 }

@@ -10,9 +10,10 @@ page does its work without it.
 
 All links, form actions and redirects are relative references, so the pages
 work under any mount and behind any proxy. State lives in the address: filters
-and pages of a list are GET parameters, and what a POST has done is told after
-a redirect by a word in the query. A secret is shown in the answer to the POST
-that made it, and nowhere else.
+and pages of a list are GET parameters. After a redirect, the page says once
+what the POST has done: the notice is in the store, and the query names it by a
+random mark. A secret is shown in the answer to the POST that made it, and
+nowhere else.
 
 Pages that set the session cookie are direct children of dashboard/, because
 the cookie has no Path and the browser scopes it to the folder of the page.

@@ -48,11 +48,11 @@ func createLicense(v *visit) error {
 	case err != nil:
 		return err
 	case id == "":
-		v.redirect("licenses?done=repeated")
+		v.redirectDone("licenses", "repeated")
 	case repeated:
-		v.redirect("licenses/" + url.PathEscape(id) + "?done=repeated")
+		v.redirectDone("licenses/"+url.PathEscape(id), "repeated")
 	default:
-		v.redirect("licenses/" + url.PathEscape(id) + "?done=created")
+		v.redirectDone("licenses/"+url.PathEscape(id), "created")
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func updateLicense(v *visit) error {
 	if after.Revision == l.Revision {
 		done = "unchanged"
 	}
-	v.redirect("licenses/" + url.PathEscape(l.ID) + "?done=" + done)
+	v.redirectDone("licenses/"+url.PathEscape(l.ID), done)
 	return nil
 }
 

@@ -134,7 +134,7 @@ func makeMove(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirect("licenses/" + url.PathEscape(l.ID) + "?done=" + m.done)
+	v.redirectDone("licenses/"+url.PathEscape(l.ID), m.done)
 	return nil
 }
 
@@ -179,6 +179,6 @@ func deleteLicense(v *visit) error {
 	if err := v.licenses.Delete(ctx, license.DeleteParams{ID: l.ID}); err != nil && !errors.Is(err, license.ErrNotFound) {
 		return err
 	}
-	v.redirect("licenses?done=deleted")
+	v.redirectDone("licenses", "deleted")
 	return nil
 }

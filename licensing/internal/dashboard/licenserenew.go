@@ -109,7 +109,7 @@ func renew(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirect("licenses/" + url.PathEscape(l.ID) + "?done=renewed")
+	v.redirectDone("licenses/"+url.PathEscape(l.ID), "renewed")
 	return nil
 }
 

@@ -107,7 +107,7 @@ func withdraw(v *visit) error {
 	if err := v.auth.Withdraw(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
-	v.redirect("settings/operators?done=withdrawn")
+	v.redirectDone("settings/operators", "withdrawn")
 	return nil
 }
 
@@ -153,7 +153,7 @@ func changeOperator(v *visit) error {
 		if err := v.auth.SignOutEverywhere(v.r.Context(), op.ID); err != nil {
 			return err
 		}
-		v.redirect(operatorPath(op.ID) + "?done=signed-out")
+		v.redirectDone(operatorPath(op.ID), "signed-out")
 		return nil
 	case "password":
 		code, err := v.auth.InviteBack(v.r.Context(), op.ID)
@@ -175,7 +175,7 @@ func changeOperator(v *visit) error {
 	case err != nil:
 		return err
 	}
-	v.redirect(operatorPath(op.ID) + "?done=updated")
+	v.redirectDone(operatorPath(op.ID), "updated")
 	return nil
 }
 

@@ -62,9 +62,7 @@ func (v *visit) render(status int, name string, p page) error {
 	p.Operator, p.Known, p.Admin = v.op, v.known, v.admin()
 	p.SignIn = v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
-	if p.Notice == "" {
-		p.Notice = notices[v.r.URL.Query().Get("done")]
-	}
+	p.Notice = v.notice()
 	if v.r.Method == http.MethodPost {
 		p.Here = ""
 	}
@@ -81,32 +79,6 @@ func (v *visit) render(status int, name string, p page) error {
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(b.Bytes()) // fails when the browser has gone
 	return nil
-}
-
-// notices are what a page says after a redirect, by the word in its address.
-var notices = map[string]string{
-	"created":         "The licence has been created.",
-	"updated":         "Your changes have been saved.",
-	"unchanged":       "Nothing was changed.",
-	"deleted":         "The licence has been deleted.",
-	"suspended":       "The licence is suspended.",
-	"reinstated":      "The licence has been reinstated.",
-	"ended":           "The licence is revoked.",
-	"renewed":         "The licence has been renewed.",
-	"released":        "The seat has been released.",
-	"rekeyed":         "The licence has a new key. The one before has stopped working.",
-	"password":        "Your password has been changed. Every other session of yours has ended.",
-	"disabled":        "The credential is disabled, and its access tokens have ended.",
-	"enabled":         "The credential is enabled. It can ask for access tokens again.",
-	"revoked":         "The secret has been revoked, and the access tokens it was used for have ended.",
-	"withdrawn":       "The invitation has been withdrawn.",
-	"signed-out":      "Every session of this operator has ended.",
-	"paused":          "The webhook is paused. Its events wait until it is resumed.",
-	"resumed":         "The webhook is active, and gets what has waited for it.",
-	"tested":          "A test event is on its way. See below how it goes.",
-	"resent":          "The event is on its way again.",
-	"webhook-deleted": "The webhook has been deleted.",
-	"repeated":        "This form was sent before: what it asked for had already been created.",
 }
 
 // renderError answers with a page about an error.

@@ -122,6 +122,6 @@ func revokeSecret(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirect(credentialPath(c.ID) + "?done=revoked")
+	v.redirectDone(credentialPath(c.ID), "revoked")
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -172,7 +171,7 @@ func changePassword(v *visit) error {
 	f.fill(v)
 	err := v.auth.ChangePassword(v.w, v.r, v.r.PostForm.Get("present"), v.r.PostForm.Get("password"))
 	if err == nil {
-		v.redirect("password?" + url.Values{"done": {"password"}}.Encode())
+		v.redirectDone("password", "password")
 		return nil
 	}
 	if errors.Is(err, auth.ErrNoSession) {

@@ -184,3 +184,28 @@ func (r reply) hidden(name string) string {
 
 // says reports whether the page says something.
 func (r reply) says(text string) bool { return strings.Contains(r.body, text) }
+
+// to returns where a redirect leads, without the mark of its notice.
+func (r reply) to() string {
+	return regexp.MustCompile(`[?&]done=\w{26}$`).ReplaceAllString(r.Header.Get("Location"), "")
+}
+
+// follow opens the page that a redirect leads to.
+func (v *visitor) follow(r reply) reply {
+	v.s.t.Helper()
+	is := is.New(v.s.t)
+	to, err := r.Location()
+	is.NoErr(err)
+	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodGet, to.String(), nil)
+	is.NoErr(err)
+	return v.do(req)
+}
+
+// notice returns the notice at the head of a page.
+func (r reply) notice() string {
+	m := regexp.MustCompile(`<p class="note good" role="status">([^<]*)</p>`).FindStringSubmatch(r.body)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}

@@ -43,7 +43,7 @@ func updateWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirect(webhookPath(w.ID) + "?done=updated")
+	v.redirectDone(webhookPath(w.ID), "updated")
 	return nil
 }
 
@@ -55,7 +55,7 @@ func (v *visit) setWebhook(status license.WebhookStatus, done string) error {
 	if err != nil {
 		return err
 	}
-	v.redirect(webhookPath(w.ID) + "?done=" + done)
+	v.redirectDone(webhookPath(w.ID), done)
 	return nil
 }
 
@@ -63,7 +63,7 @@ func testWebhook(v *visit) error {
 	if _, err := v.licenses.TestWebhook(v.r.Context(), v.params["id"]); err != nil {
 		return err
 	}
-	v.redirect(webhookPath(v.params["id"]) + "?done=tested")
+	v.redirectDone(webhookPath(v.params["id"]), "tested")
 	return nil
 }
 
@@ -71,7 +71,7 @@ func resend(v *visit) error {
 	if _, err := v.licenses.Resend(v.r.Context(), v.params["id"], v.params["delivery"]); err != nil {
 		return err
 	}
-	v.redirect(webhookPath(v.params["id"]) + "?done=resent")
+	v.redirectDone(webhookPath(v.params["id"]), "resent")
 	return nil
 }
 
@@ -149,6 +149,6 @@ func deleteWebhook(v *visit) error {
 	if err := v.licenses.DeleteWebhook(v.r.Context(), v.params["id"]); err != nil {
 		return err
 	}
-	v.redirect("settings/webhooks?done=webhook-deleted")
+	v.redirectDone("settings/webhooks", "webhook-deleted")
 	return nil
 }

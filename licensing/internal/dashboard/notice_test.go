@@ -1,0 +1,60 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func TestNoticeIsShownOnce(t *testing.T) {
+	hosted := auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}
+	for name, opts := range map[string]licensing.Options{
+		"built-in sign-in": {},
+		"Options.Operator": {Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return hosted, true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSiteOn(t, memory.New(), opts)
+			v := s.visitor()
+			if opts.Operator == nil {
+				v = s.admin()
+			}
+			l := s.license(license.CreateParams{Name: "Atlas"})
+			a := v.post("licenses/" + l.ID + "/suspend")
+			is.Equal(a.StatusCode, http.StatusSeeOther)
+			is.Equal(v.follow(a).notice(), "The licence is suspended.")
+			is.Equal(v.follow(a).notice(), "") // a reload or a bookmark
+			_, err := s.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+			is.NoErr(err)
+			is.Equal(v.follow(a).notice(), "")
+		})
+	}
+}
+
+func TestNoticeCannotBeMadeUp(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	for _, mark := range []string{"ended", "updated", auth.NewForm(), "%00"} {
+		page := v.get("licenses/" + l.ID + "?done=" + mark)
+		is.Equal(page.StatusCode, http.StatusOK)
+		is.Equal(page.notice(), "")
+	}
+
+	// Another operator does not see the notice, and does not use it up.
+	a := v.post("licenses/" + l.ID + "/suspend")
+	s.operator("vic@example.com", auth.RoleViewer)
+	vic := s.signedIn("vic@example.com")
+	is.Equal(vic.follow(a).notice(), "")
+	mark := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]
+	is.Equal(vic.get("licenses/new"+mark).StatusCode, http.StatusForbidden)
+	is.Equal(v.follow(a).notice(), "The licence is suspended.")
+}
