@@ -109,7 +109,11 @@ func TestPagesOfTheRegister(t *testing.T) {
 				b.open("licenses/" + licenseID + "/renew")
 				b.choose("length")
 				b.fill("Another length", "a while")
-				b.press("Renew licence")
+				b.press("Continue")
+			}},
+			{"license-renew-confirm", func(b *browser) {
+				b.open("licenses/" + licenseID + "/renew")
+				b.press("Continue")
 			}},
 			{"selected", func(b *browser) {
 				b.open("licenses")
@@ -170,6 +174,8 @@ func TestWorkOnTheRegister(t *testing.T) {
 			b.press("Renew")
 			b.choose("P6M")
 			b.fill("Reason", "Paid until then")
+			b.press("Continue")
+			b.see("The new end will be")
 			b.press("Renew licence")
 			b.see("The licence has been renewed.")
 			b.see("Paid until then")

@@ -51,7 +51,7 @@ func TestCreateLicense(t *testing.T) {
 	form := fields(v.get("licenses/new"))
 	for name, value := range map[string]string{
 		"name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
-		"grace": "1d 12h", "max_activations": "25", "lease": "15m",
+		"grace": "1d 12h", "max_activations": "25", "lease": "15min",
 		"entitlements": "export\r\nprojects = 250\r\n\r\nsupport = business hours\r\nlevel = \"7\"", "metadata": "order = 17 = b\r\nnote = \"x\"",
 	} {
 		form.Set(name, value)
@@ -96,6 +96,9 @@ func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
 		{"expires_at", "2026-13-01", "Write a date"},
 		{"grace", "a while", "Write a number with a unit"},
 		{"grace", "-1d", "Write a number with a unit"},
+		{"grace", "14", "Write a number with a unit"},
+		{"grace", "18m", "A lone m could mean minutes or months"},
+		{"lease", "1mo", "Months and years have no fixed length"},
 		{"max_activations", "many", "Write a whole number"},
 		{"max_activations", "-1", ""},
 		{"lease", "0", ""},
@@ -301,12 +304,12 @@ func TestHistoryGoesBack(t *testing.T) {
 
 func TestParseSeconds(t *testing.T) {
 	is := is.New(t)
-	for s, want := range map[string]int64{"0": 0, "90": 90, "15m": 900, "36h": 129600, "1d 12h": 129600, "14D": 1209600} {
+	for s, want := range map[string]int64{"0": 0, "90s": 90, "15min": 900, "1 day 12 hours": 129600, "2w": 1209600, "36h": 129600, "1d 12h": 129600, "14D": 1209600} {
 		n, err := dashboard.ParseSeconds(s)
 		is.NoErr(err)
 		is.Equal(n, want)
 	}
-	for _, s := range []string{"", " ", "d", "1w", "-1d", "1.5h", "99999999999999999999", "9999999999999d"} {
+	for _, s := range []string{"", " ", "d", "90", "15m", "1mo", "1y", "-1d", "1.5h", "99999999999999999999", "9999999999999d"} {
 		_, err := dashboard.ParseSeconds(s)
 		is.True(err != nil)
 	}

@@ -34,7 +34,7 @@ func licenseForm(l license.License) *form {
 		}},
 		{Title: "Seats", Fields: []*field{
 			{Name: "max_activations", Label: "Activations at most", Hint: "Empty: as many as wanted.", Type: "text", Value: number(l.MaxActivations)},
-			{Name: "lease", Label: "Seat lease", Hint: "How long a seat is held after its last validation, such as 15m for floating seats. Empty: until it is released.", Type: "text", Value: lease},
+			{Name: "lease", Label: "Seat lease", Hint: "How long a seat is held after its last validation, such as 15min for floating seats. Empty: until it is released.", Type: "text", Value: lease},
 		}},
 		{Title: "Particulars", Fields: []*field{
 			{Name: "entitlements", Label: "Entitlements", Hint: "One in a line: a name alone, or name = a number or a text.", Type: "textarea", Rows: 4, Value: formatRights(l.Entitlements)},

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -48,7 +49,7 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 	}
 	return &form{Groups: []group{{Fields: []*field{
 		length,
-		{Name: "duration", Label: "Another length", Hint: "Such as 2y, 18m, 6w or 45d.", Type: "text", Half: true, MaxLength: 60},
+		{Name: "duration", Label: "Another length", Hint: "Such as 2y, 18mo, 6w or 45d.", Type: "text", Half: true, MaxLength: 60},
 		{Name: "expires_at", Label: "New end", Hint: "In UTC. Later than the present end.", Type: "datetime-local", Half: true},
 		begin,
 		{Name: "reason", Label: "Reason", Hint: "Kept in the history. May be empty.", Type: "text", MaxLength: 255},
@@ -82,15 +83,36 @@ func (v *visit) renderRenew(status int, l license.License, f *form) error {
 		text = "Its present end is " + end.Full + ", " + end.Relative + "."
 	}
 	return v.render(status, "confirm", page{Title: "Renew: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Renew", Form: f, Text: []string{text}, Action: "Renew licence", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Renew", Form: f, Text: []string{text}, Action: "Continue", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
 	}})
 }
 
+// renderRenewal asks whether the license may get this new end. The form that
+// it answers with names the end and the version that the operator saw.
+func (v *visit) renderRenewal(l license.License, end time.Time, reason string) error {
+	now, then := v.momentOf(l.ExpiresAt), v.moment(end)
+	text := []string{
+		"The present end is " + now.Full + ", " + now.Relative + ".",
+		"The new end will be " + then.Full + ", " + then.Relative + ".",
+	}
+	if reason != "" {
+		text = append(text, "Reason: "+reason)
+	}
+	f := &form{Hidden: map[string]string{"new_end": end.UTC().Format(time.RFC3339Nano), "reason": reason, "version": l.Version().String()}}
+	return v.render(http.StatusOK, "confirm", page{Title: "Confirm renewal: " + l.Name, Section: "licenses", Body: confirmation{
+		Heading: "Confirm renewal", Form: f, Text: text, Action: "Renew licence", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+	}})
+}
+
+// renew first shows the new end, and renews when the operator has confirmed it.
 func renew(v *visit) error {
 	ctx := v.r.Context()
 	l, err := v.licenses.Get(ctx, v.params["id"])
 	if err != nil {
 		return err
+	}
+	if v.sent("new_end") != "" {
+		return v.confirmRenewal(l)
 	}
 	f := renewForm("", "")
 	f.fill(v)
@@ -99,21 +121,54 @@ func renew(v *visit) error {
 		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
 	}
 	p.ID = l.ID
-	_, err = v.licenses.Renew(ctx, p)
+	// The rules compute the new end; nothing is kept.
+	var renewed license.License
+	errPreview := errors.New("only a preview")
+	err = v.licenses.Atomically(ctx, func(s *license.Service) (err error) {
+		if l, err = s.Get(ctx, p.ID); err != nil {
+			return err
+		}
+		if renewed, err = s.Renew(ctx, p); err != nil {
+			return err
+		}
+		return errPreview
+	})
 	if p.ExpiresAt == nil {
 		err = renamed(err, map[string]string{"expires_at": "term"})
 	}
 	if f.take(err) {
 		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
 	}
-	if err != nil {
+	if !errors.Is(err, errPreview) {
+		return err
+	}
+	return v.renderRenewal(l, *renewed.ExpiresAt, p.Reason)
+}
+
+// confirmRenewal renews a license until the end that the operator has seen.
+func (v *visit) confirmRenewal(l license.License) error {
+	f := renewForm("P1Y", license.FromLater)
+	end, err := parseTime(v.sent("new_end"))
+	if err != nil || v.sent("version") != l.Version().String() {
+		err = license.ErrStale
+	} else {
+		_, err = v.licenses.Renew(v.r.Context(), license.RenewParams{ID: l.ID, ExpiresAt: &end, Reason: v.sent("reason"), IfMatch: []license.Version{l.Version()}})
+	}
+	switch {
+	case errors.Is(err, license.ErrStale):
+		f.Problem = "This licence was changed after you saw its new end. Look at its present end and choose again."
+		return v.renderRenew(http.StatusConflict, l, f)
+	case f.take(err):
+		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
+	case err != nil:
 		return err
 	}
 	v.redirectDone("licenses/"+url.PathEscape(l.ID), "renewed")
 	return nil
 }
 
-// readRenewal takes the values of the form, and notes what cannot be read.
+// readRenewal takes the values of the form, and notes what cannot be read and
+// what contradicts the choice of a term.
 func (f *form) readRenewal() (p license.RenewParams, ok bool) {
 	chosen := func(name string) string {
 		x := f.Field(name)
@@ -124,7 +179,14 @@ func (f *form) readRenewal() (p license.RenewParams, ok bool) {
 	}
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	p.Reason, p.From = f.Field("reason").Value, license.RenewFrom(chosen("from"))
-	switch term := chosen("term"); term {
+	term := chosen("term")
+	if term != "" && term != otherTerm && value("duration") != "" {
+		f.wrong("term", "another length is typed below, but it is not what is chosen here: choose “Another length, below”, or clear that field")
+	}
+	if term != "" && term != exactEnd && value("expires_at") != "" {
+		f.wrong("term", "a new end is typed below, but it is not what is chosen here: choose “Until the date below”, or clear that field")
+	}
+	switch term {
 	case "":
 		f.wrong("term", "choose one of these")
 	case exactEnd:
@@ -143,18 +205,4 @@ func (f *form) readRenewal() (p license.RenewParams, ok bool) {
 		p.Duration, _ = license.ParseDuration(term) // one of ours
 	}
 	return p, !f.Bad()
-}
-
-// parseTerm reads a length of calendar time as people write it, "1y 6m" or
-// "45 d", or in the form of ISO 8601. An m is a month.
-func parseTerm(s string) (license.Duration, error) {
-	s = strings.ToUpper(strings.Join(strings.Fields(s), ""))
-	if s != "" && !strings.HasPrefix(s, "P") {
-		s = "P" + s
-	}
-	d, err := license.ParseDuration(s)
-	if err != nil || d.IsZero() {
-		return license.Duration{}, errors.New("write a number with a unit, such as 2y, 18m, 6w or 45d, the largest unit first")
-	}
-	return d, nil
 }

@@ -130,10 +130,14 @@ func TestRenew(t *testing.T) {
 	}{
 		{"a year from its end", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
 		{"half a year from now", []string{"term", "P6M", "from", "now"}, "2026-09-01T12:00:00Z", ""},
-		{"another length", []string{"term", "length", "duration", "1y 6m", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"another length", []string{"term", "length", "duration", "1y 6mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
 		{"in the form of ISO 8601", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
 		{"to a date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
-		{"what is beside the choice does not count", []string{"term", "P1M", "duration", "nonsense", "expires_at", "nonsense"}, "2026-04-11T00:00:00Z", ""},
+		{"a length beside a fixed term", []string{"term", "P1Y", "duration", "45d"}, "", "term-0"},
+		{"a date beside a fixed term", []string{"term", "P1Y", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a date beside another length", []string{"term", "length", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a length beside a date", []string{"term", "date", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"months or minutes", []string{"term", "length", "duration", "18m"}, "", "duration"},
 		{"nothing chosen", []string{"from", "later"}, "", "term-0"},
 		{"no length", []string{"term", "length"}, "", "duration"},
 		{"no such length", []string{"term", "length", "duration", "a while"}, "", "duration"},
@@ -150,6 +154,16 @@ func TestRenew(t *testing.T) {
 			l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
 			is.True(v.get("licenses/" + l.ID).says("/renew"))
 			a := v.post("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid until then")...)
+			before, err := s.Service().Get(t.Context(), l.ID)
+			is.NoErr(err)
+			is.Equal(before, l) // nothing is renewed yet
+			if tt.want != "" {
+				want, err := time.Parse(time.RFC3339, tt.want)
+				is.NoErr(err)
+				is.True(a.says("The new end will be " + want.Format("2 Jan 2006, 15:04:05") + " UTC"))
+				s.advance(time.Minute)
+				a = v.post("licenses/"+l.ID+"/renew", flat(fields(a))...)
+			}
 			after, err := s.Service().Get(t.Context(), l.ID)
 			is.NoErr(err)
 			if tt.want == "" {
@@ -160,9 +174,28 @@ func TestRenew(t *testing.T) {
 			}
 			is.Equal(a.to(), "../../licenses/"+l.ID)
 			is.Equal(after.ExpiresAt.Format(time.RFC3339), tt.want)
-			is.True(v.get("licenses/" + l.ID).says("Paid until then"))
+			is.True(v.follow(a).says("Paid until then"))
 		})
 	}
+}
+
+func TestRenewConfirmsWhatWasSeen(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	page := "licenses/" + l.ID + "/renew"
+	seen := fields(v.post(page, "term", "P1Y"))
+	is.Equal(v.post(page, flat(seen)...).StatusCode, http.StatusSeeOther)
+
+	again := v.post(page, flat(seen)...) // sent twice, or from a page that is out of date
+	is.Equal(again.StatusCode, http.StatusConflict)
+	is.True(again.says("was changed after you saw its new end"))
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(*after.ExpiresAt, end.AddDate(1, 0, 0)) // one year, not two
+	is.Equal(v.post(page, "new_end", "soon", "version", after.Version().String()).StatusCode, http.StatusConflict)
 }
 
 func TestRenewIsOfferedWhereThereIsAnEnd(t *testing.T) {
@@ -183,12 +216,12 @@ func TestRenewIsOfferedWhereThereIsAnEnd(t *testing.T) {
 
 func TestParseTerm(t *testing.T) {
 	is := is.New(t)
-	for s, want := range map[string]string{"2y": "P2Y", "1y 6m": "P1Y6M", "18 M": "P18M", "45d": "P45D", "P1Y6M": "P1Y6M", "pt12h": "PT12H"} {
+	for s, want := range map[string]string{"2y": "P2Y", "1y 6mo": "P1Y6M", "18 MO": "P18M", "18 months": "P18M", "1 month 2 weeks": "P1M2W", "90min": "PT90M", "45d": "P45D", "P1Y6M": "P1Y6M", "pt12h": "PT12H"} {
 		d, err := dashboard.ParseTerm(s)
 		is.NoErr(err)
 		is.Equal(d.String(), want)
 	}
-	for _, s := range []string{"", "P", "a while", "6m 1y", "-1y", "1.5y", "0d", "999999999d"} {
+	for _, s := range []string{"", "P", "a while", "18m", "1y 6m", "-1y", "1.5y", "0d", "999999999d"} {
 		_, err := dashboard.ParseTerm(s)
 		is.True(err != nil)
 	}

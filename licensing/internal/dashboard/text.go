@@ -78,69 +78,6 @@ func count(n int, unit string) string {
 	return strconv.Itoa(n) + " " + unit + "s"
 }
 
-// units are the units of durations in forms, the largest first.
-var units = []struct {
-	letter  string
-	seconds int64
-	name    string
-}{{"d", 86400, "day"}, {"h", 3600, "hour"}, {"m", 60, "minute"}, {"s", 1, "second"}}
-
-// formatSeconds writes a duration as forms take it: "14d", "1d 12h", "0".
-func formatSeconds(n int64) string {
-	if n == 0 {
-		return "0"
-	}
-	var parts []string
-	for _, u := range units {
-		if n >= u.seconds {
-			parts = append(parts, strconv.FormatInt(n/u.seconds, 10)+u.letter)
-			n %= u.seconds
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-// spellSeconds writes a duration in words: "14 days", "1 day 12 hours".
-func spellSeconds(n int64) string {
-	var parts []string
-	for _, u := range units {
-		if n >= u.seconds {
-			parts = append(parts, count(int(n/u.seconds), u.name))
-			n %= u.seconds
-		}
-	}
-	if parts == nil {
-		return "none"
-	}
-	return strings.Join(parts, " ")
-}
-
-// parseSeconds reads what formatSeconds writes: numbers with a unit, added up;
-// a number without one is seconds.
-func parseSeconds(s string) (int64, error) {
-	bad := errors.New("write a number with a unit, such as 14d, 36h or 90m")
-	var total int64
-	fields := strings.Fields(strings.ToLower(s))
-	if len(fields) == 0 {
-		return 0, bad
-	}
-	for _, f := range fields {
-		factor := int64(1)
-		for _, u := range units {
-			if rest, ok := strings.CutSuffix(f, u.letter); ok {
-				f, factor = rest, u.seconds
-				break
-			}
-		}
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil || n < 0 || n > 1<<40/factor {
-			return 0, bad
-		}
-		total += n * factor
-	}
-	return total, nil
-}
-
 // timeForms are what a form takes for an instant in UTC, besides what the
 // browser's own control sends.
 var timeForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC3339Nano}

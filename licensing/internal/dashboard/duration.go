@@ -1,0 +1,138 @@
+package dashboard
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A timeUnit is a unit of a length of time in a form.
+type timeUnit struct {
+	short   string // as in "14d", "90min" or "18mo"
+	name    string
+	seconds int64 // 0: a month or a year, which has no fixed length
+}
+
+// timeUnits are all units, the largest first, the same in every form. A lone m
+// is none of them: it could be minutes or months.
+var timeUnits = []timeUnit{
+	{"y", "year", 0}, {"mo", "month", 0}, {"w", "week", 7 * 86400},
+	{"d", "day", 86400}, {"h", "hour", 3600}, {"min", "minute", 60}, {"s", "second", 1},
+}
+
+// fixedUnits are those that formatSeconds and spellSeconds use.
+var fixedUnits = timeUnits[3:]
+
+var (
+	errNoLength   = errors.New("not a length of time")
+	errLoneM      = errors.New("a lone m could mean minutes or months: write min or mo")
+	amountPattern = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
+)
+
+// parseAmounts reads numbers with units, such as "1d 12h" or "18 months", and
+// calls add for each. The error is errLoneM or errNoLength.
+func parseAmounts(s string, add func(n int64, u timeUnit)) error {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if s == "" {
+		return errNoLength
+	}
+	for s != "" {
+		m := amountPattern.FindStringSubmatch(s)
+		if m == nil {
+			return errNoLength
+		}
+		if m[2] == "m" {
+			return errLoneM
+		}
+		n, _ := strconv.ParseInt(m[1], 10, 64) // at most eight digits
+		known := false
+		for _, u := range timeUnits {
+			if m[2] == u.short || m[2] == u.name || m[2] == u.name+"s" {
+				known = true
+				add(n, u)
+			}
+		}
+		if !known {
+			return errNoLength
+		}
+		s = s[len(m[0]):]
+	}
+	return nil
+}
+
+// parseSeconds reads what formatSeconds and spellSeconds write: numbers with
+// units, added up, or 0.
+func parseSeconds(s string) (total int64, err error) {
+	if strings.TrimSpace(s) == "0" {
+		return 0, nil
+	}
+	fixed := true
+	err = parseAmounts(s, func(n int64, u timeUnit) {
+		fixed = fixed && u.seconds > 0
+		total += n * u.seconds
+	})
+	switch {
+	case errors.Is(err, errLoneM):
+		return 0, err
+	case err != nil:
+		return 0, errors.New("write a number with a unit, such as 14d, 36h or 90min")
+	case !fixed:
+		return 0, errors.New("months and years have no fixed length here: write days, such as 365d")
+	}
+	return total, nil
+}
+
+// parseTerm reads a length of calendar time: numbers with units, such as
+// "1y 6mo" or "45 days", added up, or an ISO 8601 duration, such as "P18M".
+func parseTerm(s string) (d license.Duration, err error) {
+	if iso := strings.ToUpper(strings.TrimSpace(s)); strings.HasPrefix(iso, "P") {
+		d, err = license.ParseDuration(iso)
+	} else {
+		err = parseAmounts(s, func(n int64, u timeUnit) {
+			part := map[string]*int{
+				"y": &d.Years, "mo": &d.Months, "w": &d.Weeks, "d": &d.Days, "h": &d.Hours, "min": &d.Minutes, "s": &d.Seconds,
+			}[u.short]
+			*part += int(n)
+		})
+	}
+	if errors.Is(err, errLoneM) {
+		return license.Duration{}, err
+	}
+	if err != nil || d.IsZero() {
+		return license.Duration{}, errors.New("write a number with a unit, such as 2y, 18mo, 6w or 45d")
+	}
+	return d, nil
+}
+
+// formatSeconds writes a duration as forms take it: "14d", "1d 12h", "0".
+func formatSeconds(n int64) string {
+	if n == 0 {
+		return "0"
+	}
+	var parts []string
+	for _, u := range fixedUnits {
+		if n >= u.seconds {
+			parts = append(parts, strconv.FormatInt(n/u.seconds, 10)+u.short)
+			n %= u.seconds
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// spellSeconds writes a duration in words: "14 days", "1 day 12 hours".
+func spellSeconds(n int64) string {
+	var parts []string
+	for _, u := range fixedUnits {
+		if n >= u.seconds {
+			parts = append(parts, count(int(n/u.seconds), u.name))
+			n %= u.seconds
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, " ")
+}
