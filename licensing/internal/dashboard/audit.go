@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -15,6 +16,14 @@ import (
 // auditPage is how many events a page of the audit log has.
 const auditPage = 50
 
+// How much of the feed one page is filled from. Each read looks through up to
+// 2,000 events for those that a filter selects; a new read starts only while
+// auditTime is not over.
+var (
+	auditReads = 50
+	auditTime  = time.Second
+)
+
 // auditLog is the body of the page of all events.
 type auditLog struct {
 	Types             []choices
@@ -22,6 +31,7 @@ type auditLog struct {
 	Filtered          bool
 	Rows              []auditRow
 	Next              string // the query of the older part
+	Stopped           bool   // the page is not full, and older events may match
 	First             string // the query of the newest part, when this is another
 	Problem           string
 }
@@ -61,7 +71,7 @@ func showAudit(v *visit) error {
 		body.First = "?" + filter.Encode()
 	}
 	status := http.StatusOK
-	events, err := v.licenses.Events(v.r.Context(), p)
+	events, err := v.fillAudit(p)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		status, body.Problem = http.StatusBadRequest, "This list does not go on from there. Start again from the newest events."
 		if x := invalid.Fields[0]; x.Field != "after" {
@@ -72,13 +82,32 @@ func showAudit(v *visit) error {
 	}
 	if events.HasMore {
 		filter.Set("after", events.NextCursor)
-		body.Next = "?" + filter.Encode()
+		body.Next, body.Stopped = "?"+filter.Encode(), len(events.Events) < auditPage
 	}
 	who := names{v: v}
 	for _, e := range events.Events {
 		body.Rows = append(body.Rows, who.auditRow(e))
 	}
 	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
+}
+
+// fillAudit reads the feed until the page is full, the feed ends, or the work
+// for one page is done. Then NextCursor continues where the reads stopped.
+func (v *visit) fillAudit(p license.EventsParams) (page license.EventPage, err error) {
+	start := time.Now()
+	for range auditReads {
+		p.Limit = auditPage - len(page.Events)
+		part, err := v.licenses.Events(v.r.Context(), p)
+		if err != nil {
+			return license.EventPage{}, err
+		}
+		part.Events = append(page.Events, part.Events...)
+		page, p.After = part, part.NextCursor
+		if !page.HasMore || len(page.Events) == auditPage || time.Since(start) > auditTime {
+			break
+		}
+	}
+	return page, nil
 }
 
 // eventChoices are the types of events to choose from, by what they are about.

@@ -27,3 +27,11 @@ var (
 	Thousands    = thousands
 	Harmless     = harmless
 )
+
+// SetAuditReads sets how many reads fill a page of the audit log, and returns
+// a function that restores the number.
+func SetAuditReads(n int) (restore func()) {
+	before := auditReads
+	auditReads = n
+	return func() { auditReads = before }
+}
