@@ -48,7 +48,7 @@ func TestCreateCredential(t *testing.T) {
 	is.Equal(a.Header.Get("Cache-Control"), "no-store")
 	id, secret := clientID.FindString(a.body), clientSecret.FindString(a.body)
 	is.Equal(s.token(id, secret), http.StatusOK)
-	is.True(a.says("curl -u &#39;" + id + ":" + secret + "&#39;")) // a line for a shell
+	is.True(a.says("TOKEN=$(curl -sS -u &#39;" + id + ":" + secret + "&#39;")) // a line for a shell
 
 	c, err := s.Auth().Client(t.Context(), id)
 	is.NoErr(err)

@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -69,7 +71,7 @@ func showCredential(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := credentialBody{credentialRow: v.credentialRow(c), Commands: v.credentialCommands(c.ID, "YOUR_SECRET")}
+	body := credentialBody{credentialRow: v.credentialRow(c), Commands: v.credentialCommands(c, "YOUR_SECRET")}
 	products := "All products"
 	if c.Products != nil {
 		products = strings.Join(c.Products, ", ")
@@ -97,9 +99,31 @@ var usedVia = map[string]string{
 	"query": "secret sent in the address, where logs can see it",
 }
 
-func (v *visit) credentialCommands(id, secret string) []command {
-	return []command{
-		v.command("Get an access token", "curl -u '"+id+":"+secret+"' -d grant_type=client_credentials ", "/oauth/token"),
-		v.command("Use it", `curl -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"Pro plan","product_id":"app","customer_id":"ada"}' `, "/license"),
+// credentialCommands are commands for one shell: the first sets $TOKEN, and the
+// second uses it for what the scopes of the client allow. No command changes
+// anything, except for a client that can only change things.
+func (v *visit) credentialCommands(c auth.Client, secret string) []command {
+	token := v.command("Get an access token in $TOKEN", "TOKEN=$(curl -sS -u '"+c.ID+":"+secret+"' -d grant_type=client_credentials ", "/oauth/token")
+	token.Tail = ` | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`
+	const bearer = `curl -sS -H "Authorization: Bearer $TOKEN" `
+	var use command
+	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
+	case may(auth.ScopeLicenseRead):
+		use = v.command("List licences with it", bearer, "/license?limit=5")
+	case may(auth.ScopeEventRead):
+		use = v.command("Read events with it", bearer, "/event?limit=5")
+	case may(auth.ScopeWebhookWrite):
+		use = v.command("List webhooks with it", bearer, "/webhook")
+	case may(auth.ScopeLicenseWrite):
+		product := "PRODUCT_ID"
+		if len(c.Products) > 0 {
+			product = c.Products[0]
+		}
+		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings cannot fail
+		use = v.command("Create a licence with it (this adds a real licence)",
+			bearer+`-H "Content-Type: application/json" -d '`+strings.ReplaceAll(string(body), "'", `'\''`)+"' ", "/license")
+	default: // auth.ScopeTokenIntrospect
+		use = v.command("Introspect it", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")
 	}
+	return []command{token, use}
 }

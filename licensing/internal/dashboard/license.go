@@ -47,10 +47,11 @@ type command struct {
 	Title         string
 	Before, After string
 	Address       string // of the mount; empty: not known
+	Tail          string // after the closing quotation mark
 }
 
 func (v *visit) command(title, before, after string) command {
-	return command{title, before, after, strings.TrimSuffix(v.h.opts.PublicURL, "/")}
+	return command{Title: title, Before: before, After: after, Address: strings.TrimSuffix(v.h.opts.PublicURL, "/")}
 }
 
 func showLicense(v *visit) error {

@@ -17,7 +17,7 @@ func (v *visit) renderSecret(c auth.Client, secret string, rotated bool) error {
 		title = "New secret"
 	}
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: credentialBody{
-		credentialRow: v.credentialRow(c), Secret: secret, Rotated: rotated, Commands: v.credentialCommands(c.ID, secret),
+		credentialRow: v.credentialRow(c), Secret: secret, Rotated: rotated, Commands: v.credentialCommands(c, secret),
 	}})
 }
 
