@@ -89,7 +89,7 @@ func TestCreateCredentialSaysWhatIsWrong(t *testing.T) {
 	mark := v.get("settings/credentials/new").hidden("once")
 	a := v.post("settings/credentials/new", "name", "", "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>`))
+	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>: Choose at least one.`) && a.says(`<a href="#f-name">Name</a>`)) // both at once
 	a = v.post("settings/credentials/new", "name", "", "scopes", auth.ScopeLicenseRead, "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 	is.True(a.says(`<a href="#f-name">Name</a>`) && a.says(`aria-invalid="true"`))

@@ -30,7 +30,8 @@ func credentialForm(c auth.Client) *form {
 	}}}}
 }
 
-// readCredential takes the values of the form.
+// readCredential takes the values of the form. The rules refuse a client
+// without scopes; the form has better words for it.
 func readCredential(v *visit, f *form) (name string, scopes, products []string) {
 	scopes = append([]string{}, v.r.PostForm["scopes"]...)
 	if len(scopes) == 0 {
@@ -63,9 +64,6 @@ func createCredential(v *visit) error {
 	f := credentialForm(auth.Client{})
 	f.fill(v)
 	name, scopes, products := readCredential(v, f)
-	if f.Bad() {
-		return v.renderNewCredential(http.StatusUnprocessableEntity, f)
-	}
 	var c auth.Client
 	var secret string
 	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (_ string, err error) {
@@ -109,9 +107,6 @@ func updateCredential(v *visit) error {
 	f := credentialForm(c)
 	f.fill(v)
 	name, scopes, products := readCredential(v, f)
-	if f.Bad() {
-		return v.renderEditCredential(http.StatusUnprocessableEntity, c, f)
-	}
 	_, err = v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: c.ID, Name: &name, Scopes: &scopes, Products: &products})
 	if f.take(err) {
 		return v.renderEditCredential(http.StatusUnprocessableEntity, c, f)

@@ -25,7 +25,12 @@ type field struct {
 	Rows         int  // of a textarea
 	List         bool // a textarea with one value in a line
 	Options      []option
+
+	errors int // how many Error names
 }
+
+// maxLineErrors is how many bad lines of a textarea are named.
+const maxLineErrors = 10
 
 // An option is one choice of checks or radios.
 type option struct {
@@ -107,17 +112,33 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// wrong notes an error beside a field, the first one only, and reports
-// whether there is such a field.
+// wrong notes an error beside a field, and reports whether there is such a
+// field. A textarea collects the errors of its lines; any other field keeps the
+// first error.
 func (f *form) wrong(name, detail string) bool {
 	x := f.Field(name)
 	if x == nil {
 		return false
 	}
-	if x.Error == "" {
+	x.errors++
+	switch {
+	case x.Error == "":
 		x.Error = sentence(detail)
+	case x.Type == "textarea" && x.errors <= maxLineErrors:
+		x.Error += " " + sentence(detail)
+	case x.Type == "textarea" && x.errors == maxLineErrors+1:
+		x.Error += " There are more errors like these."
 	}
 	return true
+}
+
+// faults returns the errors that are noted in the form, for the rules to
+// report with what they find.
+func (f *form) faults() (list license.Faults) {
+	for _, x := range f.Faulty() {
+		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
+	}
+	return list
 }
 
 // take puts the faults that the rules have found beside their fields. It

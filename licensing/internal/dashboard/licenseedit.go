@@ -31,14 +31,11 @@ func createLicense(v *visit) error {
 	f := licenseForm(license.License{})
 	f.fill(v)
 	in := f.readLicense()
-	if f.Bad() {
-		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
-	}
 	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (string, error) {
 		l, err := v.licenses.Create(v.r.Context(), license.CreateParams{
 			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
-			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
+			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata, Faults: in.faults,
 		})
 		return l.ID, err
 	})
@@ -80,14 +77,11 @@ func updateLicense(v *visit) error {
 	f := licenseForm(l)
 	f.fill(v)
 	in := f.readLicense()
-	if f.Bad() {
-		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
-	}
 	if v.sent("version") != l.Version().String() {
 		f.Problem = "This licence was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
-	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
+	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}, Faults: in.faults}
 	// Only what was edited is sent: a time to the millisecond survives a
 	// form that shows seconds.
 	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }

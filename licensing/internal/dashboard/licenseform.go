@@ -50,14 +50,17 @@ type licenseInput struct {
 	maxActivations, leaseSeconds *int64
 	entitlements                 map[string]any
 	metadata                     map[string]string
+	faults                       license.Faults // what cannot be read, for the rules to report with what they find
 }
 
-// read takes the values of the form, and notes what cannot be read.
+// readLicense takes the values of the form.
 func (f *form) readLicense() (in licenseInput) {
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
-	note := func(name string, err error) {
-		if err != nil {
-			f.wrong(name, err.Error())
+	note := func(name string, errs ...error) {
+		for _, err := range errs {
+			if err != nil {
+				in.faults = append(in.faults, license.FieldError{Field: name, Code: license.CodeInvalidFormat, Detail: err.Error()})
+			}
 		}
 	}
 	var err error
@@ -72,7 +75,7 @@ func (f *form) readLicense() (in licenseInput) {
 	in.startsAt, in.expiresAt = when("starts_at"), when("expires_at")
 	if value("grace") != "" {
 		in.grace, err = parseSeconds(value("grace"))
-		note("grace", err)
+		note("grace_seconds", err)
 	}
 	if s := value("max_activations"); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -84,13 +87,15 @@ func (f *form) readLicense() (in licenseInput) {
 	}
 	if s := value("lease"); s != "" {
 		n, err := parseSeconds(s)
-		note("lease", err)
+		note("lease_seconds", err)
 		in.leaseSeconds = &n
 	}
-	in.entitlements, err = parseRights(f.Field("entitlements").Value)
-	note("entitlements", err)
-	in.metadata, err = parseMetadata(f.Field("metadata").Value)
-	note("metadata", err)
+	// The slash keeps what the rules say of the other lines beside it.
+	var wrong []error
+	in.entitlements, wrong = parseRights(f.Field("entitlements").Value)
+	note("entitlements/", wrong...)
+	in.metadata, wrong = parseMetadata(f.Field("metadata").Value)
+	note("metadata/", wrong...)
 	return in
 }
 

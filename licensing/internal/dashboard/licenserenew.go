@@ -116,11 +116,8 @@ func renew(v *visit) error {
 	}
 	f := renewForm("", "")
 	f.fill(v)
-	p, ok := f.readRenewal()
-	if !ok {
-		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
-	}
-	p.ID = l.ID
+	p := f.readRenewal()
+	p.ID, p.Faults = l.ID, f.faults()
 	// The rules compute the new end; nothing is kept.
 	var renewed license.License
 	errPreview := errors.New("only a preview")
@@ -169,7 +166,7 @@ func (v *visit) confirmRenewal(l license.License) error {
 
 // readRenewal takes the values of the form, and notes what cannot be read and
 // what contradicts the choice of a term.
-func (f *form) readRenewal() (p license.RenewParams, ok bool) {
+func (f *form) readRenewal() (p license.RenewParams) {
 	chosen := func(name string) string {
 		x := f.Field(name)
 		if i := slices.IndexFunc(x.Options, func(o option) bool { return o.Chosen }); i >= 0 {
@@ -204,5 +201,5 @@ func (f *form) readRenewal() (p license.RenewParams, ok bool) {
 	default:
 		p.Duration, _ = license.ParseDuration(term) // one of ours
 	}
-	return p, !f.Bad()
+	return p
 }

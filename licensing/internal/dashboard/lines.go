@@ -42,9 +42,10 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// parseRights reads what formatRights writes.
-func parseRights(s string) (map[string]any, error) {
-	m := map[string]any{}
+// parseRights reads what formatRights writes. It returns an error for each line
+// that it cannot read.
+func parseRights(s string) (m map[string]any, wrong []error) {
+	m = map[string]any{}
 	for i, line := range strings.Split(s, "\n") {
 		name, value, valued := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
@@ -52,18 +53,20 @@ func parseRights(s string) (map[string]any, error) {
 			continue
 		}
 		if _, twice := m[name]; name == "" || twice {
-			return nil, fmt.Errorf("line %d has no name, or one that was there before", i+1)
+			wrong = append(wrong, fmt.Errorf("line %d has no name, or one that was there before", i+1))
+			continue
 		}
 		m[name] = true
 		if valued {
 			x, err := parseRight(strings.TrimSpace(value))
 			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", i+1, err)
+				wrong = append(wrong, fmt.Errorf("line %d: %w", i+1, err))
+				continue
 			}
 			m[name] = x
 		}
 	}
-	return m, nil
+	return m, wrong
 }
 
 // parseRight reads the value of an entitlement: true, a number, or a text,
@@ -103,9 +106,10 @@ func formatMetadata(m map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// parseMetadata reads what formatMetadata writes.
-func parseMetadata(s string) (map[string]string, error) {
-	m := map[string]string{}
+// parseMetadata reads what formatMetadata writes. It returns an error for each
+// line that it cannot read.
+func parseMetadata(s string) (m map[string]string, wrong []error) {
+	m = map[string]string{}
 	for i, line := range strings.Split(s, "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -113,14 +117,16 @@ func parseMetadata(s string) (map[string]string, error) {
 		name, value, valued := strings.Cut(line, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if _, twice := m[name]; name == "" || !valued || twice {
-			return nil, fmt.Errorf("line %d is not name = text, or has a name that was there before", i+1)
+			wrong = append(wrong, fmt.Errorf("line %d is not name = text, or has a name that was there before", i+1))
+			continue
 		}
 		if strings.HasPrefix(value, `"`) {
 			if err := json.Unmarshal([]byte(value), &value); err != nil {
-				return nil, fmt.Errorf("line %d: the quotation marks do not match", i+1)
+				wrong = append(wrong, fmt.Errorf("line %d: the quotation marks do not match", i+1))
+				continue
 			}
 		}
 		m[name] = value
 	}
-	return m, nil
+	return m, wrong
 }

@@ -41,14 +41,14 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 		ask.Entitlements = []string{s}
 	}
 	if s := value("at"); s != "" {
-		at, err := parseTime(s)
-		if err != nil {
+		if at, err := parseTime(s); err != nil {
 			p.Form.wrong("at", err.Error())
-			return p, nil
+		} else {
+			ask.At, p.At = at, v.moment(at)
+			p.Form.Field("at").Value = formatTime(&at)
 		}
-		ask.At, p.At = at, v.moment(at)
-		p.Form.Field("at").Value = formatTime(&at)
 	}
+	ask.Faults = p.Form.faults()
 	verdict, err := v.licenses.Explain(v.r.Context(), ask)
 	if p.Form.takeVerdict(err) {
 		return p, nil

@@ -1,0 +1,93 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestFormsNameEveryErrorAtOnce sends what cannot be read together with what
+// the rules refuse, and several bad lines in one field.
+func TestFormsNameEveryErrorAtOnce(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	edit := fields(v.get("licenses/" + l.ID + "/edit"))
+	edit.Set("name", "")
+	edit.Set("lease", "a while")
+	edit.Set("metadata", "a\nb = 1\nc")
+	for name, tt := range map[string]struct {
+		answer reply
+		says   []string
+	}{
+		"new license": {
+			v.post("licenses/new", "name", "", "product_id", "atlas", "grace", "a while", "starts_at", "soon", "expires_at", "2026-01-01",
+				"entitlements", "a =\nb\n = 3\n"+strings.Repeat("x", 300)+" = "+strings.Repeat("y", 999), "metadata", "a\nb = 1\nc"),
+			[]string{
+				`f-name-error">Is required`, `f-customer_id-error">Is required`, `f-grace-error">Write a number`, `f-starts_at-error">Write a date`,
+				`f-entitlements-error">Line 1: there is nothing`, `Line 3 has no name`, `Each name must be`, `f-metadata-error">Line 1 is not`, `Line 3 is not`,
+			},
+		},
+		"edited license": {
+			v.post("licenses/"+l.ID+"/edit", flat(edit)...),
+			[]string{`f-name-error">Is required`, `f-lease-error">Write a number`, `f-metadata-error">Line 1 is not`, `Line 3 is not`},
+		},
+		"credential": {
+			v.post("settings/credentials/new", "products", "good\nbad\x00\nworse\x01"),
+			[]string{`f-name-error">`, `f-scopes-error">Choose`, "“bad\ufffd”", "“worse\x01”"},
+		},
+		"credential's products": {
+			v.post("settings/credentials/new", "name", "Shop", "scopes", auth.ScopeLicenseRead, "products", strings.Repeat("x", 256)+"\ngood\n"+strings.Repeat("z", 256)),
+			[]string{"xxx” ", "zzz” "},
+		},
+		"webhook": {
+			v.post("settings/webhooks/new", "url", "nowhere", "types", "license.mislaid\nlicense.*\nlicense.lost"),
+			[]string{`f-url-error">`, "“license.mislaid”", "“license.lost”"},
+		},
+		"renewal": {
+			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x00"),
+			[]string{`f-duration-error">Write a number`, `f-reason-error">`},
+		},
+		"verdict": {
+			v.get("licenses/" + l.ID + "?at=soon&fingerprint=%00"),
+			[]string{`f-at-error">Write a date`, `f-fingerprint-error">`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			is.Equal(tt.answer.StatusCode, http.StatusUnprocessableEntity)
+			for _, text := range tt.says {
+				if !tt.answer.says(text) {
+					t.Errorf("the page does not say %q", text)
+				}
+			}
+		})
+	}
+	is := is.New(t)
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(after, l)
+	clients, err := s.Auth().Clients(t.Context(), auth.ListClientsParams{})
+	is.NoErr(err)
+	is.Equal(len(clients), 0)
+}
+
+func TestFormsNameABoundedNumberOfLines(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	var lines []string
+	for i := range 5000 {
+		lines = append(lines, fmt.Sprintf("line-%d", i))
+	}
+	a := v.post("licenses/new", "metadata", strings.Join(lines, "\n"))
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	is.True(a.says("Line 10 is not") && !a.says("Line 11 is not") && a.says("There are more errors like these."))
+}
