@@ -153,11 +153,37 @@ func showRelease(v *visit) error {
 	return v.renderRelease(http.StatusOK, l, releaseForm())
 }
 
+// seat returns the seat that the address names, as it would be released. The
+// rules look it up; nothing is kept.
+func (v *visit) seat(licenseID string) (row seatRow, err error) {
+	errPreview := errors.New("only a preview")
+	err = v.licenses.Atomically(v.r.Context(), func(s *license.Service) (err error) {
+		row.Activation, err = s.ReleaseActivation(v.r.Context(), license.ReleaseParams{LicenseID: licenseID, ActivationID: v.params["activation"]})
+		if err != nil {
+			return err
+		}
+		return errPreview
+	})
+	if !errors.Is(err, errPreview) {
+		return seatRow{}, err
+	}
+	return row, nil
+}
+
 func (v *visit) renderRelease(status int, l license.License, f *form) error {
+	seat, err := v.seat(l.ID)
+	if err != nil {
+		return err
+	}
+	held := "Held by: " + seat.Label()
+	if seat.Name != "" {
+		held += " (" + seat.Fingerprint + ")"
+	}
 	return v.render(status, "confirm", page{Title: "Release a seat of " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Release a seat", Form: f, Action: "Release seat", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
 		Text: []string{
-			"Seat: " + v.params["activation"],
+			held,
+			"Activation id: " + seat.ID,
 			"The seat is free at once for another machine. The one that holds it is told at its next validation that it is not activated; while seats are free, it can activate itself again.",
 		},
 	}})

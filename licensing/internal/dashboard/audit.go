@@ -122,7 +122,7 @@ func eventChoices(chosen string) (list []choices) {
 		}
 		if len(c.Options) > 1 {
 			family := k.family + ".*"
-			c.Options = slices.Insert(c.Options, 0, option{Value: family, Label: "Anything about " + strings.ToLower(k.label[:1]) + k.label[1:], Chosen: family == chosen})
+			c.Options = slices.Insert(c.Options, 0, option{Value: family, Label: "Anything about " + midSentence(k.label), Chosen: family == chosen})
 		}
 		list = append(list, c)
 	}

@@ -46,6 +46,7 @@ func TestAuditLog(t *testing.T) {
 	is.Equal(strings.Count(all.body, `href="./licenses/`+gone.ID+`"`), 1) // its creation leads there, its end nowhere
 	is.True(strings.Index(all.body, "Licence deleted") < strings.Index(all.body, "Operator created"))
 	is.True(!all.says(l.Key))
+	is.True(all.says("Anything about API credentials") && all.says("Anything about webhooks"))
 
 	types := func(query string) []string {
 		var list []string

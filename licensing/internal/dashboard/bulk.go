@@ -45,9 +45,9 @@ func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	}
 	switch {
 	case len(unique) == 0:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "No licence was chosen. Go back and tick those that you mean."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and tick the licences that you mean."}
 	case len(unique) > maxSelected:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "That is more than " + count(maxSelected, "licence") + " at once."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "licence") + " can be selected together. Go back to the list and tick fewer."}
 	}
 	return m, unique, err
 }

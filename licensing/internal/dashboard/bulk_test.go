@@ -70,18 +70,19 @@ func TestMoveManyLicensesNeedsSome(t *testing.T) {
 		path   string
 		form   []string
 		status int
+		title  string
 	}{
-		"none":               {"suspend", nil, http.StatusUnprocessableEntity},
-		"too many":           {"revoke", many, http.StatusUnprocessableEntity},
-		"no such move":       {"mislay", []string{"id", "lic_1"}, http.StatusNotFound},
-		"a move for one":     {"rekey", []string{"id", "lic_1"}, http.StatusNotFound},
-		"one that is no one": {"suspend", []string{"id", "lic_1"}, http.StatusOK},
+		"none":               {"suspend", nil, http.StatusUnprocessableEntity, "No licence selected"},
+		"too many":           {"revoke", many, http.StatusUnprocessableEntity, "Too many licences selected"},
+		"no such move":       {"mislay", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"a move for one":     {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"one that is no one": {"suspend", []string{"id", "lic_1"}, http.StatusOK, "How it went"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			a := v.post("licenses/selected/"+tt.path, tt.form...)
 			is.Equal(a.StatusCode, tt.status)
-			is.True(a.says("</html>"))
+			is.True(a.says(tt.title + " · Licensing</title>"))
 		})
 	}
 }

@@ -136,7 +136,7 @@ func (h *Handler) serve(v *visit) error {
 	}
 	route, err := v.match()
 	if err != nil {
-		return err
+		return v.noPage(err)
 	}
 	if err := h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
@@ -160,7 +160,7 @@ func (h *Handler) serve(v *visit) error {
 	if done, err := v.identify(route); done || err != nil {
 		return err
 	}
-	return route.handle(v)
+	return v.whyMissing(route.handle(v))
 }
 
 // identify finds out who is there. It is done if the visitor has been sent to

@@ -135,6 +135,15 @@ func readWindow(q url.Values) (from, until time.Time, ok bool) {
 
 func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
+// midSentence is a label within a sentence: "API" stays, "Seats" becomes
+// "seats".
+func midSentence(s string) string {
+	if word, _, _ := strings.Cut(s, " "); word == strings.ToUpper(word) {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
 // csvColumns are the columns of the download, in the names of the API.
 var csvColumns = []string{
 	"id", "name", "product_id", "customer_id", "key", "status", "status_reason", "starts_at", "expires_at", "grace_seconds",

@@ -88,16 +88,27 @@ func (v *visit) renderError(p *web.Problem) {
 		http.StatusForbidden:           "Not allowed",
 		http.StatusConflict:            "Not possible now",
 		http.StatusPreconditionFailed:  "Changed in the meantime",
+		http.StatusUnprocessableEntity: "Invalid request",
 		http.StatusServiceUnavailable:  "Not available now",
 		http.StatusInternalServerError: "Something went wrong",
 	}[p.Status]
+	deleted := ""
+	switch p.Code {
+	case "deleted":
+		title, deleted = "Deleted", v.params["id"]
+	case "none_selected":
+		title = "No licence selected"
+	case "too_many_selected":
+		title = "Too many licences selected"
+	}
 	if title == "" {
 		title = http.StatusText(p.Status)
 	}
 	if err := v.render(p.Status, "error", page{Title: title, Gate: !v.known, Body: struct {
 		Detail, RequestID string
 		Status            int
-	}{p.Detail, v.id, p.Status}}); err != nil {
+		Deleted           string // the id of what the page was about
+	}{p.Detail, v.id, p.Status, deleted}}); err != nil {
 		http.Error(v.w, p.Detail, p.Status)
 	}
 }

@@ -41,7 +41,10 @@ func TestSeatsOfALicense(t *testing.T) {
 	is.Equal(strings.Count(a.body, "/release"), 2) // what has ended needs no release
 	is.True(!a.says(gone.ID + "/release"))
 
-	is.True(v.get(page + "/activations/" + one.ID + "/release").says(one.ID))
+	ask := v.get(page + "/activations/" + one.ID + "/release")
+	is.True(ask.says("Held by: Reception (machine-1)") && ask.says(one.ID))
+	is.True(v.get(page).says("2 of 3 taken.")) // asking releases nothing
+	is.Equal(v.get(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x00").StatusCode, http.StatusUnprocessableEntity)
 	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception has moved")
 	is.Equal(a.StatusCode, http.StatusSeeOther)

@@ -1,0 +1,78 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+const navigation = `<nav aria-label="Main">`
+
+func TestUnknownAddressKeepsTheNavigation(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for _, page := range []string{"nowhere", "licenses/a/b/c/d", "settings/nowhere"} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusNotFound)
+		is.True(a.says(navigation) && a.says("ada@example.com"))
+	}
+	stranger := s.visitor().get("nowhere")
+	is.Equal(stranger.StatusCode, http.StatusNotFound)
+	is.True(!stranger.says(navigation))
+}
+
+func TestUnknownAddressAsksTheHost(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
+		if r.Header.Get("X-User") == "" {
+			http.Error(w, "Log in at the host.", http.StatusUnauthorized)
+			return auth.Operator{}, false
+		}
+		return auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}, true
+	}})
+	for _, page := range []string{"nowhere", "settings/nowhere"} {
+		is.Equal(s.visitor().get(page).StatusCode, http.StatusUnauthorized)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/dashboard/"+page, nil)
+		is.NoErr(err)
+		req.Header.Set("X-User", "ada")
+		a := s.visitor().do(req)
+		is.Equal(a.StatusCode, http.StatusNotFound)
+		is.True(a.says(navigation) && a.says("ada@host.example"))
+	}
+}
+
+func TestPageOfWhatWasDeleted(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	is.Equal(v.post("licenses/"+l.ID+"/delete", "name", "Atlas").StatusCode, http.StatusSeeOther)
+	w, _, err := s.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://shop.example/hook"})
+	is.NoErr(err)
+	is.Equal(v.post("settings/webhooks/"+w.ID+"/delete").StatusCode, http.StatusSeeOther)
+	for page, says := range map[string]string{
+		"licenses/" + l.ID:                    "This licence was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com.",
+		"licenses/" + l.ID + "/edit":          "This licence was deleted on",
+		"licenses/" + l.ID + "/suspend":       "This licence was deleted on",
+		"settings/webhooks/" + w.ID:           "This webhook was deleted on",
+		"settings/webhooks/" + w.ID + "/edit": "This webhook was deleted on",
+	} {
+		a := v.get(page)
+		is.Equal(a.StatusCode, http.StatusNotFound)
+		is.True(a.says(says) && a.says(navigation))
+		id := regexp.MustCompile(`(lic|whk)_\w+`).FindString(page)
+		is.True(a.says(`href="` + strings.Repeat("../", strings.Count(page, "/")) + `audit?subject=` + id + `"`))
+	}
+	is.True(v.get("licenses/lic_nowhere").says("There is no licence with this id."))
+	is.True(v.get("settings/webhooks/whk_nowhere").says("There is no webhook with this id."))
+	is.Equal(v.get("licenses/%00").StatusCode, http.StatusNotFound)
+}
