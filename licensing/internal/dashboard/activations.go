@@ -44,10 +44,11 @@ type seatTable struct {
 	Caption string
 	Rows    []seatRow
 	Path    string // of a row's own pages, up to its id; empty: nobody may release them
+	Keep    string // a query for them
 }
 
 func (v *visit) seatTable(caption, licenseID string, list []license.Activation) seatTable {
-	t := seatTable{Caption: caption}
+	t := seatTable{Caption: caption, Keep: v.keepList("")}
 	if v.admin() {
 		t.Path = v.root + seatsPath(licenseID) + "/"
 	}
@@ -94,7 +95,7 @@ func (v *visit) seatPanel(l license.License) (seatPanel, error) {
 		p.Summary = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " taken."
 	}
 	if len(live.Activations) > seatsShown || len(ended) > seatsShown || both.NextCursor != "" {
-		p.All = seatsPath(l.ID) + "?ended=1"
+		p.All = v.keepList(seatsPath(l.ID) + "?ended=1")
 	}
 	p.Live = v.seatTable("Live activations", l.ID, live.Activations[:min(len(live.Activations), seatsShown)])
 	p.Ended = v.seatTable("Ended activations", l.ID, ended[:min(len(ended), seatsShown)])
@@ -108,6 +109,7 @@ type seatList struct {
 	Ended   bool   // those that have ended are in it as well
 	Next    string // the query of the next page
 	First   string // the query of the first page, when this is another
+	Other   string // the list with or without those that have ended, as a reference from dashboard/
 }
 
 func showActivations(v *visit) error {
@@ -118,8 +120,10 @@ func showActivations(v *visit) error {
 	}
 	body := seatList{License: l, Ended: q.Get("ended") != ""}
 	filter := url.Values{}
+	body.Other = v.keepList(seatsPath(l.ID) + "?ended=1")
 	if body.Ended {
 		filter.Set("ended", "1")
+		body.Other = v.keepList(seatsPath(l.ID))
 	}
 	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: seatsPage, Cursor: q.Get("cursor")})
 	if errors.Is(err, license.ErrInvalid) {
@@ -127,6 +131,9 @@ func showActivations(v *visit) error {
 	}
 	if err != nil {
 		return err
+	}
+	if state := v.listState(); state != "" {
+		filter.Set("list", state)
 	}
 	if q.Get("cursor") != "" {
 		body.First = "?" + filter.Encode()
@@ -180,7 +187,7 @@ func (v *visit) renderRelease(status int, l license.License, f *form) error {
 		held += " (" + seat.Fingerprint + ")"
 	}
 	return v.render(status, "confirm", page{Title: "Release a seat of " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Release a seat", Form: f, Action: "Release seat", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Release a seat", Form: f, Action: "Release seat", Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
 			held,
 			"Activation id: " + seat.ID,
@@ -204,6 +211,6 @@ func release(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirectDone("licenses/"+url.PathEscape(l.ID), "released")
+	v.redirectDone(v.licenseRef(l.ID), "released")
 	return nil
 }

@@ -85,7 +85,7 @@ func showLicense(v *visit) error {
 	}
 	if len(events) > shown {
 		events = events[:shown]
-		body.Older = "?" + url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode() + "#history"
+		body.Older = v.keepList("?"+url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode()) + "#history"
 	}
 	who := names{v: v}
 	for _, e := range events {

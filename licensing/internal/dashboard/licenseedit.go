@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"net/url"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -45,11 +44,11 @@ func createLicense(v *visit) error {
 	case err != nil:
 		return err
 	case id == "":
-		v.redirectDone("licenses", "repeated")
+		v.redirectDone(v.listRef(), "repeated")
 	case repeated:
-		v.redirectDone("licenses/"+url.PathEscape(id), "repeated")
+		v.redirectDone(v.licenseRef(id), "repeated")
 	default:
-		v.redirectDone("licenses/"+url.PathEscape(id), "created")
+		v.redirectDone(v.licenseRef(id), "created")
 	}
 	return nil
 }
@@ -145,7 +144,7 @@ func updateLicense(v *visit) error {
 	if after.Revision == l.Revision {
 		done = "unchanged"
 	}
-	v.redirectDone("licenses/"+url.PathEscape(l.ID), done)
+	v.redirectDone(v.licenseRef(l.ID), done)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
@@ -111,7 +110,7 @@ func showMove(v *visit) error {
 
 func (v *visit) renderMove(status int, m move, l license.License, f *form) error {
 	return v.render(status, "confirm", page{Title: m.label + ": " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: m.heading, Form: f, Text: []string{m.text}, Action: m.action, Danger: m.danger, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: m.heading, Form: f, Text: []string{m.text}, Action: m.action, Danger: m.danger, Back: v.licenseRef(l.ID), Subject: l.Name,
 	}})
 }
 
@@ -134,7 +133,7 @@ func makeMove(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirectDone("licenses/"+url.PathEscape(l.ID), m.done)
+	v.redirectDone(v.licenseRef(l.ID), m.done)
 	return nil
 }
 
@@ -155,7 +154,7 @@ func showDeleteLicense(v *visit) error {
 func (v *visit) renderDeleteLicense(status int, l license.License, f *form) error {
 	f.Field("name").Hint = "Type “" + l.Name + "” to confirm."
 	return v.render(status, "confirm", page{Title: "Delete " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Delete licence", Form: f, Action: "Delete licence", Danger: true, Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Delete licence", Form: f, Action: "Delete licence", Danger: true, Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
 			"The licence, its key and its seats go for good; programs that use the key are told that it does not exist. " +
 				"What happened to it stays in the record of events.",
@@ -179,6 +178,6 @@ func deleteLicense(v *visit) error {
 	if err := v.licenses.Delete(ctx, license.DeleteParams{ID: l.ID}); err != nil && !errors.Is(err, license.ErrNotFound) {
 		return err
 	}
-	v.redirectDone("licenses", "deleted")
+	v.redirectDone(v.listRef(), "deleted")
 	return nil
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +82,7 @@ func (v *visit) renderRenew(status int, l license.License, f *form) error {
 		text = "Its present end is " + end.Full + ", " + end.Relative + "."
 	}
 	return v.render(status, "confirm", page{Title: "Renew: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Renew", Form: f, Text: []string{text}, Action: "Continue", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Renew", Form: f, Text: []string{text}, Action: "Continue", Back: v.licenseRef(l.ID), Subject: l.Name,
 	}})
 }
 
@@ -100,7 +99,7 @@ func (v *visit) renderRenewal(l license.License, end time.Time, reason string) e
 	}
 	f := &form{Hidden: map[string]string{"new_end": end.UTC().Format(time.RFC3339Nano), "reason": reason, "version": l.Version().String()}}
 	return v.render(http.StatusOK, "confirm", page{Title: "Confirm renewal: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Confirm renewal", Form: f, Text: text, Action: "Renew licence", Back: "licenses/" + url.PathEscape(l.ID), Subject: l.Name,
+		Heading: "Confirm renewal", Form: f, Text: text, Action: "Renew licence", Back: v.licenseRef(l.ID), Subject: l.Name,
 	}})
 }
 
@@ -160,7 +159,7 @@ func (v *visit) confirmRenewal(l license.License) error {
 	case err != nil:
 		return err
 	}
-	v.redirectDone("licenses/"+url.PathEscape(l.ID), "renewed")
+	v.redirectDone(v.licenseRef(l.ID), "renewed")
 	return nil
 }
 

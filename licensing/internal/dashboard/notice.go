@@ -56,11 +56,18 @@ func (v *visit) redirectDone(to, word string) {
 		v.redirect(to)
 		return
 	}
-	separator := "?"
-	if strings.Contains(to, "?") {
-		separator = "&"
+	v.redirect(withQuery(to, url.Values{"done": {mark}}.Encode()))
+}
+
+// withQuery adds parameters, if there are any, to a reference.
+func withQuery(reference, query string) string {
+	switch {
+	case query == "":
+		return reference
+	case strings.Contains(reference, "?"):
+		return reference + "&" + query
 	}
-	v.redirect(to + separator + url.Values{"done": {mark}}.Encode())
+	return reference + "?" + query
 }
 
 // notice returns the notice that the query names, and marks it as shown. The

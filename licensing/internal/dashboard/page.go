@@ -45,6 +45,9 @@ type page struct {
 	Notice   string // what has just been done
 	Gate     bool   // stands alone, without navigation
 	Root     string
+	List     string // the list of licenses that the visit comes from, as a reference from dashboard/
+	State    string // of that list, to be carried along
+	Keep     string // the same as a query for pages about licenses
 	Here     string // for coming back after a choice of theme
 	Theme    string
 	Operator auth.Operator
@@ -59,6 +62,7 @@ type page struct {
 // that an answer is whole or an error.
 func (v *visit) render(status int, name string, p page) error {
 	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
+	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
 	p.Operator, p.Known, p.Admin = v.op, v.known, v.admin()
 	p.SignIn = v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity

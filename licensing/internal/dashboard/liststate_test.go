@@ -1,0 +1,99 @@
+package dashboard_test
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// link opens what the first link with that text leads to.
+func (v *visitor) link(a reply, text string) reply {
+	v.s.t.Helper()
+	is := is.New(v.s.t)
+	m := regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*>` + text + `<`).FindStringSubmatch(a.body)
+	if m == nil {
+		v.s.t.Fatalf("%s has no link %q", a.Request.URL, text)
+	}
+	to, err := a.Request.URL.Parse(html.UnescapeString(m[1]))
+	is.NoErr(err)
+	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodGet, to.String(), nil)
+	is.NoErr(err)
+	return v.do(req)
+}
+
+// submit sends the form of a page to where it leads.
+func (v *visitor) submit(a reply, form url.Values) reply {
+	v.s.t.Helper()
+	is := is.New(v.s.t)
+	to := a.Request.URL
+	if m := regexp.MustCompile(`<form class="(?:card narrow fields|narrow stack)" method="post" action="([^"]*)"`).FindStringSubmatch(a.body); m != nil {
+		var err error
+		to, err = a.Request.URL.Parse(html.UnescapeString(m[1]))
+		is.NoErr(err)
+	}
+	page := to.Path[len(mount+"/dashboard/"):]
+	if to.RawQuery != "" {
+		page += "?" + to.RawQuery
+	}
+	return v.post(page, flat(form)...)
+}
+
+// TestTheWayBackKeepsTheList goes from a filtered list to the pages of a
+// license and back.
+func TestTheWayBackKeepsTheList(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(1, 0, 0)
+	seats := int64(5)
+	l := s.license(license.CreateParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, MaxActivations: &seats})
+	s.activate(l, "machine-1", "")
+	const query = "customer=a%26b%3Dc&q=atlas&status=active"
+	list := v.get("licenses?" + query + "&ignored=1")
+	back := func(a reply) {
+		t.Helper()
+		if got := a.Request.URL.Path + "?" + a.Request.URL.RawQuery; got != mount+"/dashboard/licenses?"+query {
+			t.Errorf("the way back leads to %s", got)
+		}
+	}
+	one := v.link(list, "Atlas &amp; co")
+	back(v.link(one, "Licences"))
+	for _, label := range []string{"Edit", "Suspend", "Renew", "New key", "Revoke", "Delete", "Release"} {
+		page := v.link(one, label)
+		is.Equal(page.StatusCode, http.StatusOK)
+		back(v.link(v.link(page, "Cancel"), "Licences"))         // the button
+		back(v.link(v.link(page, "Atlas &amp; co"), "Licences")) // the breadcrumb
+	}
+	edited := v.submit(v.link(one, "Edit"), fields(v.link(one, "Edit")))
+	is.Equal(edited.StatusCode, http.StatusSeeOther)
+	done := v.follow(edited)
+	is.Equal(done.notice(), "Nothing was changed.")
+	back(v.link(done, "Licences"))
+	suspended := v.submit(v.link(one, "Suspend"), url.Values{})
+	back(v.link(v.follow(suspended), "Licences"))
+	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to the licences"))
+	back(v.link(v.link(list, "New licence"), "Cancel"))
+
+	is.Equal(list.hidden("list"), html.EscapeString(query)) // for actions on several
+	chosen := "licenses/selected/revoke?list=" + url.QueryEscape(query)
+	back(v.link(v.get(chosen), "Go to the licences")) // nothing selected
+	ask := v.get(chosen + "&id=" + l.ID)
+	back(v.link(ask, "Cancel"))
+	back(v.link(ask, "Licences"))
+	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to the licences"))
+
+	deleted := v.submit(v.link(one, "Delete"), url.Values{"name": {l.Name}})
+	list = v.follow(deleted)
+	is.Equal(list.notice(), "The licence has been deleted.")
+	is.Equal(list.Request.URL.Query().Get("q"), "atlas")
+
+	// Only what the list knows is carried along.
+	odd := v.get("licenses?list=x&q=" + url.QueryEscape(`"><script>`))
+	is.True(!odd.says(`"><script>`))
+}
