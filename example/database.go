@@ -43,6 +43,7 @@ func openTemporary() (*host.Database, error) {
 	}
 	closeFile := db.Close
 	db.Close = func() error { return errors.Join(closeFile(), os.RemoveAll(dir)) }
+	db.Temporary = true
 	db.About = "temporary, removed at the end; keep it with -db FILE"
 	return db, nil
 }

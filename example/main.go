@@ -3,12 +3,13 @@
 //
 //	go run ./example
 //
-// It starts with a temporary database, a few dozen licences and one API
+// It starts with a temporary database, a few dozen sample licenses and one API
 // client, and prints what is needed to talk to the service. Ctrl-C ends it,
 // and nothing stays behind. The flags:
 //
 //	-addr 127.0.0.1:8080   where to listen; if the port is taken, the next free one
 //	-db licenses.db        keep the database in this file
+//	-seed                  with -db: put the sample licenses into a new database
 //	-new-client NAME       issue credentials for another API client
 //	-products a,b          and limit that client to these products
 //

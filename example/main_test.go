@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -168,6 +170,8 @@ func TestDatabaseStays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 
 	first := start(t, "-db", file)
+	is.True(!strings.Contains(first.out.String(), "to look around")) // a database that is kept gets no samples
+	is.Equal(licensesIn(t, first), 0)
 	id, secret := first.field("client_id"), first.field("client_secret")
 	first.end()
 	is.NoErr(<-first.ended)
@@ -183,6 +187,48 @@ func TestDatabaseStays(t *testing.T) {
 	is.Equal(statusOfToken(t, third, third.field("client_id"), third.field("client_secret")), http.StatusOK)
 	is.True(third.field("client_id") != id)
 	is.True(strings.Contains(third.out.String(), `"product_id":"beacon"`)) // the line creates what the client may
+}
+
+// TestSeedOnRequest puts the samples into a database that is kept, once.
+func TestSeedOnRequest(t *testing.T) {
+	is := is.New(t)
+	file := filepath.Join(t.TempDir(), "kept.db")
+	first := start(t, "-db", file, "-seed")
+	is.True(strings.Contains(first.out.String(), "40, to look around"))
+	is.Equal(licensesIn(t, first), 40)
+	first.end()
+	is.NoErr(<-first.ended)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // should it start after all
+	defer cancel()
+	err := host.Run(ctx, onSQLite, []string{"-addr", "127.0.0.1:0", "-db", file, "-seed"}, io.Discard, io.Discard)
+	is.True(err != nil && strings.Contains(err.Error(), "-seed is for a new database"))
+}
+
+// licensesIn asks a new application how many licenses it has.
+func licensesIn(t *testing.T, ex *running) int {
+	t.Helper()
+	is := is.New(t)
+	post, err := http.PostForm(ex.field("base address")+"/oauth/token", url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {ex.field("client_id")}, "client_secret": {ex.field("client_secret")},
+	})
+	is.NoErr(err)
+	defer post.Body.Close()
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	is.NoErr(json.NewDecoder(post.Body).Decode(&token))
+	req, err := http.NewRequestWithContext(t.Context(), "GET", ex.field("base address")+"/license?limit=100", nil)
+	is.NoErr(err)
+	req.Header.Set("Authorization", "Bearer "+token.AccessToken)
+	resp, err := http.DefaultClient.Do(req)
+	is.NoErr(err)
+	defer resp.Body.Close()
+	var list struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	is.NoErr(json.NewDecoder(resp.Body).Decode(&list))
+	return len(list.Data)
 }
 
 func statusOfToken(t *testing.T, ex *running, id, secret string) int {

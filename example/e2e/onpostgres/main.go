@@ -79,6 +79,7 @@ func openTemporary(ctx context.Context) (*host.Database, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Remove())
 	}
+	db.Temporary = true
 	closeDatabase := db.Close
 	db.Close = func() error { return errors.Join(closeDatabase(), server.Remove()) }
 	return db, nil

@@ -35,7 +35,9 @@ type Backend struct {
 // A Database is an open store, with what the welcome says of it.
 type Database struct {
 	store.Store
-	Close func() error
+	Close     func() error
+	Temporary bool // gone when it is closed
+
 	About string // where it is, in a line or two, without a secret
 	Again string // the command that starts the application on it again; empty for a temporary one
 }
@@ -86,7 +88,10 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	if w.Fresh, err = isFresh(ctx, h); err != nil {
 		return err
 	}
-	if w.Fresh {
+	if set.seed && !w.Fresh {
+		return errors.New("-seed is for a new database; this one already holds licenses or clients")
+	}
+	if w.Seeded = w.Fresh && (db.Temporary || set.seed); w.Seeded {
 		if err := seed(ctx, h.Service()); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 type settings struct {
 	addr      string
 	database  string   // empty: a temporary one
+	seed      bool     // put the sample licenses into a new database that is kept
 	newClient string   // empty: none asked for
 	products  []string // nil: no limit
 }
@@ -22,6 +23,7 @@ func parseSettings(b Backend, args []string, usage io.Writer) (settings, error) 
 	flags.SetOutput(usage)
 	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "loopback `address` to listen on; if the port is taken, the next free one")
 	flags.StringVar(&s.database, b.Flag, "", b.Usage)
+	flags.BoolVar(&s.seed, "seed", false, "put 40 sample licenses into a new database that is kept; a temporary one always gets them")
 	flags.StringVar(&s.newClient, "new-client", "", "issue credentials for a new API client of this `name`")
 	flags.StringVar(&products, "products", "", "with -new-client: limit it to these product ids, as in `a,b`")
 	if err := flags.Parse(args); err != nil {

@@ -13,6 +13,7 @@ type welcome struct {
 	Base        string // the address of the service, without a slash at the end
 	Database    *Database
 	Fresh       bool // whether the database was new
+	Seeded      bool // whether it got the sample licenses
 	Credentials *credentials
 	SetupCode   string // with which the first admin is made; empty: there is an operator
 }
@@ -23,7 +24,7 @@ func (w welcome) print(out io.Writer) error {
 	fmt.Fprintf(&b, "\n  application     %s/\n", strings.TrimSuffix(w.Base, mount))
 	fmt.Fprintf(&b, "  base address    %s\n", w.Base)
 	fmt.Fprintf(&b, "  database        %s\n", strings.ReplaceAll(w.Database.About, "\n", "\n                  "))
-	if w.Fresh {
+	if w.Seeded {
 		fmt.Fprintf(&b, "  licences        %d, to look around\n", seedCount)
 	}
 	if w.SetupCode != "" {
