@@ -230,6 +230,10 @@ var mends = map[string]string{
 
 const mendOrigins = `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`
 
+// mendEmptyKey is about a MasterKey that is empty but not nil.
+const mendEmptyKey = "is empty but not nil: the variable or file it is read from is probably unset or empty; " +
+	"set that to at least 32 random bytes, or leave MasterKey nil to keep webhook secrets unsealed"
+
 // Validate reports every option that is out of its bounds, and the mend. It is
 // for options that are read from somewhere: [NewHandler] panics with the same
 // words.
@@ -242,7 +246,11 @@ func (o Options) Validate() error {
 		field, _, _ := strings.Cut(b.StructField(), "[") // without the index
 		if !seen[field] {
 			seen[field] = true
-			all = append(all, fmt.Errorf("licensing: Options.%s %s", field, mends[field]))
+			mend := mends[field]
+			if field == "MasterKey" && len(o.MasterKey) == 0 {
+				mend = mendEmptyKey
+			}
+			all = append(all, fmt.Errorf("licensing: Options.%s %s", field, mend))
 		}
 	}
 	return errors.Join(append(all, o.checkEvents()...)...)

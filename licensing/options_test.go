@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -147,4 +148,16 @@ func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
 		is.Equal(strings.Count(log.String(), "\n"), 1)
 		is.True(strings.Contains(log.String(), `http.StripPrefix(\"/tenants/7\", h)`))
 	}
+}
+
+func TestAnEmptyMasterKeyIsRefusedWithItsLikelyCause(t *testing.T) {
+	is := is.New(t)
+	t.Setenv("LICENSEKIT_TEST_KEY", "")
+	opts := licensing.Options{MasterKey: []byte(os.Getenv("LICENSEKIT_TEST_KEY"))}
+	defer func() {
+		message, _ := recover().(string)
+		is.True(strings.HasPrefix(message, "licensing: Options.MasterKey is empty"))
+		is.True(strings.Contains(message, "unset or empty"))
+	}()
+	licensing.NewHandler(memory.New(), opts)
 }

@@ -40,7 +40,8 @@ type Options struct {
 	// MasterKey seals the secrets of webhooks where they are kept: at least
 	// 32 random bytes. Without it they are kept in clear. One that is set
 	// later seals those made from then on; one that is replaced leaves those
-	// it sealed unreadable until they are rotated. Default: none.
+	// it sealed unreadable, and nothing is sent to their webhooks until
+	// each secret is rotated. Default: none.
 	MasterKey []byte
 
 	// AllowPrivateWebhooks lets the addresses of webhooks be plain http.

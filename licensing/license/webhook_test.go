@@ -96,6 +96,19 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 	is.True(err != nil)
 }
 
+func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.MasterKey = []byte(strings.Repeat("a", 32)) })
+	w, _ := f.webhook(t)
+	replaced := license.New(f.store, license.Options{MasterKey: []byte(strings.Repeat("b", 32)), Now: func() time.Time { return f.now }})
+	got, secret, err := replaced.RotateWebhookSecret(t.Context(), license.RotateWebhookParams{ID: w.ID, Overlap: 24 * time.Hour})
+	is.NoErr(err)
+	is.Equal(len(got.Secrets), 1)
+	signature, err := replaced.SignWebhook(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	is.NoErr(err)
+	is.Equal(signature, signed(t, secret, "evt_1", f.now, "{}"))
+}
+
 func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 	f := newFixture(t)
 	for name, test := range map[string]struct {

@@ -86,6 +86,12 @@ func (s *Service) open(webhookID string, secret webhookSecret) ([]byte, error) {
 	return clear, nil
 }
 
+// isReadable reports whether a secret can be read with the present master key.
+func (s *Service) isReadable(webhookID string, secret webhookSecret) bool {
+	_, err := s.open(webhookID, secret)
+	return err == nil
+}
+
 // RotateWebhookParams say which webhook gets a new secret.
 type RotateWebhookParams struct {
 	ID string
@@ -96,15 +102,17 @@ type RotateWebhookParams struct {
 
 // RotateWebhookSecret gives a webhook a new secret, and returns it this once.
 // Deliveries are signed with it at once, and for Overlap with the one before
-// too; an older one, from a rotation that still overlapped, ends. The error is
-// [ErrNotFound] or an [*InvalidError].
+// too; an older one, from a rotation that still overlapped, ends. A previous
+// secret that was sealed with another master key ends immediately, whatever
+// Overlap is. The error is [ErrNotFound] or an [*InvalidError].
 func (s *Service) RotateWebhookSecret(ctx context.Context, p RotateWebhookParams) (w Webhook, secret string, err error) {
 	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {
 		return Webhook{}, "", Invalid("overlap_seconds", CodeOutOfRange, "must be from 0 to 2592000, which is 30 days")
 	}
 	w, err = s.editWebhook(ctx, "rotate", p.ID, EventWebhookUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
 		var overlapping []webhookSecret
-		if old := rec.Secrets[0]; p.Overlap > 0 {
+		// A secret that cannot be read would make every signature fail.
+		if old := rec.Secrets[0]; p.Overlap > 0 && s.isReadable(p.ID, old) {
 			old.ExpiresAt = toMillis(tx.now.Add(p.Overlap))
 			overlapping = append(overlapping, old)
 		}
