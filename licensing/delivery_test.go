@@ -347,6 +347,29 @@ func TestWhatTheAnswerOfAReceiverMeans(t *testing.T) {
 	}
 }
 
+func TestAPanicInTheTransportIsAFailedAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var log strings.Builder
+		p := newPostOffice()
+		opts := postedBy(p)
+		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h := licensing.NewHandler(memory.New(), opts)
+		w := hook(t, h, "x.example", "license.created")
+		p.answers("x.example", func(*http.Request) (*http.Response, error) { panic("not today") })
+		stop := begin(t, h)
+		happen(t, h, 1)
+		time.Sleep(2 * time.Second)
+		d := deliveries(t, h, w.ID)[0]
+		is.Equal(d.Attempts[0].Error, "the transport panicked")
+		p.answers("x.example", nil)
+		time.Sleep(time.Minute)
+		stop()
+		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
+		is.True(strings.Contains(log.String(), "not today"))
+	})
+}
+
 func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)

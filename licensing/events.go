@@ -54,7 +54,8 @@ type WebhookOptions struct {
 
 	// Transport makes the requests instead, for instance through a proxy
 	// that guards what leaves the network. Which addresses it calls is then
-	// its affair: the rules above do not apply to it. Default: none.
+	// its affair: the rules above do not apply to it. A panic in it is
+	// logged, and is a failed attempt. Default: none.
 	Transport http.RoundTripper
 }
 

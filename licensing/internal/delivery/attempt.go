@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -56,12 +57,24 @@ func (r *run) attempt(ctx context.Context, w license.Webhook, d store.Delivery) 
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
-	o := r.sender.send(ctx, w.URL, message, at, signature)
+	o := r.send(ctx, w, message, at, signature)
 	if o.kind != delivered && ctx.Err() != nil {
 		return outcome{} // cut off because this process is to end
 	}
 	o.attempt.At, o.attempt.DurationMS = at, time.Since(began).Milliseconds()
 	return o
+}
+
+// send makes the request. A panic in the host's transport is logged, and counts
+// as a failed attempt.
+func (r *run) send(ctx context.Context, w license.Webhook, m message, at time.Time, signature string) (o outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.Logger.ErrorContext(ctx, "licensing: the webhook transport panicked", "webhook_id", w.ID, "panic", v, "stack", string(debug.Stack()))
+			o = failure("the transport panicked")
+		}
+	}()
+	return r.sender.send(ctx, w.URL, m, at, signature)
 }
 
 // untried leaves a delivery for later because of a failure on our side.
