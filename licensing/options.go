@@ -165,8 +165,10 @@ type Options struct {
 
 	// ExpiryNotices are how long before a licence expires the event
 	// "license.expiring" tells of it, from a minute to 10 years; at the end
-	// comes "license.expired". Each comes once for each licence, while Run
-	// runs or when it next does. Default: 30, 7 and 1 days; empty but not
+	// comes "license.expired". Each comes at most once for each licence,
+	// while Run runs. When Run resumes after a pause, only the nearest notice
+	// that became due is given, and none but "license.expired" after the
+	// end. Default: 30, 7 and 1 days; empty but not
 	// nil: none before the end.
 	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
 

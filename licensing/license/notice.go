@@ -33,9 +33,11 @@ type watermark struct {
 // for each of Options.ExpiryNotices before a licence's ExpiresAt, and
 // "license.expired" from it on. It reports whether there may be more.
 //
-// Each licence gets each notice once, however long GiveNotices was not called
-// and however many processes call it, and again only for a later ExpiresAt. A
-// licence that is revoked gets none. An offset's first call gives none: it
+// Each licence gets each notice at most once, however many processes call
+// GiveNotices, and again only for a later ExpiresAt. If GiveNotices was not
+// called for a while, a licence gets "license.expired", or only the nearest of
+// the "license.expiring" notices that became due. A licence that is revoked
+// gets none. An offset's first call gives none: it
 // begins with what becomes due from then on. A licence that comes into being,
 // or is changed, with the instant of a notice well past, does not get it.
 func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
@@ -104,7 +106,7 @@ func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.
 	}
 	for _, rec := range recs {
 		w = watermark{Time: rec.ExpiresAt, ID: rec.ID}
-		if rec.State == store.StateRevoked {
+		if rec.State == store.StateRevoked || s.isNoticeOutdated(offset, rec.ExpiresAt, tx.now) {
 			continue
 		}
 		l, err := fromRecord(rec, tx.now)
@@ -124,6 +126,16 @@ func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.
 		w = watermark{Time: q.Expires.Before}
 	}
 	return full, tx.PutEntry(ctx, store.Entry{Kind: store.KindWatermark, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
+}
+
+// isNoticeOutdated reports whether the notice of an offset comes too late: the
+// license has expired, or the notice of a smaller offset is due as well.
+func (s *Service) isNoticeOutdated(offset time.Duration, expiresAt, now time.Time) bool {
+	if offset == 0 {
+		return false
+	}
+	nearer := func(o time.Duration) bool { return o < offset && !now.Before(expiresAt.Add(-o)) }
+	return nearer(0) || slices.ContainsFunc(s.opts.ExpiryNotices, nearer)
 }
 
 func watermarkKey(offset time.Duration) string { return "expiry:" + offset.String() }

@@ -100,8 +100,26 @@ func TestNoticesOutliveAnyPause(t *testing.T) {
 		more = a || b
 	}
 	for _, id := range ids {
-		is.Equal(f.notices(t, id), []string{"30", "7", "1", "0"})
+		is.Equal(f.notices(t, id), []string{"0"})
 	}
+}
+
+// TestOnlyTheNearestNoticeComesAfterAPause: when several notices became due
+// while nothing ran, only the last one that still holds is given.
+func TestOnlyTheNearestNoticeComesAfterAPause(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	soon, later, over := f.expiring(t, 103*day), f.expiring(t, 120*day), f.expiring(t, 75*day)
+	f.now = f.now.Add(100 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, soon.ID), []string{"7"})
+	is.Equal(f.notices(t, later.ID), []string{"30"})
+	is.Equal(f.notices(t, over.ID), []string{"0"}) // it ended 25 days ago
+	f.now = f.now.Add(30 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, soon.ID), []string{"7", "0"})
+	is.Equal(f.notices(t, later.ID), []string{"30", "0"})
 }
 
 func TestARenewalEarnsNewNotices(t *testing.T) {
@@ -119,7 +137,7 @@ func TestARenewalEarnsNewNotices(t *testing.T) {
 	is.Equal(f.notices(t, l.ID), []string{"7"}) // not the end that was
 	f.now = f.now.Add(200 * day)
 	f.notify(t)
-	is.Equal(f.notices(t, l.ID), []string{"7", "30", "7", "1", "0"})
+	is.Equal(f.notices(t, l.ID), []string{"7", "0"})
 }
 
 // TestNoticesBeginWithTheFirstCall is a register that is years old.
