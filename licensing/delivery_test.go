@@ -286,6 +286,62 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 	})
 }
 
+// TestTheClaimsOfAKilledProcessEndSoon kills a process that has claimed as many
+// deliveries as one claim may have.
+func TestTheClaimsOfAKilledProcessEndSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p, st := newPostOffice(), memory.New()
+		cut := &brokenStore{Store: st}
+		dying, next := licensing.NewHandler(cut, postedBy(p)), licensing.NewHandler(st, postedBy(p))
+		w := hook(t, next, "x.example", "license.created")
+		happen(t, next, 300)
+		p.answers("x.example", func(r *http.Request) (*http.Response, error) {
+			if len(p.at("x.example")) > 100 { // by now batches are large
+				cut.fail(func(context.Context) error { return store.ErrUnavailable })
+				return refused(r)
+			}
+			return status(200)(r)
+		})
+		stop := begin(t, dying)
+		time.Sleep(time.Second)
+		stop()
+		p.answers("x.example", nil)
+		stop = begin(t, next)
+		time.Sleep(40 * time.Second)
+		stop()
+		waiting, err := next.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
+		is.NoErr(err)
+		is.Equal(len(waiting.Deliveries), 0)
+	})
+}
+
+// TestAClaimIsRenewedWhileItIsSent has a receiver so slow that one batch takes
+// longer than a claim lasts.
+func TestAClaimIsRenewedWhileItIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p, st := newPostOffice(), storetest.Twice(memory.New())
+		a, b := licensing.NewHandler(st, postedBy(p)), licensing.NewHandler(st, postedBy(p))
+		w := hook(t, a, "x.example", "license.created")
+		happen(t, a, 150)
+		p.answers("x.example", func(r *http.Request) (*http.Response, error) {
+			if len(p.at("x.example")) > 60 { // four quick batches, so the next is as large as can be
+				time.Sleep(14 * time.Second)
+			}
+			return status(200)(r)
+		})
+		stopA := begin(t, a)
+		time.Sleep(5 * time.Second)
+		stopB := begin(t, b) // sends a few at a time, and so often looks for more
+		time.Sleep(time.Hour)
+		stopA()
+		stopB()
+		is.Equal(len(p.at("x.example")), 150) // and none twice
+		is.Equal(deliveries(t, a, w.ID)[0].Status, license.DeliverySucceeded)
+	})
+}
+
 func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)

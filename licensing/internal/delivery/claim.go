@@ -12,16 +12,10 @@ import (
 
 // A sending is one delivery under a claim, and how it went.
 type sending struct {
-	store.Delivery           // as claimed: DueAt is the end of the lease
+	store.Delivery           // as claimed
 	due            time.Time // what DueAt was before
+	until          time.Time // the end of the claim, and so what DueAt is now
 	outcome        outcome
-}
-
-// leaseFor returns how long a claim of n deliveries holds: longer than they
-// can take if all begin to hang.
-func leaseFor(n int) time.Duration {
-	rounds := (n + laneSlots - 1) / laneSlots
-	return time.Duration(rounds)*sendTimeout + 10*time.Second
 }
 
 // claim takes deliveries that are due, by moving their DueAt on.
@@ -34,8 +28,8 @@ func (l *lane) claim(limit int) (batch []*sending, err error) {
 		}
 		batch = make([]*sending, len(due))
 		for i, d := range due {
-			batch[i] = &sending{Delivery: d, due: d.DueAt}
-			batch[i].DueAt = now.Add(leaseFor(len(due)))
+			batch[i] = &sending{Delivery: d, due: d.DueAt, until: now.Add(claimFor)}
+			batch[i].DueAt = batch[i].until
 			if err := tx.PutDelivery(l.work, batch[i].Delivery); err != nil {
 				return err
 			}
@@ -103,7 +97,7 @@ func (l *lane) record(tx store.Tx, s *sending) error {
 	if err != nil {
 		return err
 	}
-	mine := d.DueAt.Equal(s.DueAt) && d.State == string(license.DeliveryPending)
+	mine := s.isMine(d)
 	if s.outcome.kind == untried {
 		if !mine {
 			return nil

@@ -58,7 +58,9 @@ func (l *lane) drain(ctx context.Context) error {
 			return err
 		}
 		began := time.Now()
+		stop := l.keepClaim(batch)
 		l.send(ctx, w, batch)
+		stop()
 		if err := l.settle(batch); err != nil {
 			return err
 		}
