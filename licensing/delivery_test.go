@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -340,6 +341,57 @@ func TestAClaimIsRenewedWhileItIsSent(t *testing.T) {
 		is.Equal(len(p.at("x.example")), 150) // and none twice
 		is.Equal(deliveries(t, a, w.ID)[0].Status, license.DeliverySucceeded)
 	})
+}
+
+// TestAClockThatWasAheadHoldsNothingBack corrects a clock that was a day ahead,
+// while Run runs and between two processes.
+func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
+	for name, restart := range map[string]bool{"in one process": false, "across a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				var ahead atomic.Int64
+				var l ledger
+				p, st := newPostOffice(), memory.New()
+				cut := &brokenStore{Store: st}
+				open := func(st store.Store) *licensing.Handler {
+					opts := postedBy(p)
+					opts.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+					opts.Subscribers = []licensing.Subscriber{{Name: "ledger", FromStart: true, Handle: l.handle}}
+					return licensing.NewHandler(st, opts)
+				}
+				ahead.Store(int64(24 * time.Hour))
+				h := open(cut)
+				w := hook(t, h, "x.example", "license.created")
+				p.answers("x.example", refused)
+				stop := begin(t, h)
+				time.Sleep(time.Second)
+				happen(t, h, 10) // enough to open the breaker
+				time.Sleep(30 * time.Second)
+				if restart {
+					cut.fail(func(context.Context) error { return store.ErrUnavailable }) // killed, with the lease of the subscriber
+					stop()
+					h = open(st)
+				}
+				ahead.Store(0)
+				p.answers("x.example", nil)
+				happen(t, h, 10)
+				if restart {
+					is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+						return tx.PutEntry(t.Context(), store.Entry{Kind: "lease", Key: "subscriber:ledger", Data: []byte("killed"), CreatedAt: time.Now().Add(24 * time.Hour), ExpiresAt: time.Now().Add(24*time.Hour + 30*time.Second)})
+					}))
+					stop = begin(t, h)
+				}
+				time.Sleep(3 * time.Minute)
+				stop()
+				waiting, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
+				is.NoErr(err)
+				is.Equal(len(waiting.Deliveries), 0)
+				is.Equal(len(ids(p.at("x.example"))), 20)
+				is.Equal(len(l.got()), 21)
+			})
+		})
+	}
 }
 
 func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {

@@ -36,11 +36,54 @@ const (
 	waitFor = time.Minute // how long a delivery may be due before it waits
 )
 
-// MarkRunning says that Handler.Run runs, for the next minute.
+// MarkRunning says that Handler.Run runs, for the next minute. If it was last
+// said at a time that is still to come, the clock was ahead and has been
+// corrected: then deliveries that wait for a time to come are due now.
 func (s *Service) MarkRunning(ctx context.Context) error {
+	run, err := s.reader().Entry(ctx, runKind, runKind)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("mark running: %w", err)
+	}
+	if err == nil && run.CreatedAt.After(s.now().Add(runTTL)) {
+		if err := s.makeDeliveriesDue(ctx); err != nil {
+			return fmt.Errorf("mark running: %w", err)
+		}
+	}
 	return s.update(ctx, func(tx *transaction) error {
 		return tx.PutEntry(ctx, store.Entry{Kind: runKind, Key: runKind, ExpiresAt: tx.now.Add(runTTL), CreatedAt: tx.now})
 	})
+}
+
+// makeDeliveriesDue makes all deliveries due that are not yet.
+func (s *Service) makeDeliveriesDue(ctx context.Context) error {
+	webhooks, err := s.reader().Entries(ctx, store.EntryQuery{Kind: webhookKind})
+	if err != nil {
+		return err
+	}
+	for _, w := range webhooks {
+		for more := true; more; {
+			err := s.update(ctx, func(tx *transaction) error {
+				waiting, err := tx.Deliveries(ctx, store.DeliveryQuery{
+					EndpointID: w.Key, DueBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), After: store.Position{Time: tx.now.Add(time.Millisecond)}, Limit: purgeBatch,
+				})
+				if err != nil {
+					return err
+				}
+				for _, d := range waiting {
+					d.DueAt = tx.now
+					if err := tx.PutDelivery(ctx, d); err != nil {
+						return err
+					}
+				}
+				more = len(waiting) == purgeBatch
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Backlog says whether anything waits to be delivered, and whether anything
@@ -53,7 +96,7 @@ func (s *Service) Backlog(ctx context.Context) (b Backlog, err error) {
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		b.Running = err == nil && now.Before(run.ExpiresAt)
+		b.Running = err == nil && now.Before(run.ExpiresAt) && !run.CreatedAt.After(now.Add(runTTL))
 		return b.read(ctx, r, now)
 	})
 	if err != nil {

@@ -80,7 +80,9 @@ func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Du
 		w, err = watermark{Time: until}, nil
 	case err == nil:
 		err = decode(e.Data, &w)
-		idle = until.Sub(w.Time) < noticeLag
+		if idle = until.Sub(w.Time) < noticeLag; w.Time.After(until.Add(noticeLag)) {
+			w, idle = watermark{Time: until}, false // the clock was ahead and has been corrected
+		}
 	}
 	q = store.LicenseQuery{
 		Expires: store.TimeRange{From: w.Time, Before: until},

@@ -122,6 +122,22 @@ func TestOnlyTheNearestNoticeComesAfterAPause(t *testing.T) {
 	is.Equal(f.notices(t, later.ID), []string{"30", "0"})
 }
 
+// TestNoticesResumeAfterAClockWasAhead: what expires before the time that the
+// clock showed still gets its notices at their time.
+func TestNoticesResumeAfterAClockWasAhead(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	f.now = f.now.Add(365 * day)
+	f.notify(t)
+	f.now = f.now.Add(-365 * day)
+	f.notify(t)
+	l := f.expiring(t, 8*day)
+	f.now = f.now.Add(2 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, l.ID), []string{"7"})
+}
+
 func TestARenewalEarnsNewNotices(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -56,7 +56,7 @@ func (rec *webhookRecord) note(result WebhookResult, now time.Time) (changed boo
 	case result == WebhookGone:
 		rec.Status, rec.StatusReason = WebhookDisabled, "the endpoint answered 410 Gone"
 		return true
-	case rec.FailingSince.IsZero() || now.Sub(rec.FailedAt) > failureGap:
+	case rec.FailingSince.IsZero() || now.Sub(rec.FailedAt) > failureGap || rec.FailedAt.After(now.Add(failedEvery)):
 		rec.FailingSince, rec.FailedAt = now, now
 		return true
 	case now.Sub(rec.FailingSince) >= failingFor:

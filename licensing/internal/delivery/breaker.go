@@ -15,22 +15,28 @@ const (
 // count as tried. It is for use by one goroutine at a time.
 type breaker struct {
 	failures int
-	until    time.Time // because of failures
-	asked    time.Time // until when the receiver has asked for peace
+	broken   window // because of failures
+	asked    window // because the receiver asked for it
 }
 
+// A window is a stretch of time. A clock that is before its beginning was
+// corrected, and is not in it.
+type window struct{ from, until time.Time }
+
+func (w window) contains(now time.Time) bool { return !now.Before(w.from) && now.Before(w.until) }
+
 // open reports whether nothing is to be sent now.
-func (b *breaker) open(now time.Time) bool { return now.Before(b.until) || now.Before(b.asked) }
+func (b *breaker) open(now time.Time) bool { return b.broken.contains(now) || b.asked.contains(now) }
 
 // trying reports whether one delivery is to be sent, to see.
 func (b *breaker) trying() bool { return b.failures >= breakAfter }
 
-func (b *breaker) succeeded() { b.failures, b.until = 0, time.Time{} }
+func (b *breaker) succeeded() { b.failures, b.broken = 0, window{} }
 
 func (b *breaker) failed(now time.Time) {
 	b.failures++
 	if b.failures >= breakAfter {
-		b.until = now.Add(min(breakFirst<<min(b.failures-breakAfter, 10), breakMost))
+		b.broken = window{now, now.Add(min(breakFirst<<min(b.failures-breakAfter, 10), breakMost))}
 	}
 }
 
@@ -40,7 +46,7 @@ func (b *breaker) slow(now time.Time, asked time.Duration) {
 	if asked <= 0 {
 		asked = breakFirst
 	}
-	if until := now.Add(min(asked, slowMost)); until.After(b.asked) {
-		b.asked = until
+	if until := now.Add(min(asked, slowMost)); until.After(b.asked.until) || now.Before(b.asked.from) {
+		b.asked = window{now, until}
 	}
 }

@@ -29,13 +29,15 @@ func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err e
 	return held && err == nil, err
 }
 
-// isHolder reports whether nobody else holds a lease.
+// isHolder reports whether nobody else holds a lease. One that was taken at a
+// time that is still to come was taken while a clock was ahead, and does not count.
 func isHolder(ctx context.Context, r store.Reader, key, holder string, now time.Time) (bool, error) {
 	lease, err := r.Entry(ctx, leaseKind, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return true, nil
 	}
-	return string(lease.Data) == holder || !now.Before(lease.ExpiresAt), err
+	expired := !now.Before(lease.ExpiresAt) || lease.CreatedAt.After(now.Add(leaseTTL))
+	return string(lease.Data) == holder || expired, err
 }
 
 // release gives a lease back, if it is still held.
