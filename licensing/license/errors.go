@@ -45,6 +45,12 @@ var (
 	// ErrActivationLimit: a [*DeniedError] because all seats are taken.
 	ErrActivationLimit = errors.New("all seats of the licence are taken")
 
+	// ErrCursorGone: the feed of events no longer continues at the cursor,
+	// because retention removed events after it, or because the store was
+	// restored from a backup or an archive. Read the feed from its beginning,
+	// and skip the events whose ids are known.
+	ErrCursorGone = errors.New("the feed no longer continues at this cursor")
+
 	// ErrForbidden: holders of a licence key may not do that here.
 	ErrForbidden = errors.New("not allowed with a licence key; see Options.KeyHolderSeats")
 )
@@ -52,7 +58,7 @@ var (
 // rules are the errors that say a rule was broken.
 var rules = []error{
 	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
-	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrForbidden,
+	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden,
 }
 
 // An InvalidError lists every parameter that breaks a rule.

@@ -2,8 +2,6 @@ package license
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -75,7 +73,9 @@ const (
 // Events reads the feed of all changes, in the order in which they became
 // visible. Whoever asks again and again with the cursor it was given gets
 // every event exactly once, whatever is committed meanwhile. A cursor is a
-// place in the feed, and good with any filter.
+// place in the feed, and good with any filter. The error is an
+// [*InvalidError], or [ErrCursorGone] if the feed does not continue at the
+// cursor; a list with NewestFirst never returns that.
 //
 // A call looks through a bounded part of the feed: with a filter a page can be
 // short, or empty, although there is more. A caller who is limited to some
@@ -95,55 +95,72 @@ func (s *Service) Events(ctx context.Context, p EventsParams) (EventPage, error)
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
 	}
+	var page EventPage
+	err := s.view(ctx, func(r store.Reader) (err error) {
+		page, err = s.readEvents(ctx, r, p, after)
+		return err
+	})
+	if err != nil {
+		return EventPage{}, fmt.Errorf("events: %w", err)
+	}
+	return page, nil
+}
+
+// readEvents reads one page from a snapshot.
+func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at place) (EventPage, error) {
+	if !p.NewestFirst { // a list that goes back in time misses nothing new
+		purged, err := readPurged(ctx, r)
+		if err != nil {
+			return EventPage{}, err
+		}
+		if p.After == "" {
+			at = purged
+		} else if err := at.check(ctx, r, purged); err != nil {
+			return EventPage{}, err
+		}
+	}
 	q := store.EventQuery{
 		Subject: p.Subject, CustomerID: p.CustomerID,
-		After: after, Descending: p.NewestFirst, Limit: p.Limit + 1,
+		After: at.seq, Descending: p.NewestFirst, Limit: p.Limit + 1,
 	}
 	if p.Type != "" || s.caller.Products != nil {
 		q.Limit = feedBatch
 	}
 	page := EventPage{Events: make([]Event, 0, min(p.Limit, defaultLimit))}
 	for examined := 0; ; {
-		rows, err := s.reader().Events(ctx, q)
+		rows, err := r.Events(ctx, q)
 		if err != nil {
-			return EventPage{}, fmt.Errorf("events: %w", err)
+			return EventPage{}, err
 		}
 		for _, row := range rows {
 			if (p.Type == "" || MatchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
 				if len(page.Events) == p.Limit {
-					page.HasMore, page.NextCursor = true, place(q.After)
+					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil
 				}
 				page.Events = append(page.Events, NewEvent(row))
 			}
-			q.After = row.Seq
+			at = placeOf(row)
 		}
+		q.After = at.seq
 		examined += len(rows)
 		page.HasMore = len(rows) == q.Limit
+		if !page.HasMore && !p.NewestFirst && (p.Subject != "" || p.CustomerID != "") {
+			// The rest of the feed was looked through too: a cursor at the last
+			// match would be gone as soon as retention removes that event.
+			newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+			if err != nil {
+				return EventPage{}, err
+			}
+			if len(newest) > 0 {
+				at = placeOf(newest[0])
+			}
+		}
 		if page.HasMore || !p.NewestFirst {
-			page.NextCursor = place(q.After)
+			page.NextCursor = at.String()
 		}
 		if !page.HasMore || examined >= feedBudget {
 			return page, nil
 		}
 	}
-}
-
-// place returns the cursor behind the event with that Seq: a version and the
-// number, in base64url.
-func place(seq int64) string {
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64([]byte{cursorVersion}, uint64(seq)))
-}
-
-// parsePlace reads what place writes; nothing is the beginning.
-func parsePlace(cursor string) (seq int64, ok bool) {
-	if cursor == "" {
-		return 0, true
-	}
-	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(b) != 9 || b[0] != cursorVersion {
-		return 0, false
-	}
-	seq = int64(binary.BigEndian.Uint64(b[1:]))
-	return seq, seq >= 0 && place(seq) == cursor
 }

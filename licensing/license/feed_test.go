@@ -211,3 +211,47 @@ func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(page.Deliveries), 1)
 }
+
+// TestACursorBehindThePurgeMarkIsGone: a cursor is good for as long as all
+// events after it are kept, and no longer.
+func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
+	read := func(p license.EventsParams) license.EventPage {
+		page, err := f.Events(t.Context(), p)
+		is.NoErr(err)
+		return page
+	}
+	purge := func() {
+		for more := true; more; {
+			var err error
+			more, err = f.PurgeHistory(t.Context())
+			is.NoErr(err)
+		}
+	}
+	empty := read(license.EventsParams{}).NextCursor
+	first := f.create(t).ID
+	f.create(t)
+	early, end := read(license.EventsParams{Limit: 1}).NextCursor, read(license.EventsParams{}).NextCursor
+	f.now = f.now.Add(49 * time.Hour)
+	purge()
+
+	for name, cursor := range map[string]string{"of the empty feed": empty, "before events that are gone": early} {
+		_, err := f.Events(t.Context(), license.EventsParams{After: cursor})
+		if !errors.Is(err, license.ErrCursorGone) {
+			t.Errorf("a cursor %s: %v", name, err)
+		}
+	}
+	is.Equal(len(read(license.EventsParams{After: end}).Events), 0) // nothing after it is gone
+	again := read(license.EventsParams{}).NextCursor                // of a feed with nothing left
+	next := f.create(t).ID
+	is.Equal(read(license.EventsParams{After: end}).Events[0].Subject, next)
+	is.Equal(read(license.EventsParams{After: again}).Events[0].Subject, next)
+	is.Equal(read(license.EventsParams{After: end, NewestFirst: true}).Events, []license.Event{})
+
+	// A filter that finds nothing moves its cursor along.
+	filtered := read(license.EventsParams{Subject: first}).NextCursor
+	f.now = f.now.Add(49 * time.Hour)
+	purge()
+	is.Equal(len(read(license.EventsParams{Subject: first, After: filtered}).Events), 0)
+}

@@ -31,11 +31,11 @@ func (s *Service) PurgeHistory(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("purge history: %w", err)
 	}
-	if through == 0 {
+	if through.Seq == 0 {
 		return more, nil
 	}
 	n, err := s.removeBatch(ctx, func(ctx context.Context, tx *transaction) (int, error) {
-		return tx.DeleteEvents(ctx, through, purgeBatch)
+		return tx.purgeEvents(ctx, through)
 	})
 	return more || n > 0, err
 }
@@ -99,34 +99,40 @@ func deleteDeliveries(ctx context.Context, tx *transaction, deliveries []store.D
 	return nil
 }
 
-// lastUnneeded returns the Seq of the last of the oldest events that are too old
-// and that nobody has yet to get; zero: there is none. It may have to look
+// lastUnneeded returns the last of the oldest events that are too old
+// and that nobody has yet to get; its Seq is zero if there is none. It may have to look
 // through many deliveries, and keeps nobody from writing meanwhile: what is no
 // longer needed does not become so again.
-func (s *Service) lastUnneeded(ctx context.Context) (seq int64, err error) {
+func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error) {
 	if s.opts.EventRetention <= 0 {
-		return 0, nil
+		return store.Event{}, nil
 	}
 	before := s.now().Add(-s.opts.EventRetention)
 	err = s.view(ctx, func(r store.Reader) error {
-		seq = 0
+		last = store.Event{}
 		events, err := r.Events(ctx, store.EventQuery{Limit: purgeBatch})
 		if err != nil {
 			return err
 		}
-		for _, e := range events {
-			if !e.Time.Before(before) {
-				break
+		old := 0
+		for old < len(events) && events[old].Time.Before(before) {
+			old++
+		}
+		if old == 0 {
+			return nil
+		}
+		needed, err := firstNeeded(ctx, r, events[old-1].Seq+1, before)
+		if err != nil {
+			return err
+		}
+		for _, e := range events[:old] {
+			if e.Seq < needed {
+				last = e
 			}
-			seq = e.Seq
 		}
-		if seq > 0 {
-			seq, err = firstNeeded(ctx, r, seq+1, before)
-			seq = max(0, seq-1)
-		}
-		return err
+		return nil
 	})
-	return seq, err
+	return last, err
 }
 
 // firstNeeded returns the Seq of the first event, below a bound, that is yet

@@ -68,7 +68,7 @@ func (s *subscription) step(ctx context.Context) (wait time.Duration, err error)
 	return s.Poll, nil
 }
 
-// place returns how far the subscriber has come. A new one begins at the end
+// place returns how far the subscriber has come in the feed. A new one begins at the end
 // of the feed, or at its beginning if it asks for that.
 func (s *subscription) place() (seq int64, err error) {
 	seq, ok, err := readCursor(s.work, s.Store, s.key())
@@ -79,7 +79,11 @@ func (s *subscription) place() (seq int64, err error) {
 		if seq, ok, err = readCursor(s.work, tx, s.key()); ok || err != nil {
 			return err
 		}
-		if !s.FromStart {
+		if s.FromStart {
+			if seq, err = license.PurgedThrough(s.work, tx); err != nil {
+				return err
+			}
+		} else {
 			newest, err := tx.Events(s.work, store.EventQuery{Descending: true, Limit: 1})
 			if err != nil {
 				return err
@@ -125,6 +129,9 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 	if err != nil {
 		return false, err
 	}
+	if seq, err = s.skipPurged(seq, events); err != nil {
+		return false, err
+	}
 	written, at := seq, time.Now()
 	for _, e := range events {
 		if ctx.Err() != nil || under.Err() != nil { // what follows is the next holder's
@@ -151,6 +158,21 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 		err = s.advance(seq)
 	}
 	return len(events) == subscriberBatch, err
+}
+
+// skipPurged returns the subscriber's place in the feed, moved past the events
+// that retention removed before the subscriber got them. The log says so.
+func (s *subscription) skipPurged(seq int64, next []store.Event) (int64, error) {
+	if len(next) == 0 || next[0].Seq == seq+1 {
+		return seq, nil
+	}
+	purged, err := license.PurgedThrough(s.work, s.Store)
+	if err != nil || purged <= seq {
+		return seq, err
+	}
+	s.Logger.ErrorContext(s.work, "licensing: retention removed events before a subscriber got them; it continues after them",
+		"subscriber", s.Name, "after_seq", seq, "purged_through_seq", purged)
+	return purged, s.advance(purged)
 }
 
 // handle calls the subscriber. A panic in it is an error, and logged with

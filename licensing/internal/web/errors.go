@@ -34,6 +34,7 @@ var answers = []struct {
 	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key came with another request before. Send a new key with a new request.", nil},
 	{license.ErrMove, 409, "move_forbidden", "The state of the licence does not allow this.", addMove},
 	{license.ErrDenied, 409, "denied", "The licence does not allow this; the verdict says why, and when to ask again.", addVerdict},
+	{license.ErrCursorGone, 410, "cursor_gone", "The feed no longer continues at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed again without after, and skip the events whose ids you know.", nil},
 	{license.ErrForbidden, 403, "forbidden", "This is not for those who hold a licence key. Ask whoever gave it out.", nil},
 
 	// Credentials and people.

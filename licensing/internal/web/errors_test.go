@@ -34,6 +34,7 @@ var sentinels = map[string]struct {
 	"license.ErrMove":             {&license.MoveError{Move: "renew", From: license.StatusRevoked, To: license.StatusRevoked}, 409},
 	"license.ErrDenied":           {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictSuspended}}, 409},
 	"license.ErrActivationLimit":  {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictActivationLimit}}, 409},
+	"license.ErrCursorGone":       {license.ErrCursorGone, 410},
 	"license.ErrForbidden":        {license.ErrForbidden, 403},
 	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
 	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},
