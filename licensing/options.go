@@ -173,7 +173,10 @@ type Options struct {
 	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
 
 	// EventRetention is how long events are kept, from 24 hours; those that
-	// a webhook or a subscriber has yet to get are kept longer. The feed is
+	// a subscriber has yet to get are kept longer, and those that an active
+	// webhook has yet to get up to five days longer. A paused or disabled
+	// webhook keeps nothing: what is removed meanwhile stays in its history
+	// as skipped. The feed is
 	// also the audit log. Default: for ever.
 	EventRetention time.Duration `validate:"omitempty,min=24h"`
 

@@ -191,6 +191,56 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	is.Equal(len(page.Deliveries), 0)
 }
 
+// TestAWebhookThatGetsNothingDoesNotHoldRetention: the events that wait for it
+// are removed, and its history says that they were skipped.
+func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(f *fixture, id string) error
+		after  time.Duration
+		kept   bool
+	}{
+		"paused": {func(f *fixture, id string) error {
+			_, err := f.UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: id, Status: ptr(license.WebhookPaused)})
+			return err
+		}, 49 * time.Hour, false},
+		"disabled": {func(f *fixture, id string) error {
+			_, err := f.ReportWebhook(t.Context(), id, license.WebhookGone)
+			return err
+		}, 49 * time.Hour, false},
+		"active":           {func(*fixture, string) error { return nil }, 4 * day, true},
+		"active, too long": {func(*fixture, string) error { return nil }, 6 * day, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
+			w, _ := f.webhook(t)
+			for range 5 {
+				_, err := f.TestWebhook(t.Context(), w.ID)
+				is.NoErr(err)
+			}
+			is.NoErr(test.change(f, w.ID))
+			is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+				return tx.PutEntry(t.Context(), store.Entry{Kind: store.KindCursor, Key: license.WebhookCursor, Data: []byte("100"), CreatedAt: f.now})
+			}))
+			f.now = f.now.Add(test.after)
+			for more := true; more; {
+				var err error
+				more, err = f.PurgeHistory(t.Context())
+				is.NoErr(err)
+			}
+			events, err := f.store.Events(t.Context(), store.EventQuery{})
+			is.NoErr(err)
+			is.Equal(len(events) > 0, test.kept)
+			failed, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryFailed})
+			is.NoErr(err)
+			if name == "paused" || name == "disabled" {
+				is.Equal(len(failed.Deliveries), 5)
+				is.Equal(failed.Deliveries[0].Attempts[0].Error, "skipped: the event is no longer kept")
+			}
+		})
+	}
+}
+
 // Fault: a time before 1970 has no id, and the one it is given sorts behind
 // all others.
 func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {

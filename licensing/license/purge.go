@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 // Options.DeliveryRetention, events by Options.EventRetention, and what is
 // left of webhooks that were deleted. It reports whether there may be more.
 func (s *Service) PurgeHistory(ctx context.Context) (more bool, err error) {
-	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries} {
+	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries, s.skipPurged} {
 		n, err := s.removeBatch(ctx, purge)
 		if err != nil {
 			return false, err
@@ -121,7 +122,7 @@ func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error
 		if old == 0 {
 			return nil
 		}
-		needed, err := firstNeeded(ctx, r, events[old-1].Seq+1, before)
+		needed, err := firstNeeded(ctx, r, events[old-1].Seq+1, before, s.now())
 		if err != nil {
 			return err
 		}
@@ -137,8 +138,9 @@ func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error
 
 // firstNeeded returns the Seq of the first event, below a bound, that is yet
 // to be handed on to webhooks, to a subscriber, or in a delivery under way. A
-// subscriber that nobody has run since an instant does not count.
-func firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Time) (int64, error) {
+// subscriber that nobody has run since an instant does not count, nor does a
+// delivery that is older than five days or whose webhook is not active.
+func firstNeeded(ctx context.Context, r store.Reader, bound int64, since, now time.Time) (int64, error) {
 	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
 	if err != nil {
 		return 0, err
@@ -153,6 +155,10 @@ func firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Ti
 		}
 		bound = min(bound, seq+1)
 	}
+	active, err := webhooksWith(ctx, r, func(s WebhookStatus) bool { return s == WebhookActive })
+	if err != nil {
+		return 0, err
+	}
 	q := store.DeliveryQuery{State: string(DeliveryPending)}
 	for {
 		pending, err := r.Deliveries(ctx, q)
@@ -160,8 +166,74 @@ func firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Ti
 			return bound, err
 		}
 		for _, d := range pending {
-			bound = min(bound, d.EventSeq)
+			if d.CreatedAt.Before(now.Add(-failingFor)) {
+				return bound, nil // the newest come first
+			}
+			if slices.Contains(active, d.EndpointID) {
+				bound = min(bound, d.EventSeq)
+			}
 			q.After.ID = d.ID
 		}
 	}
+}
+
+// webhooksWith returns the ids of the webhooks with certain statuses.
+func webhooksWith(ctx context.Context, r store.Reader, match func(WebhookStatus) bool) (ids []string, err error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		var rec webhookRecord
+		if err := decode(e.Data, &rec); err != nil {
+			return nil, fmt.Errorf("webhook %s: %w", e.Key, err)
+		}
+		if match(rec.Status) {
+			ids = append(ids, e.Key)
+		}
+	}
+	return ids, nil
+}
+
+// skippedError is the attempt's error of a delivery whose event was purged.
+const skippedError = "skipped: the event is no longer kept"
+
+// skipPurged ends deliveries to paused and disabled webhooks whose events were
+// purged. They stay in the history as failed, and the log counts them.
+func (s *Service) skipPurged(ctx context.Context, tx *transaction) (int, error) {
+	purged, err := readPurged(ctx, tx)
+	if err != nil || purged.seq == 0 {
+		return 0, err
+	}
+	idle, err := webhooksWith(ctx, tx, func(s WebhookStatus) bool { return s != WebhookActive })
+	if err != nil {
+		return 0, err
+	}
+	skipped := 0
+	for _, id := range idle {
+		due, err := tx.Deliveries(ctx, store.DeliveryQuery{EndpointID: id, DueBefore: tx.now, Limit: purgeBatch})
+		if err != nil {
+			return 0, err
+		}
+		before := skipped
+		for _, d := range due {
+			if d.EventSeq > purged.seq {
+				continue
+			}
+			var data DeliveryData
+			if err := decode(d.Data, &data); err != nil {
+				return 0, fmt.Errorf("delivery %s: %w", d.ID, err)
+			}
+			data.Attempts = append(data.Attempts, Attempt{At: tx.now, Error: skippedError})
+			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, tx.now, encode(data)
+			if err := tx.PutDelivery(ctx, d); err != nil {
+				return 0, err
+			}
+			skipped++
+		}
+		if n := skipped - before; n > 0 {
+			s.opts.Logger.WarnContext(ctx, "licensing: retention removed events before a webhook got them", "webhook_id", id, "skipped", n)
+		}
+	}
+	return skipped, nil
 }

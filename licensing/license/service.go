@@ -55,7 +55,8 @@ type Options struct {
 	ExpiryNotices []time.Duration
 
 	// EventRetention is how long [Service.PurgeHistory] leaves events; those
-	// that a webhook or a subscriber has yet to get stay longer. Default:
+	// that a subscriber has yet to get stay longer, and those that an active
+	// webhook has yet to get up to five days longer. Default:
 	// for ever.
 	EventRetention time.Duration
 

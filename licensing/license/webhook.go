@@ -44,7 +44,7 @@ type WebhookSecret struct {
 type WebhookStatus string
 
 // The statuses of a webhook. To an active one, events are sent. For a paused
-// one they wait, as long as it takes. A disabled one, which has failed for
+// one they wait for as long as retention keeps them. A disabled one, which has failed for
 // days or has answered 410, gets none, and those under way wait; made active
 // again, it gets these, and what happens from then on.
 const (

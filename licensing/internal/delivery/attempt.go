@@ -44,7 +44,7 @@ func (r *run) attempt(ctx context.Context, w license.Webhook, d store.Delivery) 
 		return r.untried(ctx, d, err)
 	}
 	if len(events) == 0 || events[0].ID != d.EventID {
-		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "the event is no longer kept"}}
+		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "skipped: the event is no longer kept"}}
 	}
 	message, err := newMessage(license.NewEvent(events[0]))
 	if err != nil {
