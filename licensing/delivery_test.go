@@ -18,6 +18,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -392,6 +393,39 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAWebhookSendsWhatItsClientMaySee narrows the client that made a webhook,
+// and then disables it.
+func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), postedBy(p))
+		c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Products: []string{"a", "b"}})
+		is.NoErr(err)
+		as := h.Service().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products})
+		w, _, err := as.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
+		is.NoErr(err)
+		defer begin(t, h)()
+		sentFor := func(product string) int {
+			before := len(p.at("x.example"))
+			_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: product, CustomerID: "c"})
+			is.NoErr(err)
+			time.Sleep(5 * time.Second)
+			return len(p.at("x.example")) - before
+		}
+		is.Equal(sentFor("a"), 1)
+		narrowed, disabled := []string{"b"}, true
+		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Products: &narrowed})
+		is.NoErr(err)
+		is.Equal(sentFor("a"), 0)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliveryFailed)
+		is.Equal(sentFor("b"), 1)
+		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Disabled: &disabled})
+		is.NoErr(err)
+		is.Equal(sentFor("b"), 0)
+	})
 }
 
 func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {

@@ -2,11 +2,13 @@ package licensing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/delivery"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -92,13 +94,27 @@ func (h *Handler) newEngine() *delivery.Engine {
 	c := delivery.Config{
 		Store: h.store, Licenses: h.service, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval,
 		AllowPrivate: o.Webhooks.AllowPrivate, Ports: o.Webhooks.Ports, Transport: o.Webhooks.Transport,
-		Sealed: o.MasterKey != nil,
+		Limit: h.limitOf, Sealed: o.MasterKey != nil,
 		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.service.Purge},
 	}
 	for _, s := range o.Subscribers {
 		c.Subscribers = append(c.Subscribers, delivery.Subscriber(s))
 	}
 	return delivery.New(c)
+}
+
+// limitOf returns the products that an actor may see now, nil meaning all, and
+// false if it is an API client that is disabled.
+func (h *Handler) limitOf(ctx context.Context, actor string) (products []string, ok bool, err error) {
+	id, isClient := strings.CutPrefix(actor, "client:")
+	if !isClient {
+		return nil, true, nil
+	}
+	c, err := h.auth.Client(ctx, id)
+	if errors.Is(err, auth.ErrNotFound) {
+		return nil, false, nil
+	}
+	return c.Products, !c.Disabled, err
 }
 
 // Run brings events out and looks after the store until ctx ends: it delivers

@@ -32,6 +32,10 @@ type Webhook struct {
 	Secrets   []WebhookSecret `json:"secrets"`
 	CreatedAt time.Time       `json:"created_at"`
 	UpdatedAt time.Time       `json:"updated_at"`
+
+	// CreatedBy is the actor that created it, as in [Caller]. An API client's
+	// webhook is sent only what that client may see at the time of sending.
+	CreatedBy string `json:"-"`
 }
 
 // A WebhookSecret is what is known of a secret once it has been shown.
@@ -113,7 +117,7 @@ func (s *Service) CreateWebhook(ctx context.Context, p CreateWebhookParams) (w W
 		}
 		rec := webhookRecord{
 			ID: store.NewID("whk", tx.now), URL: p.URL, Description: p.Description, Types: p.Types, Products: p.Products,
-			Status: WebhookActive, CreatedAt: tx.now, UpdatedAt: tx.now,
+			Status: WebhookActive, CreatedBy: s.actor(), CreatedAt: tx.now, UpdatedAt: tx.now,
 		}
 		if secret, err = s.addSecret(&rec, tx.now); err != nil {
 			return err

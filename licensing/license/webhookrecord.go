@@ -22,8 +22,9 @@ type webhookRecord struct {
 	Status       WebhookStatus   `json:"status"`
 	StatusReason string          `json:"status_reason,omitempty"`
 	FailingSince time.Time       `json:"failing_since,omitzero"`
-	FailedAt     time.Time       `json:"failed_at,omitzero"` // the last failure, to the hour
-	Secrets      []webhookSecret `json:"secrets"`            // the newest first
+	FailedAt     time.Time       `json:"failed_at,omitzero"`   // the last failure, to the hour
+	Secrets      []webhookSecret `json:"secrets"`              // the newest first
+	CreatedBy    string          `json:"created_by,omitempty"` // the actor
 	CreatedAt    time.Time       `json:"created_at"`
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
@@ -34,7 +35,7 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
 		Types: append([]string{}, rec.Types...), Products: slices.Clone(rec.Products),
 		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince),
-		Secrets: []WebhookSecret{}, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
+		Secrets: []WebhookSecret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}
 	for _, secret := range rec.Secrets {
 		if secret.isLive(at) {

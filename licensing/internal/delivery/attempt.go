@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -46,6 +47,11 @@ func (r *run) attempt(ctx context.Context, w license.Webhook, d store.Delivery) 
 	if len(events) == 0 || events[0].ID != d.EventID {
 		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "skipped: the event is no longer kept"}}
 	}
+	if allowed, err := r.allows(ctx, w, events[0]); err != nil {
+		return r.untried(ctx, d, err)
+	} else if !allowed {
+		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "the client that created the webhook may not see the event"}}
+	}
 	message, err := newMessage(license.NewEvent(events[0]))
 	if err != nil {
 		return r.untried(ctx, d, err)
@@ -63,6 +69,18 @@ func (r *run) attempt(ctx context.Context, w license.Webhook, d store.Delivery) 
 	}
 	o.attempt.At, o.attempt.DurationMS = at, time.Since(began).Milliseconds()
 	return o
+}
+
+// allows reports whether the actor that created a webhook may see an event now.
+func (r *run) allows(ctx context.Context, w license.Webhook, e store.Event) (bool, error) {
+	if r.Limit == nil {
+		return true, nil
+	}
+	products, ok, err := r.Limit(ctx, w.CreatedBy)
+	if err != nil || !ok {
+		return false, err
+	}
+	return products == nil || e.Type == license.EventWebhookTest || slices.Contains(products, e.ProductID), nil
 }
 
 // send makes the request. A panic in the host's transport is logged, and counts

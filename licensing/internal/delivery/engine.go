@@ -31,6 +31,10 @@ type Config struct {
 	// more.
 	Upkeep []func(context.Context) (more bool, err error)
 
+	// Limit returns the products that an actor may see now, nil meaning all,
+	// and false if it may see nothing. Default: every actor sees all.
+	Limit func(ctx context.Context, actor string) (products []string, ok bool, err error)
+
 	// Sealed says that the secrets of webhooks are.
 	Sealed bool
 }
