@@ -34,7 +34,10 @@ type Subscriber struct {
 
 	// Handle takes one event. An error, or a panic, is logged, and the same
 	// event comes again after a pause, a second at first and at most five
-	// minutes, while the ones behind it wait. It may come again after a
+	// minutes, while the ones behind it wait: return nil for an event that
+	// can never be handled, such as one about a license that was deleted
+	// since. The log and the dashboard name a subscriber that keeps failing,
+	// and so does [license.Service.Backlog]. It may come again after a
 	// success too, if the process ends before its place is written: tell
 	// repetitions by the event's ID. When Run is to end, ctx goes on for 20
 	// seconds.

@@ -2,6 +2,7 @@ package licensing_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -28,7 +29,11 @@ func ExampleSubscriber() {
 			Types:     []string{license.EventLicenseCreated, license.EventLicenseExpiring},
 			FromStart: true,
 			Handle: func(ctx context.Context, e license.Event) error {
-				return mail(e.Type+" for "+e.CustomerID, e.Subject) // an error: it comes again
+				err := mail(e.Type+" for "+e.CustomerID, e.Subject)
+				if errors.Is(err, license.ErrNotFound) {
+					return nil // the license was deleted since: nothing to do
+				}
+				return err // an error: the event comes again, and the ones after it wait
 			},
 		}},
 	})

@@ -3,8 +3,11 @@ package licensing_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +130,37 @@ func TestAnEventThatASubscriberRefusesComesAgainBeforeTheNext(t *testing.T) {
 		synctest.Wait()
 		is.Equal(l.got(), feed(t, h))
 		is.Equal(l.calls, 15)
+	})
+}
+
+func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var log strings.Builder
+		var broken atomic.Bool
+		broken.Store(true)
+		opts := subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error {
+			if broken.Load() {
+				return license.ErrNotFound
+			}
+			return nil
+		}})
+		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h := licensing.NewHandler(memory.New(), opts)
+		happen(t, h, 2)
+		defer begin(t, h)()
+		time.Sleep(10 * time.Minute)
+		b, err := h.Service().Backlog(t.Context())
+		is.NoErr(err)
+		is.Equal(len(b.Failing), 1)
+		is.Equal(b.Failing[0].Name, "mailer")
+		is.True(b.Failing[0].Failures >= 5)
+		is.True(strings.Contains(log.String(), "level=ERROR"))
+		broken.Store(false)
+		time.Sleep(10 * time.Minute)
+		b, err = h.Service().Backlog(t.Context())
+		is.NoErr(err)
+		is.Equal(len(b.Failing), 0)
 	})
 }
 

@@ -26,6 +26,8 @@ type Backlog struct {
 	// Sealed reports whether the secrets of webhooks are sealed: whether
 	// there is an Options.MasterKey.
 	Sealed bool
+	// Failing are the subscribers that keep failing on one event.
+	Failing []FailingSubscriber
 }
 
 // runKind is the kind of the one entry that says that something runs.
@@ -97,6 +99,9 @@ func (s *Service) Backlog(ctx context.Context) (b Backlog, err error) {
 			return err
 		}
 		b.Running = err == nil && now.Before(run.ExpiresAt) && !run.CreatedAt.After(now.Add(runTTL))
+		if b.Failing, err = failingSubscribers(ctx, r, now); err != nil {
+			return err
+		}
 		return b.read(ctx, r, now)
 	})
 	if err != nil {

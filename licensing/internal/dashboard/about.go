@@ -49,6 +49,7 @@ func showAbout(v *visit) error {
 	if err != nil {
 		return err
 	}
+	body.Warnings = append(body.Warnings, failing(backlog)...)
 	switch {
 	case stuck(backlog) != "":
 		body.Warnings = append(body.Warnings, stuck(backlog))

@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -31,4 +32,17 @@ func TestAbout(t *testing.T) {
 	a = s.admin().get("settings/about")
 	is.True(!a.says("not set") && !a.says("Nothing runs") && !a.says(key))
 	is.True(a.says("https://example.com/licensing") && a.says("1 hour 30 minutes") && a.says("No limit") && a.says("2 days"))
+}
+
+func TestTheDashboardNamesAFailingSubscriber(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	_, err := s.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+	is.NoErr(err) // an empty service has a page of its own
+	is.NoErr(s.Service().ReportSubscriber(t.Context(), "mailer", "evt_1", 7))
+	admin := s.admin()
+	is.True(admin.get("settings/about").says("mailer"))
+	is.True(admin.get("").says("mailer"))
+	is.NoErr(s.Service().ReportSubscriber(t.Context(), "mailer", "", 0))
+	is.True(!admin.get("settings/about").says("mailer"))
 }

@@ -80,6 +80,13 @@ func (v *visit) concerns(o license.Overview) (list []concern, err error) {
 	if n := o.ByStatus[license.StatusSuspended]; n > 0 {
 		list = append(list, concern{count(int(n), "licence"), isVerb(n) + " suspended", "licenses?status=suspended", false})
 	}
+	backlog, err := v.licenses.Backlog(v.r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range failing(backlog) {
+		list = append(list, concern{Text: text, Bad: true})
+	}
 	hooks, err := v.licenses.Webhooks(v.r.Context())
 	if err != nil || len(hooks) == 0 {
 		return list, err
@@ -92,10 +99,6 @@ func (v *visit) concerns(o license.Overview) (list []concern, err error) {
 	}
 	if failing > 0 {
 		list = append(list, concern{count(int(failing), "webhook"), isVerb(failing) + " failing or disabled", "settings/webhooks", true})
-	}
-	backlog, err := v.licenses.Backlog(v.r.Context())
-	if err != nil {
-		return nil, err
 	}
 	if text := stuck(backlog); text != "" {
 		list = append(list, concern{Text: text, Bad: true})

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,6 +81,14 @@ func stuck(b license.Backlog) string {
 		return ""
 	}
 	return "Deliveries wait and nothing runs them: the program that mounts this service has to call Handler.Run."
+}
+
+// failing says which subscribers keep failing, one sentence for each.
+func failing(b license.Backlog) (list []string) {
+	for _, f := range b.Failing {
+		list = append(list, fmt.Sprintf("The subscriber %q has failed %s in a row on event %s, and the events after it wait. The log has the error.", f.Name, count(f.Failures, "time"), f.EventID))
+	}
+	return list
 }
 
 // unsealed says that secrets of webhooks are kept as they are.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
@@ -26,6 +27,7 @@ const (
 	advanceEvery = 200 * time.Millisecond
 	retryFirst   = time.Second
 	retryLast    = 5 * time.Minute
+	stalledAfter = 5 // failures in a row
 )
 
 // A subscription is a subscriber in one run.
@@ -34,6 +36,7 @@ type subscription struct {
 	Subscriber
 	holder   string
 	failures int // in a row, of the event that is next
+	reported bool
 }
 
 func (s *subscription) key() string { return license.SubscriberCursor + s.Name }
@@ -140,11 +143,16 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 		if license.MatchTypes(s.Types, e.Type) {
 			if err := s.handle(under, license.NewEvent(e)); err != nil {
 				if s.failures++; under.Err() == nil {
-					s.Logger.WarnContext(ctx, "licensing: a subscriber failed; the event is tried again",
-						"subscriber", s.Name, "event_id", e.ID, "failures", s.failures, "error", err)
+					s.logFailure(ctx, e, err)
+				}
+				if s.failures >= stalledAfter {
+					s.report(e.ID, s.failures)
 				}
 				break
 			}
+		}
+		if s.failures >= stalledAfter || !s.reported {
+			s.report(e.ID, 0)
 		}
 		s.failures = 0
 		if seq = e.Seq; time.Since(at) > advanceEvery {
@@ -158,6 +166,26 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 		err = s.advance(seq)
 	}
 	return len(events) == subscriberBatch, err
+}
+
+// logFailure says that the subscriber failed, and, when it keeps failing, that
+// it stands still.
+func (s *subscription) logFailure(ctx context.Context, e store.Event, err error) {
+	level, message := slog.LevelWarn, "licensing: a subscriber failed; the event is tried again"
+	if s.failures >= stalledAfter {
+		level, message = slog.LevelError, "licensing: a subscriber keeps failing, and the events after this one wait; let it return nil for an event that it cannot handle"
+	}
+	s.Logger.Log(ctx, level, message, "subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", err)
+}
+
+// report stores how often the subscriber has failed, for the dashboard and the
+// health of the service; a failure to store it is logged alone.
+func (s *subscription) report(eventID string, failures int) {
+	if err := s.Licenses.ReportSubscriber(s.work, s.Name, eventID, failures); err != nil {
+		s.Logger.WarnContext(s.work, "licensing: the state of a subscriber could not be stored", "subscriber", s.Name, "error", err)
+		return
+	}
+	s.reported = true
 }
 
 // skipPurged returns the subscriber's place in the feed, moved past the events

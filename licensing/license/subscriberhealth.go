@@ -1,0 +1,74 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A FailingSubscriber is Go code that keeps failing on one event, while the
+// events after it wait.
+type FailingSubscriber struct {
+	Name     string    `json:"name"`
+	EventID  string    `json:"event_id"`
+	Failures int       `json:"failures"` // in a row
+	Since    time.Time `json:"since"`
+}
+
+const (
+	failingKind = "subscriber_failing" // of entries: one for each failing subscriber
+	// failingTTL is how long a report counts: longer than the longest pause
+	// between two attempts.
+	failingTTL = time.Hour
+)
+
+// ReportSubscriber notes that a subscriber failed on an event so many times in
+// a row; zero: it no longer fails. It is for the code that runs subscribers.
+func (s *Service) ReportSubscriber(ctx context.Context, name, eventID string, failures int) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		if failures == 0 {
+			if err := tx.DeleteEntry(ctx, failingKind, name); !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			return nil
+		}
+		f := FailingSubscriber{Name: name, EventID: eventID, Failures: failures, Since: tx.now}
+		e, err := tx.Entry(ctx, failingKind, name)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			var before FailingSubscriber
+			if err := decode(e.Data, &before); err != nil {
+				return err
+			}
+			if before.EventID == eventID {
+				f.Since = before.Since
+			}
+		}
+		return tx.PutEntry(ctx, store.Entry{Kind: failingKind, Key: name, Data: encode(f), ExpiresAt: tx.now.Add(failingTTL), CreatedAt: tx.now})
+	})
+	if err != nil {
+		return fmt.Errorf("report subscriber %s: %w", name, err)
+	}
+	return nil
+}
+
+// failingSubscribers returns the subscribers that keep failing.
+func failingSubscribers(ctx context.Context, r store.Reader, now time.Time) (failing []FailingSubscriber, err error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: failingKind, Expires: store.TimeRange{From: now}})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		var f FailingSubscriber
+		if err := decode(e.Data, &f); err != nil {
+			return nil, fmt.Errorf("subscriber %s: %w", e.Key, err)
+		}
+		failing = append(failing, f)
+	}
+	return failing, nil
+}
