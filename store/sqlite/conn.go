@@ -77,13 +77,27 @@ func (c *conn) exec(text string, args ...any) (driver.Result, error) {
 }
 
 // query runs a statement and calls each for every row. The end of ctx stops
-// it; a ctx that cannot end saves the goroutine that waits for that.
+// it between two rows.
 func (c *conn) query(ctx context.Context, text string, args []any, each func(*row)) error {
+	return c.rows(ctx, context.Background(), text, args, each)
+}
+
+// scan runs a SELECT that may skip many rows before each row it returns. The
+// end of ctx stops it at any time, at the price of a goroutine. The driver
+// interrupts only the first step of a statement, the one that ends with the
+// first row, so the first step has to find all rows.
+func (c *conn) scan(ctx context.Context, text string, args []any, each func(*row)) error {
+	return c.rows(ctx, ctx, `WITH page AS MATERIALIZED (`+text+`) SELECT * FROM page`, args, each)
+}
+
+// rows runs a statement and calls each for every row. The end of ctx stops it
+// between two rows, the end of interrupt during its first step.
+func (c *conn) rows(ctx, interrupt context.Context, text string, args []any, each func(*row)) error {
 	s, err := c.prepared(text)
 	if err != nil {
 		return err
 	}
-	rows, err := s.QueryContext(ctx, bind(args))
+	rows, err := s.QueryContext(interrupt, bind(args))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,8 @@ gives up the whole transaction, the innocent ones run again, each by itself.
 That is why a function may run twice.
 
 Reads use connections of their own, which never wait for an update and never
-make one wait. At most 16 Views run at a time, and the others wait for one of
+make one wait. Reads of one row and lists have separate connections, so a slow
+list delays other lists only. A list stops when its context ends. At most 16 Views run at a time, and the others wait for one of
 those to end. While a View runs, the log grows by what is committed, so let it
 end soon.
 */

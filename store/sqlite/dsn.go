@@ -91,6 +91,8 @@ func readerDSN(path string, opts Options) string {
 		// first time after a crash, or closes it as the last.
 		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
 		"query_only(1)",
+		// A scan collects its rows in memory, not in a file.
+		"temp_store(memory)",
 		"cache_size(-2048)",
 		"mmap_size(" + strconv.FormatInt(opts.MmapSize, 10) + ")",
 	}})

@@ -53,6 +53,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 		s.and(`expires_at > ?`, never)
 	}
 	s.span(`expires_at`, `key`, q.Expires, q.After, false)
+	s.exact = true
 	s.order(false, q.Limit, `expires_at`, `key`)
 	found, err := list(ctx, r, scanEntry, s)
 	return found, wrap(err, "%s entries", q.Kind)

@@ -40,6 +40,7 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	} else {
 		s.and(`seq > ?`, q.After)
 	}
+	s.exact = q.Subject == "" || q.CustomerID == ""
 	s.order(q.Descending, q.Limit, `seq`)
 	found, err := list(ctx, r, scanEvent, s)
 	return found, wrap(err, "events")

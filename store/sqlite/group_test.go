@@ -189,7 +189,7 @@ func TestOneMembersTroubleIsItsOwn(t *testing.T) {
 			stop := func(int64) { end() }
 			during.Store(&stop)
 			defer during.Store(nil)
-			if err := tx.query(ctx, true, `SELECT sum(n) FROM (`+manyRows+`)`, nil, func(*row) {}); err != nil {
+			if err := tx.query(ctx, scan, `SELECT sum(n) FROM (`+manyRows+`)`, nil, func(*row) {}); err != nil {
 				return fmt.Errorf("the statement was stopped: %v", err)
 			}
 			return tx.DeleteLicense(ctx, "bad")

@@ -64,6 +64,14 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		s.add(`license l`)
 	}
 
+	filters := len(q.Terms)
+	for _, value := range []string{q.CustomerID, q.ProductID, string(q.State)} {
+		if value != "" {
+			filters++
+		}
+	}
+	s.exact = filters == 0 || filters == 1 && q.Order == store.ByID // whose index serves one filter
+
 	if q.CustomerID != "" {
 		s.and(`l.customer_id = ?`, q.CustomerID)
 	}

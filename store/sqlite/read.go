@@ -11,17 +11,24 @@ import (
 // whatever runs their SELECTs: the Store with its pool, a View, or an Update.
 type reader struct{ from querier }
 
-// A querier runs one SELECT and calls each for every row. A long one may be
-// stopped by the end of ctx while it runs; for the others ctx counts only
-// before.
+// A querier runs one SELECT and calls each for every row.
 type querier interface {
-	query(ctx context.Context, long bool, text string, args []any, each func(*row)) error
+	query(ctx context.Context, size size, text string, args []any, each func(*row)) error
 }
+
+// A size says how much a SELECT may read.
+type size int
+
+const (
+	single size = iota // one row: ctx is checked only before
+	exact              // a page of rows, every one of which matches: ctx ends it between two rows
+	scan               // any number of rows: ctx ends it at any time
+)
 
 // one returns the row that the SELECT finds, or [store.ErrNotFound].
 func one[T any](ctx context.Context, r reader, scan func(*row) T, text string, args ...any) (found T, err error) {
 	err = store.ErrNotFound
-	if failed := r.from.query(ctx, false, text, args, func(r *row) { found, err = scan(r), nil }); failed != nil {
+	if failed := r.from.query(ctx, single, text, args, func(r *row) { found, err = scan(r), nil }); failed != nil {
 		err = failed
 	}
 	return found, err
@@ -29,7 +36,7 @@ func one[T any](ctx context.Context, r reader, scan func(*row) T, text string, a
 
 // list returns the rows that the selection finds.
 func list[T any](ctx context.Context, r reader, scan func(*row) T, s *selection) (found []T, err error) {
-	err = r.from.query(ctx, true, s.text.String(), s.args, func(r *row) { found = append(found, scan(r)) })
+	err = r.from.query(ctx, s.size(), s.text.String(), s.args, func(r *row) { found = append(found, scan(r)) })
 	if err != nil {
 		return nil, err
 	}
@@ -56,19 +63,30 @@ func (s *session) ready(ctx context.Context) error {
 	return s.err
 }
 
-func (s *session) query(ctx context.Context, long bool, text string, args []any, each func(*row)) error {
+func (s *session) query(ctx context.Context, size size, text string, args []any, each func(*row)) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	if s.updates || !long {
-		ctx = context.Background()
+	if s.updates {
+		size = single
 	}
-	err := s.conn.query(ctx, text, args, each)
-	if err != nil && ctx.Err() == nil {
+	err := s.conn.read(ctx, size, text, args, each)
+	if err != nil && (size == single || ctx.Err() == nil) {
 		s.err = sentinel(err)
 		return s.err
 	}
 	return err
+}
+
+// read runs a SELECT of that size.
+func (c *conn) read(ctx context.Context, size size, text string, args []any, each func(*row)) error {
+	switch {
+	case size == scan && ctx.Done() != nil:
+		return c.scan(ctx, text, args, each)
+	case size == single:
+		ctx = context.Background()
+	}
+	return c.query(ctx, text, args, each)
 }
 
 // View calls fn with a Reader on what is committed now. It takes one of the
@@ -99,21 +117,23 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 	return fn(reader{view})
 }
 
-// query runs a SELECT of its own on a connection of the pool.
-func (s *Store) query(ctx context.Context, long bool, text string, args []any, each func(*row)) error {
+// query runs a SELECT of its own on a connection of a pool. Reads of one row
+// have a pool to themselves, so that they never wait for a list.
+func (s *Store) query(ctx context.Context, size size, text string, args []any, each func(*row)) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	c, err := s.readers.take(ctx)
+	p := s.lists
+	if size == single {
+		p = s.readers
+	}
+	c, err := p.take(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.readers.put(c)
-	if !long {
-		ctx = context.Background()
-	}
-	if err := c.query(ctx, text, args, each); err != nil {
+	defer p.put(c)
+	if err := c.read(ctx, size, text, args, each); err != nil {
 		return sentinel(err)
 	}
 	return nil

@@ -12,6 +12,14 @@ type selection struct {
 	text  strings.Builder
 	args  []any
 	where bool // whether text has a WHERE yet
+	exact bool // every row that the index yields matches
+}
+
+func (s *selection) size() size {
+	if s.exact {
+		return exact
+	}
+	return scan
 }
 
 // add appends text as it is.
@@ -82,6 +90,7 @@ func (s *selection) within(column string, r store.TimeRange) {
 	if r.IsZero() {
 		return
 	}
+	s.exact = false
 	s.and("(")
 	if r.OrNone {
 		s.add("+" + column + " IS NULL OR ")

@@ -18,7 +18,8 @@ import (
 type Store struct {
 	reader
 	path    string
-	readers *pool // for reads of their own, which are short
+	readers *pool // for reads of one row
+	lists   *pool // for lists outside a View
 	views   *pool // for Views, which are as long as their functions
 	writer  *writer
 
@@ -85,6 +86,7 @@ func OpenWith(path string, opts Options) (*Store, error) {
 	s := &Store{
 		path:    path,
 		readers: newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0))),
+		lists:   newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0))),
 		views:   newPool(readerDSN(path, opts), maxViews),
 		writer:  newWriter(c, opts.BusyTimeout),
 	}
@@ -106,7 +108,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.calls.Wait()
-	return wrap(errors.Join(s.readers.close(), s.views.close(), s.writer.close()), "close %s", s.path)
+	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.views.close(), s.writer.close()), "close %s", s.path)
 }
 
 // enter begins a call, unless its context has ended or the Store is closed.
