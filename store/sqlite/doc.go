@@ -24,6 +24,11 @@ The three belong together: move or delete none of them alone. To back up a
 running store, use VACUUM INTO or the .backup command of the sqlite3 shell. To
 copy the file itself, close the store first, which leaves a single file.
 
+If the file or its log is deleted, moved or replaced while the store is open,
+every call returns [store.ErrUnavailable] until it is back in place, and
+[Options.Logger] gets an error. Updates check this before and after each commit,
+reads at most once a second.
+
 Put the file on a local disk. On network file systems the locks that protect it
 are not reliable.
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 // waits for a timer.
 type writer struct {
 	conn     *conn
+	guard    *guard
 	patience time.Duration // how long an update waits for another process
 
 	// A group takes no more members when it is that large or that old, so
@@ -39,14 +41,15 @@ type group struct {
 
 	settled chan struct{} // closed once the transaction is over
 	err     error         // set before that: why nothing of it was kept
+	unknown bool          // set before that: err does not say whether it was kept
 }
 
 // errAgain is the answer to an update that was undone through no fault of its
 // own, or that may have been.
 var errAgain = errors.New("undone together with others")
 
-func newWriter(c *conn, patience time.Duration) *writer {
-	return &writer{conn: c, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond}
+func newWriter(c *conn, patience time.Duration, g *guard) *writer {
+	return &writer{conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond}
 }
 
 // update runs fn in a savepoint and returns when its group is settled: fn's
@@ -73,7 +76,7 @@ func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool
 	switch {
 	case g.err == nil:
 		return err
-	case alone:
+	case alone || g.unknown:
 		return wrap(sentinel(g.err), "commit")
 	default:
 		return errAgain
@@ -186,6 +189,9 @@ func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*gro
 		w.commit()
 	}
 	if w.group == nil {
+		if err := w.guard.check(); err != nil {
+			return nil, err
+		}
 		if err := begin(ctx, w.conn, deadline); err != nil {
 			return nil, sentinel(err)
 		}
@@ -195,11 +201,15 @@ func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*gro
 	return w.group, nil
 }
 
-// commit makes durable what the group wrote.
+// commit makes durable what the group wrote, and makes sure that it is in the
+// file that the next start opens.
 func (w *writer) commit() {
 	if _, err := w.conn.exec("COMMIT"); err != nil {
 		w.abandon(err)
 		return
+	}
+	if err := w.guard.check(); err != nil {
+		w.group.err, w.group.unknown = fmt.Errorf("the outcome is unknown: %w", err), true
 	}
 	close(w.group.settled)
 	w.group = nil

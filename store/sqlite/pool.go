@@ -8,17 +8,21 @@ import (
 // A pool holds connections for reading. It opens one more when all are out,
 // until it has as many as there is room for.
 type pool struct {
-	dsn  string
-	idle chan *conn
-	room chan struct{} // holds one value for each connection
+	dsn   string
+	guard *guard
+	idle  chan *conn
+	room  chan struct{} // holds one value for each connection
 }
 
-func newPool(dsn string, size int) *pool {
-	return &pool{dsn: dsn, idle: make(chan *conn, size), room: make(chan struct{}, size)}
+func newPool(dsn string, size int, g *guard) *pool {
+	return &pool{dsn: dsn, guard: g, idle: make(chan *conn, size), room: make(chan struct{}, size)}
 }
 
 // take waits for a connection, at most until ctx ends.
 func (p *pool) take(ctx context.Context) (*conn, error) {
+	if err := p.guard.recent(); err != nil {
+		return nil, err
+	}
 	select {
 	case c := <-p.idle:
 		return c, nil
@@ -31,6 +35,11 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 		return nil, ctx.Err()
 	case p.room <- struct{}{}:
 		c, err := connect(p.dsn)
+		if err == nil {
+			if err = p.guard.check(); err != nil { // c may have opened another file
+				c.close()
+			}
+		}
 		if err != nil {
 			<-p.room
 			return nil, sentinel(err)

@@ -44,9 +44,10 @@ type Options struct {
 	// then ends the process.
 	MmapSize int64
 
-	// Logger is told when the program is built with another version of the
-	// engine's run-time library than the engine was made for. Nil:
-	// [slog.Default].
+	// Logger gets an error when the file is deleted, moved or replaced while
+	// the Store is open, and a warning when the program is built with another
+	// version of the engine's run-time library than the engine was made for.
+	// Nil: [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -70,7 +71,8 @@ func OpenWith(path string, opts Options) (*Store, error) {
 		return nil, errors.New("sqlite: Options.MmapSize must not be negative; leave it zero for none")
 	}
 	opts.BusyTimeout = cmp.Or(opts.BusyTimeout, 5*time.Second)
-	warnOfLibc(cmp.Or(opts.Logger, slog.Default()))
+	opts.Logger = cmp.Or(opts.Logger, slog.Default())
+	warnOfLibc(opts.Logger)
 
 	path, err := cleanPath(path)
 	if err != nil {
@@ -83,12 +85,16 @@ func OpenWith(path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, wrap(sentinel(err), "open %s", path)
 	}
+	g, err := newGuard(path, c, opts.Logger)
+	if err != nil {
+		return nil, wrap(errors.Join(sentinel(err), c.close()), "open %s", path)
+	}
 	s := &Store{
 		path:    path,
-		readers: newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0))),
-		lists:   newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0))),
-		views:   newPool(readerDSN(path, opts), maxViews),
-		writer:  newWriter(c, opts.BusyTimeout),
+		readers: newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
+		lists:   newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
+		views:   newPool(readerDSN(path, opts), maxViews, g),
+		writer:  newWriter(c, opts.BusyTimeout, g),
 	}
 	s.reader = reader{s}
 	return s, nil
