@@ -51,12 +51,13 @@ committed at once, and sixty-four at a time share the cost of one flush, and
 nobody ever waits for company. What one update does wrong, be it an error, a
 panic, or filling the disk, is undone without harm to the others: if the engine
 gives up the whole transaction, the innocent ones run again, each by itself.
-That is why a function may run twice.
+An update that finds the disk full runs again after the log was written back
+into the file, which makes room in the log. That is why a function may run twice.
 
 Reads use connections of their own, which never wait for an update and never
 make one wait. Reads of one row and lists have separate connections, so a slow
-list delays other lists only. A list stops when its context ends. At most 16 Views run at a time, and the others wait for one of
-those to end. While a View runs, the log grows by what is committed, so let it
-end soon.
+list delays other lists only. A list stops when its context ends. At most 16
+Views run at a time, and the others wait for one of those to end. While a View
+runs, the log grows by what is committed, so let it end soon.
 */
 package sqlite

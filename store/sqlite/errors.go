@@ -32,7 +32,8 @@ func busy(err error) bool {
 }
 
 // sentinel adds to an error of the engine what it means in the contract. An
-// error that means nothing there, such as a damaged file, stays as it is.
+// error that means nothing there stays as it is. The engine reports a disk that
+// fails to read a page (EIO) as a damaged file.
 func sentinel(err error) error {
 	c := code(err)
 	switch c {
@@ -44,10 +45,17 @@ func sentinel(err error) error {
 	switch primary(c) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL, // another process
 		lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, // the disk
-		lib.SQLITE_NOMEM:
+		lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_NOMEM:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return err
+}
+
+// noRoom reports whether err says that the disk is full. A quota, and a limit
+// of the size of a file, show as an error of writing.
+func noRoom(err error) bool {
+	c := code(err)
+	return primary(c) == lib.SQLITE_FULL || c == lib.SQLITE_IOERR_WRITE
 }
 
 // constraint reports whether err is a constraint that refused one statement

@@ -31,6 +31,7 @@ type writer struct {
 	line []chan struct{} // those who wait for it; closing one gives it the turn
 
 	group *group // of the transaction that is open; nil: none is
+	full  bool   // there was no room on the disk, and the log was not written back since
 }
 
 // A group is the updates that share a transaction.
@@ -45,7 +46,7 @@ type group struct {
 }
 
 // errAgain is the answer to an update that was undone through no fault of its
-// own, or that may have been.
+// own, or that may have been, or that found the disk full.
 var errAgain = errors.New("undone together with others")
 
 func newWriter(c *conn, patience time.Duration, g *guard) *writer {
@@ -66,7 +67,7 @@ func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool
 		w.give()
 		return wrap(err, "update")
 	}
-	err = w.run(fn)
+	err = w.run(fn, alone)
 	culprit := w.group != g
 	w.give()
 	if culprit {
@@ -86,7 +87,7 @@ func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool
 // run calls fn in a savepoint, and keeps or undoes what it wrote. If that
 // cannot be done, because the engine has given up the transaction, the whole
 // group is undone.
-func (w *writer) run(fn func(store.Tx) error) (err error) {
+func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	if _, err := w.conn.exec("SAVEPOINT member"); err != nil {
 		w.abandon(err)
 		return wrap(sentinel(err), "update")
@@ -107,6 +108,12 @@ func (w *writer) run(fn func(store.Tx) error) (err error) {
 	}
 	if lost := w.keep(err == nil); err == nil && lost != nil {
 		err = wrap(sentinel(lost), "update")
+	}
+	if noRoom(t.err) {
+		w.full = true
+		if !alone {
+			return errAgain
+		}
 	}
 	return err
 }
@@ -189,6 +196,12 @@ func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*gro
 		w.commit()
 	}
 	if w.group == nil {
+		if alone && w.full {
+			// Writing the log back into the file makes room in the log. If
+			// that fails, so does the update.
+			w.conn.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+			w.full = false
+		}
 		if err := w.guard.check(); err != nil {
 			return nil, err
 		}
@@ -218,6 +231,7 @@ func (w *writer) commit() {
 // abandon undoes the whole group.
 func (w *writer) abandon(err error) {
 	w.conn.exec("ROLLBACK") // an error only if the engine has already done so
+	w.full = w.full || noRoom(err)
 	w.group.err = err
 	close(w.group.settled)
 	w.group = nil

@@ -60,6 +60,13 @@ func claim(path string) error {
 	}
 	defer c.close()
 	_, err = version(c)
+	if primary(code(err)) == lib.SQLITE_CORRUPT {
+		// A log that could not be written back in full, for want of room,
+		// leaves a file that is whole only together with its log.
+		if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
+			return nil
+		}
+	}
 	return err
 }
 

@@ -25,9 +25,10 @@ import (
 
 // children are what such a process can do.
 var children = map[string]func(st *Store, name string) error{
-	"create": createForEver,
-	"seats":  claimSeats,
-	"fill":   fillDisk,
+	"create":  createForEver,
+	"seats":   claimSeats,
+	"fill":    fillDisk,
+	"rewrite": rewriteEntry,
 }
 
 func TestMain(m *testing.M) {
@@ -261,6 +262,7 @@ func fillDisk(st *Store, _ string) error {
 	if err != nil || len(entries) == 0 {
 		return fmt.Errorf("%d entries on a full disk: %w", len(entries), err)
 	}
+	st.Close() // fails if there is no room to write the log back, and keeps the log
 	return nil
 }
 
@@ -286,4 +288,33 @@ func TestFullDisk(t *testing.T) {
 		is.True(acknowledged[e.Key])
 	}
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))
+}
+
+// rewriteEntry replaces one entry until the log has been as large as it may
+// become several times.
+func rewriteEntry(st *Store, _ string) error {
+	ctx := context.Background()
+	for i := range 100 {
+		data := bytes.Repeat([]byte{byte(i)}, 100_000)
+		err := st.Update(ctx, func(tx store.Tx) error {
+			return tx.PutEntry(ctx, store.Entry{Kind: "big", Key: "big", Data: data})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestFullLogIsWrittenBack has no room for a larger log, but enough for the
+// changes in it.
+func TestFullLogIsWrittenBack(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("limits of file sizes are of POSIX")
+	}
+	cmd, out := child(t, "rewrite", filepath.Join(t.TempDir(), "licenses.db"), "", "sh", "-c", `ulimit -f 4000 && exec "$0"`)
+	printed, err := io.ReadAll(out)
+	if err = errors.Join(err, cmd.Wait()); err != nil {
+		t.Fatalf("%v: %s", err, printed)
+	}
 }
