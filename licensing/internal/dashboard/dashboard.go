@@ -113,6 +113,11 @@ func (h *Handler) observe(v *visit, d time.Duration) {
 // from, what it says, who sends it, what they may do.
 func (h *Handler) serve(v *visit) error {
 	whole := v.r.URL.EscapedPath()
+	if web.PathTooLong(whole) {
+		// Without links: each would climb the whole path.
+		http.Error(v.w, "This page does not exist.", http.StatusNotFound)
+		return nil
+	}
 	path, ok := strings.CutPrefix(whole, "/dashboard")
 	switch {
 	case whole == "/" || whole == "/dashboard":

@@ -156,6 +156,19 @@ func allow(found []*resource) string {
 	return strings.Join(slices.Compact(methods), ", ")
 }
 
+// Bounds of a path below the mount. The longest that leads anywhere is that of
+// a customer's list: 255 characters of up to 12 bytes each, escaped.
+const (
+	maxPathLength = 4096 // bytes, escaped
+	maxPathDepth  = 16   // segments
+)
+
+// PathTooLong reports whether an escaped path is longer or deeper than any
+// path of the service. It costs one pass over the path; check it first.
+func PathTooLong(escaped string) bool {
+	return len(escaped) > maxPathLength || strings.Count(escaped, "/") > maxPathDepth
+}
+
 // segments splits an escaped path and undoes the escapes of each segment. It
 // is not ok for a path that is not clean: one that does not begin with one
 // slash, that has an empty segment or a slash at its end, a dot segment in any

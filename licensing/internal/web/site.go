@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -41,7 +41,7 @@ type Site struct {
 	cfg    Config
 	router router
 
-	mountHint sync.Once
+	mountHinted atomic.Bool
 }
 
 // NewSite returns a Site. It panics if two routes are the same.
@@ -91,13 +91,18 @@ func standardHeader(h http.Header, requestID string) {
 // serve checks a request from the outside in, and hands it to its handler:
 // path, method, authorization, rate. The handler goes on with the body.
 func (s *Site) serve(x *exchange, r *http.Request) error {
-	path, clean := segments(r.URL.EscapedPath())
+	var path []string
 	var found []*resource
-	if clean {
-		found = s.router.find(path)
+	if escaped := r.URL.EscapedPath(); !PathTooLong(escaped) {
+		var clean bool
+		if path, clean = segments(escaped); clean {
+			found = s.router.find(path)
+		}
+		if len(found) == 0 {
+			s.hintAtMount(escaped)
+		}
 	}
 	if len(found) == 0 {
-		s.hintAtMount(r.URL.EscapedPath())
 		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "This path leads nowhere. See the list of endpoints."}
 	}
 	res, route := choose(found, r.Method)
@@ -147,13 +152,16 @@ func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 // hintAtMount tells the log, once, how to mend a mount that leaves its prefix
 // on the path: the path leads nowhere, but its end would lead somewhere.
 func (s *Site) hintAtMount(path string) {
+	if s.mountHinted.Load() {
+		return
+	}
 	for i := 1; i < len(path); i++ {
 		if path[i] != '/' || !s.leads(path[i:]) || s.leads(path[:i]) {
 			continue
 		}
-		s.mountHint.Do(func() {
+		if s.mountHinted.CompareAndSwap(false, true) {
 			s.cfg.Logger.Warn(fmt.Sprintf("licensing: a path that leads nowhere ends like one of ours; is the handler mounted without its prefix stripped? Mount it as http.StripPrefix(%q, h)", path[:i]))
-		})
+		}
 		return
 	}
 }
