@@ -43,20 +43,18 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		panic(err.Error())
 	}
 	opts = opts.withDefaults()
-	h := &Handler{
-		opts:  opts,
-		store: st,
-		service: license.New(st, license.Options{
-			Now: opts.Now, Logger: opts.Logger, BeforeCreate: opts.BeforeCreate, OnceTTL: opts.ReplayTTL,
-			KeyHolderSeats: opts.KeyHolderSeats, MasterKey: opts.MasterKey, AllowPrivateWebhooks: opts.Webhooks.AllowPrivate,
-			ExpiryNotices: opts.ExpiryNotices, EventRetention: opts.EventRetention, DeliveryRetention: opts.DeliveryRetention,
-		}),
-		auth: auth.New(st, auth.Options{
-			Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
-			MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, MaxBody: opts.MaxTokenBody,
-			ClientIP: opts.ClientIP, Fail: WriteError,
-		}),
-	}
+	h := &Handler{opts: opts, store: st}
+	waking := wakingStore{st, func() { h.engine.Nudge() }}
+	h.service = license.New(waking, license.Options{
+		Now: opts.Now, Logger: opts.Logger, BeforeCreate: opts.BeforeCreate, OnceTTL: opts.ReplayTTL,
+		KeyHolderSeats: opts.KeyHolderSeats, MasterKey: opts.MasterKey, AllowPrivateWebhooks: opts.Webhooks.AllowPrivate,
+		ExpiryNotices: opts.ExpiryNotices, EventRetention: opts.EventRetention, DeliveryRetention: opts.DeliveryRetention,
+	})
+	h.auth = auth.New(waking, auth.Options{
+		Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
+		MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, MaxBody: opts.MaxTokenBody,
+		ClientIP: opts.ClientIP, Fail: WriteError,
+	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.api = web.NewSite(h.config(), api.Routes(api.Config{

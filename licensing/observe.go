@@ -2,7 +2,6 @@ package licensing
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
@@ -12,9 +11,6 @@ import (
 // observe is told of each request that was answered, by the API and by the
 // pages.
 func (h *Handler) observe(ctx context.Context, seen web.Observation) {
-	if seen.Method != http.MethodGet && seen.Method != http.MethodHead {
-		h.engine.Nudge()
-	}
 	h.watch.look(ctx, h)
 	if h.opts.Observe != nil {
 		h.opts.Observe(ctx, Observation(seen))

@@ -1,0 +1,38 @@
+package licensing
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A wakingStore calls wake after each Update that appended an event.
+type wakingStore struct {
+	store.Store
+	wake func()
+}
+
+// Update implements [store.Store].
+func (s wakingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	var appended bool
+	err := s.Store.Update(ctx, func(tx store.Tx) error {
+		appended = false // an earlier attempt has been undone
+		return fn(appendingTx{tx, &appended})
+	})
+	if err == nil && appended {
+		s.wake()
+	}
+	return err
+}
+
+// An appendingTx notes whether an event was appended.
+type appendingTx struct {
+	store.Tx
+	appended *bool
+}
+
+// AppendEvent implements [store.Writer].
+func (tx appendingTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	*tx.appended = true
+	return tx.Tx.AppendEvent(ctx, e)
+}
