@@ -21,7 +21,7 @@ type Handler struct {
 	store    store.Store
 	service  *license.Service
 	auth     *auth.Auth
-	api      *web.Site
+	api      http.Handler
 	pages    http.Handler
 	metadata http.Handler
 	engine   *delivery.Engine
@@ -57,14 +57,14 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
-	h.api = web.NewSite(h.config(), api.Routes(api.Config{
+	h.api = h.watched(web.NewSite(h.config(), api.Routes(api.Config{
 		Licenses:  h.service,
 		Auth:      h.auth,
 		Metadata:  h.metadata,
 		Ready:     func(ctx context.Context) error { return ready(ctx, st) },
 		MaxImport: opts.MaxImport,
-	}))
-	h.pages = h.newPages(st)
+	})))
+	h.pages = h.watched(h.newPages(st))
 	return h
 }
 

@@ -2,6 +2,7 @@ package licensing
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -11,10 +12,17 @@ import (
 // observe is told of each request that was answered, by the API and by the
 // pages.
 func (h *Handler) observe(ctx context.Context, seen web.Observation) {
-	h.watch.look(ctx, h)
 	if h.opts.Observe != nil {
 		h.opts.Observe(ctx, Observation(seen))
 	}
+}
+
+// watched returns next with the watch, which looks after the answer.
+func (h *Handler) watched(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		h.watch.look(w, r, h)
+	})
 }
 
 // A watch tells the log, once, if events wait and nothing runs that delivers
@@ -27,14 +35,19 @@ type watch struct {
 
 const (
 	watchEvery   = time.Minute
-	watchTimeout = time.Second
+	watchTimeout = 250 * time.Millisecond
 )
 
-func (w *watch) look(ctx context.Context, h *Handler) {
-	if !w.due(h.opts.Now()) {
+// look reads the store if it is time to. The caller does not wait for that:
+// the answer is flushed first, which completes it if its length is known. (On
+// HTTP/2 the stream stays open until look returns.) Other answers are left to
+// the next request.
+func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
+	if rw.Header().Get("Content-Length") == "" || !w.due(h.opts.Now()) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchTimeout)
+	_ = http.NewResponseController(rw).Flush() // fails if rw cannot; then the caller waits
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), watchTimeout)
 	defer cancel()
 	b, err := h.service.Backlog(ctx)
 	if err != nil || b.Running || !b.Waiting && len(h.opts.Subscribers) == 0 {
