@@ -41,7 +41,7 @@ func TestRefusalsGiveNoHint(t *testing.T) {
 			}
 			is.Equal(a, first) // status, headers and bytes
 		}
-		want := 401
+		want := 400
 		if i >= s.opts.MaxFailures {
 			want = 429
 		}
@@ -59,7 +59,7 @@ func TestJunkAsksNothingOfTheStore(t *testing.T) {
 	typo := []byte(s.secret)
 	typo[20] ^= 1
 	for _, tt := range []struct{ id, secret string }{
-		{"", ""}, {"x", "y"}, {s.client.ID, "y"}, {"x", s.secret}, {s.client.ID, string(typo)},
+		{"", "y"}, {"x", "y"}, {s.client.ID, "y"}, {"x", s.secret}, {s.client.ID, string(typo)},
 		{s.secret, s.client.ID}, {s.client.ID + " ", s.secret}, {s.client.ID, "' OR 1=1 --"},
 	} {
 		var a answer
@@ -68,6 +68,7 @@ func TestJunkAsksNothingOfTheStore(t *testing.T) {
 		a.header.Del("Date")
 		is.Equal(a, want)
 	}
+	is.Equal(s.st.callsOf(func() { is.Equal(s.ask(t, "", "").status, 401) }), nil) // no credentials at all
 	is.Equal(s.st.callsOf(func() { s.try(t, "lat_junk") }), nil)
 	is.Equal(s.st.callsOf(func() { s.try(t, newCredential(tokenPrefix)) }), []string{"Entry token"})
 	good := s.token(t, s.client.ID, s.secret)

@@ -100,10 +100,10 @@ var tokenRows = []row{
 	{id: "tok-23", name: "POST without grant_type", body: creds[1:], status: 400, answer: noGrantType},
 	{id: "tok-24", name: "an empty grant_type counts as absent", body: "grant_type=" + creds, status: 400, answer: noGrantType},
 	{id: "tok-25", name: "another grant_type", body: "grant_type=authorization_code&code=x" + creds, status: 400, answer: badGrant},
-	{id: "tok-26", name: "an unknown client", body: grant + "&client_id={unknown}&client_secret={secret}", status: 401, want: []string{basicDemand}, answer: badClient},
-	{id: "tok-27", name: "a wrong secret", body: grant + "&client_id={id}&client_secret={wrong}", status: 401, want: []string{basicDemand}, answer: badClient},
-	{id: "tok-28", name: "an expired secret", prepare: rotated(time.Minute, time.Minute), body: grant + creds, status: 401, want: []string{basicDemand}, answer: badClient},
-	{id: "tok-29", name: "a disabled client", prepare: disabled, body: grant + creds, status: 401, want: []string{basicDemand}, answer: badClient},
+	{id: "tok-26", name: "an unknown client", body: grant + "&client_id={unknown}&client_secret={secret}", status: 400, want: []string{noDemand}, answer: badClient},
+	{id: "tok-27", name: "a wrong secret", body: grant + "&client_id={id}&client_secret={wrong}", status: 400, want: []string{noDemand}, answer: badClient},
+	{id: "tok-28", name: "an expired secret", prepare: rotated(time.Minute, time.Minute), body: grant + creds, status: 400, want: []string{noDemand}, answer: badClient},
+	{id: "tok-29", name: "a disabled client", prepare: disabled, body: grant + creds, status: 400, want: []string{noDemand}, answer: badClient},
 	{id: "tok-30", name: "no credentials", body: grant, status: 401, want: []string{basicDemand}, answer: badClient},
 	{id: "tok-31", name: "a client_id alone", body: grant + "&client_id={id}", status: 401, want: []string{basicDemand}, answer: badClient},
 	{id: "tok-32", name: "an empty secret counts as absent", body: grant + "&client_id={id}&client_secret=", status: 401, want: []string{basicDemand}, answer: badClient},
@@ -142,7 +142,10 @@ var tokenRows = []row{
 	{id: "tok-65", name: "the right secret after too many failures", prepare: failing("{id}"), body: grant + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-66", name: "the store is down", prepare: storeDown, body: grant + creds, status: 503, want: []string{"Retry-After: 5", noDemand}, answer: unavailable},
 	{id: "tok-67", name: "the old secret while a rotation overlaps", prepare: rotated(time.Hour, time.Minute), body: grant + creds, status: 200, answer: tokenAnswer},
-	{id: "tok-68", name: "the old secret after a rotation without overlap", prepare: rotated(0, 0), body: grant + creds, status: 401, want: []string{basicDemand}, answer: badClient},
+	{id: "tok-68", name: "the old secret after a rotation without overlap", prepare: rotated(0, 0), body: grant + creds, status: 400, want: []string{noDemand}, answer: badClient},
+	{id: "tok-69", name: "a wrong secret in JSON", send: []string{jsonType}, body: `{"grant_type":"client_credentials","client_id":"{id}","client_secret":"{wrong}"}`, status: 400, want: []string{noDemand}, answer: badClient},
+	{id: "tok-70", name: "a wrong secret in Basic", send: []string{"Authorization: Basic {wrongbasic}"}, body: grant, status: 401, want: []string{basicDemand}, answer: badClient},
+	{id: "tok-71", name: "a wrong secret in the query", method: "GET", target: "/oauth/token?client_id={id}&client_secret={wrong}", status: 401, want: []string{basicDemand}, answer: badClient},
 }
 
 var revokeRows = []row{
@@ -155,7 +158,7 @@ var revokeRows = []row{
 	{id: "rev-07", name: "no token", body: creds[1:], status: 400, answer: noTokenParam},
 	{id: "rev-08", name: "an empty token", body: "token=" + creds, status: 400, answer: noTokenParam},
 	{id: "rev-09", name: "a type hint, good or bad, is ignored", body: "token={token}&token_type_hint=nonsense" + creds, status: 200, answer: "{}"},
-	{id: "rev-10", name: "a wrong secret", body: "token={token}&client_id={id}&client_secret={wrong}", status: 401, want: []string{basicDemand}, answer: badClient},
+	{id: "rev-10", name: "a wrong secret", body: "token={token}&client_id={id}&client_secret={wrong}", status: 400, want: []string{noDemand}, answer: badClient},
 	{id: "rev-11", name: "no credentials", body: "token={token}", status: 401, want: []string{basicDemand}, answer: badClient},
 	{id: "rev-12", name: "GET", method: "GET", target: "/oauth/revoke?token={token}" + creds, status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
 	{id: "rev-13", name: "the token in the URL", target: "/oauth/revoke?token={token}", body: creds[1:], status: 400, answer: inURL},
@@ -174,7 +177,7 @@ var introspectRows = []row{
 	{id: "int-06", name: "an unknown token", body: "token={nottoken}" + creds, status: 200, answer: inactive},
 	{id: "int-07", name: "garbage", body: "token=%00garbage" + creds, status: 200, answer: inactive},
 	{id: "int-08", name: "no token", body: creds[1:], status: 400, answer: noTokenParam},
-	{id: "int-09", name: "a wrong secret", body: "token={token}&client_id={id}&client_secret={wrong}", status: 401, want: []string{basicDemand}, answer: badClient},
+	{id: "int-09", name: "a wrong secret", body: "token={token}&client_id={id}&client_secret={wrong}", status: 400, want: []string{noDemand}, answer: badClient},
 	{id: "int-10", name: "a bearer token for credentials", send: []string{"Authorization: Bearer {token}"}, body: "token={token}", status: 401, want: []string{basicDemand}, answer: badClient},
 	{id: "int-11", name: "GET", method: "GET", target: "/oauth/introspect", status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
 	{id: "int-12", name: "the store is down", prepare: storeDown, body: "token={token}" + creds, status: 503, want: []string{"Retry-After: 5"}, answer: unavailable},
@@ -309,7 +312,7 @@ func (s *issuer) name(t testing.TB) {
 		"foreign": s.token(t, other.ID, otherSecret),
 		"auditor": auditor.ID, "auditorsecret": auditorSecret,
 		"basic": basic(s.client.ID, s.secret), "bASIC": strings.Replace(basic(s.client.ID, s.secret), "Basic", "bASIC", 1),
-		"nocolon": b64([]byte(s.client.ID + s.secret)), "encoded": b64([]byte(encoded)),
+		"wrongbasic": b64([]byte(s.client.ID + ":wrong")), "nocolon": b64([]byte(s.client.ID + s.secret)), "encoded": b64([]byte(encoded)),
 		"badescape": b64([]byte(s.client.ID + ":" + s.secret + "%zz")),
 	}
 	var pairs []string
@@ -356,7 +359,7 @@ func revoked(t testing.TB, s *issuer) {
 func failing(id string) func(testing.TB, *issuer) {
 	return func(t testing.TB, s *issuer) {
 		for range 20 {
-			if a := s.ask(t, s.names.Replace(id), s.names.Replace("{wrong}")); a.status != 401 {
+			if a := s.ask(t, s.names.Replace(id), s.names.Replace("{wrong}")); a.status != 400 {
 				t.Fatal(a)
 			}
 		}

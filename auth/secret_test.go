@@ -25,7 +25,7 @@ func TestRotateSecret(t *testing.T) {
 		s.turn(24*time.Hour - time.Millisecond)
 		last := s.token(t, c.ID, s.secret)
 		s.turn(time.Millisecond)
-		is.Equal(s.ask(t, c.ID, s.secret).status, 401)
+		is.Equal(s.ask(t, c.ID, s.secret).status, 400)
 		is.Equal(s.try(t, last).status, 200) // a token outlives a secret that expires
 		is.Equal(s.ask(t, c.ID, secret).status, 200)
 
@@ -60,7 +60,7 @@ func TestRotateSecret(t *testing.T) {
 		c, secret, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID})
 		is.NoErr(err)
 		is.Equal(len(c.Secrets), 1)
-		is.Equal(s.ask(t, c.ID, s.secret).status, 401)
+		is.Equal(s.ask(t, c.ID, s.secret).status, 400)
 		is.Equal(s.try(t, old).status, 401)
 		is.Equal(s.try(t, s.token(t, c.ID, secret)).status, 200)
 	})
@@ -75,7 +75,7 @@ func TestRotateSecret(t *testing.T) {
 		is.Equal(s.ask(t, s.client.ID, second).status, 200)
 		_, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID}) // ends both
 		is.NoErr(err)
-		is.Equal(s.ask(t, s.client.ID, second).status, 401)
+		is.Equal(s.ask(t, s.client.ID, second).status, 400)
 		is.Equal(s.ask(t, s.client.ID, third).status, 200)
 	})
 	t.Run("a shorter end is not put off", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestRevokeSecret(t *testing.T) {
 	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID)
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 1)
-	is.Equal(s.ask(t, c.ID, s.secret).status, 401)
+	is.Equal(s.ask(t, c.ID, s.secret).status, 400)
 	is.Equal(s.try(t, first).status, 401)  // its token ended with it
 	is.Equal(s.try(t, second).status, 200) // and no other
 	events := s.events(t, c.ID)
@@ -125,7 +125,7 @@ func TestRevokeSecret(t *testing.T) {
 	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID) // the last one may go as well
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 0)
-	is.Equal(s.ask(t, c.ID, secret).status, 401)
+	is.Equal(s.ask(t, c.ID, secret).status, 400)
 	_, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
 	is.NoErr(err)
 	is.Equal(s.ask(t, c.ID, third).status, 200)
@@ -140,7 +140,7 @@ func TestOnlyDigestsAreStored(t *testing.T) {
 	is.NoErr(err)
 	made = append(made, secret, s.token(t, s.client.ID, secret))
 	wrong := newCredential(secretPrefix)
-	is.Equal(s.ask(t, s.client.ID, wrong).status, 401)
+	is.Equal(s.ask(t, s.client.ID, wrong).status, 400)
 	storeDown(t, s)
 	is.Equal(s.ask(t, s.client.ID, wrong).status, 503)
 	made = append(made, wrong)

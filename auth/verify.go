@@ -81,9 +81,14 @@ func (a *Auth) failed(r *http.Request, creds credentials) *Error {
 			RetryAfter:  wait,
 		}
 	}
-	return &Error{
-		Status: http.StatusUnauthorized, Code: "invalid_client",
-		Description: "The client id or the client secret is not right.",
-		Challenge:   `Basic realm="` + a.opts.Realm + `", charset="UTF-8"`,
+	e := &Error{Status: http.StatusUnauthorized, Code: "invalid_client", Description: "The client id or the client secret is not right."}
+	if creds.secret != "" && (creds.via == "form" || creds.via == "json") {
+		// A 401 must carry a challenge (RFC 9110, 15.5.2), and a client that
+		// did not use the Authorization header may report that challenge in
+		// place of the error. RFC 6749, 5.2 allows 400 here.
+		e.Status = http.StatusBadRequest
+		return e
 	}
+	e.Challenge = `Basic realm="` + a.opts.Realm + `", charset="UTF-8"`
+	return e
 }

@@ -158,7 +158,7 @@ var secretCases = []protocolCase{
 		is.NoErr(err)
 		is.Equal(other.list(c.token), http.StatusUnauthorized)
 		is.Equal(c.list(c.token), http.StatusUnauthorized)
-		is.Equal(other.tokenOf(c.Client.ID, c.Secret).Code, http.StatusUnauthorized)
+		is.Equal(other.tokenOf(c.Client.ID, c.Secret).Code, http.StatusBadRequest)
 	}},
 	{id: "sec-04", run: func(is *is.I, c *caller, _ string) {
 		client, secret, err := c.Handler.Auth().RotateSecret(c.t.Context(), auth.RotateSecretParams{ClientID: c.Client.ID, Overlap: time.Hour})
@@ -183,7 +183,7 @@ var secretCases = []protocolCase{
 		is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK)
 		is.Equal(c.tokenOf(c.Client.ID, secret).Code, http.StatusOK)
 		c.Clock.Advance(time.Millisecond)
-		is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusUnauthorized)
+		is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusBadRequest)
 		is.Equal(c.tokenOf(c.Client.ID, secret).Code, http.StatusOK)
 	}},
 	{id: "sec-06", run: func(is *is.I, c *caller, _ string) {
@@ -197,7 +197,7 @@ var secretCases = []protocolCase{
 	{id: "sec-07", run: func(is *is.I, c *caller, _ string) {
 		c = c.elsewhere(licensing.Options{MaxTokenFailures: 3})
 		for range 3 {
-			is.Equal(c.tokenOf(c.Client.ID, "wrong").Code, http.StatusUnauthorized)
+			is.Equal(c.tokenOf(c.Client.ID, "wrong").Code, http.StatusBadRequest)
 		}
 		a := c.tokenOf(c.Client.ID, "wrong")
 		is.Equal(a.Code, http.StatusTooManyRequests)

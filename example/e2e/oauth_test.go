@@ -90,7 +90,7 @@ func TestOAuthClientRefused(t *testing.T) {
 	refused, ok := err.(*oauth2.RetrieveError)
 	is.True(ok)
 	is.Equal(refused.ErrorCode, "invalid_client")
-	is.Equal(refused.Response.StatusCode, http.StatusUnauthorized)
+	is.Equal(refused.Response.StatusCode, http.StatusBadRequest) // of the second attempt, with the secret in the body
 }
 
 func call(t *testing.T, c *http.Client, method, target, body string) (int, map[string]any) {

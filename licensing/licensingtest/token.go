@@ -78,6 +78,7 @@ func testTokens(a *api) {
 		{"an unknown client", "GET", "oauth/token?client_id=nobody&client_secret=wrong", "", anonymous, 401, "invalid_client"},
 		{"no credentials", "GET", "oauth/token", "", anonymous, 401, "invalid_client"},
 		{"a wrong secret in Basic", "POST", "oauth/token", grant, merge(form, basic(id, "wrong")), 401, "invalid_client"},
+		{"a wrong secret in the body", "POST", "oauth/token", grant + "&client_id=" + id + "&client_secret=wrong", form, 400, "invalid_client"},
 		{"Basic that is not base64", "POST", "oauth/token", grant, merge(form, headers{"Authorization": "Basic ?"}), 401, "invalid_client"},
 		{"two ways at once", "POST", "oauth/token", grant + "&" + inQuery, merge(form, basic(id, secret)), 400, "invalid_request"},
 		{"POST with the secret in the URL", "POST", "oauth/token?" + inQuery, grant, form, 400, "invalid_request"},

@@ -21,8 +21,9 @@ for (const authenticate of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
   try {
     await get(WRONG);
   } catch (error) {
+    // After Basic the client reports the challenge, and the error is in the answer.
     const response = error.response ?? error.cause?.response;
-    refusal = error.error ?? (await response?.clone().json())?.error;
+    refusal = error.error ?? (authenticate === oauth.ClientSecretBasic ? (await response?.clone().json())?.error : "hidden");
   }
   seen.push({ scope: token.scope, type: token.token_type, active: known.active, before, after: await list(), refusal });
 }

