@@ -62,13 +62,18 @@ func TestHomePage(t *testing.T) {
 func TestPublicURL(t *testing.T) {
 	is := is.New(t)
 	ex := start(t)
-	resp, err := http.Get(ex.field("base address") + "/.well-known/oauth-authorization-server")
-	is.NoErr(err)
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	is.NoErr(err)
-	is.Equal(resp.StatusCode, http.StatusOK)
 	endpoint, err := url.JoinPath(ex.field("base address"), "oauth/token")
 	is.NoErr(err)
-	is.True(strings.Contains(string(body), `"token_endpoint":"`+endpoint+`"`))
+	for _, place := range []string{
+		ex.field("base address") + "/.well-known/oauth-authorization-server",
+		ex.field("application") + ".well-known/oauth-authorization-server/licensing", // for an issuer with a path
+	} {
+		resp, err := http.Get(place)
+		is.NoErr(err)
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		is.NoErr(err)
+		is.Equal(resp.StatusCode, http.StatusOK)
+		is.True(strings.Contains(string(body), `"token_endpoint":"`+endpoint+`"`))
+	}
 }

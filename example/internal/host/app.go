@@ -24,6 +24,8 @@ func newApp(h *licensing.Handler, hook http.Handler, logger *slog.Logger) http.H
 	handleReport(mux, h)
 	mux.Handle("POST "+receiverPath, hook)
 	mux.Handle(mount+"/", http.StripPrefix(mount, h))
+	// Where clients look for the OAuth endpoints of a service below a path (RFC 8414, section 3.1).
+	mux.Handle("/.well-known/oauth-authorization-server"+mount, h.Metadata())
 	mux.Handle(mount, http.RedirectHandler(mount+"/", http.StatusSeeOther))
 	return cleanPathsOnly(mux)
 }
