@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -270,4 +271,32 @@ func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
 			t.Errorf("schema %s requires %v, and %T always has %v", name, required, v, always)
 		}
 	}
+}
+
+func TestEveryDescribedArrayHasItems(t *testing.T) {
+	is := is.New(t)
+	_, doc := description(t)
+	arrays := 0
+	var check func(path string, v any)
+	check = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			types, several := v["type"].([]any)
+			if v["type"] == "array" || several && slices.Contains(types, any("array")) {
+				arrays++
+				if v["items"] == nil {
+					t.Errorf("%s: an array without items", path)
+				}
+			}
+			for name, member := range v {
+				check(path+"/"+name, member)
+			}
+		case []any:
+			for i, member := range v {
+				check(path+"/"+strconv.Itoa(i), member)
+			}
+		}
+	}
+	check("#", doc)
+	is.True(arrays > 10)
 }
