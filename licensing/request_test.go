@@ -281,3 +281,46 @@ func TestBodiesOfTheOAuthEndpointsHaveALimitOfTheirOwn(t *testing.T) {
 		is.Equal(w.Code, want)
 	}
 }
+
+func TestABodySentInChunksIsTreatedLikeAnyOther(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	address := serve(t, c.Handler)
+	for _, request := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"DELETE", "/license/{id}", "x", http.StatusBadRequest},
+		{"DELETE", "/license/{id}", "", http.StatusOK},
+		{"DELETE", "/license/{id}/activation/act_x", "x", http.StatusBadRequest},
+		{"DELETE", "/webhook/whk_x", "x", http.StatusBadRequest},
+		{"POST", "/webhook/whk_x/test", "{}", http.StatusBadRequest},
+		{"POST", "/webhook/whk_x/test", "", http.StatusNotFound},
+		{"POST", "/license/{id}/suspend", "", http.StatusOK},
+		{"POST", "/license/{id}/suspend", `{"reason":"unpaid"}`, http.StatusOK},
+		{"POST", "/license/{id}/suspend", "x", http.StatusBadRequest},
+	} {
+		t.Run(request.method+request.path+request.body, func(t *testing.T) {
+			path := strings.ReplaceAll(request.path, "{id}", c.in(t).create("n", "p", "c"))
+			for _, chunked := range []bool{true, false} {
+				is := is.New(t)
+				if request.status == http.StatusOK { // a change: the second one starts afresh
+					path = strings.ReplaceAll(request.path, "{id}", c.in(t).create("n", "p", "c"))
+				}
+				var body io.Reader = strings.NewReader(request.body)
+				if chunked {
+					body = io.MultiReader(body) // its length is unknown
+				}
+				r, err := http.NewRequestWithContext(t.Context(), request.method, "http://"+address+path, body)
+				is.NoErr(err)
+				r.Header.Set("Authorization", "Bearer "+c.token)
+				if request.body != "" {
+					r.Header.Set("Content-Type", "application/json")
+				}
+				resp, err := http.DefaultClient.Do(r)
+				is.NoErr(err)
+				resp.Body.Close()
+				is.Equal(resp.StatusCode, request.status)
+			}
+		})
+	}
+}

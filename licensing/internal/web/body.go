@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"io"
 	"mime"
 	"net/http"
@@ -33,10 +34,33 @@ func ReadObject(r *http.Request, types ...string) (*Object, error) {
 // ReadOptionalObject is [ReadObject] for a request that need not say anything:
 // no body is an object without members.
 func ReadOptionalObject(r *http.Request, types ...string) (*Object, error) {
-	if r.ContentLength == 0 {
+	there, err := hasBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
 		return &Object{members: map[string]any{}}, nil
 	}
 	return ReadObject(r, types...)
+}
+
+// hasBody reports whether r has a body of at least one byte. If the length is
+// unknown, as with chunked encoding, it reads the first byte and puts it back.
+func hasBody(r *http.Request) (bool, error) {
+	if r.ContentLength >= 0 {
+		return r.ContentLength > 0, nil
+	}
+	var first [1]byte
+	if _, err := io.ReadFull(r.Body, first[:]); err == io.EOF {
+		return false, nil
+	} else if err != nil {
+		return false, bodyError(err)
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first[:]), r.Body), r.Body}
+	return true, nil
 }
 
 // ReadLines reads the body of r as it is: NDJSON, of at most that many bytes.
@@ -50,8 +74,8 @@ func ReadLines(r *http.Request, most int64) ([]byte, error) {
 // NoBody refuses a request that has a body where none is read: whatever the
 // caller meant by it would not happen.
 func NoBody(r *http.Request) error {
-	if r.ContentLength <= 0 {
-		return nil
+	if there, err := hasBody(r); err != nil || !there {
+		return err
 	}
 	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request takes no body; leave it out."}
 }
