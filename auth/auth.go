@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -58,6 +59,11 @@ type Options struct {
 	// serves to slow down those who fail to authenticate and to tell of them
 	// in events, and nothing else.
 	ClientIP func(*http.Request) netip.Addr
+
+	// Limit is called with the id of each client that has authenticated at
+	// an OAuth endpoint. If it returns more than zero, the client has to
+	// wait that long: the answer is 429. nil: no limit.
+	Limit func(ctx context.Context, clientID string) (wait time.Duration)
 
 	// Fail answers a request that [Auth.RequireScope] refuses; the error is
 	// an [*Error]. nil: a small problem document (RFC 9457).

@@ -35,6 +35,15 @@ func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error
 	if errors.Is(err, errBadClient) {
 		err = a.failed(r, creds)
 	}
+	if err == nil && a.opts.Limit != nil {
+		if wait := a.opts.Limit(r.Context(), v.ID); wait > 0 {
+			return v, &Error{
+				Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
+				Description: "Too many requests; wait as long as Retry-After says.",
+				RetryAfter:  wait,
+			}
+		}
+	}
 	return v, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
@@ -44,6 +45,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	}
 	opts = opts.withDefaults()
 	h := &Handler{opts: opts, store: st}
+	clients := limiter(opts, opts.ClientRate)
 	waking := wakingStore{st, func() { h.engine.Nudge() }}
 	h.service = license.New(waking, license.Options{
 		Now: opts.Now, Logger: opts.Logger, BeforeCreate: opts.BeforeCreate, OnceTTL: opts.ReplayTTL,
@@ -53,11 +55,11 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.auth = auth.New(waking, auth.Options{
 		Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
 		MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, MaxBody: opts.MaxTokenBody,
-		ClientIP: opts.ClientIP, Fail: WriteError,
+		ClientIP: opts.ClientIP, Fail: WriteError, Limit: limitClients(clients),
 	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
-	h.api = h.watched(web.NewSite(h.config(), api.Routes(api.Config{
+	h.api = h.watched(web.NewSite(h.config(clients), api.Routes(api.Config{
 		Licenses:  h.service,
 		Auth:      h.auth,
 		Metadata:  h.metadata,
@@ -68,11 +70,11 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	return h
 }
 
-func (h *Handler) config() web.Config {
+func (h *Handler) config(clients web.Limiter) web.Config {
 	o := h.opts
 	return web.Config{
 		Logger: o.Logger, Authenticate: h.auth.Authenticate,
-		ClientLimiter: limiter(o, o.ClientRate), AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
+		ClientLimiter: clients, AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
 		ClientIP: o.ClientIP, Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
 		Elsewhere: func(path string) bool { return strings.HasPrefix(path, "/dashboard/") },
 		Observe:   h.observe,
@@ -88,6 +90,21 @@ func limiter(o Options, rate int) web.Limiter {
 		return nil
 	}
 	return web.NewRate(rate, 2*rate, o.Now)
+}
+
+// limitClients returns the limit of clients in the form of [auth.Options]:
+// requests to the OAuth endpoints count like those to the API.
+func limitClients(clients web.Limiter) func(context.Context, string) time.Duration {
+	if clients == nil {
+		return nil
+	}
+	return func(ctx context.Context, clientID string) time.Duration {
+		wait, ok := clients.Take(ctx, web.ClientKey(clientID))
+		if ok {
+			return 0
+		}
+		return max(wait, time.Second)
+	}
 }
 
 // ready asks the store for something that is not there.

@@ -54,12 +54,13 @@ type Options struct {
 	MaxTokenFailures int `validate:"omitempty,min=1,max=1000"`
 
 	// ClientRate is how many requests a second one API client may make in
-	// the long run, with bursts of twice as many. Default: 1,000. Negative:
-	// no limit.
+	// the long run, with bursts of twice as many. Requests to the OAuth
+	// endpoints count too. Default: 1,000. Negative: no limit.
 	ClientRate int
 
 	// AddressRate is the same for requests to the API that need no access
-	// token, by address (for IPv6, by /64 network). The dashboard has limits
+	// token or come without a good one, by address (for IPv6, by /64
+	// network). The dashboard has limits
 	// of its own. Default: 50. Negative: no limit.
 	AddressRate int
 

@@ -68,7 +68,7 @@ func TestANilStorePanicsHelpfully(t *testing.T) {
 func TestAClientOverItsRateIsToldToWait(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{ClientRate: 2})
-	for range 4 { // twice the rate at once
+	for range 3 { // twice the rate at once, and getting the token was one
 		is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
 	}
 	a := c.do("GET", "/license", "")
@@ -91,6 +91,36 @@ func TestAnAddressOverItsRateIsToldToWait(t *testing.T) {
 	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK) // that counts by client
 	ip = netip.MustParseAddr("203.0.113.2")
 	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
+}
+
+func TestRequestsWithoutAGoodTokenCountForTheirAddress(t *testing.T) {
+	is := is.New(t)
+	ip := netip.MustParseAddr("203.0.113.1")
+	c := newCaller(t, licensing.Options{AddressRate: 2, ClientIP: func(*http.Request) netip.Addr { return ip }})
+	// Getting the token was one.
+	unknown := "Bearer " + newCaller(t, licensing.Options{}).token // of another service
+	for _, bad := range []string{unknown, "", "Basic eDp5"} {
+		is.Equal(c.do("GET", "/license", "", "Authorization", bad).Code, http.StatusUnauthorized)
+	}
+	a := c.do("GET", "/license", "", "Authorization", unknown)
+	is.Equal(a.Code, http.StatusTooManyRequests)
+	is.True(a.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK) // a good token from the same address
+	ip = netip.MustParseAddr("203.0.113.2")
+	is.Equal(c.do("GET", "/license", "", "Authorization", unknown).Code, http.StatusUnauthorized)
+}
+
+func TestGettingTokensCountsForTheClient(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{ClientRate: 1})
+	is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK) // the second
+	a := c.tokenOf(c.Client.ID, c.Secret)
+	is.Equal(a.Code, http.StatusTooManyRequests)
+	is.Equal(a.json["error"], "temporarily_unavailable")
+	is.True(a.Header().Get("Retry-After") != "")
+	is.Equal(c.do("GET", "/license", "").Code, http.StatusTooManyRequests) // one budget for both
+	c.Clock.Advance(time.Second)
+	is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK)
 }
 
 func TestBrowsersAreLetInFromListedOrigins(t *testing.T) {

@@ -71,10 +71,13 @@ func (l *Rate) Take(_ context.Context, key string) (wait time.Duration, ok bool)
 	return 0, true
 }
 
+// ClientKey names a client for a Limiter.
+func ClientKey(clientID string) string { return "client:" + clientID }
+
 // limit takes one request from the budget of the client, or of the address
 // where there is no client.
 func (s *Site) limit(r *http.Request, client string) error {
-	limiter, key := s.cfg.ClientLimiter, "client:"+client
+	limiter, key := s.cfg.ClientLimiter, ClientKey(client)
 	if client == "" {
 		limiter, key = s.cfg.AddressLimiter, s.addressKey(r)
 	}

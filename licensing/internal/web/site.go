@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -123,7 +124,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	if route.Scope != "" {
 		grant, err := s.cfg.Authenticate(r, route.Scope)
 		if err != nil {
-			return err
+			return s.unauthorized(r, err)
 		}
 		x.client = grant.ClientID
 		r = r.WithContext(auth.WithGrant(r.Context(), grant))
@@ -132,6 +133,18 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		return err
 	}
 	return route.Handle(x, r)
+}
+
+// unauthorized returns the answer to a request without a good token. Such
+// requests are limited by address; a good token from there is not affected.
+// A failure of the store is not the caller's and does not count.
+func (s *Site) unauthorized(r *http.Request, err error) error {
+	if refusal, ok := errors.AsType[*auth.Error](err); ok && refusal.Status < 500 {
+		if limited := s.limit(r, ""); limited != nil {
+			return limited
+		}
+	}
+	return err
 }
 
 // refuseMethod answers a method that a path does not have. OPTIONS is the
