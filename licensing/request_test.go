@@ -324,3 +324,38 @@ func TestABodySentInChunksIsTreatedLikeAnyOther(t *testing.T) {
 		})
 	}
 }
+
+func TestAnExportThatIsNotReadEnds(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{Timeout: 10 * time.Millisecond})
+	metadata := map[string]string{}
+	for i := range 20 {
+		metadata[fmt.Sprintf("key-%d", i)] = strings.Repeat("x", 250)
+	}
+	for range 150 {
+		_, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", Metadata: metadata})
+		is.NoErr(err)
+	}
+	ended := make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		c.Handler.ServeHTTP(w, r)
+	}))
+	server.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		_ = conn.(*net.TCPConn).SetWriteBuffer(4096)
+		return ctx
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	is.NoErr(err)
+	t.Cleanup(func() { conn.Close() })
+	is.NoErr(conn.(*net.TCPConn).SetReadBuffer(4096))
+	_, err = io.WriteString(conn, "GET /export/license HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+c.token+"\r\n\r\n")
+	is.NoErr(err)
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Error("the export still waits for its reader")
+	}
+}

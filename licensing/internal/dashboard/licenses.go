@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -163,6 +164,7 @@ func exportLicenses(v *visit) error {
 	h := v.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="licenses-`+v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
+	web.CloseAfter(v.w, v.r) // its write deadlines must not outlast it
 	control := http.NewResponseController(v.w)
 	out := csv.NewWriter(v.w)
 	out.UseCRLF = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // An Answer is an [http.ResponseWriter] that remembers what was answered.
@@ -77,6 +78,27 @@ func (l *Lines) begin() {
 		l.begun = true
 		l.w.Header().Set("Content-Type", NDJSON)
 		l.w.WriteHeader(http.StatusOK)
+	}
+}
+
+// timeAnswer bounds the time that the caller may take to read the answer to r,
+// on a server that does not bound it. A write after that fails.
+func timeAnswer(w http.ResponseWriter, r *http.Request, most time.Duration) {
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.WriteTimeout > 0 {
+		return
+	}
+	if http.NewResponseController(w).SetWriteDeadline(time.Now().Add(most)) == nil {
+		CloseAfter(w, r)
+	}
+}
+
+// CloseAfter closes an HTTP/1 connection after the answer to r, if the server
+// does not set a write deadline for each request: one that was set for this
+// answer would apply to the next.
+func CloseAfter(w http.ResponseWriter, r *http.Request) {
+	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if r.ProtoMajor == 1 && (!ok || server.WriteTimeout <= 0) {
+		w.Header().Set("Connection", "close")
 	}
 }
 

@@ -132,6 +132,10 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	if err := s.limit(r, x.client); err != nil {
 		return err
 	}
+	if route.Bulk {
+		// Longer than the handler has, so that it can still answer.
+		timeAnswer(x, r, timeout+s.cfg.Timeout)
+	}
 	return route.Handle(x, r)
 }
 
