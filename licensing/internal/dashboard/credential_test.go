@@ -117,12 +117,12 @@ func TestRotateSecret(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusConflict) // no third beside two
 	is.True(a.says("End both now"))
 	s.advance(time.Hour)
-	is.Equal(s.token(id, first), http.StatusUnauthorized)
+	is.Equal(s.token(id, first), http.StatusBadRequest)
 	is.Equal(s.token(id, second), http.StatusOK)
 
 	a = v.post(page+"/rotate", "overlap", "now", "once", v.get(page+"/rotate").hidden("once"))
 	third := clientSecret.FindString(a.body)
-	is.Equal(s.token(id, second), http.StatusUnauthorized)
+	is.Equal(s.token(id, second), http.StatusBadRequest)
 	is.Equal(s.token(id, third), http.StatusOK)
 
 	revoke := regexp.MustCompile(`secrets/\w+/revoke`).FindString(v.get(page).body)
@@ -144,7 +144,7 @@ func TestDisableAndEditCredential(t *testing.T) {
 	page := "settings/credentials/" + id
 	is.True(v.get(page + "/disable").says("tokens end at once"))
 	is.Equal(v.post(page+"/disable").StatusCode, http.StatusSeeOther)
-	is.Equal(s.token(id, secret), http.StatusUnauthorized)
+	is.Equal(s.token(id, secret), http.StatusBadRequest)
 	is.True(v.get(page).says(`<span class="pill">disabled</span>`))
 	is.Equal(v.post(page+"/enable").StatusCode, http.StatusSeeOther)
 	is.Equal(s.token(id, secret), http.StatusOK)
