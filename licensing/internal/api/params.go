@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -54,6 +55,9 @@ func updateParams(body *web.Object, id string) (license.UpdateParams, error) {
 	case id != "":
 		p.ID = id
 	case member != nil:
+		if strings.Contains(*member, "\x00") {
+			return p, license.ErrNotFound // no id has one, and not every store can look for it
+		}
 		p.ID = *member
 	default:
 		return p, nameByMatch(body, &p)

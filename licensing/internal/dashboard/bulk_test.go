@@ -43,7 +43,7 @@ func TestMoveManyLicenses(t *testing.T) {
 	is.Equal(status(0), license.StatusActive) // asking does nothing
 
 	form := []string{"id", ids[0], "id", ids[1], "id", ids[2], "id", ids[3]}
-	is.Equal(v.post("licenses/selected/suspend", append(form, "reason", "a\x00")...).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post("licenses/selected/suspend", append(form, "reason", "a\x01")...).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(status(0), license.StatusActive)
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
@@ -118,7 +119,7 @@ func (v *visit) match() (*route, error) {
 	path := strings.Split(v.path, "/")
 	for i, s := range path {
 		segment, err := url.PathUnescape(s)
-		if err != nil {
+		if err != nil || !utf8.ValidString(segment) || strings.Contains(segment, "\x00") {
 			return nil, notFound("This page does not exist.")
 		}
 		path[i] = segment

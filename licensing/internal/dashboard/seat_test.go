@@ -45,7 +45,7 @@ func TestSeatsOfALicense(t *testing.T) {
 	is.True(ask.says("Held by: Reception (machine-1)") && ask.says(one.ID))
 	is.True(v.get(page).says("2 of 3 taken.")) // asking releases nothing
 	is.Equal(v.get(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
-	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x00").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
 	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception has moved")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.to(), "../../../../licenses/"+l.ID)
@@ -106,8 +106,8 @@ func TestVerdict(t *testing.T) {
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
 		}},
 		{"?at=tomorrow", 422, []string{`id="f-at-error">Write a date`, `value="tomorrow"`}},
-		{"?entitlement=%00", 422, []string{`id="f-entitlement-error">`}},
-		{"?product=%00", 422, []string{`id="f-product-error">`}},
+		{"?entitlement=%01", 422, []string{`id="f-entitlement-error">`}},
+		{"?product=%01", 422, []string{`id="f-product-error">`}},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			is := is.New(t)

@@ -92,6 +92,9 @@ func (v *visit) readForm() error {
 		}
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form did not arrive whole.", Cause: err}
 	}
+	if !web.Storable(v.r.PostForm) {
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form has a NUL character or text that is not UTF-8. Remove it and send the form again."}
+	}
 	return nil
 }
 

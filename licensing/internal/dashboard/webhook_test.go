@@ -51,7 +51,7 @@ func TestCreateWebhook(t *testing.T) {
 
 	for _, tt := range [][2]string{
 		{"url", ""}, {"url", "ftp://x.example"}, {"url", "http://shop.example"}, {"url", "https://me:you@shop.example"},
-		{"types", "license.mislaid"}, {"description", "a\x00"}, {"products", "a\x00"},
+		{"types", "license.mislaid"}, {"description", "a\x01"}, {"products", "a\x01"},
 	} {
 		form := map[string]string{"url": "https://shop.example", tt[0]: tt[1]}
 		a := v.post("settings/webhooks/new", "url", form["url"], "types", form["types"], "description", form["description"], "products", form["products"])

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -38,12 +39,27 @@ func ReadQuery(r *http.Request, names ...string) *Query {
 			q.fault(name, license.CodeUnknown, "is not a parameter here; "+known(names))
 		case !many && len(values) > 1:
 			q.fault(name, "repeated", "is there more than once; send it once")
+		case !Storable(url.Values{name: values}):
+			q.fault(name, license.CodeInvalidFormat, "has a NUL character or is not UTF-8; remove it")
 		case slices.Contains(values, ""):
 			q.fault(name, license.CodeRequired, "is empty; give it a value or leave it out")
 		}
 	}
 	return q
 }
+
+// Storable reports whether all names and values are text that every store can
+// hold: valid UTF-8 without NUL.
+func Storable(values url.Values) bool {
+	for name, list := range values {
+		if !storable(name) || slices.ContainsFunc(list, func(s string) bool { return !storable(s) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func known(names []string) string {
 	if len(names) == 0 {
