@@ -128,7 +128,7 @@ func TestRotateSecret(t *testing.T) {
 	revoke := regexp.MustCompile(`secrets/\w+/revoke`).FindString(v.get(page).body)
 	is.True(v.get(page + "/" + revoke).says(third[len(third)-4:]))
 	is.Equal(v.post(page+"/"+revoke).to(), "../../../../../"+page)
-	is.Equal(s.token(id, third), http.StatusUnauthorized)
+	is.Equal(s.token(id, third), http.StatusBadRequest)
 	is.True(v.get(page).says("no secret"))
 	is.Equal(v.get(page+"/"+revoke).StatusCode, http.StatusNotFound)
 
