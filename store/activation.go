@@ -22,12 +22,19 @@ type Activation struct {
 	Metadata   []byte // a JSON document, opaque to the store
 }
 
-// An ActivationQuery selects the activations of one licence, in order of ID.
+// An ActivationQuery selects the activations of one licence, in order of ID or,
+// with LeaseEnds set, in order of (LeaseEndsAt, ID), those without a lease
+// first. Every set field must match.
 type ActivationQuery struct {
 	LicenseID string
 	// LiveAt, when set, leaves only activations that hold a seat at that
 	// instant: EndedAt is zero, and LeaseEndsAt is zero or after LiveAt.
 	LiveAt time.Time
-	After  string // the ID of the last activation of the page before
-	Limit  int
+	// LeaseEnds, when it is a set range, leaves only activations whose
+	// EndedAt is zero and whose LeaseEndsAt is in it; those without a lease
+	// match only if its OrNone is set. Such a list is not paged: After is
+	// ignored.
+	LeaseEnds TimeRange
+	After     string // the ID of the last activation of the page before
+	Limit     int
 }

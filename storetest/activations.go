@@ -14,6 +14,7 @@ func activationCases() []testCase {
 	return slices.Concat(activations.cases(), activationListing.cases(), []testCase{
 		{"Activations", "Filters", 11, activationFilters},
 		{"Activations", "LiveAtItsEnd", 11, activationLiveAtItsEnd},
+		{"Activations", "LeaseOrder", 10, activationLeaseOrder},
 		{"Activations", "CountIgnoresThePage", 11, activationCount},
 		{"Activations", "UniqueWithinTheLicense", 14, activationUnique},
 		limit("Activations", manyActivations, countActivations),
@@ -85,7 +86,8 @@ var activationListing = func() listing {
 
 func live(q store.ActivationQuery, a store.Activation) bool {
 	return a.LicenseID == q.LicenseID &&
-		(q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt)))
+		(q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt))) &&
+		(q.LeaseEnds.IsZero() || a.EndedAt.IsZero() && q.LeaseEnds.Contains(a.LeaseEndsAt))
 }
 
 // activationFilters lists and counts activations that were ended, whose lease
@@ -122,6 +124,7 @@ func activationFilters(b *bench) {
 	filters := slices.Concat(
 		by("LicenseID", func(q *query, v string) { q.LicenseID = v }, license(1).ID, license(2).ID, "nothing"),
 		by("LiveAt", func(q *query, v time.Time) { q.LiveAt = v }, day(-1), day(0), day(1), day(2), day(3), day(4), day(1).In(elsewhere)),
+		by("LeaseEnds", func(q *query, v store.TimeRange) { q.LeaseEnds = v }, ranges()...),
 	)
 	sweep(b, filters, rows, func(a store.Activation) string { return a.ID }, live, func(r store.Reader, q query) ([]string, error) {
 		q.Limit = many
@@ -157,6 +160,48 @@ func activationLiveAtItsEnd(b *bench) {
 			list, err := r.Activations(b.ctx, q)
 			b.equal(err, nil, "Activations %s", when)
 			b.equal(len(list), c.want, "Activations %s", when)
+		}
+	})
+}
+
+// activationLeaseOrder lists activations by the ends of their leases, whole and
+// cut by Limit: those without a lease first, and equal ends in the order of IDs.
+func activationLeaseOrder(b *bench) {
+	id := license(1).ID
+	rows := []any{license(1), license(2), activation(license(2).ID, 1)}
+	var none, leases []string
+	for n := range 12 {
+		a := activation(id, n)
+		a.EndedAt, a.LeaseEndsAt = time.Time{}, time.Time{}
+		switch n % 3 {
+		case 0:
+			none = append(none, a.ID)
+		case 1:
+			a.LeaseEndsAt = day(3 - n/6) // the later half ends first
+			leases = append(leases, a.ID)
+		default:
+			a.EndedAt, a.LeaseEndsAt = day(1), day(2)
+		}
+		rows = append(rows, a)
+	}
+	b.add(rows...)
+	leases = slices.Concat(leases[len(leases)/2:], leases[:len(leases)/2])
+	b.readers(func(how string, r store.Reader) {
+		for _, c := range []struct {
+			ends store.TimeRange
+			want []string
+		}{
+			{store.TimeRange{Before: day(4)}, leases},
+			{store.TimeRange{From: day(1)}, leases},
+			{store.TimeRange{Before: day(4), OrNone: true}, slices.Concat(none, leases)},
+			{store.TimeRange{From: day(1), OrNone: true}, slices.Concat(none, leases)},
+			{store.TimeRange{Before: day(1), OrNone: true}, none},
+		} {
+			for _, limit := range []int{many, 1, 3} {
+				list, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: c.ends, After: leases[0], Limit: limit})
+				b.equal(err, nil, "Activations by LeaseEnds %s", how)
+				b.equal(activationIDs(list), c.want[:min(limit, len(c.want))], "Activations with LeaseEnds=%v, Limit=%d %s", c.ends, limit, how)
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -23,6 +24,7 @@ var listSaboteurs = []saboteur{
 	{11, "forgets what never expires", reading(func(r store.Reader) store.Reader { return forgetsNone{r} })},
 	{11, "counts a seat at the end of its lease", reading(func(r store.Reader) store.Reader { return longLease{r} })},
 	{11, "counts seats whether or not they are live", reading(func(r store.Reader) store.Reader { return countsAll{r} })},
+	{10, "lists leases by ID", reading(func(r store.Reader) store.Reader { return leasesByID{r} })},
 	{11, "counts one page", reading(func(r store.Reader) store.Reader { return countsPage{r} })},
 	{11, "lists nothing with no Limit", reading(func(r store.Reader) store.Reader { return literalLimit{r} })},
 	{11, "lists one too many", reading(func(r store.Reader) store.Reader { return oneTooMany{r} })},
@@ -167,6 +169,19 @@ type countsAll struct{ store.Reader }
 func (r countsAll) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
 	q.LiveAt = time.Time{}
 	return r.Reader.CountActivations(ctx, q)
+}
+
+type leasesByID struct{ store.Reader }
+
+func (r leasesByID) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if q.LeaseEnds.IsZero() {
+		return r.Reader.Activations(ctx, q)
+	}
+	all := q
+	all.Limit = many
+	rows, err := r.Reader.Activations(ctx, all)
+	slices.SortFunc(rows, func(a, b store.Activation) int { return strings.Compare(a.ID, b.ID) })
+	return rows[:min(len(rows), store.Limit(q.Limit))], err
 }
 
 type countsPage struct{ store.Reader }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -100,7 +101,7 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 	return one(row, copyActivation, "activation of license %s by %q", licenseID, fingerprint)
 }
 
-// Activations walks the licence's part of the tree of activations.
+// Activations walks the license's part of the tree of activations, or of leases.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
 	s, err := r.state(ctx)
 	if err != nil {
@@ -110,17 +111,43 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	if q.After != "" {
 		after = place{group: q.LicenseID, id: q.After}
 	}
-	return list(s.activations.beyond(after, false), live(q), copyActivation, q.Limit), nil
+	rows := s.activations.beyond(after, false)
+	if !q.LeaseEnds.IsZero() {
+		rows = s.leases(q)
+	}
+	return list(rows, live(q), copyActivation, q.Limit), nil
 }
 
-// CountActivations walks the licence's part of the tree of activations.
+// leases walks the part of the tree of leases that holds the LeaseEnds of q.
+func (s *state) leases(q store.ActivationQuery) iter.Seq[*store.Activation] {
+	after := end(q.LicenseID, false)
+	switch {
+	case q.LeaseEnds.OrNone:
+	case q.LeaseEnds.From.IsZero():
+		after = at(q.LicenseID, time.Time{}, "\xff") // after those without a lease
+	default:
+		after = at(q.LicenseID, q.LeaseEnds.From.Add(-time.Millisecond), "")
+	}
+	return func(yield func(*store.Activation) bool) {
+		for a := range s.byLease.beyond(after, false) {
+			if !q.LeaseEnds.Before.IsZero() && !a.LeaseEndsAt.Before(q.LeaseEnds.Before) || !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// CountActivations walks what Activations does.
 func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
 	s, err := r.state(ctx)
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	for a := range s.activations.beyond(end(q.LicenseID, false), false) {
+	n, rows := 0, s.activations.beyond(end(q.LicenseID, false), false)
+	if !q.LeaseEnds.IsZero() {
+		rows = s.leases(q)
+	}
+	for a := range rows {
 		if live(q)(a) {
 			n++
 		}
@@ -217,6 +244,7 @@ func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally,
 // live returns the filter of q.
 func live(q store.ActivationQuery) func(*store.Activation) bool {
 	return func(a *store.Activation) bool {
-		return q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt))
+		return (q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt))) &&
+			q.LeaseEnds.Contains(a.LeaseEndsAt)
 	}
 }

@@ -15,6 +15,7 @@ type state struct {
 
 	activations   *tree[store.Activation] // by licence and ID
 	byFingerprint *tree[store.Activation] // by licence and fingerprint
+	byLease       *tree[store.Activation] // those with no EndedAt, by licence, LeaseEndsAt and ID
 
 	events  *tree[store.Event] // by Seq
 	lastSeq int64              // the last one given; never goes back
@@ -55,11 +56,15 @@ func (s *state) removeLicense(l *store.License) {
 func (s *state) addActivation(a *store.Activation) {
 	s.activations = s.activations.with(place{group: a.LicenseID, id: a.ID}, a)
 	s.byFingerprint = s.byFingerprint.with(place{group: a.LicenseID, id: a.Fingerprint}, a)
+	if a.EndedAt.IsZero() {
+		s.byLease = s.byLease.with(at(a.LicenseID, a.LeaseEndsAt, a.ID), a)
+	}
 }
 
 func (s *state) removeActivation(a *store.Activation) {
 	s.activations = s.activations.without(place{group: a.LicenseID, id: a.ID})
 	s.byFingerprint = s.byFingerprint.without(place{group: a.LicenseID, id: a.Fingerprint})
+	s.byLease = s.byLease.without(at(a.LicenseID, a.LeaseEndsAt, a.ID))
 }
 
 func (s *state) addEntry(e *store.Entry) {

@@ -23,15 +23,24 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 	return a, about(err, "activation of license %s by %q", licenseID, fingerprint)
 }
 
-// Activations walks the licence's part of the primary key.
+// leaseEnd is the column of the index of leases, which sorts activations without
+// a lease first.
+const leaseEnd = "coalesce(a.lease_ends_at, -62135596800000)"
+
+// Activations walks the license's part of the primary key or, of the activations
+// that were not ended, that of an index.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
 	s := activations(activationColumns, q)
-	s.order(false, after(q.After), "a.id")
+	if q.LeaseEnds.IsZero() {
+		s.order(false, after(q.After), "a.id")
+	} else {
+		s.order(false, nil, leaseEnd, "a.id")
+	}
 	found, err := page(ctx, r, scanActivation, s, q.Limit)
 	return found, about(err, "activations of license %s", q.LicenseID)
 }
 
-// CountActivations walks the licence's part of the primary key.
+// CountActivations walks what Activations does.
 func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
 	s := activations("count(*)", q)
 	n, err := one(ctx, r, scanInt, s.text(), s.args...)
@@ -44,6 +53,22 @@ func activations(columns string, q store.ActivationQuery) *selection {
 	s.and("a.license_id = ?", q.LicenseID)
 	if !q.LiveAt.IsZero() {
 		s.and("a.ended_at IS NULL AND (a.lease_ends_at IS NULL OR a.lease_ends_at > ?)", q.LiveAt.UnixMilli())
+	}
+	ends := q.LeaseEnds
+	if ends.IsZero() {
+		return s
+	}
+	s.and("a.ended_at IS NULL")
+	switch {
+	case ends.OrNone && !ends.From.IsZero():
+		s.and("(a.lease_ends_at IS NULL OR a.lease_ends_at >= ?)", ceiling(ends.From))
+	case !ends.From.IsZero():
+		s.and(leaseEnd+" >= ?", ceiling(ends.From))
+	case !ends.OrNone:
+		s.and(leaseEnd+" > ?", never)
+	}
+	if !ends.Before.IsZero() {
+		s.and(leaseEnd+" < ?", ceiling(ends.Before))
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -23,31 +24,66 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 	return a, wrap(err, "activation of license %s by %q", licenseID, fingerprint)
 }
 
-// Activations walks the licence's part of the table.
+// leaseEnd is the column of the index of leases: it sorts activations without a
+// lease first, and makes every range of ends one part of the index.
+const leaseEnd = `coalesce(lease_ends_at, -62135596800000)`
+
+// Activations walks the license's part of the table or, of the activations that
+// were not ended, that of an index.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
-	s := &selection{}
-	s.add(`SELECT ` + activationColumns + ` FROM activation`)
-	s.and(`license_id = ?`, q.LicenseID)
-	s.beyond(`id`, q.After, false)
-	if !q.LiveAt.IsZero() {
-		s.and(`+ended_at IS NULL AND (+lease_ends_at IS NULL OR +lease_ends_at > ?)`, q.LiveAt.UnixMilli())
+	s := activations(activationColumns, q)
+	if q.LeaseEnds.IsZero() {
+		s.beyond(`id`, q.After, false)
+		s.order(false, q.Limit, `id`)
+	} else {
+		s.order(false, q.Limit, leaseEnd, `id`)
 	}
-	s.order(false, q.Limit, `id`)
 	found, err := list(ctx, r, scanActivation, s)
 	return found, wrap(err, "activations of license %s", q.LicenseID)
 }
 
-// CountActivations counts in the index of leases, so that seats which are free
-// again cost nothing, however many there are.
+// CountActivations counts in the index of leases, so that activations which were
+// ended cost nothing, however many there are.
 func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	text, args := `SELECT count(*) FROM activation WHERE license_id = ?`, []any{q.LicenseID}
-	if !q.LiveAt.IsZero() {
-		const live = `SELECT count(*) FROM activation INDEXED BY activation_lease WHERE license_id = ?1 AND ended_at IS NULL AND `
-		text = `SELECT (` + live + `lease_ends_at IS NULL) + (` + live + `lease_ends_at > ?2)`
-		args = append(args, q.LiveAt.UnixMilli())
+	s := &selection{}
+	if !q.LiveAt.IsZero() && q.LeaseEnds.IsZero() {
+		const live = `SELECT count(*) FROM activation INDEXED BY activation_lease WHERE license_id = ?1 AND ended_at IS NULL AND ` + leaseEnd
+		s.add(`SELECT (`+live+` = -62135596800000) + (`+live+` > ?2)`, q.LicenseID, q.LiveAt.UnixMilli())
+	} else {
+		s = activations(`count(*)`, q)
 	}
-	n, err := one(ctx, r, (*row).integer, text, args...)
+	n, err := one(ctx, r, (*row).integer, s.text.String(), s.args...)
 	return int(n), wrap(err, "count activations of license %s", q.LicenseID)
+}
+
+// activations begins a selection of what q matches.
+func activations(columns string, q store.ActivationQuery) *selection {
+	s := &selection{}
+	s.add(`SELECT ` + columns + ` FROM activation`)
+	ends := q.LeaseEnds
+	switch {
+	case !ends.IsZero():
+		s.add(` INDEXED BY activation_lease`)
+	case !q.LiveAt.IsZero():
+		s.add(` INDEXED BY activation_active`)
+	}
+	s.and(`license_id = ?`, q.LicenseID)
+	if !q.LiveAt.IsZero() {
+		s.and(`ended_at IS NULL AND (+lease_ends_at IS NULL OR +lease_ends_at > ?)`, q.LiveAt.UnixMilli())
+	}
+	if ends.IsZero() {
+		return s
+	}
+	s.and(`ended_at IS NULL`)
+	switch {
+	case ends.OrNone && !ends.From.IsZero(): // two parts of the index, and what is between them
+		s.and(`(+lease_ends_at IS NULL OR +lease_ends_at >= ?)`, ceiling(ends.From))
+		ends.From = time.Time{}
+	case !ends.OrNone && ends.From.IsZero():
+		s.and(leaseEnd+` > ?`, never)
+	}
+	s.span(leaseEnd, `id`, ends, store.Position{}, false)
+	return s
 }
 
 // PutActivation tries first to replace all but the columns that identify a

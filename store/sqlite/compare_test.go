@@ -106,7 +106,7 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 		CustomerID: c.opt(), ProductID: c.opt(), State: store.State(c.opt()), Terms: pick(c, nil, c.terms()), Starts: c.span(), Expires: c.span(),
 		Order: store.LicenseOrder(c.IntN(3)), Descending: down, After: c.after(), Limit: c.limit(),
 	}
-	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), After: pick(c, "", c.id()), Limit: c.limit()}
+	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), LeaseEnds: c.span(), After: pick(c, "", c.id()), Limit: c.limit()}
 	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}
 	entries := store.EntryQuery{Kind: kind, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()}
 	deliveries := store.DeliveryQuery{EndpointID: c.opt(), State: c.opt(), DueBefore: c.time(), After: c.after(), Limit: c.limit()}

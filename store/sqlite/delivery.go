@@ -33,6 +33,8 @@ func (r reader) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.
 		s.add(` INDEXED BY delivery_due`)
 	case q.EndpointID != "":
 		s.add(` INDEXED BY delivery_endpoint`)
+	case q.State != "":
+		s.add(` INDEXED BY delivery_state`)
 	}
 	if q.EndpointID != "" {
 		s.and(`endpoint_id = ?`, q.EndpointID)

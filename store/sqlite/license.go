@@ -45,6 +45,8 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		s.add(`license l INDEXED BY license_expiry`)
 	case q.Order == store.ByStartsAt:
 		s.add(`license l INDEXED BY license_start`)
+	case q.CustomerID != "" && q.ProductID != "":
+		s.add(`license l INDEXED BY license_customer_product`)
 	case q.CustomerID != "":
 		s.add(`license l INDEXED BY license_customer`)
 	case len(terms) > 0:

@@ -104,6 +104,8 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 			index = "USING INDEX license_expiry (expires_at"
 		case q.Order == store.ByStartsAt:
 			index = "USING INDEX license_start (starts_at"
+		case q.CustomerID != "" && q.ProductID != "":
+			index = "USING INDEX license_customer_product (customer_id=? AND product_id=? AND id"
 		case q.CustomerID != "":
 			index = "USING INDEX license_customer (customer_id=? AND id"
 		case len(q.Terms) > 0:
@@ -128,11 +130,24 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		}
 		_, err := r.Activations(ctx, q)
 		is.NoErr(err)
-		check(q, "USING PRIMARY KEY (license_id=? AND id")
+		check(q, []string{"USING PRIMARY KEY (license_id=? AND id", "USING INDEX activation_active (license_id=? AND id"}[c[1]])
 		_, err = r.CountActivations(ctx, q)
 		is.True(err != nil)
-		check(q, []string{"(license_id=?)", "USING COVERING INDEX activation_lease (license_id=? AND ended_at=? AND lease_ends_at>?)"}[c[1]])
+		check(q, []string{"(license_id=?)", "USING INDEX activation_lease (license_id=? AND <expr>>?)"}[c[1]])
 	}, 2, 2)
+	for _, ends := range ranges[1:] {
+		part := "(license_id=? AND <expr>"
+		if ends.OrNone && !ends.From.IsZero() && ends.Before.IsZero() {
+			part = "(license_id=?"
+		}
+		q := store.ActivationQuery{LicenseID: "x", LeaseEnds: ends}
+		_, err = r.Activations(ctx, q)
+		is.NoErr(err)
+		check(q, "USING INDEX activation_lease "+part)
+		_, err = r.CountActivations(ctx, q)
+		is.True(err != nil)
+		check(q, "INDEX activation_lease "+part)
+	}
 
 	forEach(func(c []int) {
 		q := store.EventQuery{Subject: text[c[0]], CustomerID: text[c[1]], Descending: c[2] == 1, After: int64(c[3])}
@@ -164,10 +179,14 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		}
 		_, err := r.Deliveries(ctx, q)
 		is.NoErr(err)
-		check(q, [][]string{
+		index := [][]string{
 			{"USING PRIMARY KEY (id", "USING INDEX delivery_due (due_at"},
 			{"USING INDEX delivery_endpoint (endpoint_id=? AND id", "USING INDEX delivery_endpoint_due (endpoint_id=? AND due_at"},
-		}[c[0]][c[2]])
+		}[c[0]][c[2]]
+		if q.EndpointID == "" && q.State != "" && q.DueBefore.IsZero() {
+			index = "USING INDEX delivery_state (state=? AND id"
+		}
+		check(q, index)
 	}, 2, 2, 2, len(positions))
 
 	forEach(func(c []int) {

@@ -154,6 +154,8 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 	check("Activation", func() error { _, err := st.Activation(ctx, lic, "fingerprint_1"); return err })
 	for _, q := range []store.ActivationQuery{
 		{LicenseID: lic}, {LicenseID: "lic_0000000001"}, {LicenseID: "lic_0000000001", LiveAt: now, After: "many_1", Limit: 50},
+		{LicenseID: "lic_0000000001", LeaseEnds: store.TimeRange{Before: now}, Limit: 1},
+		{LicenseID: "lic_0000000001", LeaseEnds: store.TimeRange{Before: time.Unix(0, 0), OrNone: true}, Limit: 1},
 	} {
 		check("Activations", func() error { _, err := st.Activations(ctx, q); return err })
 		check("CountActivations", func() error { _, err := st.CountActivations(ctx, q); return err })

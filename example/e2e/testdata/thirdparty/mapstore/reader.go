@@ -125,12 +125,16 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 func (r reader) activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
 	return find(ctx, r, func(a store.Activation) bool {
 		return a.LicenseID == q.LicenseID &&
-			(q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt)))
+			(q.LiveAt.IsZero() || a.EndedAt.IsZero() && (a.LeaseEndsAt.IsZero() || a.LeaseEndsAt.After(q.LiveAt))) &&
+			(q.LeaseEnds.IsZero() || a.EndedAt.IsZero() && q.LeaseEnds.Contains(a.LeaseEndsAt))
 	}, copyActivation)
 }
 
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
 	found, err := r.activations(ctx, q)
+	if !q.LeaseEnds.IsZero() {
+		return page(found, func(a store.Activation) store.Position { return store.Position{Time: a.LeaseEndsAt, ID: a.ID} }, false, store.Position{}, q.Limit), err
+	}
 	return page(found, func(a store.Activation) store.Position { return store.Position{ID: a.ID} }, false, store.Position{ID: q.After}, q.Limit), err
 }
 
