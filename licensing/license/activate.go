@@ -50,22 +50,36 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, erro
 	if _, err := s.admit(ctx, s.reader(), p, s.now()); err != nil {
 		return Verdict{}, fmt.Errorf("activate: %w", err)
 	}
-	var v Verdict
-	err := s.update(ctx, func(tx *transaction) error {
+	for {
+		v, more, err := s.activate(ctx, p)
+		if err != nil {
+			return Verdict{}, fmt.Errorf("activate: %w", err)
+		}
+		if !more {
+			return v, nil
+		}
+	}
+}
+
+// activate takes or renews a seat in one Update. If more is true, it has only
+// ended a batch of the activations that are in the way.
+func (s *Service) activate(ctx context.Context, p ActivateParams) (v Verdict, more bool, err error) {
+	var denied *DeniedError
+	err = s.update(ctx, func(tx *transaction) error {
+		v, more, denied = Verdict{}, false, nil
 		f, err := s.admit(ctx, tx, p, tx.now)
 		if err != nil {
 			return err
 		}
-		if err := f.findSeat(ctx, tx, p.Fingerprint); err != nil {
-			return err
-		}
-		if err := f.catchUp(ctx, tx); err != nil {
+		if err := f.findActivation(ctx, tx, p.Fingerprint); err != nil {
 			return err
 		}
 		if f.holdsSeat() {
 			err = s.keepSeat(ctx, tx, p, &f)
-		} else {
-			err = s.takeSeat(ctx, tx, p, &f)
+		} else if more, err = s.takeSeat(ctx, tx, p, &f); more {
+			return err
+		} else if errors.As(err, &denied) && f.recount {
+			return tx.putSeats(ctx, f.license.ID, f.count) // what it found is kept
 		}
 		if err != nil {
 			return err
@@ -73,10 +87,10 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, erro
 		v, err = judge(question{fingerprint: p.Fingerprint}, f)
 		return err
 	})
-	if err != nil {
-		return Verdict{}, fmt.Errorf("activate: %w", err)
+	if err == nil && denied != nil {
+		err = denied
 	}
-	return v, nil
+	return v, more, err
 }
 
 func (p *ActivateParams) check() error {
@@ -125,17 +139,27 @@ func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParam
 	return tx.PutActivation(ctx, kept)
 }
 
-// takeSeat gives the fingerprint a seat that is free, or is made free.
-func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) error {
+// takeSeat gives the fingerprint a seat that is free, or is made free. If more
+// is true, it has ended a batch of activations instead.
+func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) (more bool, err error) {
+	var counted bool
+	if f.count, counted, err = seatCount(ctx, tx, f.license.ID); err != nil {
+		return false, err
+	}
+	f.recount = !counted && f.count > 0
+	if more, err := s.freeSeats(ctx, tx, f); err != nil || more {
+		return more, err
+	}
 	if f.full() {
 		if err := s.evict(ctx, tx, p.TakeOver, f); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if f.seated { // the fingerprint's earlier seat, which has ended
 		if err := tx.DeleteActivation(ctx, f.license.ID, f.seat.ID); err != nil {
-			return err
+			return false, err
 		}
+		f.count -= f.own()
 	}
 	f.seated, f.seat = true, store.Activation{
 		LicenseID:   f.license.ID,
@@ -148,12 +172,16 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 		Metadata:    encodeMap(p.Metadata),
 	}
 	if err := tx.PutActivation(ctx, f.seat); err != nil {
-		return err
+		return false, err
 	}
 	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, ""); err != nil {
-		return err
+		return false, err
 	}
-	return sweep(ctx, tx, f.license)
+	swept, err := sweep(ctx, tx, f.license)
+	if err != nil {
+		return false, err
+	}
+	return false, tx.putSeats(ctx, f.license.ID, f.count+1-swept)
 }
 
 // evict frees one seat of a full licence for another.
@@ -180,6 +208,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	if activationStatusAt(victim, f.at) != ActivationLive {
 		return denied
 	}
+	f.count--
 	return s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "")
 }
 
@@ -202,16 +231,17 @@ const keepEnded = 30 * 24 * time.Hour
 // sweep removes a few activations that ended long ago. It looks at a handful
 // of rows that were created after some random instant of the licence's life,
 // and the instants before it, so that however the rows lie in time, those that
-// have ended are found before they outnumber the rest.
-func sweep(ctx context.Context, tx *transaction, l store.License) error {
+// have ended are found before they outnumber the rest. It returns how many of
+// those it removed were not ended, and so are in the count of seats.
+func sweep(ctx context.Context, tx *transaction, l store.License) (counted int, err error) {
 	age := tx.now.Sub(l.CreatedAt)
 	if age < keepEnded {
-		return nil
+		return 0, nil
 	}
 	instant := tx.now.Add(-time.Duration(rand.Int64N(int64(age + age/8))))
 	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID, After: store.NewID("act", instant), Limit: 8})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, row := range rows {
 		end := row.EndedAt
@@ -222,8 +252,11 @@ func sweep(ctx context.Context, tx *transaction, l store.License) error {
 			continue
 		}
 		if err := tx.DeleteActivation(ctx, l.ID, row.ID); err != nil {
-			return err
+			return 0, err
+		}
+		if row.EndedAt.IsZero() {
+			counted++
 		}
 	}
-	return nil
+	return counted, nil
 }

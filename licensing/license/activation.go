@@ -65,6 +65,9 @@ func activationAt(a store.Activation, at time.Time) (Activation, error) {
 		CreatedAt:   a.CreatedAt,
 		LastSeenAt:  a.LastSeenAt,
 	}
+	if out.Status == ActivationLeaseEnded {
+		out.EndedAt = nil // an admission may have set it, when it gave the seat to another
+	}
 	if err := decode(a.Metadata, &out.Metadata); err != nil {
 		return Activation{}, fmt.Errorf("activation %s: stored document: %w", a.ID, err)
 	}

@@ -41,6 +41,11 @@ func (r countingReader) Activation(ctx context.Context, licenseID, fingerprint s
 	return r.Reader.Activation(ctx, licenseID, fingerprint)
 }
 
+func (r countingReader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	r.c.calls = append(r.c.calls, "Entry")
+	return r.Reader.Entry(ctx, kind, key)
+}
+
 func (r countingReader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
 	r.c.calls = append(r.c.calls, "CountActivations")
 	return r.Reader.CountActivations(ctx, q)

@@ -40,6 +40,9 @@ func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License
 	if err := tx.DeleteLicense(ctx, rec.ID); err != nil {
 		return err
 	}
+	if err := tx.removeSeats(ctx, rec.ID); err != nil {
+		return err
+	}
 	if err := tx.tally(ctx, rec, store.License{}); err != nil {
 		return err
 	}

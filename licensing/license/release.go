@@ -86,7 +86,7 @@ func (s *Service) release(ctx context.Context, reason string, find func(store.Re
 				return err
 			}
 			if activationStatusAt(a, tx.now) == ActivationLive {
-				if err := s.endSeat(ctx, tx, l, &a, ActivationReleased, reason); err != nil {
+				if err := s.releaseSeat(ctx, tx, l, &a, reason); err != nil {
 					return err
 				}
 			}
@@ -100,7 +100,20 @@ func (s *Service) release(ctx context.Context, reason string, find func(store.Re
 	return released, nil
 }
 
-// endSeat ends a live activation, keeps its row, and tells of it.
+// releaseSeat ends an active activation and counts it no more.
+func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, reason string) error {
+	n, _, err := seatCount(ctx, tx, l.ID)
+	if err != nil {
+		return err
+	}
+	if err := tx.putSeats(ctx, l.ID, n-1); err != nil {
+		return err
+	}
+	return s.endSeat(ctx, tx, l, a, ActivationReleased, reason)
+}
+
+// endSeat ends a live activation, keeps its row, and tells of it. The caller
+// stores the count of seats.
 func (s *Service) endSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, how ActivationStatus, reason string) error {
 	a.EndedAt, a.EndReason = tx.now, string(how)
 	if err := tx.PutActivation(ctx, *a); err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Update changes the fields of a licence that p sets, and appends
-// "license.updated" with what changed. An update that changes nothing leaves
+// Update changes the fields of a license that p sets, and appends
+// "license.updated" with what changed. If LeaseSeconds is set or shortened,
+// activations that are not renewed end within a day and the new lease. An update that changes nothing leaves
 // the revision and the feed as they are. The error is [ErrNotFound], an
 // [*AmbiguousError], a [*StaleError], an [*InvalidError], or, if the licence
 // would move to a product outside the caller's limit, [ErrProductForbidden].
@@ -21,7 +22,8 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 			return License{}, err
 		}
 	}
-	return s.edit(ctx, edit{
+	shorter := false // leases: LeaseSeconds was set, or made less
+	edited, err := s.edit(ctx, edit{
 		verb:    "update",
 		event:   EventLicenseUpdated,
 		find:    func(r store.Reader) (store.License, error) { return s.target(ctx, r, p) },
@@ -32,10 +34,16 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 			if err := s.checkFields(&fields); err != nil {
 				return err
 			}
+			was := next.LeaseSeconds
 			fields.write(next)
+			shorter = next.LeaseSeconds >= 0 && (was < 0 || next.LeaseSeconds < was)
 			return nil
 		},
 	})
+	if err == nil && shorter {
+		s.cutAllLeases(ctx, edited.ID)
+	}
+	return edited, err
 }
 
 // target returns the record that p names.

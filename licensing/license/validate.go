@@ -84,54 +84,35 @@ func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q q
 	if q.fingerprint == "" {
 		return f, nil
 	}
-	if err := f.findSeat(ctx, r, q.fingerprint); err != nil {
-		return finding{}, err
-	}
-	return f, f.catchUp(ctx, r)
+	return f, f.findSeat(ctx, r, q.fingerprint)
 }
 
-// findSeat adds what the store knows about a fingerprint.
-func (f *finding) findSeat(ctx context.Context, r store.Reader, fingerprint string) (err error) {
-	id := f.license.ID
-	if !f.found {
-		id = noLicense
-	}
-	f.seat, err = r.Activation(ctx, id, fingerprint)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+// findSeat adds what the store knows about a fingerprint and, if that holds no
+// seat of a limited number, how many are taken.
+func (f *finding) findSeat(ctx context.Context, r store.Reader, fingerprint string) error {
+	err := f.findActivation(ctx, r, fingerprint)
+	if err != nil || f.holdsSeat() || f.found && f.license.MaxActivations < 0 {
 		return err
 	}
-	if f.seated = err == nil; f.holdsSeat() || f.found && f.license.MaxActivations < 0 {
-		return nil
-	}
-	return f.countSeats(ctx, r, id)
+	return f.countSeats(ctx, r, f.seatsID())
 }
 
-func (f *finding) countSeats(ctx context.Context, r store.Reader, id string) (err error) {
-	f.taken, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, LiveAt: f.at})
+// findActivation adds the activation of a fingerprint.
+func (f *finding) findActivation(ctx context.Context, r store.Reader, fingerprint string) (err error) {
+	f.seat, err = r.Activation(ctx, f.seatsID(), fingerprint)
+	f.seated = err == nil
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
 	return err
 }
 
-// catchUp keeps time from running backwards for the seats of a licence. Of two
-// nodes, or two Updates, the one with the earlier instant can come second. If
-// the other has seen a lease end and given its seat away, the lease must not
-// be renewed by one for whom it has not ended yet: so the finding moves on to
-// the instant of that admission.
-func (f *finding) catchUp(ctx context.Context, r store.Reader) error {
-	if !f.holdsSeat() || f.seat.LeaseEndsAt.IsZero() || f.license.MaxActivations < 0 {
-		return nil
+// seatsID returns the id of the license whose seats are asked about.
+func (f *finding) seatsID() string {
+	if !f.found {
+		return noLicense
 	}
-	later, err := r.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, After: beforeIDs("act", f.seat.LeaseEndsAt), Limit: 1})
-	if err != nil || len(later) == 0 {
-		return err
-	}
-	f.at = later[0].CreatedAt
-	return f.countSeats(ctx, r, f.license.ID)
-}
-
-// beforeIDs returns a text that sorts right before the ids made at t.
-func beforeIDs(prefix string, t time.Time) string {
-	const timestamp = 10 // characters, of five bits each
-	return store.NewID(prefix, t)[:len(prefix)+1+timestamp]
+	return f.license.ID
 }
 
 // seenEvery is how exactly the last sign of an activation without a lease is

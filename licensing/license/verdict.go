@@ -89,9 +89,14 @@ type finding struct {
 	// seat is the activation of the fingerprint.
 	seat   store.Activation
 	seated bool
-	// taken is how many seats are taken; counted if the fingerprint has
-	// none, and their number is limited.
+	// taken is how many seats are taken; set if the fingerprint has none,
+	// and their number is limited.
 	taken int
+	// count is how many activations were not ended: taken, and those whose
+	// lease has ended.
+	count   int
+	counted bool // count is stored
+	recount bool // count is not what is stored, or other activations were changed
 }
 
 // judge answers a question.

@@ -1,0 +1,196 @@
+package license_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A rowStore counts the activations that calls read or count.
+type rowStore struct {
+	store.Store
+	rows int
+}
+
+type rowReader struct {
+	store.Reader
+	s *rowStore
+}
+
+type rowTx struct {
+	rowReader
+	store.Writer
+}
+
+func (s *rowStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error { return fn(rowReader{r, s}) })
+}
+
+func (s *rowStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(rowTx{rowReader{tx, s}, tx}) })
+}
+
+func (r rowReader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	rows, err := r.Reader.Activations(ctx, q)
+	r.s.rows += len(rows)
+	return rows, err
+}
+
+func (r rowReader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	n, err := r.Reader.CountActivations(ctx, q)
+	r.s.rows += n
+	return n, err
+}
+
+// TestAdmissionReadsFewActivations, whether the license has few or many, and
+// whether it admits, refuses, evicts or only answers.
+func TestAdmissionReadsFewActivations(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	const n = 300
+	l := f.create(t, seats(n, 600))
+	for i := range n - 1 {
+		f.activate(t, l.Key, fmt.Sprint("pc-", i))
+	}
+	rows := &rowStore{Store: f.store}
+	s := license.New(rows, license.Options{Now: func() time.Time { return f.now }})
+	activate := func(fingerprint, takeOver string) error {
+		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: takeOver})
+		return err
+	}
+	is.NoErr(activate("last", ""))
+	is.True(errors.Is(activate("none left", ""), license.ErrActivationLimit))
+	is.NoErr(activate("newcomer", license.TakeOverOldest))
+	v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
+	is.NoErr(err)
+	is.Equal(codes(v), []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit})
+
+	f.now = f.now.Add(time.Hour) // all leases have ended
+	v, err = s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
+	is.NoErr(err)
+	is.Equal(codes(v), []license.Code{license.VerdictNotActivated})
+	is.NoErr(activate("after the leases", ""))
+	is.True(rows.rows < 10)
+}
+
+// TestMissingCountOfSeats: a store that a migration or an import has filled has
+// no counts, and a missing count is not a count of zero.
+func TestMissingCountOfSeats(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(3, 0))
+	for i := range 3 {
+		f.activate(t, l.Key, fmt.Sprint("pc-", i))
+	}
+	lose := func() {
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntry(t.Context(), "seats", l.ID) }))
+	}
+	lose()
+	is.Equal(codes(f.validate(t, l.Key, "new")), []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit})
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	_, err = f.store.Entry(t.Context(), "seats", l.ID)
+	is.NoErr(err) // the refusal has stored the count
+
+	lose()
+	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-0"})
+	is.NoErr(err)
+	lose()
+	f.activate(t, l.Key, "new")
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	is.Equal(f.live(t, l.ID), 3)
+
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	_, err = f.store.Entry(t.Context(), "seats", l.ID)
+	is.True(errors.Is(err, store.ErrNotFound)) // so that an import of the id does not find it
+}
+
+// TestLoweredLimitIsExactAfterLeases: many leases more than one Update ends have
+// to end before a seat is free, and not one more or less.
+func TestLoweredLimitIsExactAfterLeases(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(300, 600))
+	for i := range 250 {
+		f.activate(t, l.Key, fmt.Sprint("old-", i))
+	}
+	f.now = f.now.Add(5 * time.Minute)
+	for i := range 10 {
+		f.activate(t, l.Key, fmt.Sprint("late-", i))
+	}
+	limit := func(n int64) {
+		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(n)})
+		is.NoErr(err)
+	}
+	full := func() bool {
+		stranger := len(codes(f.validate(t, l.Key, "stranger"))) == 2
+		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
+		is.Equal(err != nil, stranger) // both say the same
+		return errors.Is(err, license.ErrActivationLimit)
+	}
+	limit(10)
+	is.True(full()) // of 260
+	f.now = f.now.Add(5 * time.Minute)
+	is.True(full()) // of the 10 whose leases have not ended
+	limit(11)
+	is.True(!full())
+	is.Equal(f.live(t, l.ID), 11)
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+
+	old, err := f.store.Activation(t.Context(), l.ID, "old-0")
+	is.NoErr(err)
+	v := f.validate(t, l.Key, "old-0") // which an admission has ended
+	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
+	is.True(!old.EndedAt.IsZero())
+	is.True(v.Activation.EndedAt == nil) // nobody released or evicted it
+}
+
+// TestShortenedLeaseFreesSeats of programs that do not ask again, and of no
+// program that asks when it was told to.
+func TestShortenedLeaseFreesSeats(t *testing.T) {
+	for name, first := range map[string]int64{"set": 0, "shortened": 365 * 24 * 3600} {
+		for _, by := range []string{"the update", "the admission"} {
+			t.Run(name+", by "+by, func(t *testing.T) {
+				is := is.New(t)
+				f := newFixture(t)
+				l := f.create(t, seats(250, first))
+				for i := range 250 {
+					f.activate(t, l.Key, fmt.Sprint("pc-", i))
+				}
+				recheck := f.validate(t, l.Key, "pc-0").RecheckAfter
+				lease := license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(3600))}
+				if by == "the admission" { // as when the process ends after the update
+					is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+						rec, err := tx.License(t.Context(), l.ID)
+						rec.LeaseSeconds = 3600
+						return errors.Join(err, tx.UpdateLicense(t.Context(), rec))
+					}))
+					for range 3 {
+						_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
+						is.True(errors.Is(err, license.ErrActivationLimit))
+					}
+				} else {
+					_, err := f.Update(t.Context(), lease)
+					is.NoErr(err)
+				}
+				f.now = f.now.Add(time.Duration(recheck) * time.Second)
+				is.True(f.validate(t, l.Key, "pc-0").Valid) // came back as it was told to
+				is.Equal(f.live(t, l.ID), 250)
+				f.now = f.now.Add(time.Hour - time.Second)
+				is.True(f.validate(t, l.Key, "pc-0").Valid)
+				f.now = f.now.Add(time.Second)
+				is.Equal(f.live(t, l.ID), 1)
+				f.activate(t, l.Key, "new")
+			})
+		}
+	}
+}
