@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -15,11 +16,18 @@ type ValidateCustomerParams struct {
 	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // one licence must have each
 }
 
-// ValidateCustomer says whether a customer has a licence that is valid now,
+// customerBatch is how many licenses ValidateCustomer looks at in each part of
+// its search.
+const customerBatch = store.MaxLimit
+
+// ValidateCustomer says whether a customer has a license that is valid now,
 // without its key and without a seat. The verdict is that on the newest such
-// licence; if there is none, that on the newest of all, and if the customer has
-// no licence of the product, [VerdictNotFound]. It writes nothing. The error is
+// license; if there is none, that on the newest of all, and if the customer has
+// no license of the product, [VerdictNotFound]. It writes nothing. The error is
 // an [*InvalidError] or one of the store.
+//
+// Of a customer with more than 50 licenses, it prefers those that have not
+// ended to those in grace, and looks at the newest 1,000 of either.
 func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
 	if err := check(p); err != nil {
 		return Verdict{}, err
@@ -32,10 +40,10 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 		v = none
 		now := s.now()
 		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: defaultLimit}
-		for newest := true; ; {
-			rows, err := r.Licenses(ctx, page)
-			if err != nil {
-				return err
+		newest := true
+		look := func() (rows []store.License, err error) {
+			if rows, err = r.Licenses(ctx, page); err != nil {
+				return nil, err
 			}
 			for _, row := range rows {
 				if !s.sees(row.ProductID) {
@@ -43,20 +51,31 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 				}
 				found, err := judge(q, finding{at: now, license: row, found: true})
 				if err != nil {
-					return err
+					return nil, err
 				}
 				if newest || found.Valid {
 					v, newest = found, false
 				}
 				if v.Valid {
-					return nil
+					break
 				}
 			}
-			if len(rows) < page.Limit {
-				return nil
-			}
-			page.After.ID = rows[len(rows)-1].ID
+			return rows, nil
 		}
+		rows, err := look()
+		if err != nil || v.Valid || len(rows) < page.Limit {
+			return err
+		}
+		page.After.ID, page.State, page.Limit = rows[len(rows)-1].ID, store.StateActive, customerBatch
+		for _, page.Expires = range []store.TimeRange{
+			{From: now.Add(time.Millisecond), OrNone: true},
+			{Before: now.Add(time.Millisecond)}, // may be in grace
+		} {
+			if _, err := look(); err != nil || v.Valid {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return Verdict{}, fmt.Errorf("validate customer: %w", err)

@@ -2,16 +2,24 @@ package license
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Delete removes a licence with its activations, and appends
-// "license.deleted" with the licence as it last was. The error is
-// [ErrNotFound] or a [*StaleError].
+// Delete removes a license with its activations, and appends
+// "license.deleted" with the license as it last was. If there are more than a
+// thousand activations, it first removes those that were released or evicted,
+// in steps, so that other changes do not wait. The error is [ErrNotFound] or a
+// [*StaleError].
 func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
-	err := s.update(ctx, func(tx *transaction) error {
+	err := s.clearEnded(ctx, p.ID, p.IfMatch)
+	if err != nil {
+		return fmt.Errorf("delete license: %w", err)
+	}
+	err = s.update(ctx, func(tx *transaction) error {
 		rec, err := s.find(ctx, tx, p.ID)
 		if err != nil {
 			return err
@@ -27,6 +35,53 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	})
 	if err != nil {
 		return fmt.Errorf("delete license: %w", err)
+	}
+	return nil
+}
+
+// clearEnded deletes the ended activations of a license that is about to be
+// deleted, if it has many activations: a batch in each Update, and none if the
+// license is not at one of the versions asked for. Within a longer Update it
+// does nothing.
+func (s *Service) clearEnded(ctx context.Context, id string, ifMatch []Version) error {
+	if s.tx != nil {
+		return nil
+	}
+	q := store.ActivationQuery{LicenseID: id}
+	for {
+		rows, err := s.st.Activations(ctx, q)
+		if err != nil || q.After == "" && len(rows) < store.MaxLimit || len(rows) == 0 {
+			return err
+		}
+		q.After = rows[len(rows)-1].ID
+		ended := slices.DeleteFunc(rows, func(a store.Activation) bool { return a.EndedAt.IsZero() })
+		for batch := range slices.Chunk(ended, purgeBatch) {
+			err := s.update(ctx, func(tx *transaction) error { return s.clearBatch(ctx, tx, id, ifMatch, batch) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *Service) clearBatch(ctx context.Context, tx *transaction, id string, ifMatch []Version, batch []store.Activation) error {
+	rec, err := s.find(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	l, err := fromRecord(rec, tx.now)
+	if err != nil {
+		return err
+	}
+	if err := l.at(ifMatch); err != nil {
+		return err
+	}
+	for _, a := range batch {
+		// An ended activation may be gone meanwhile, but never comes back.
+		err := tx.DeleteActivation(ctx, id, a.ID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package license
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -46,6 +47,9 @@ func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) 
 	for done := false; !done; {
 		var step Erased
 		var through int64
+		if err := s.clearCustomer(ctx, customerID); err != nil {
+			return total, fmt.Errorf("erase customer: %w", err)
+		}
 		err := s.update(ctx, func(tx *transaction) (err error) {
 			through, done = after, false
 			if step, err = s.eraseStep(ctx, tx, customerID); err != nil || step != (Erased{}) {
@@ -73,6 +77,18 @@ func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) 
 		after = through
 	}
 	return total, nil
+}
+
+// clearCustomer deletes the ended activations of the licenses that come next, in
+// steps of their own.
+func (s *Service) clearCustomer(ctx context.Context, customerID string) error {
+	recs, err := s.reader().Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
+	for _, rec := range recs {
+		if err := s.clearEnded(ctx, rec.ID, nil); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return err
 }
 
 // erased is what is left of an event's data.

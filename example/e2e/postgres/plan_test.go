@@ -120,6 +120,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		"in no state":                  {State: "none"},
 		"revoked":                      {State: store.StateRevoked},
 		"of a customer and product":    {CustomerID: customer, ProductID: product},
+		"of the largest, one product":  {CustomerID: "customer_0", ProductID: "nothing"},
 		"active of a customer":         {CustomerID: customer, State: store.StateActive},
 		"active of a product":          {ProductID: "product_0", State: store.StateActive},
 		"with a word":                  {Terms: []string{"licence"}},

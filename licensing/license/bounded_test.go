@@ -1,0 +1,134 @@
+package license_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A boundedStore notes the most activations that one Update removes, and how
+// many licenses are read.
+type boundedStore struct {
+	store.Store
+	removed, licenses int
+}
+
+type boundedReader struct {
+	store.Reader
+	s *boundedStore
+}
+
+type boundedTx struct {
+	store.Tx
+	s *boundedStore
+	n int
+}
+
+func (s *boundedStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error { return fn(boundedReader{r, s}) })
+}
+
+func (s *boundedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		b := &boundedTx{Tx: tx, s: s}
+		defer func() { s.removed = max(s.removed, b.n) }()
+		return fn(b)
+	})
+}
+
+func (r boundedReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	rows, err := r.Reader.Licenses(ctx, q)
+	r.s.licenses += len(rows)
+	return rows, err
+}
+
+func (tx *boundedTx) DeleteActivation(ctx context.Context, licenseID, id string) error {
+	tx.n++
+	return tx.Tx.DeleteActivation(ctx, licenseID, id)
+}
+
+func (tx *boundedTx) DeleteLicense(ctx context.Context, id string) error {
+	n, err := tx.CountActivations(ctx, store.ActivationQuery{LicenseID: id})
+	tx.n += n
+	return errors.Join(err, tx.Tx.DeleteLicense(ctx, id))
+}
+
+// TestDeletingALicenseWithManyEndedActivations takes small Updates, and a
+// deletion that is refused removes nothing.
+func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
+	for _, how := range []string{"Delete", "Erase"} {
+		t.Run(how, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			l := f.create(t)
+			const n = 1200
+			is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
+				for i := range n {
+					a := store.Activation{
+						LicenseID: l.ID, ID: store.NewID("act", start.Add(time.Duration(i)*time.Millisecond)), Fingerprint: fmt.Sprint("pc-", i),
+						CreatedAt: start, EndedAt: start, EndReason: string(license.ActivationReleased),
+					}
+					err = errors.Join(err, tx.PutActivation(t.Context(), a))
+				}
+				return err
+			}))
+			f.activate(t, l.Key, "active")
+			bounded := &boundedStore{Store: f.store}
+			s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
+			if how == "Delete" {
+				err := s.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{}})
+				is.True(errors.Is(err, license.ErrStale))
+				rows, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
+				is.NoErr(err)
+				is.Equal(rows, n+1)
+				is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+			} else {
+				erased, err := s.Erase(t.Context(), l.CustomerID)
+				is.NoErr(err)
+				is.Equal(erased.Licenses, 1)
+			}
+			is.True(bounded.removed <= 200)
+			rows, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
+			is.NoErr(err)
+			is.Equal(rows, 0)
+		})
+	}
+}
+
+// TestValidateCustomerReadsFewLicenses, however many have ended, and finds the
+// one that has not.
+func TestValidateCustomerReadsFewLicenses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	good := f.create(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
+		for i := range 2500 {
+			err = errors.Join(err, tx.CreateLicense(t.Context(), store.License{
+				ID: store.NewID("lic", start.Add(time.Second)), Key: fmt.Sprint("key-", i), CustomerID: good.CustomerID, ProductID: good.ProductID,
+				State: store.StateActive, ExpiresAt: start.Add(-time.Hour), MaxActivations: -1, LeaseSeconds: -1,
+			}))
+		}
+		return err
+	}))
+	bounded := &boundedStore{Store: f.store}
+	s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
+	ask := func() license.Verdict {
+		v, err := s.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: good.CustomerID, ProductID: good.ProductID})
+		is.NoErr(err)
+		return v
+	}
+	is.Equal(ask().License.ID, good.ID)
+	is.True(bounded.licenses < 100)
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: good.ID})
+	is.NoErr(err)
+	bounded.licenses = 0
+	is.Equal(ask().Code, license.VerdictExpired)
+	is.True(bounded.licenses < 2100)
+}
