@@ -22,6 +22,10 @@ var (
 	// driver has cut the connection.
 	errSilent = fmt.Errorf("%w: the server does not answer", store.ErrUnavailable)
 
+	// errBusy: other Updates have kept the lock for as long as an Update
+	// waits for it.
+	errBusy = fmt.Errorf("%w: other updates have kept the lock", store.ErrUnavailable)
+
 	// errUnknown: the connection is gone, and COMMIT may have been done.
 	errUnknown = fmt.Errorf("%w: lost while committing, the outcome is unknown", store.ErrUnavailable)
 

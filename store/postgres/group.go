@@ -45,29 +45,41 @@ type group struct {
 // for that ends with ctx; a statement that was sent is waited for, since others
 // depend on its connection.
 //
+// The wait for the lock is bounded by lockWait from the call of Update on,
+// however many wait: when another machine keeps the lock, they all give up
+// together, with [store.ErrUnavailable].
+//
 // If the connection was lost before COMMIT was sent, or the server undid the
 // transaction in favour of another, fn runs again, at most five times in all.
 // If it was lost while COMMIT was under way, Update returns an error that is
 // [store.ErrUnavailable] and says that the outcome is unknown.
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
+	deadline := time.Now().Add(s.lockWait)
+	late := time.NewTimer(s.lockWait)
+	defer late.Stop()
 	return retry(ctx, func() error {
 		if err := s.ready(ctx); err != nil {
 			return about(err, "update")
+		}
+		if !time.Now().Before(deadline) {
+			return about(errBusy, "update")
 		}
 		select {
 		case g := <-s.join:
 			return g.member(ctx, fn)
 		case s.lead <- struct{}{}:
-			return s.leader(ctx, fn)
+			return s.leader(ctx, deadline, fn)
 		case <-ctx.Done():
 			return about(ctx.Err(), "waiting for other updates")
+		case <-late.C:
+			return about(errBusy, "update")
 		}
 	})
 }
 
 // leader opens a group, runs fn in it, lends it to others and ends it.
-func (s *Store) leader(ctx context.Context, fn func(store.Tx) error) (err error) {
-	conn, err := s.begin(ctx, s.beginUpdate)
+func (s *Store) leader(ctx context.Context, deadline time.Time, fn func(store.Tx) error) (err error) {
+	conn, err := s.begin(ctx, s.schema.beginUpdate(time.Until(deadline)))
 	if err != nil {
 		<-s.lead
 		return about(err, "update")

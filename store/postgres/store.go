@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -31,9 +32,9 @@ type Store struct {
 
 	closed atomic.Bool
 
-	beginUpdate string        // the statements that begin a group
-	lead        chan struct{} // holds one value while a group is open to Updates
-	join        chan *group   // hands the open group to whoever waits
+	lockWait time.Duration // how long an Update waits for the lock
+	lead     chan struct{} // holds one value while a group is open to Updates
+	join     chan *group   // hands the open group to whoever waits
 }
 
 var _ store.Store = (*Store)(nil)
@@ -54,11 +55,11 @@ func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db:          db,
-		schema:      schema,
-		beginUpdate: schema.beginUpdate(),
-		lead:        make(chan struct{}, 1),
-		join:        make(chan *group),
+		db:       db,
+		schema:   schema,
+		lockWait: lockWait,
+		lead:     make(chan struct{}, 1),
+		join:     make(chan *group),
 	}
 	s.reader = reader{s}
 	return s, nil
@@ -75,15 +76,16 @@ func (s *Store) Close() error {
 // beginView fixes the snapshot at once, and not at the first read.
 const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`
 
-// beginUpdate returns the statements that begin an Update. Once they have the
-// lock of the register, every statement of the transaction sees all that
-// Updates have committed before, and no other Update begins.
-func (s schema) beginUpdate() string {
+// beginUpdate returns the statements that begin an Update and wait so long for
+// the lock. Once they have the lock of the register, every statement of the
+// transaction sees all that Updates have committed before, and no other Update
+// begins.
+func (s schema) beginUpdate(wait time.Duration) string {
 	return fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED;
 		SET LOCAL lock_timeout = %d;
 		SET LOCAL idle_in_transaction_session_timeout = %d;
 		SELECT pg_advisory_xact_lock(%d)`,
-		lockWait.Milliseconds(), idleWait.Milliseconds(), s.lock)
+		max(1, wait.Milliseconds()), idleWait.Milliseconds(), s.lock) // a lock_timeout of 0 is none
 }
 
 // View calls fn with a Reader on one snapshot, taken when View begins. It never

@@ -18,9 +18,9 @@ const (
 	// between two calls, and frees the turn of a machine that has vanished.
 	idleWait = 5 * time.Second
 
-	// lockWait is how long the server lets a statement wait for a lock,
-	// above all for the turn: longer than idleWait, so that whoever waits
-	// for a vanished machine gets it.
+	// lockWait is how long an Update waits for the lock of the register:
+	// longer than idleWait, so that an Update that waits for a vanished
+	// machine gets it.
 	lockWait = 10 * time.Second
 
 	// answerWait is how long a statement may take: longer than lockWait, so

@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A lockedServer is a server whose lock another machine keeps: each wait for it
+// fails after the lock_timeout of its transaction.
+type lockedServer struct{ driver.Conn }
+
+func (s lockedServer) Connect(context.Context) (driver.Conn, error) { return s, nil }
+func (s lockedServer) Driver() driver.Driver                        { return nil }
+func (s lockedServer) Close() error                                 { return nil }
+
+func (s lockedServer) ExecContext(_ context.Context, stmt string, _ []driver.NamedValue) (driver.Result, error) {
+	_, after, _ := strings.Cut(stmt, "lock_timeout = ")
+	var ms int
+	if _, err := fmt.Sscan(strings.TrimSuffix(strings.Fields(after)[0], ";"), &ms); err != nil {
+		return nil, err
+	}
+	time.Sleep(time.Duration(ms) * time.Millisecond)
+	return nil, coded("55P03") // lock_not_available
+}
+
+// TestAllWaitersGiveUpTogether: the time for which an Update waits for the lock
+// begins when Update is called, for each of them.
+func TestAllWaitersGiveUpTogether(t *testing.T) {
+	is := is.New(t)
+	const wait, waiters = 200 * time.Millisecond, 8
+	db := sql.OpenDB(lockedServer{})
+	defer db.Close()
+	s := &Store{db: db, lockWait: wait, lead: make(chan struct{}, 1), join: make(chan *group)}
+	begun := time.Now()
+	var wg sync.WaitGroup
+	for range waiters {
+		wg.Go(func() {
+			err := s.Update(t.Context(), func(store.Tx) error { return errors.New("has run") })
+			is.True(errors.Is(err, store.ErrUnavailable))
+		})
+	}
+	wg.Wait()
+	is.True(time.Since(begun) < waiters*wait/2) // and not one wait after the other
+}
