@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	purgeBatch = 200 // records removed in one Update
+	purgeBatch = 100 // records removed in one Update
 	// leftKind is the kind of entries that name webhooks which are gone and
 	// have left deliveries.
 	leftKind = "webhook_left"
@@ -78,7 +78,9 @@ func (s *Service) purgeDeliveries(ctx context.Context, tx *transaction) (n int, 
 	// Ids are in order of creation: what is behind this one is older.
 	q := store.DeliveryQuery{After: store.Position{ID: store.NewID("dlv", tx.now.Add(-s.opts.DeliveryRetention))}, Limit: purgeBatch}
 	for _, status := range []DeliveryStatus{DeliverySucceeded, DeliveryFailed} {
-		q.State = string(status)
+		if q.State, q.Limit = string(status), purgeBatch-n; q.Limit == 0 {
+			break
+		}
 		old, err := tx.Deliveries(ctx, q)
 		if err != nil {
 			return 0, err

@@ -75,6 +75,8 @@ type run struct {
 	handOnBell, dispatchBell bell
 	subscriberBells          []bell
 
+	begins map[string]int64 // of handOn: what creation returned, by the webhook's id
+
 	mu    sync.Mutex
 	lanes map[string]*lane // by the webhook's id
 }

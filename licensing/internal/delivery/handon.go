@@ -13,7 +13,7 @@ import (
 
 // handOnBatch is about how many deliveries one Update writes, so that others
 // get their turn in between.
-const handOnBatch = 1000
+const handOnBatch = 100
 
 // handOn hands the events behind the cursor on to the webhooks that want them:
 // their deliveries and the cursor's new place are written in one Update, so
@@ -58,15 +58,20 @@ func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	begins := make([]int64, len(webhooks))
-	for i, w := range webhooks {
-		if begins[i], err = creation(ctx, tx, w.ID); err != nil {
-			return false, err
+	begins := make(map[string]int64, len(webhooks))
+	for _, w := range webhooks {
+		seq, known := r.begins[w.ID]
+		if !known {
+			if seq, err = creation(ctx, tx, w.ID); err != nil {
+				return false, err
+			}
 		}
+		begins[w.ID] = seq
 	}
+	r.begins = begins
 	for _, e := range events {
-		for i, w := range webhooks {
-			if e.Seq <= begins[i] || !w.Wants(e) {
+		for _, w := range webhooks {
+			if e.Seq <= begins[w.ID] || !w.Wants(e) {
 				continue
 			}
 			if err := tx.PutDelivery(ctx, license.NewDelivery(w.ID, e, now)); err != nil {

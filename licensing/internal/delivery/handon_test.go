@@ -52,3 +52,70 @@ func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {
 	}
 	is.Equal(seqs, map[int64]int{4: 1, 5: 1})
 }
+
+// A callStore notes the most calls that one Update makes.
+type callStore struct {
+	store.Store
+	most int
+}
+
+type callTx struct {
+	store.Tx
+	n int
+}
+
+func (s *callStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		c := &callTx{Tx: tx}
+		defer func() { s.most = max(s.most, c.n) }()
+		return fn(c)
+	})
+}
+
+func (tx *callTx) PutDelivery(ctx context.Context, d store.Delivery) error {
+	tx.n++
+	return tx.Tx.PutDelivery(ctx, d)
+}
+
+func (tx *callTx) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	tx.n++
+	return tx.Tx.Events(ctx, q)
+}
+
+// TestHandOnToManyWebhooksTakesSmallUpdates: what one Update does is bounded,
+// and what was read about a webhook is not read again.
+func TestHandOnToManyWebhooksTakesSmallUpdates(t *testing.T) {
+	is := is.New(t)
+	st := &callStore{Store: memory.New()}
+	licenses := license.New(st, license.Options{})
+	const webhooks, events = 50, 20
+	for range webhooks {
+		_, _, err := licenses.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
+		is.NoErr(err)
+	}
+	r := &run{Engine: New(Config{Store: st, Licenses: licenses, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}), work: context.Background(), dispatchBell: newBell()}
+	handOnAll := func() {
+		for more := true; more; {
+			wait, err := r.handOn()
+			is.NoErr(err)
+			more = wait == 0
+		}
+	}
+	handOnAll()
+	for range events {
+		_, err := licenses.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		is.NoErr(err)
+	}
+	st.most = 0
+	handOnAll()
+	is.True(st.most <= 101) // deliveries, and the read of the events
+	deliveries, err := st.Deliveries(t.Context(), store.DeliveryQuery{Limit: store.MaxLimit})
+	is.NoErr(err)
+	created := 0
+	for _, d := range deliveries {
+		if d.EventType == license.EventLicenseCreated {
+			created++
+		}
+	}
+	is.Equal(created, min(store.MaxLimit, webhooks*events))
+}
