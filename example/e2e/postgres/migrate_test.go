@@ -48,10 +48,31 @@ func TestManyProcessesStartAtOnce(t *testing.T) {
 
 	var versions int
 	is.NoErr(admin.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_schema`).Scan(&versions))
-	is.Equal(versions, 1) // each migration ran once
+	is.Equal(versions, 2) // each migration ran once
 	found, err := newStore(t, admin, schema).Licenses(t.Context(), store.LicenseQuery{})
 	is.NoErr(err)
 	is.Equal(len(found), len(errs))
+}
+
+// TestFirstSchemaMovesForward: the tables of the first version get what the
+// second adds, and keep their rows.
+func TestFirstSchemaMovesForward(t *testing.T) {
+	is := is.New(t)
+	db := open(t, "pgx", sharedDSN(t))
+	schema := newSchema(t, db)
+	is.NoErr(create(t, newStore(t, db, schema), "lic_1"))
+	in := quote(schema) + "."
+	_, err := db.Exec(`DROP INDEX ` + in + `licensing_activation_lease, ` + in + `licensing_activation_active, ` +
+		in + `licensing_license_customer_product; DELETE FROM ` + in + `licensing_schema WHERE version > 1`)
+	is.NoErr(err)
+
+	st := newStore(t, db, schema)
+	_, err = st.License(t.Context(), "lic_1")
+	is.NoErr(err)
+	var indexes int
+	is.NoErr(db.QueryRow(`SELECT count(*) FROM pg_indexes WHERE schemaname = $1 AND indexname IN
+		('licensing_activation_lease', 'licensing_activation_active', 'licensing_license_customer_product')`, schema).Scan(&indexes))
+	is.Equal(indexes, 3)
 }
 
 func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {
