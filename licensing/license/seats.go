@@ -35,7 +35,7 @@ func lapsedAt(at time.Time) store.TimeRange {
 // countSeats sets f.count and f.taken. Leases that have ended take no seat, but
 // it looks for them only if the license seems full.
 func (f *finding) countSeats(ctx context.Context, r store.Reader, id string) (err error) {
-	f.count, f.counted, err = seatCount(ctx, r, id)
+	f.count, _, err = seatCount(ctx, r, id)
 	f.taken = f.count
 	if err != nil || !f.full() || f.count == 0 {
 		return err
@@ -93,8 +93,7 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *finding) (m
 	if f.license.MaxActivations < 0 || need <= 0 {
 		return false, nil
 	}
-	q := store.ActivationQuery{LicenseID: f.license.ID, LeaseEnds: lapsedAt(f.at), Limit: seatsBatch}
-	q.Limit = int(min(need+int64(f.own()), seatsBatch))
+	q := store.ActivationQuery{LicenseID: f.license.ID, LeaseEnds: lapsedAt(f.at), Limit: int(min(need+int64(f.own()), seatsBatch))}
 	rows, err := tx.Activations(ctx, q)
 	if err != nil {
 		return false, err

@@ -95,7 +95,6 @@ type finding struct {
 	// count is how many activations were not ended: taken, and those whose
 	// lease has ended.
 	count   int
-	counted bool // count is stored
 	recount bool // count is not what is stored, or other activations were changed
 }
 
