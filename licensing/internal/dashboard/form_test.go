@@ -40,8 +40,8 @@ func TestFormsNameEveryErrorAtOnce(t *testing.T) {
 			[]string{`f-name-error">Is required`, `f-lease-error">Write a number`, `f-metadata-error">Line 1 is not`, `Line 3 is not`},
 		},
 		"credential": {
-			v.post("settings/credentials/new", "products", "good\nbad\x00\nworse\x01"),
-			[]string{`f-name-error">`, `f-scopes-error">Choose`, "“bad\ufffd”", "“worse\x01”"},
+			v.post("settings/credentials/new", "products", "good\nbad\x02\nworse\x01"),
+			[]string{`f-name-error">`, `f-scopes-error">Choose`, "“bad\x02”", "“worse\x01”"},
 		},
 		"credential's products": {
 			v.post("settings/credentials/new", "name", "Shop", "scopes", auth.ScopeLicenseRead, "products", strings.Repeat("x", 256)+"\ngood\n"+strings.Repeat("z", 256)),
@@ -52,11 +52,11 @@ func TestFormsNameEveryErrorAtOnce(t *testing.T) {
 			[]string{`f-url-error">`, "“license.mislaid”", "“license.lost”"},
 		},
 		"renewal": {
-			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x00"),
+			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),
 			[]string{`f-duration-error">Write a number`, `f-reason-error">`},
 		},
 		"verdict": {
-			v.get("licenses/" + l.ID + "?at=soon&fingerprint=%00"),
+			v.get("licenses/" + l.ID + "?at=soon&fingerprint=%01"),
 			[]string{`f-at-error">Write a date`, `f-fingerprint-error">`},
 		},
 	} {

@@ -43,7 +43,7 @@ func TestNoticeCannotBeMadeUp(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas"})
-	for _, mark := range []string{"ended", "updated", auth.NewForm(), "%00"} {
+	for _, mark := range []string{"ended", "updated", auth.NewForm(), "%01"} {
 		page := v.get("licenses/" + l.ID + "?done=" + mark)
 		is.Equal(page.StatusCode, http.StatusOK)
 		is.Equal(page.notice(), "")
