@@ -8,8 +8,8 @@ import (
 // The scopes of the service. A client has a set of them, and each of its
 // tokens that set or a part of it.
 const (
-	ScopeLicenseRead  = "license:read"  // read licences, their seats and verdicts
-	ScopeLicenseWrite = "license:write" // create, change and delete licences
+	ScopeLicenseRead  = "license:read"  // read licenses, their seats and verdicts
+	ScopeLicenseWrite = "license:write" // create, change and delete licenses
 	ScopeEventRead    = "event:read"    // read the event feed
 	ScopeWebhookWrite = "webhook:write" // read and change webhook endpoints
 	// ScopeTokenIntrospect lets a client introspect the tokens of others,

@@ -19,12 +19,12 @@ import (
 
 const (
 	benchLicenses = 100_000
-	benchCustomer = 20 // licences of each customer
+	benchCustomer = 20 // licenses of each customer
 	benchCallers  = 16 // per processor
 )
 
 // BenchmarkAPI measures each operation through the handler, on SQLite with
-// 100,000 licences, many callers at a time, without the network. Run it with
+// 100,000 licenses, many callers at a time, without the network. Run it with
 //
 //	go test -run '^$' -bench API ./example
 func BenchmarkAPI(b *testing.B) {
@@ -93,7 +93,7 @@ func BenchmarkAPI(b *testing.B) {
 	})
 }
 
-// benchSeed creates n licences, many in one update, and returns their ids.
+// benchSeed creates n licenses, many in one update, and returns their ids.
 func benchSeed(b *testing.B, svc *license.Service, n int) []string {
 	ids := make([]string, 0, n)
 	for len(ids) < n {
@@ -102,7 +102,7 @@ func benchSeed(b *testing.B, svc *license.Service, n int) []string {
 			batch = nil
 			for i := len(ids); i < min(n, len(ids)+1000); i++ {
 				l, err := svc.Create(b.Context(), license.CreateParams{
-					Name: fmt.Sprintf("Licence %d", i), ProductID: fmt.Sprintf("prod_%d", i%10),
+					Name: fmt.Sprintf("License %d", i), ProductID: fmt.Sprintf("prod_%d", i%10),
 					CustomerID: fmt.Sprintf("cus_%d", i/benchCustomer),
 				})
 				if err != nil {

@@ -156,7 +156,7 @@ func TestPrintedLines(t *testing.T) {
 	is.NoErr(json.Unmarshal([]byte(seen[1]), &made))
 	is.NoErr(json.Unmarshal([]byte(seen[2]), &got))
 	is.NoErr(json.Unmarshal([]byte(seen[3]), &list))
-	is.Equal(made.Name, "My first licence")
+	is.Equal(made.Name, "My first license")
 	is.Equal(got, made)
 	is.Equal(list.Object, "list")
 	is.Equal(len(list.Data), 6) // five of the seed, and the new one

@@ -12,7 +12,7 @@ import (
 	"github.com/matryer/is"
 )
 
-// TestEventsArePrinted creates a licence, twice over a restart.
+// TestEventsArePrinted creates a license, twice over a restart.
 func TestEventsArePrinted(t *testing.T) {
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "kept.db")
@@ -24,7 +24,7 @@ func TestEventsArePrinted(t *testing.T) {
 	}
 }
 
-// createLicense creates a licence of this name over HTTP.
+// createLicense creates a license of this name over HTTP.
 func createLicense(t *testing.T, ex *running, name string) {
 	is := is.New(t)
 	r, err := http.NewRequestWithContext(t.Context(), "POST", ex.field("base address")+"/license",

@@ -65,7 +65,7 @@ func TestSpecification(t *testing.T) {
 				token, _ = answer["access_token"].(string)
 			}
 			if given, ok := answer["id"].(string); ok {
-				is.True(id == "" || given == id) // it is one licence all along
+				is.True(id == "" || given == id) // it is one license all along
 				id = given
 			}
 		})

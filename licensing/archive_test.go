@@ -47,7 +47,7 @@ func TestEventsOutGoOnInAnotherStore(t *testing.T) {
 		defer begin(t, next)()
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		is.Equal(len(ids(p.at("x.example"))), 22)  // 21 licences, and the end of one
+		is.Equal(len(ids(p.at("x.example"))), 22)  // 21 licenses, and the end of one
 		is.Equal(len(p.at("x.example"))-tried, 20) // none of the two that had come
 		is.Equal(len(l.got()), 22)                 // in one go through both stores
 		is.Equal(l.got(), feed(t, next)[1:])       // all but the webhook's making

@@ -133,7 +133,7 @@ func hook(t *testing.T, h *licensing.Handler, host string, types ...string) lice
 	return w
 }
 
-// happen creates n licences, and so n events.
+// happen creates n licenses, and so n events.
 func happen(t *testing.T, h *licensing.Handler, n int) {
 	t.Helper()
 	for range n {

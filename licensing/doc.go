@@ -1,6 +1,6 @@
 /*
 Package licensing is a licensing service as one [http.Handler]: programs get an
-access token, create licences for products and customers, read, change and
+access token, create licenses for products and customers, read, change and
 delete them. A host mounts it beside its own pages:
 
 	st, err := sqlite.Open("licenses.db")
@@ -26,10 +26,10 @@ for people below dashboard/, or from Go:
 	c, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "shop"})
 
 The secret is returned this once and kept as a digest. A client may be limited
-to some products; licences of others do not exist for it.
+to some products; licenses of others do not exist for it.
 
-The program that was sold calls with its licence key and nothing else: it
-validates the licence, and takes and frees a seat. Those requests are limited
+The program that was sold calls with its license key and nothing else: it
+validates the license, and takes and frees a seat. Those requests are limited
 by key and by address.
 
 # From Go
@@ -38,7 +38,7 @@ by key and by address.
 checks; what the API writes into the event feed, it writes.
 
 [Handler.Require] is middleware for routes of the host's own: it asks for a
-licence, by its key or by the customer who is signed in. [Handler.Auth] has
+license, by its key or by the customer who is signed in. [Handler.Auth] has
 middleware that asks for an access token. Handlers behind either can answer
 errors as the API does with [WriteError].
 
@@ -47,7 +47,7 @@ errors as the API does with [WriteError].
 Every change appends an event to the feed in the same update. GET /event reads
 it; webhooks, which are made over the API, in the dashboard or from Go, send it
 by Standard Webhooks; and Options.Subscribers are Go code that gets it. Before
-a licence ends, and when it has, the feed says so: see Options.ExpiryNotices.
+a license ends, and when it has, the feed says so: see Options.ExpiryNotices.
 
 A webhook leads to a public address, by https, unless Options.Webhooks says
 otherwise. That is judged by the address that is dialled, so that no name, no

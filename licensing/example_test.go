@@ -32,7 +32,7 @@ func ExampleNewHandler() {
 		panic(err)
 	}
 
-	// The shop gets a token, and creates a licence with it.
+	// The shop gets a token, and creates a license with it.
 	r, _ := http.NewRequest("POST", server.URL+"/licensing/oauth/token", strings.NewReader("grant_type=client_credentials"))
 	r.SetBasicAuth(client.ID, secret)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -129,7 +129,7 @@ func ExampleHandler_Run() {
 	// Output: <nil>
 }
 
-// A route of the host's own asks for a licence of the customer who is signed
+// A route of the host's own asks for a license of the customer who is signed
 // in, and goes on without one while the store cannot answer.
 func ExampleHandler_Require() {
 	h := licensing.NewHandler(memory.New(), quiet)
@@ -164,5 +164,5 @@ func ExampleHandler_Require() {
 	}
 	// Output:
 	// exported under Atlas Team
-	// 403 not_found The customer has no such licence.
+	// 403 not_found The customer has no such license.
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A brokenStore fails each update and each read of a licence in the way it is
+// A brokenStore fails each update and each read of a license in the way it is
 // told, once it is told.
 type brokenStore struct {
 	store.Store

@@ -58,7 +58,7 @@ var faults = []struct {
 		is.Equal(a.json["valid"], false)
 		is.Equal(a.json["code"], "not_activated")
 	}},
-	{"a heartbeat goes on though the licence was suspended, revoked or has ended", func(is *is.I, c *caller, id, key string) {
+	{"a heartbeat goes on though the license was suspended, revoked or has ended", func(is *is.I, c *caller, id, key string) {
 		c.set(id, `{"max_activations":1,"lease_seconds":600}`)
 		ends := c.withKey("/license/activate", key, `,"fingerprint":"pc"`).json["activation"].(map[string]any)["lease_ends_at"]
 		c.Clock.Advance(time.Minute)
@@ -83,7 +83,7 @@ var faults = []struct {
 		c.Clock.Advance(time.Hour)
 		is.Equal(c.withKey("/license/activate", key, `,"fingerprint":"pc"`).Code, 200)
 	}},
-	{"the end of the licence is looked at when it comes in, and never when a seat is taken", func(is *is.I, c *caller, id, key string) {
+	{"the end of the license is looked at when it comes in, and never when a seat is taken", func(is *is.I, c *caller, id, key string) {
 		c.set(id, `{"expires_at":"`+c.Clock.Now().Add(time.Hour).Format(time.RFC3339)+`"}`)
 		is.Equal(c.withKey("/license/activate", key, `,"fingerprint":"pc-1"`).Code, 200)
 		c.Clock.Advance(time.Hour)
@@ -132,7 +132,7 @@ var faults = []struct {
 	}},
 }
 
-// set patches a licence.
+// set patches a license.
 func (c *caller) set(id, patch string) {
 	c.t.Helper()
 	if a := c.do("PATCH", "/license/"+id, patch); a.Code != 200 {

@@ -72,7 +72,7 @@ func (c *caller) do(method, target, body string, header ...string) answer {
 	return a
 }
 
-// create creates a licence and returns its id. Ids are in order of creation
+// create creates a license and returns its id. Ids are in order of creation
 // only from one millisecond to the next.
 func (c *caller) create(name, product, customer string) string {
 	c.t.Helper()

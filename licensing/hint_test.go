@@ -16,7 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A countingStore counts the reads of licences and entries, and the updates.
+// A countingStore counts the reads of licenses and entries, and the updates.
 type countingStore struct {
 	store.Store
 	licenses, entries, lists, updates atomic.Int64
@@ -71,7 +71,7 @@ func (tx countingTx) License(ctx context.Context, id string) (store.License, err
 	return tx.Tx.License(ctx, id)
 }
 
-// A licence of a product that is not for the client is answered as one that
+// A license of a product that is not for the client is answered as one that
 // does not exist: the same bytes, after the same calls of the store.
 func TestAForeignProductIsAnsweredWithoutAHint(t *testing.T) {
 	is := is.New(t)

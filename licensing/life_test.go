@@ -20,10 +20,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// lives are the situations of a licence's life: moves, verdicts, seats, and the
+// lives are the situations of a license's life: moves, verdicts, seats, and the
 // way in and out.
 var lives = map[string]string{
-	"life-01": "a move answers with the licence and its new ETag",
+	"life-01": "a move answers with the license and its new ETag",
 	"life-02": "a move that the state forbids: 409 with from and to",
 	"life-03": "a move obeys If-Match and Idempotency-Key",
 	"life-04": "renewing needs one later end, by date or by calendar",
@@ -31,13 +31,13 @@ var lives = map[string]string{
 	"life-06": "validating asks for no token, and is 200 for every key",
 	"life-07": "an unknown key: the same bytes after the same calls of the store",
 	"life-08": "too many requests with one key, known or not, or from one address: 429",
-	"life-09": "activating again is the same seat; a full licence is 409 with the verdict",
+	"life-09": "activating again is the same seat; a full license is 409 with the verdict",
 	"life-10": "deactivating frees the seat, once; what holds none is 404",
 	"life-11": "a client lists seats and frees them",
 	"life-12": "with a key, all seats are seen and freed only where the options allow it",
 	"life-13": "a verdict at any instant writes nothing",
 	"life-14": "import and export go line by line, within bounds",
-	"life-15": "the three specified fields make a licence that is of use",
+	"life-15": "the three specified fields make a license that is of use",
 	"life-16": "no key goes into a log or an event",
 	"life-17": "what narrows a question or a change may be left out, and not be empty: 422",
 }
@@ -47,13 +47,13 @@ func init() {
 	protocolCases = append(protocolCases, lifeCases...)
 }
 
-// keyOf returns the key of a licence.
+// keyOf returns the key of a license.
 func (c *caller) keyOf(id string) string {
 	c.t.Helper()
 	return c.do("GET", "/license/"+id, "").json["key"].(string)
 }
 
-// withKey sends a request that has nothing to show but a licence key.
+// withKey sends a request that has nothing to show but a license key.
 func (c *caller) withKey(path, key, more string) answer {
 	c.t.Helper()
 	return c.do("POST", path, `{"key":"`+key+`"`+more+`}`, "Authorization", "")
@@ -213,7 +213,7 @@ var lifeCases = []protocolCase{
 		is.Equal(c.withKey("/license/activate", key, `,"fingerprint":"pc"`).Code, 200)
 		is.Equal(c.do("POST", "/license/"+id+"/revoke", "").Code, 200)
 		before := len(c.Events())
-		for range 2 { // whatever the state of the licence
+		for range 2 { // whatever the state of the license
 			a := c.withKey("/license/deactivate", key, `,"fingerprint":"pc"`)
 			is.Equal(a.Code, 200)
 			is.Equal(a.json["status"], "released")

@@ -20,12 +20,12 @@ import (
 
 // Options set up a [Handler]. The zero value is secure and useful.
 type Options struct {
-	// Now is the clock that licences, tokens and limits are judged by.
+	// Now is the clock that licenses, tokens and limits are judged by.
 	// Default: [time.Now].
 	Now func() time.Time
 
 	// Logger gets one line for each request, and what an operator should
-	// know; no query, secret, token or licence key. Default: [slog.Default].
+	// know; no query, secret, token or license key. Default: [slog.Default].
 	Logger *slog.Logger `validate:"-"`
 
 	// PublicURL is where the world finds the mounted handler, such as
@@ -64,7 +64,7 @@ type Options struct {
 	// of its own. Default: 50. Negative: no limit.
 	AddressRate int
 
-	// KeyRate is the same for requests with a licence key, by the key:
+	// KeyRate is the same for requests with a license key, by the key:
 	// those that validate, activate and deactivate, from wherever they
 	// come. They are limited by address too. Default: 100. Negative: no
 	// limit.
@@ -112,7 +112,7 @@ type Options struct {
 	// Default: 24 hours, which is also the least.
 	ReplayTTL time.Duration `validate:"omitempty,min=24h"`
 
-	// KeyHolderSeats lets whoever has a licence's key list and release all
+	// KeyHolderSeats lets whoever has a license's key list and release all
 	// of its activations (POST /license/activation, and POST
 	// /license/deactivate with an activation_id), for programs whose users
 	// look after their seats themselves. Releasing its own seat is always
@@ -144,7 +144,7 @@ type Options struct {
 	// must be quick. Default: none.
 	Observe func(context.Context, Observation)
 
-	// BeforeCreate runs before a licence is created. It may fill in what
+	// BeforeCreate runs before a license is created. It may fill in what
 	// the request leaves open, and veto by returning an error; one from
 	// [license.Invalid] reaches the caller as 422, any other is answered
 	// 500. Default: none.
@@ -164,9 +164,9 @@ type Options struct {
 	// Webhooks say where webhooks may be.
 	Webhooks WebhookOptions `validate:"-"`
 
-	// ExpiryNotices are how long before a licence expires the event
+	// ExpiryNotices are how long before a license expires the event
 	// "license.expiring" tells of it, from a minute to 10 years; at the end
-	// comes "license.expired". Each comes at most once for each licence,
+	// comes "license.expired". Each comes at most once for each license,
 	// while Run runs. When Run resumes after a pause, only the nearest notice
 	// that became due is given, and none but "license.expired" after the
 	// end. Default: 30, 7 and 1 days; empty but not
@@ -204,7 +204,7 @@ type Observation struct {
 
 // A Limiter bounds how often a caller may come. Take counts one request of
 // the caller that key stands for, "client:" and its id, "address:" and its
-// address, or "key:" and a digest of a licence key, and returns true; or, if
+// address, or "key:" and a digest of a license key, and returns true; or, if
 // that is one too many, false and how long to wait. It is called from many
 // goroutines. What it answers when it cannot reach whatever it counts in is
 // its own choice.

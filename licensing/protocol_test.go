@@ -50,7 +50,7 @@ var situations = map[string]string{
 	"patch-01": "both media types mean a merge patch",
 	"patch-02": "null on a required member, and what a patch cannot change: 422",
 	"patch-03": "a patch of nothing keeps the version",
-	"patch-04": "the specified body works with an id, and names the licence without",
+	"patch-04": "the specified body works with an id, and names the license without",
 
 	"idem-01": "the same request again: the same answer, marked",
 	"idem-02": "the same key with another body, path or method: 422",
@@ -60,11 +60,11 @@ var situations = map[string]string{
 	"idem-06": "quoted and bare are the same key; anything else: 400",
 
 	"page-01": "limit is 1 to 200, 50 by default",
-	"page-02": "pages link with a relative reference, and lose nothing while licences come and go",
+	"page-02": "pages link with a relative reference, and lose nothing while licenses come and go",
 	"page-03": "a cursor belongs to its filter and its client",
 }
 
-// A protocolCase is one request on a service of its own, with one licence: {id},
+// A protocolCase is one request on a service of its own, with one license: {id},
 // named "n", of product "p" and customer "c". run replaces the request where
 // one is not enough.
 type protocolCase struct {

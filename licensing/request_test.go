@@ -40,7 +40,7 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 		status                   int
 		code                     string
 	}{
-		{"path", "BREW", "/licence/" + gone, large, []string{"Authorization", ""}, 404, "no_such_path"},
+		{"path", "BREW", "/nowhere/" + gone, large, []string{"Authorization", ""}, 404, "no_such_path"},
 		{"method", "POST", "/license/" + gone, large, []string{"Authorization", ""}, 405, "method_not_allowed"},
 		{"token", "PATCH", "/license/" + gone + "?x=1", large, []string{"Authorization", "", "Content-Type", "text/plain"}, 401, "unauthorized"},
 		{"scope", "PATCH", "/license/" + gone + "?x=1", large, []string{"Authorization", "Bearer " + readOnly, "Content-Type", "text/plain"}, 403, "insufficient_scope"},

@@ -11,15 +11,15 @@ import (
 
 // A Gate says what a request needs to get through [Handler.Require].
 type Gate struct {
-	// ProductID is the product that the licence must be for. Empty: any.
+	// ProductID is the product that the license must be for. Empty: any.
 	ProductID string
 
-	// Entitlement is the name of what the licence must include, with
+	// Entitlement is the name of what the license must include, with
 	// whatever value. Empty: nothing in particular.
 	Entitlement string
 
-	// Exactly one of Key and Customer says whose licence it is. Key returns
-	// the licence key that the request brings, Customer the id of the
+	// Exactly one of Key and Customer says whose license it is. Key returns
+	// the license key that the request brings, Customer the id of the
 	// customer who is signed in; empty if there is none. Take the customer
 	// from what the host has verified, never from what the request claims.
 	Key      func(*http.Request) string
@@ -30,20 +30,20 @@ type Gate struct {
 }
 
 // An Outage says what becomes of a request while nobody can tell whether it
-// has a licence.
+// has a license.
 type Outage int
 
 const (
 	// OutageDeny answers 503, with Retry-After.
 	OutageDeny Outage = iota
-	// OutageAllow lets the request through, without a licence in its
+	// OutageAllow lets the request through, without a license in its
 	// context, and logs that it did.
 	OutageAllow
 )
 
 // Require returns middleware for routes of the host's own: it lets a request
-// through if there is a licence for it that is valid now, or in its grace, and
-// then [LicenseFrom] finds the licence in the request's context. Any other
+// through if there is a license for it that is valid now, or in its grace, and
+// then [LicenseFrom] finds the license in the request's context. Any other
 // request is answered 403, in the form of [WriteError], with the code of the
 // verdict ("expired", "entitlement_missing"), or "license_required" if the
 // request names nobody.
@@ -54,7 +54,7 @@ const (
 // Require panics if not exactly one of g.Key and g.Customer is set.
 func (h *Handler) Require(g Gate) func(http.Handler) http.Handler {
 	if (g.Key == nil) == (g.Customer == nil) {
-		panic("licensing: a Gate needs either Key or Customer, to know whose licence to look for")
+		panic("licensing: a Gate needs either Key or Customer, to know whose license to look for")
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func (h *Handler) Require(g Gate) func(http.Handler) http.Handler {
 			case err == nil:
 				WriteError(w, r, &web.Problem{Status: http.StatusForbidden, Code: string(v.Code), Detail: v.Reasons[0].Detail})
 			case g.OnOutage == OutageAllow && isOutage(r, err):
-				h.opts.Logger.WarnContext(r.Context(), "licensing: let a request through without knowing its licence", "error", err)
+				h.opts.Logger.WarnContext(r.Context(), "licensing: let a request through without knowing its license", "error", err)
 				next.ServeHTTP(w, r)
 			default:
 				WriteError(w, r, err)
@@ -82,10 +82,10 @@ func isOutage(r *http.Request, err error) bool {
 
 var errNobody = &web.Problem{
 	Status: http.StatusForbidden, Code: "license_required",
-	Detail: "This needs a licence. Sign in, or send the licence key.",
+	Detail: "This needs a license. Sign in, or send the license key.",
 }
 
-// verdict judges the licence of a request.
+// verdict judges the license of a request.
 func (h *Handler) verdict(r *http.Request, g Gate) (license.Verdict, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (h *Handler) verdict(r *http.Request, g Gate) (license.Verdict, error) {
 
 type licenseKey struct{}
 
-// LicenseFrom returns the licence that let a request through [Handler.Require],
+// LicenseFrom returns the license that let a request through [Handler.Require],
 // without its key. It is not ok if there is none: on a route without the
 // middleware, or behind [OutageAllow] while the store cannot answer.
 func LicenseFrom(ctx context.Context) (license.License, bool) {

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// report is a route of a host's own, which tells what licence let it through.
+// report is a route of a host's own, which tells what license let it through.
 var report = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	l, ok := licensing.LicenseFrom(r.Context())
 	if !ok {
@@ -190,7 +190,7 @@ func (s *silentStore) LicenseByKey(ctx context.Context, key string) (store.Licen
 	return s.Store.LicenseByKey(ctx, key)
 }
 
-func TestRequireNeedsToKnowWhoseLicence(t *testing.T) {
+func TestRequireNeedsToKnowWhoseLicense(t *testing.T) {
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
 	for _, g := range []licensing.Gate{{ProductID: "atlas"}, {Key: byKey, Customer: byCustomer}} {
 		t.Run("", func(t *testing.T) {

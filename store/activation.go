@@ -2,13 +2,13 @@ package store
 
 import "time"
 
-// An Activation is one seat of a licence, taken by one fingerprint. The store
+// An Activation is one seat of a license, taken by one fingerprint. The store
 // gives no meaning to any field but LicenseID, ID, Fingerprint and the ones
 // that an [ActivationQuery] names.
 type Activation struct {
 	LicenseID   string
-	ID          string // unique within the licence; time-ordered, made by the rules
-	Fingerprint string // unique within the licence
+	ID          string // unique within the license; time-ordered, made by the rules
+	Fingerprint string // unique within the license
 	Name        string // what the seat's holder calls itself
 
 	// LeaseEndsAt is when the seat frees itself; zero: never. A seat that
@@ -22,7 +22,7 @@ type Activation struct {
 	Metadata   []byte // a JSON document, opaque to the store
 }
 
-// An ActivationQuery selects the activations of one licence, in order of ID or,
+// An ActivationQuery selects the activations of one license, in order of ID or,
 // with LeaseEnds set, in order of (LeaseEndsAt, ID), those without a lease
 // first. Every set field must match.
 type ActivationQuery struct {

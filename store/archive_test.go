@@ -16,7 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// fill puts a register of n licences into st whose 100 oldest events are gone,
+// fill puts a register of n licenses into st whose 100 oldest events are gone,
 // so that its feed does not begin at 1.
 func fill(t *testing.T, st store.Store, n int) {
 	t.Helper()

@@ -13,10 +13,10 @@ import (
 //
 //	err := st.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, w) })
 //
-// What travels, with every field: licences, activations, events, deliveries,
+// What travels, with every field: licenses, activations, events, deliveries,
 // clients, operators, webhook endpoints, signing keys, cursors of the feed,
 // how far expiry notices have come, replies to idempotency keys, and the
-// tallies of licences. The archive holds
+// tallies of licenses. The archive holds
 // keys and digests of secrets; keep it like the store itself.
 //
 // What stays behind is short-lived and comes again by itself: access tokens,

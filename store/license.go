@@ -2,7 +2,7 @@ package store
 
 import "time"
 
-// A License is the stored record of a licence. The store gives no meaning to
+// A License is the stored record of a license. The store gives no meaning to
 // any field but ID, Key and the ones that a [LicenseQuery] names.
 type License struct {
 	ID         string // unique; time-ordered, made by the rules
@@ -25,7 +25,7 @@ type License struct {
 	Entitlements []byte // a JSON document, opaque to the store
 	Metadata     []byte // a JSON document, opaque to the store
 
-	// Terms are the words the licence is found by, made by the rules:
+	// Terms are the words the license is found by, made by the rules:
 	// a set without duplicates, compared byte for byte. The order in which
 	// they come back does not matter.
 	Terms []string
@@ -35,7 +35,7 @@ type License struct {
 	UpdatedAt time.Time
 }
 
-// A State is the stored state of a licence. To the store it is a word like
+// A State is the stored state of a license. To the store it is a word like
 // any other.
 type State string
 
@@ -47,35 +47,35 @@ const (
 	StateRevoked   State = "revoked"
 )
 
-// A LicenseQuery selects licences. Every set field must match; the zero query
+// A LicenseQuery selects licenses. Every set field must match; the zero query
 // matches all.
 type LicenseQuery struct {
 	CustomerID string
 	ProductID  string
 	State      State
-	Terms      []string // the licence has each of these among its Terms
+	Terms      []string // the license has each of these among its Terms
 	Starts     TimeRange
 	Expires    TimeRange
 
 	Order      LicenseOrder
 	Descending bool // reverses the whole order, ties included
 
-	// After is the position of the last licence of the page before: the
+	// After is the position of the last license of the page before: the
 	// list goes on behind it, in the direction asked for, whether or not a
-	// licence at that position still exists. The zero Position starts at
+	// license at that position still exists. The zero Position starts at
 	// the beginning.
 	After Position
 	Limit int
 }
 
-// A LicenseOrder is the order of a list of licences.
+// A LicenseOrder is the order of a list of licenses.
 type LicenseOrder int
 
-// The orders of a list of licences. Ties of time are broken by ID.
+// The orders of a list of licenses. Ties of time are broken by ID.
 const (
 	ByID        LicenseOrder = iota // by ID, byte by byte, and so by time of creation
-	ByExpiresAt                     // by (ExpiresAt, ID); licences without ExpiresAt are left out
-	ByStartsAt                      // by (StartsAt, ID); licences without StartsAt are left out
+	ByExpiresAt                     // by (ExpiresAt, ID); licenses without ExpiresAt are left out
+	ByStartsAt                      // by (StartsAt, ID); licenses without StartsAt are left out
 )
 
 // A Position is a place in a list: the values of its order's columns at one

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// A Store keeps one owner's register: licences and their seats, the events
+// A Store keeps one owner's register: licenses and their seats, the events
 // of every change, webhook deliveries, and the small records that
 // credentials, sessions and configuration are made of.
 //
@@ -47,20 +47,20 @@ type Tx interface {
 // A Reader reads records. Lists come in the order that their query type
 // documents, at most Limit rows a call.
 type Reader interface {
-	// Licences.
+	// Licenses.
 
-	// License returns the licence with that id, or [ErrNotFound].
+	// License returns the license with that id, or [ErrNotFound].
 	License(ctx context.Context, id string) (License, error)
-	// LicenseByKey returns the licence with exactly that key, or [ErrNotFound].
+	// LicenseByKey returns the license with exactly that key, or [ErrNotFound].
 	LicenseByKey(ctx context.Context, key string) (License, error)
-	// Licenses lists the licences that match every set field of q.
+	// Licenses lists the licenses that match every set field of q.
 	Licenses(ctx context.Context, q LicenseQuery) ([]License, error)
 
-	// Activations: the seats of a licence.
+	// Activations: the seats of a license.
 
-	// Activation returns the activation of that licence by that fingerprint, or [ErrNotFound].
+	// Activation returns the activation of that license by that fingerprint, or [ErrNotFound].
 	Activation(ctx context.Context, licenseID, fingerprint string) (Activation, error)
-	// Activations lists the activations of one licence.
+	// Activations lists the activations of one license.
 	Activations(ctx context.Context, q ActivationQuery) ([]Activation, error)
 	// CountActivations counts what Activations would list without After and Limit.
 	CountActivations(ctx context.Context, q ActivationQuery) (int, error)
@@ -93,14 +93,14 @@ type Reader interface {
 
 // A Writer writes records inside an Update.
 type Writer interface {
-	// Licences.
+	// Licenses.
 
 	// CreateLicense adds l, or returns [ErrExists] if its ID or its Key is taken.
 	CreateLicense(ctx context.Context, l License) error
-	// UpdateLicense replaces the licence with l's ID, or returns
-	// [ErrNotFound]; [ErrExists] if another licence has l's Key.
+	// UpdateLicense replaces the license with l's ID, or returns
+	// [ErrNotFound]; [ErrExists] if another license has l's Key.
 	UpdateLicense(ctx context.Context, l License) error
-	// DeleteLicense removes the licence with that id and all its
+	// DeleteLicense removes the license with that id and all its
 	// activations, or returns [ErrNotFound].
 	DeleteLicense(ctx context.Context, id string) error
 
@@ -108,10 +108,10 @@ type Writer interface {
 
 	// PutActivation adds a, or replaces the activation with the same
 	// LicenseID and ID. It returns [ErrNotFound] if there is no such
-	// licence, and [ErrExists] if another activation of the licence has a's
+	// license, and [ErrExists] if another activation of the license has a's
 	// Fingerprint.
 	PutActivation(ctx context.Context, a Activation) error
-	// DeleteActivation removes one activation of a licence, or returns [ErrNotFound].
+	// DeleteActivation removes one activation of a license, or returns [ErrNotFound].
 	DeleteActivation(ctx context.Context, licenseID, id string) error
 
 	// Events.

@@ -21,7 +21,7 @@ func activationCases() []testCase {
 	})
 }
 
-// The activations of the kind's cases are those of one licence.
+// The activations of the kind's cases are those of one license.
 var activations = kind[store.Activation]{
 	area:     "Activations",
 	needs:    []any{license(1), license(2)},
@@ -218,12 +218,12 @@ func activationCount(b *bench) {
 }
 
 // activationUnique gives one ID and fingerprint to activations of two
-// licences, and a fingerprint that was given up to another activation.
+// licenses, and a fingerprint that was given up to another activation.
 func activationUnique(b *bench) {
 	one, two := license(1).ID, license(2).ID
 	b.add(license(1), license(2))
 	b.ok(b.tryAdd(activation(one, 1)), "the first activation")
-	b.ok(b.tryAdd(activation(two, 1)), "the same ID and fingerprint under another licence")
+	b.ok(b.tryAdd(activation(two, 1)), "the same ID and fingerprint under another license")
 	for _, id := range []string{one, two} {
 		n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
 		b.ok(err, "CountActivations")

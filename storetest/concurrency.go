@@ -111,7 +111,7 @@ func tallyIncrement(b *bench) {
 	b.equal(b.standings(b, "kind"), map[string]int64{"name": rounds * crowd * (crowd + 1) / 2}, "a tally added to by %d Updates", crowd*rounds)
 }
 
-// uniqueKey creates licences with one key from many goroutines.
+// uniqueKey creates licenses with one key from many goroutines.
 func uniqueKey(b *bench) {
 	var created atomic.Int32
 	meet := newMeeting(crowd)
@@ -125,13 +125,13 @@ func uniqueKey(b *bench) {
 		if err == nil {
 			created.Add(1)
 		} else {
-			b.under(14).is(err, store.ErrExists, "creating a licence with a key that another Update took")
+			b.under(14).is(err, store.ErrExists, "creating a license with a key that another Update took")
 		}
 	})
-	b.equal(created.Load(), int32(1), "licences created with one key")
+	b.equal(created.Load(), int32(1), "licenses created with one key")
 	rows, err := b.Licenses(b.ctx, store.LicenseQuery{Limit: many})
 	b.ok(err, "Licenses")
-	b.equal(len(rows), 1, "licences with one key")
+	b.equal(len(rows), 1, "licenses with one key")
 }
 
 // uniqueFingerprint puts activations with one fingerprint from many
@@ -155,7 +155,7 @@ func uniqueFingerprint(b *bench) {
 	b.equal(n, 1, "activations with one fingerprint")
 }
 
-// noSeatWithoutItsLicense deletes a licence while another goroutine puts an
+// noSeatWithoutItsLicense deletes a license while another goroutine puts an
 // activation of it.
 func noSeatWithoutItsLicense(b *bench) {
 	for n := range 2 {
@@ -175,12 +175,12 @@ func noSeatWithoutItsLicense(b *bench) {
 				return tx.PutActivation(b.ctx, activation(id, 1))
 			})
 			if err != nil {
-				b.under(14).is(err, store.ErrNotFound, "putting an activation while its licence is deleted")
+				b.under(14).is(err, store.ErrNotFound, "putting an activation while its license is deleted")
 			}
 		})
 		n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
 		b.ok(err, "CountActivations")
-		b.equal(n, 0, "activations of a licence that was deleted meanwhile")
+		b.equal(n, 0, "activations of a license that was deleted meanwhile")
 	}
 }
 

@@ -18,7 +18,7 @@ type kind[R any] struct {
 	plain    func(n int) R     // the n-th plain record, every field set
 	identity []string          // the fields that tell what a replacement replaces
 	unique   []string          // further fields that must differ between records
-	fixed    []string          // fields that a case may not choose: a licence that exists, a Seq
+	fixed    []string          // fields that a case may not choose: a license that exists, a Seq
 	kept     []string          // fields that a replacement leaves as they are
 	same     func(a, b R) bool // whether they have one identity
 	replace  func(ctx context.Context, tx store.Tx, old, row R) error

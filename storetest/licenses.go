@@ -74,7 +74,7 @@ func licenseIDs(rows []store.License) []string {
 	return ids
 }
 
-// licenseListing lists one customer's licences.
+// licenseListing lists one customer's licenses.
 func licenseListing(order store.LicenseOrder, descending bool) listing {
 	name := map[store.LicenseOrder]string{store.ByID: "ByID", store.ByExpiresAt: "ByExpiresAt", store.ByStartsAt: "ByStartsAt"}[order]
 	if descending {
@@ -106,7 +106,7 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 		l := row(i * 20)
 		l.ID, l.Key, l.CustomerID = l.ID+"_noise", l.Key+"_noise", "other"
 		noise = append(noise, l)
-		if order != store.ByID { // a licence without the time has no place in the order
+		if order != store.ByID { // a license without the time has no place in the order
 			l.ID, l.Key, l.CustomerID = l.ID+"_none", l.Key+"_none", "customer"
 			if order == store.ByExpiresAt {
 				l.ExpiresAt = time.Time{}
@@ -142,7 +142,7 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 	}
 }
 
-// licenseFilters lists licences with values from small sets, some of which
+// licenseFilters lists licenses with values from small sets, some of which
 // were replaced and some removed.
 func licenseFilters(b *bench) {
 	rnd := rand.New(rand.NewPCG(11, 1))
@@ -234,7 +234,7 @@ func licenseRekeyed(b *bench) {
 	})
 	next := license(2)
 	next.Key = old
-	b.ok(b.tryAdd(next), "creating a licence with the key that another one had")
+	b.ok(b.tryAdd(next), "creating a license with the key that another one had")
 }
 
 // licenseLongKeys looks up keys of the greatest length, 1,024 bytes that do not
@@ -262,7 +262,7 @@ func licenseLongKeys(b *bench) {
 	})
 }
 
-// licenseCascade deletes a licence with activations, and makes it anew.
+// licenseCascade deletes a license with activations, and makes it anew.
 func licenseCascade(b *bench) {
 	l := license(1)
 	seats := []any{activation(l.ID, 1), activation(l.ID, 2), activation(l.ID, 3)}
@@ -282,10 +282,10 @@ func licenseCascade(b *bench) {
 	b.add(l)
 	b.add(seats...)
 	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
-	none("after its licence was deleted")
+	none("after its license was deleted")
 	l.Key = "another"
 	b.add(l)
-	none("after its licence was deleted and made anew")
+	none("after its license was deleted and made anew")
 
 	b.ok(b.tryAdd(seats...), "putting the same activations again")
 	b.update(func(tx store.Tx) error {
@@ -296,11 +296,11 @@ func licenseCascade(b *bench) {
 		}
 		return tx.CreateLicense(b.ctx, again)
 	})
-	none("after its licence was deleted and made anew in one Update")
+	none("after its license was deleted and made anew in one Update")
 }
 
-// licenseCascadeAmongOthers has licences and activations with ids that are
-// much alike, of which only one licence's may go.
+// licenseCascadeAmongOthers has licenses and activations with ids that are
+// much alike, of which only one license's may go.
 func licenseCascadeAmongOthers(b *bench) {
 	ids := []string{"lic_1", "lic_10", "lic_", "lic", "lic%", "LIC_1"}
 	for i, id := range ids {
@@ -316,7 +316,7 @@ func licenseCascadeAmongOthers(b *bench) {
 	}
 }
 
-// licenseKeyIsFree gives the key of a deleted licence to another.
+// licenseKeyIsFree gives the key of a deleted license to another.
 func licenseKeyIsFree(b *bench) {
 	l := license(1)
 	b.add(l)
@@ -328,15 +328,15 @@ func licenseKeyIsFree(b *bench) {
 				return err
 			}
 			return tx.CreateLicense(b.ctx, next)
-		}), "giving a deleted licence's key to another in the same Update")
+		}), "giving a deleted license's key to another in the same Update")
 		l = next
 	}
 	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
 	got, err := b.LicenseByKey(b.ctx, l.Key)
-	b.gone(got.ID, err, "LicenseByKey of a deleted licence")
+	b.gone(got.ID, err, "LicenseByKey of a deleted license")
 	next := license(5)
 	next.Key = l.Key
-	b.ok(b.tryAdd(next), "giving a deleted licence's key to another in the next Update")
+	b.ok(b.tryAdd(next), "giving a deleted license's key to another in the next Update")
 	got, err = b.LicenseByKey(b.ctx, l.Key)
 	b.ok(err, "LicenseByKey of a key that was given on")
 	b.equal(got.ID, next.ID, "LicenseByKey of a key that was given on")

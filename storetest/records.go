@@ -48,7 +48,7 @@ func license(n int) store.License {
 	}
 }
 
-// activation returns the n-th activation of a licence.
+// activation returns the n-th activation of a license.
 func activation(licenseID string, n int) store.Activation {
 	return store.Activation{
 		LicenseID:   licenseID,

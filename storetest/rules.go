@@ -40,7 +40,7 @@ var rules = [...]string{
 	18: "Context: a context that has ended ends the wait for a turn and makes the next call in the " +
 		"function fail with its error; but once the function has returned nil, the answer is the " +
 		"commit's.",
-	19: "Cascade: deleting a licence deletes its activations and frees its key.",
+	19: "Cascade: deleting a license deletes its activations and frees its key.",
 	20: "Feed: events get rising Seqs in the order in which they become visible, within an Update in the " +
 		"order of appending: whoever reads on from the last Seq it was given never misses an event, " +
 		"however Updates interleave, and a Seq is never given twice.",

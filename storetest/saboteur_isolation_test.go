@@ -151,7 +151,7 @@ func (s liveViews) View(ctx context.Context, fn func(store.Reader) error) error 
 	})
 }
 
-// halves reads the second half of a list of licences after the next Update,
+// halves reads the second half of a list of licenses after the next Update,
 // if one comes soon.
 type halves struct {
 	store.Store

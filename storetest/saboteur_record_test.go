@@ -33,18 +33,18 @@ var recordSaboteurs = []saboteur{
 		}
 		return err
 	})},
-	{14, "takes a taken key for a missing licence", onError(func(method string, err error) error {
+	{14, "takes a taken key for a missing license", onError(func(method string, err error) error {
 		if method == "UpdateLicense" && errors.Is(err, store.ErrExists) {
 			return store.ErrNotFound
 		}
 		return err
 	})},
-	{14, "puts half a licence with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
-	{14, "puts a licence in the place of another", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
+	{14, "puts half a license with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
+	{14, "puts a license in the place of another", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
 	{14, "takes a seat twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
 
-	{19, "keeps the activations of a deleted licence", writing(func(tx store.Tx) store.Writer { return orphans{tx, tx} })},
-	{19, "keeps the key of a deleted licence", writing(func(tx store.Tx) store.Writer { return reservesKeys{tx, tx} })},
+	{19, "keeps the activations of a deleted license", writing(func(tx store.Tx) store.Writer { return orphans{tx, tx} })},
+	{19, "keeps the key of a deleted license", writing(func(tx store.Tx) store.Writer { return reservesKeys{tx, tx} })},
 	{19, "deletes the activations of its neighbours", writing(func(tx store.Tx) store.Writer { return prefixCascade{tx, tx} })},
 }
 
@@ -180,8 +180,8 @@ func (w replacesSeat) PutActivation(ctx context.Context, a store.Activation) err
 	return err
 }
 
-// orphans keeps, in an entry, the activations of a deleted licence, and gives
-// them to the next licence with its ID.
+// orphans keeps, in an entry, the activations of a deleted license, and gives
+// them to the next license with its ID.
 type orphans struct {
 	store.Writer
 	tx store.Tx
@@ -214,7 +214,7 @@ func (w orphans) CreateLicense(ctx context.Context, l store.License) error {
 	return w.DeleteEntry(ctx, e.Kind, e.Key)
 }
 
-// reservesKeys keeps, in entries, the keys of deleted licences.
+// reservesKeys keeps, in entries, the keys of deleted licenses.
 type reservesKeys struct {
 	store.Writer
 	tx store.Tx

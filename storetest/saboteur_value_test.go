@@ -33,7 +33,7 @@ var valueSaboteurs = []saboteur{
 			e.Data, _ = json.Marshal(v)
 		}
 	})},
-	{7, "sorts licences without regard to case", reading(func(r store.Reader) store.Reader { return sortsFolded{r} })},
+	{7, "sorts licenses without regard to case", reading(func(r store.Reader) store.Reader { return sortsFolded{r} })},
 	{7, "folds the names of tallies", writing(func(tx store.Tx) store.Writer { return foldsTallies{tx} })},
 	{7, "takes wildcards in subjects", reading(func(r store.Reader) store.Reader { return wildSubjects{r} })},
 
@@ -51,13 +51,13 @@ var valueSaboteurs = []saboteur{
 		e.Time = e.Time.UTC().Add(time.Duration(offset) * time.Second)
 	})},
 
-	{9, "keeps the reason of a licence", writing(func(tx store.Tx) store.Writer { return keepsReason{tx, tx} })},
+	{9, "keeps the reason of a license", writing(func(tx store.Tx) store.Writer { return keepsReason{tx, tx} })},
 	{9, "keeps the owner of an entry that has none any more", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
 	{9, "loses when a delivery was updated", onDelivery(func(d *store.Delivery) { d.UpdatedAt = time.Time{} })},
 	{9, "keeps numbers in 32 bits", onLicense(func(l *store.License) { l.LeaseSeconds = int64(int32(l.LeaseSeconds)) })},
 	{9, "loses terms in lists", reading(func(r store.Reader) store.Reader { return listsWithoutTerms{r} })},
 	{9, "replaces an event's data only", writing(func(tx store.Tx) store.Writer { return replacesDataOnly{tx, tx} })},
-	{9, "finds licences by their old keys", newOldKeys},
+	{9, "finds licenses by their old keys", newOldKeys},
 }
 
 type changesLicense struct {
@@ -261,7 +261,7 @@ func (w replacesDataOnly) ReplaceEvent(ctx context.Context, e store.Event) error
 	return w.Writer.ReplaceEvent(ctx, e)
 }
 
-// newOldKeys opens a store that keeps, in entries, the keys that licences have
+// newOldKeys opens a store that keeps, in entries, the keys that licenses have
 // had.
 func newOldKeys() store.Store {
 	return spoiling(func(r store.Reader) store.Reader { return oldKeyReader{r} },

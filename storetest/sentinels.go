@@ -55,20 +55,20 @@ func refusals() []refusal {
 		{"CreateLicense with a Key that is taken", store.ErrExists, create("new", one.Key)},
 		{"CreateLicense of what is there", store.ErrExists, create(one.ID, one.Key)},
 		{"UpdateLicense to the Key of another", store.ErrExists, update(two.ID, one.Key)},
-		{"UpdateLicense of a missing licence", store.ErrNotFound, update(missing, "new")},
-		{"DeleteLicense of a missing licence", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+		{"UpdateLicense of a missing license", store.ErrNotFound, update(missing, "new")},
+		{"DeleteLicense of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteLicense(ctx, missing)
 		}},
-		{"PutActivation of a missing licence", store.ErrNotFound, seat(missing, "new", "new")},
+		{"PutActivation of a missing license", store.ErrNotFound, seat(missing, "new", "new")},
 		{"PutActivation with a Fingerprint that is taken", store.ErrExists, seat(one.ID, "new", first.Fingerprint)},
 		{"PutActivation that replaces, with the Fingerprint of another", store.ErrExists, seat(one.ID, second.ID, first.Fingerprint)},
 		{"DeleteActivation of a missing activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteActivation(ctx, one.ID, missing)
 		}},
-		{"DeleteActivation of another licence's activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+		{"DeleteActivation of another license's activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteActivation(ctx, two.ID, first.ID)
 		}},
-		{"DeleteActivation of a missing licence", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+		{"DeleteActivation of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteActivation(ctx, missing, first.ID)
 		}},
 		{"ReplaceEvent of a missing event", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
@@ -106,7 +106,7 @@ func misses() []readCall {
 				_, err := r.LicenseByKey(ctx, id)
 				return err
 			}},
-			readCall{fmt.Sprintf("Activation(%q) of a licence", id), func(ctx context.Context, r store.Reader) error {
+			readCall{fmt.Sprintf("Activation(%q) of a license", id), func(ctx context.Context, r store.Reader) error {
 				_, err := r.Activation(ctx, one.ID, id)
 				return err
 			}},
@@ -121,11 +121,11 @@ func misses() []readCall {
 		)
 	}
 	return append(list,
-		readCall{"Activation of another licence", func(ctx context.Context, r store.Reader) error {
+		readCall{"Activation of another license", func(ctx context.Context, r store.Reader) error {
 			_, err := r.Activation(ctx, two.ID, activation("", 1).Fingerprint)
 			return err
 		}},
-		readCall{"Activation of a missing licence", func(ctx context.Context, r store.Reader) error {
+		readCall{"Activation of a missing license", func(ctx context.Context, r store.Reader) error {
 			_, err := r.Activation(ctx, "missing", activation("", 1).Fingerprint)
 			return err
 		}},

@@ -182,10 +182,10 @@ func rollbackFrees(b *bench) {
 	}
 	next := license(2)
 	next.Key = l.Key
-	b.ok(b.tryAdd(next), "creating a licence with a key that a failed Update took")
+	b.ok(b.tryAdd(next), "creating a license with a key that a failed Update took")
 	next = license(1)
 	next.Key = "another"
-	b.ok(b.tryAdd(next, activation(l.ID, 1)), "creating a licence with an ID that a failed Update took")
+	b.ok(b.tryAdd(next, activation(l.ID, 1)), "creating a license with an ID that a failed Update took")
 }
 
 // errorComesBack returns errors of several sorts.

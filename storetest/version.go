@@ -13,7 +13,7 @@ import (
 
 // To see at once what each method of a Reader sees, a case moves the store
 // through versions. Version 0 is the empty store. Version n, which must follow
-// on n-1, has number n in a licence, an activation, an entry and a delivery,
+// on n-1, has number n in a license, an activation, an entry and a delivery,
 // and n activations, events and tallies. So every method of Reader can tell
 // the version, and a case compares them all.
 

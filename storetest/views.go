@@ -82,10 +82,10 @@ func viewSnapshotOfLists(b *bench) {
 		return err
 	})
 	wait()
-	b.equal(licenseIDs(after), licenseIDs(before), "licences in the second list of one View")
+	b.equal(licenseIDs(after), licenseIDs(before), "licenses in the second list of one View")
 }
 
-// torn runs Updates that give two licences the same revision, one higher each
+// torn runs Updates that give two licenses the same revision, one higher each
 // time, and meanwhile calls read, which returns a revision that it saw and
 // whether it found nothing wrong.
 func torn(b *bench, read func(first, second string) (revision int64, ok bool)) {
@@ -138,14 +138,14 @@ func readsSeeOneState(b *bench) {
 			return err
 		})
 		if one.Revision < two.Revision {
-			b.fail(two.Revision, one.Revision, "revision of the second licence in a View, always written with the first")
+			b.fail(two.Revision, one.Revision, "revision of the second license in a View, always written with the first")
 			return 0, false
 		}
 		return two.Revision, true
 	})
 }
 
-// noPartOfAnUpdate looks whether the first of two licences is ever ahead of
+// noPartOfAnUpdate looks whether the first of two licenses is ever ahead of
 // the second, though the second is read later.
 func noPartOfAnUpdate(b *bench) {
 	torn(b, func(first, second string) (int64, bool) {
@@ -154,7 +154,7 @@ func noPartOfAnUpdate(b *bench) {
 		two, err := b.License(b.ctx, second)
 		b.ok(err, "License")
 		if one.Revision > two.Revision {
-			b.fail(two.Revision, one.Revision, "revision of the second licence, read after the first and always written with it")
+			b.fail(two.Revision, one.Revision, "revision of the second license, read after the first and always written with it")
 			return 0, false
 		}
 		return two.Revision, true

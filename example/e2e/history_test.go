@@ -24,7 +24,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// A floating licence, and those who want its seats. The clock goes on by one
+// A floating license, and those who want its seats. The clock goes on by one
 // tick at a time, while nobody asks.
 const (
 	seatLimit    = 3
@@ -37,7 +37,7 @@ const (
 	asksPerTick  = 6 // of each client
 )
 
-// A question is one request with the licence key, or a tick of the clock.
+// A question is one request with the license key, or a tick of the clock.
 type question struct {
 	verb        string // "activate", "take over", "deactivate", "validate" or "tick"
 	fingerprint int
@@ -225,7 +225,7 @@ func (h *history) send(q question) string {
 }
 
 // TestSeatsAreLinearizable lets programs activate, renew, release and take
-// over seats of one licence at once, over HTTP, while leases lapse, and looks
+// over seats of one license at once, over HTTP, while leases lapse, and looks
 // for an order of all requests, each between its call and its answer, in which
 // one program after the other would have got the same answers.
 func TestSeatsAreLinearizable(t *testing.T) {
@@ -276,7 +276,7 @@ func TestSeatsAreLinearizable(t *testing.T) {
 		}
 	}
 	is.Equal(porcupine.CheckOperationsTimeout(model(seatLimit), h.ops, time.Minute), porcupine.Ok)
-	// The same history is none of a licence with a seat more or less.
+	// The same history is none of a license with a seat more or less.
 	is.Equal(porcupine.CheckOperationsTimeout(model(seatLimit+1), h.ops, time.Minute), porcupine.Illegal)
 	is.Equal(porcupine.CheckOperationsTimeout(model(seatLimit-1), h.ops, time.Minute), porcupine.Illegal)
 }

@@ -14,12 +14,12 @@ import (
 type ActivateParams struct {
 	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
 	Fingerprint string `json:"fingerprint" validate:"text"`
-	ProductID   string `json:"product_id" validate:"omitempty,text"`  // given: the licence must be for it
-	CustomerID  string `json:"customer_id" validate:"omitempty,text"` // given: the licence must be theirs
+	ProductID   string `json:"product_id" validate:"omitempty,text"`  // given: the license must be for it
+	CustomerID  string `json:"customer_id" validate:"omitempty,text"` // given: the license must be theirs
 	// Name and Metadata describe the holder. In a repeated activation they
 	// replace what was there, if they are given.
 	Name     string            `json:"name" validate:"omitempty,text"`
-	Metadata map[string]string `json:"metadata"` // bounded as that of a licence
+	Metadata map[string]string `json:"metadata"` // bounded as that of a license
 	// TakeOver says whose seat to take if none is free: empty for none's,
 	// [TakeOverOldest], or the id of a live activation.
 	TakeOver string `json:"take_over"`
@@ -30,23 +30,23 @@ type ActivateParams struct {
 // TakeOverOldest evicts the activation that has held its seat the longest.
 const TakeOverOldest = "oldest"
 
-// Activate takes a seat of the licence with that key for a fingerprint, and
+// Activate takes a seat of the license with that key for a fingerprint, and
 // answers with the verdict on both. Activating again renews the seat that is
 // there. An activation whose lease has ended, or that was released or evicted,
 // is no longer there: its fingerprint takes a new seat, if one is free.
 //
-// A licence with MaxActivations k never has more than k live activations
+// A license with MaxActivations k never has more than k live activations
 // admitted, however many come at once. If k is lowered below what is in use,
 // those inside stay, and none is admitted, not even by taking over.
 //
 // The error is a [*DeniedError] or an [*InvalidError]. Events name as actor
-// the Caller's, or, if it has none, "license:" and the licence's id.
+// the Caller's, or, if it has none, "license:" and the license's id.
 func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, error) {
 	if err := p.check(); err != nil {
 		return Verdict{}, err
 	}
 	s = s.asHolder()
-	// What the licence itself forbids is refused without a turn to write.
+	// What the license itself forbids is refused without a turn to write.
 	if _, err := s.admit(ctx, s.reader(), p, s.now()); err != nil {
 		return Verdict{}, fmt.Errorf("activate: %w", err)
 	}
@@ -106,7 +106,7 @@ func (p *ActivateParams) check() error {
 	return nil
 }
 
-// admit finds the licence and checks all that an activation needs but a seat.
+// admit finds the license and checks all that an activation needs but a seat.
 func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, now time.Time) (finding, error) {
 	q := question{productID: p.ProductID, customerID: p.CustomerID}
 	f, err := s.findByKey(ctx, r, p.Key, q, now)
@@ -184,7 +184,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 	return false, tx.putSeats(ctx, f.license.ID, f.count+1-swept)
 }
 
-// evict frees one seat of a full licence for another.
+// evict frees one seat of a full license for another.
 func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f *finding) error {
 	denied, err := deniedFull(f.license, f.at)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	return s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "")
 }
 
-// deniedFull refuses an activation of a licence that is valid, but full.
+// deniedFull refuses an activation of a license that is valid, but full.
 func deniedFull(rec store.License, at time.Time) (*DeniedError, error) {
 	l, err := fromRecord(rec, at)
 	if err != nil {
@@ -229,7 +229,7 @@ func deniedFull(rec store.License, at time.Time) (*DeniedError, error) {
 const keepEnded = 30 * 24 * time.Hour
 
 // sweep removes a few activations that ended long ago. It looks at a handful
-// of rows that were created after some random instant of the licence's life,
+// of rows that were created after some random instant of the license's life,
 // and the instants before it, so that however the rows lie in time, those that
 // have ended are found before they outnumber the rest. It returns how many of
 // those it removed were not ended, and so are in the count of seats.

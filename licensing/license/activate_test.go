@@ -44,7 +44,7 @@ func (f *fixture) validate(t *testing.T, key, fingerprint string) license.Verdic
 	return v
 }
 
-// live returns how many seats of a licence are taken.
+// live returns how many seats of a license are taken.
 func (f *fixture) live(t *testing.T, id string) int {
 	t.Helper()
 	n, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: id, LiveAt: f.now})
@@ -95,7 +95,7 @@ func TestActivate(t *testing.T) {
 	is.Equal(f.live(t, l.ID), 2)
 }
 
-// TestActivateIsDenied: an activation needs a licence that is valid now.
+// TestActivateIsDenied: an activation needs a license that is valid now.
 func TestActivateIsDenied(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*license.CreateParams)
@@ -153,7 +153,7 @@ func TestActivateRefuses(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"key": "required", "fingerprint": "required", "take_over": "unknown", "metadata/a": "invalid_characters"})
 }
 
-// TestTakeOver: a newcomer takes the oldest or a named seat of a full licence,
+// TestTakeOver: a newcomer takes the oldest or a named seat of a full license,
 // and the evicted side is told.
 //
 // Fault: seats are stuck with machines that nobody can reach any more.

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An Activation is one seat of a licence, held by one fingerprint. Its JSON is
+// An Activation is one seat of a license, held by one fingerprint. Its JSON is
 // its form on the wire.
 type Activation struct {
 	Object    string `json:"object"` // always "activation"
@@ -74,9 +74,9 @@ func activationAt(a store.Activation, at time.Time) (Activation, error) {
 	return out, nil
 }
 
-// ListActivationsParams select the activations of one licence.
+// ListActivationsParams select the activations of one license.
 type ListActivationsParams struct {
-	// Exactly one of LicenseID and Key names the licence; Key only if
+	// Exactly one of LicenseID and Key names the license; Key only if
 	// Options.KeyHolderSeats is set.
 	LicenseID string `json:"-"`
 	Key       string `json:"key"`
@@ -94,7 +94,7 @@ type ActivationPage struct {
 	NextCursor  string // empty: this is the end
 }
 
-// ListActivations returns a page of a licence's activations, the oldest
+// ListActivations returns a page of a license's activations, the oldest
 // first. One that has ended is kept for 30 days or longer. The error is
 // [ErrNotFound], an [*InvalidError] or [ErrForbidden]. Cursors behave as in
 // [Service.List].
@@ -147,12 +147,12 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 	return page, nil
 }
 
-// seatsOf returns the licence whose seats a caller looks after, by its id or,
+// seatsOf returns the license whose seats a caller looks after, by its id or,
 // where that is allowed, by its key.
 func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (store.License, error) {
 	switch {
 	case (id == "") == (key == ""):
-		return store.License{}, Invalid("license_id", CodeRequired, "name the licence by its id or its key")
+		return store.License{}, Invalid("license_id", CodeRequired, "name the license by its id or its key")
 	case id != "":
 		return s.find(ctx, r, id)
 	case !s.opts.KeyHolderSeats:
@@ -165,13 +165,13 @@ func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (
 	return rec, err
 }
 
-// byKey returns the licence with a key as somebody typed it, if it exists for
+// byKey returns the license with a key as somebody typed it, if it exists for
 // the caller. What cannot be a key is looked up like any other, so that the
 // store's part tells nobody the difference.
 func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec store.License, ok bool, err error) {
 	key := canonicalKey(typed)
 	if !isKey(key) {
-		key = NewKey() // which no licence has
+		key = NewKey() // which no license has
 	}
 	rec, err = r.LicenseByKey(ctx, key)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(rec.ProductID) {
@@ -180,7 +180,7 @@ func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec 
 	return rec, err == nil, err
 }
 
-// seat returns the activation of a licence with that id, or [ErrNotFound].
+// seat returns the activation of a license with that id, or [ErrNotFound].
 func seat(ctx context.Context, r store.Reader, licenseID, id string) (store.Activation, error) {
 	missing := fmt.Errorf("activation: %w", ErrNotFound)
 	if !isID("act", id) {

@@ -59,7 +59,7 @@ func describe(b validator.FieldError) FieldError {
 	case "trimmed":
 		f.Code, f.Detail = CodeInvalidFormat, "must not begin or end with white space"
 	case "customer":
-		f.Code, f.Detail = CodeInvalidFormat, `must not begin with "lic_", which marks a licence`
+		f.Code, f.Detail = CodeInvalidFormat, `must not begin with "lic_", which marks a license`
 	case "key":
 		f.Code, f.Detail = CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"
 	case "instant":
@@ -86,7 +86,7 @@ func isInstant(t time.Time) bool {
 	return year >= 1970 && year <= 9999
 }
 
-// check checks the fields of a licence and puts them into the form they are
+// check checks the fields of a license and puts them into the form they are
 // kept in: times cut to milliseconds, a key of ours in its usual form, numbers
 // as float64. Maps and pointed-to values are replaced, never changed.
 func (p *CreateParams) check() error {

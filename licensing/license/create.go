@@ -34,7 +34,7 @@ func (s *Service) checkFields(p *CreateParams) error {
 	return nil
 }
 
-// Create adds a licence and appends "license.created". The error is an
+// Create adds a license and appends "license.created". The error is an
 // [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or one of
 // Options.BeforeCreate.
 func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {

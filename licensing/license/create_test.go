@@ -229,5 +229,5 @@ func TestBeforeCreateRunsOutsideUpdates(t *testing.T) {
 		_, err := s.Create(t.Context(), p)
 		return err
 	}))
-	is.Equal(runs, 2) // once for each licence
+	is.Equal(runs, 2) // once for each license
 }

@@ -13,7 +13,7 @@ import (
 type ValidateCustomerParams struct {
 	CustomerID   string   `json:"customer_id" validate:"text"`
 	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // one licence must have each
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // one license must have each
 }
 
 // customerBatch is how many licenses ValidateCustomer looks at in each part of
@@ -32,7 +32,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 	if err := check(p); err != nil {
 		return Verdict{}, err
 	}
-	none := deny(Reason{VerdictNotFound, "The customer has no such licence."})
+	none := deny(Reason{VerdictNotFound, "The customer has no such license."})
 	none.RecheckAfter = seconds(recheckInvalid)
 	q := question{entitlements: p.Entitlements}
 	var v Verdict

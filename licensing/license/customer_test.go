@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// TestValidateCustomer: whoever has any licence that is valid and has what is
+// TestValidateCustomer: whoever has any license that is valid and has what is
 // asked for is let in, however many others there are.
 func TestValidateCustomer(t *testing.T) {
 	is := is.New(t)
@@ -37,7 +37,7 @@ func TestValidateCustomer(t *testing.T) {
 	is.Equal(v.License.Key, "")                                                                              // whoever is signed in is not shown the key
 	is.Equal(codes(ask("sso")), []license.Code{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
 
-	// A licence in its grace is good enough; one that has ended is none.
+	// A license in its grace is good enough; one that has ended is none.
 	ends := f.now.Add(time.Hour)
 	_, err := f.Update(t.Context(), license.UpdateParams{ID: good.ID, ExpiresAt: license.To(ends), GraceSeconds: ptr(int64(60))})
 	is.NoErr(err)

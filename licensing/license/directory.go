@@ -15,20 +15,20 @@ type NamesParams struct {
 }
 
 // A NameCount is the identifier of a customer or a product, and how many
-// licences it has.
+// licenses it has.
 type NameCount struct {
 	Name string
 	N    int64
 }
 
-// Customers lists those who have licences, in the order of their identifiers,
+// Customers lists those who have licenses, in the order of their identifiers,
 // byte by byte. A caller who is limited to some products gets
 // [ErrProductForbidden].
 func (s *Service) Customers(ctx context.Context, p NamesParams) ([]NameCount, error) {
 	return s.names(ctx, TallyCustomer, p)
 }
 
-// Products lists what there are licences of, as [Service.Customers] does.
+// Products lists what there are licenses of, as [Service.Customers] does.
 func (s *Service) Products(ctx context.Context, p NamesParams) ([]NameCount, error) {
 	return s.names(ctx, TallyProduct, p)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An edit is one change of one licence that is there: an update or a move.
+// An edit is one change of one license that is there: an update or a move.
 type edit struct {
 	verb    string // for errors
 	event   string // the type of the event that tells of it

@@ -14,16 +14,16 @@ type Erased struct {
 	Events   int `json:"events"`   // blanked
 }
 
-// eraseBatch is how many licences or events are erased in one Update, so that
+// eraseBatch is how many licenses or events are erased in one Update, so that
 // others get their turn in between.
 const eraseBatch = 50
 
 // eraseScan is how many events of the feed are read in one Update.
 const eraseScan = 500
 
-// Erase removes a customer: it deletes the customer's licences with their
+// Erase removes a customer: it deletes the customer's licenses with their
 // activations, and blanks the events about them, which keep their place, time,
-// type, actor, request id, licence id and product id, and nothing else. It
+// type, actor, request id, license id and product id, and nothing else. It
 // ends by appending "customer.erased", which does not name the customer.
 // Erasing again, or somebody unknown, finds nothing and is no error, so that
 // after a failure it can be repeated.
@@ -94,7 +94,7 @@ func (s *Service) clearCustomer(ctx context.Context, customerID string) error {
 // erased is what is left of an event's data.
 var erased = encode(EventData{Erased: true})
 
-// eraseStep deletes a batch of licences or, when none is left, blanks a batch
+// eraseStep deletes a batch of licenses or, when none is left, blanks a batch
 // of events.
 func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID string) (step Erased, err error) {
 	recs, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})

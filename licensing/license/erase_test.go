@@ -36,7 +36,7 @@ func (tx readEventsTx) Events(ctx context.Context, q store.EventQuery) ([]store.
 }
 
 // TestEraseOfALongHistory: each batch costs the same, however much has
-// happened to a licence.
+// happened to a license.
 //
 // Fault: the whole history is read again for every batch of it, and others
 // wait for their turn to write.

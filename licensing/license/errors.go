@@ -11,39 +11,39 @@ import (
 // the store, such as store.ErrUnavailable and store.ErrConflict, come through
 // wrapped.
 var (
-	// ErrNotFound: there is no such licence or activation, or it is of a
+	// ErrNotFound: there is no such license or activation, or it is of a
 	// product that does not exist for the caller.
 	ErrNotFound = errors.New("not found")
 
 	// ErrInvalid: parameters break a rule. Always an [*InvalidError].
 	ErrInvalid = errors.New("invalid parameters")
 
-	// ErrStale: the licence is not at any of the versions asked for. Always
+	// ErrStale: the license is not at any of the versions asked for. Always
 	// a [*StaleError].
-	ErrStale = errors.New("the licence has changed")
+	ErrStale = errors.New("the license has changed")
 
-	// ErrAmbiguous: a product and a customer name more than one licence.
+	// ErrAmbiguous: a product and a customer name more than one license.
 	// Always an [*AmbiguousError].
-	ErrAmbiguous = errors.New("more than one licence matches")
+	ErrAmbiguous = errors.New("more than one license matches")
 
 	// ErrProductForbidden: the caller is limited to other products.
 	ErrProductForbidden = errors.New("the product is outside the caller's limit")
 
-	// ErrKeyTaken: another licence has that key.
-	ErrKeyTaken = errors.New("the key belongs to another licence")
+	// ErrKeyTaken: another license has that key.
+	ErrKeyTaken = errors.New("the key belongs to another license")
 
 	// ErrOnceMismatch: the key of [Service.Once] was used for something else.
 	ErrOnceMismatch = errors.New("the key was used for another request")
 
-	// ErrMove: the licence's state forbids the move. Always a [*MoveError].
-	ErrMove = errors.New("the licence's state forbids it")
+	// ErrMove: the license's state forbids the move. Always a [*MoveError].
+	ErrMove = errors.New("the license's state forbids it")
 
-	// ErrDenied: the licence does not admit an activation. Always a
+	// ErrDenied: the license does not admit an activation. Always a
 	// [*DeniedError].
-	ErrDenied = errors.New("the licence does not allow it")
+	ErrDenied = errors.New("the license does not allow it")
 
 	// ErrActivationLimit: a [*DeniedError] because all seats are taken.
-	ErrActivationLimit = errors.New("all seats of the licence are taken")
+	ErrActivationLimit = errors.New("all seats of the license are taken")
 
 	// ErrCursorGone: the feed of events no longer continues at the cursor,
 	// because retention removed events after it, or because the store was
@@ -51,8 +51,8 @@ var (
 	// and skip the events whose ids are known.
 	ErrCursorGone = errors.New("the feed no longer continues at this cursor")
 
-	// ErrForbidden: holders of a licence key may not do that here.
-	ErrForbidden = errors.New("not allowed with a licence key; see Options.KeyHolderSeats")
+	// ErrForbidden: holders of a license key may not do that here.
+	ErrForbidden = errors.New("not allowed with a license key; see Options.KeyHolderSeats")
 )
 
 // rules are the errors that say a rule was broken.
@@ -99,7 +99,7 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
 // Invalid returns an [*InvalidError] about one field. It is how
-// Options.BeforeCreate refuses a licence in words that reach the caller.
+// Options.BeforeCreate refuses a license in words that reach the caller.
 func Invalid(field, code, detail string) error {
 	return &InvalidError{Fields: []FieldError{{field, code, detail}}}
 }
@@ -110,40 +110,40 @@ type StaleError struct {
 }
 
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("the licence is at version %s now; read it again", e.Current)
+	return fmt.Sprintf("the license is at version %s now; read it again", e.Current)
 }
 
 // Is makes errors.Is(e, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// An AmbiguousError lists the licences that a product and a customer name.
+// An AmbiguousError lists the licenses that a product and a customer name.
 type AmbiguousError struct {
 	IDs []string // in order of creation; the first twenty
 }
 
 func (e *AmbiguousError) Error() string {
-	return "more than one licence matches (" + strings.Join(e.IDs, ", ") + "); name one by its id"
+	return "more than one license matches (" + strings.Join(e.IDs, ", ") + "); name one by its id"
 }
 
 // Is makes errors.Is(e, ErrAmbiguous) true.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
-// A MoveError is returned when a licence's state forbids a move.
+// A MoveError is returned when a license's state forbids a move.
 type MoveError struct {
 	Move string // "suspend", "reinstate", "revoke", "renew" or "rekey"
-	From Status // the state the licence is in
+	From Status // the state the license is in
 	To   Status // the state the move leads to; From again for renew and rekey
 }
 
 func (e *MoveError) Error() string {
-	return fmt.Sprintf("cannot %s a licence that is %s", e.Move, e.From)
+	return fmt.Sprintf("cannot %s a license that is %s", e.Move, e.From)
 }
 
 // Is makes errors.Is(e, ErrMove) true.
 func (e *MoveError) Is(target error) bool { return target == ErrMove }
 
-// A DeniedError is returned when a licence does not admit an activation. It
-// is also [ErrNotFound] if no licence has the key, and [ErrActivationLimit] if
+// A DeniedError is returned when a license does not admit an activation. It
+// is also [ErrNotFound] if no license has the key, and [ErrActivationLimit] if
 // all seats are taken.
 type DeniedError struct {
 	Verdict Verdict // why, and when to ask again

@@ -26,11 +26,11 @@ const (
 	EventCustomerErased = "customer.erased"
 )
 
-// EventData is the JSON document in the Data of an event about a licence, one
+// EventData is the JSON document in the Data of an event about a license, one
 // of its activations, or a webhook. The event's Subject is the id of the
-// licence or of the webhook. No key and no secret stands in an event.
+// license or of the webhook. No key and no secret stands in an event.
 type EventData struct {
-	// License is the licence after the change; for "license.deleted", as
+	// License is the license after the change; for "license.deleted", as
 	// it last was.
 	License *License `json:"license,omitempty"`
 	// Activation is the activation after the change.
@@ -39,7 +39,7 @@ type EventData struct {
 	// scheme and host.
 	Webhook *Webhook `json:"webhook,omitempty"`
 	// NoticeSeconds says with "license.expiring" how long before the
-	// licence's expires_at the notice is due.
+	// license's expires_at the notice is due.
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
 	// Changes holds, under their names on the wire, the fields that changed.
 	Changes map[string]FieldChange `json:"changes,omitempty"`
@@ -81,7 +81,7 @@ func (s *Service) actor() string {
 	return s.caller.Actor
 }
 
-// actorOn returns who acts on a licence: whoever has its key is named by it.
+// actorOn returns who acts on a license: whoever has its key is named by it.
 func (s *Service) actorOn(l License) string {
 	if s.holder && s.caller.Actor == "" {
 		return "license:" + l.ID
@@ -97,7 +97,7 @@ func (s *Service) asHolder() *Service {
 	return &as
 }
 
-// diff returns the fields in which two states of a licence differ, but for the
+// diff returns the fields in which two states of a license differ, but for the
 // key and the record's own.
 func diff(before, after License) map[string]FieldChange {
 	changes := make(map[string]FieldChange)

@@ -99,7 +99,7 @@ func ExampleService_Validate() {
 	fmt.Println(v.Valid, v.Code, v.Reasons[0].Detail)
 	// Output:
 	// true valid 13:00:00 3600
-	// false entitlement_missing The licence does not include "export".
+	// false entitlement_missing The license does not include "export".
 }
 
 func ExampleService_Activate() {
@@ -123,7 +123,7 @@ func ExampleService_Activate() {
 	fmt.Println(v.Code)
 	// Output:
 	// live 12:10:00
-	// true activate: All seats of the licence are taken; it has 1.
+	// true activate: All seats of the license are taken; it has 1.
 	// live
 	// evicted
 }

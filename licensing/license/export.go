@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// All yields the licences that p selects, page after page, and ends with the
+// All yields the licenses that p selects, page after page, and ends with the
 // first error. Limit and Cursor of p are not used. Each page is one read: what
 // is created, changed or deleted meanwhile may or may not be seen.
 func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, error] {
@@ -56,7 +56,7 @@ func (l License) row() Row {
 	return row
 }
 
-// Export writes the licences that p selects to w, a [Row] a line, as
+// Export writes the licenses that p selects to w, a [Row] a line, as
 // [Service.All] yields them. It writes their keys, so keep it like them.
 func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
 	encoder := json.NewEncoder(w)

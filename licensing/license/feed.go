@@ -46,7 +46,7 @@ type EventsParams struct {
 	// newest.
 	After      string `json:"after"`
 	Type       string `json:"type"`                              // a type, or a family such as "license.*"
-	Subject    string `json:"subject" validate:"omitempty,text"` // such as a licence's id
+	Subject    string `json:"subject" validate:"omitempty,text"` // such as a license's id
 	CustomerID string `json:"customer_id" validate:"omitempty,text"`
 	Limit      int    `json:"limit" validate:"min=0,max=200"` // 0: 50
 

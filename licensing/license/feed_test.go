@@ -165,14 +165,14 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	is.Equal(purge(), 4) // too young
 	f.now = f.now.Add(49 * time.Hour)
 	f.create(t)
-	is.Equal(purge(), 4) // the webhook has not got the licences
+	is.Equal(purge(), 4) // the webhook has not got the licenses
 	cursor(license.WebhookCursor, 5, f.now)
 	cursor(license.SubscriberCursor+"slow", 2, f.now)
 	is.Equal(purge(), 3) // the subscriber has come as far as the second
 	cursor(license.SubscriberCursor+"slow", 2, f.now.Add(-49*time.Hour))
 	d, err := f.TestWebhook(t.Context(), w.ID)
 	is.NoErr(err)
-	is.Equal(purge(), 2) // nobody runs it any more; the licence and the test are young
+	is.Equal(purge(), 2) // nobody runs it any more; the license and the test are young
 	f.now = f.now.Add(49 * time.Hour)
 	is.Equal(purge(), 1) // the test has not been handed on
 	cursor(license.WebhookCursor, 6, f.now)

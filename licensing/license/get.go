@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Get returns the licence with that id, or [ErrNotFound].
+// Get returns the license with that id, or [ErrNotFound].
 func (s *Service) Get(ctx context.Context, id string) (License, error) {
 	rec, err := s.find(ctx, s.reader(), id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // A RowResult says what became of one line of an import.
 type RowResult struct {
 	Line   int    `json:"line"`         // counted from 1
-	ID     string `json:"id,omitempty"` // of the licence, if there is one
+	ID     string `json:"id,omitempty"` // of the license, if there is one
 	Result string `json:"result"`       // one of the constants below
 	// Errors says why a row was refused.
 	Errors []FieldError `json:"errors,omitempty"`
@@ -36,7 +36,7 @@ const importBatch = 100
 // maxRefused is how many rows an import refuses before it stops.
 const maxRefused = 1000
 
-// Import reads licences from r, a [Row] of JSON a line, creates those that are
+// Import reads licenses from r, a [Row] of JSON a line, creates those that are
 // not here yet, and tells report of each line, in order, once it is decided
 // and stored; blank lines are passed over. Each row has an id or a key of its
 // own, or both, so that the same import can be run again after a failure: what
@@ -130,10 +130,10 @@ func stopped(line int) RowResult {
 		"%d lines were refused, so the import stopped before this line; correct them and import again", maxRefused)}}}
 }
 
-// errExists: the licence of a row is here already.
+// errExists: the license of a row is here already.
 var errExists = errors.New("exists")
 
-// importRow writes one row and returns the id of its licence.
+// importRow writes one row and returns the id of its license.
 func (s *Service) importRow(ctx context.Context, tx *transaction, row Row) (id string, err error) {
 	if !s.sees(row.ProductID) {
 		return "", Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
@@ -144,7 +144,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row Row) (id s
 			return rec.ID, errExists
 		}
 		if err == nil {
-			return "", Invalid("id", CodeTaken, "is that of another licence here")
+			return "", Invalid("id", CodeTaken, "is that of another license here")
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return "", err
@@ -156,7 +156,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row Row) (id s
 			return rec.ID, errExists
 		}
 		if err == nil {
-			return "", Invalid("key", CodeTaken, "is that of another licence here")
+			return "", Invalid("key", CodeTaken, "is that of another license here")
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return "", err

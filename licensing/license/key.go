@@ -17,7 +17,7 @@ const (
 	maxKeyLength = 1024
 )
 
-// NewKey returns a new licence key: five groups of five characters of
+// NewKey returns a new license key: five groups of five characters of
 // Crockford's base32, such as "8X2KQ-…", that carry 120 random bits and, as
 // the last one, a check character.
 func NewKey() string {
@@ -64,7 +64,7 @@ func canonicalKey(s string) string {
 	return s
 }
 
-// isKey reports whether s can be the key of a licence.
+// isKey reports whether s can be the key of a license.
 func isKey(s string) bool {
 	if len(s) < minKeyLength || len(s) > maxKeyLength {
 		return false

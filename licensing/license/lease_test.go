@@ -55,9 +55,9 @@ func TestLeases(t *testing.T) {
 	is.Equal(f.live(t, l.ID), 1)
 }
 
-// TestLeaseIsNotRenewed while anything about the licence forbids its use.
+// TestLeaseIsNotRenewed while anything about the license forbids its use.
 //
-// Fault: the heartbeat of a lease looks at neither the state of the licence
+// Fault: the heartbeat of a lease looks at neither the state of the license
 // nor its end.
 func TestLeaseIsNotRenewed(t *testing.T) {
 	is := is.New(t)
@@ -110,7 +110,7 @@ func TestClocksThatDisagree(t *testing.T) {
 	is.Equal(behind.validate(t, l.Key, "pc-2").Code, license.VerdictEvicted) // and not its own former seat
 }
 
-// TestLeaseLengthChanges: a lease has the length that the licence has when it
+// TestLeaseLengthChanges: a lease has the length that the license has when it
 // begins.
 func TestLeaseLengthChanges(t *testing.T) {
 	is := is.New(t)

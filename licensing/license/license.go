@@ -2,7 +2,7 @@ package license
 
 import "time"
 
-// A License is one licence as it is at the instant it was read. Its JSON is
+// A License is one license as it is at the instant it was read. Its JSON is
 // its form on the wire; times are in UTC, to the millisecond.
 type License struct {
 	Object       string `json:"object"` // always "license"

@@ -11,27 +11,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ListParams select licences. Every set field must match.
+// ListParams select licenses. Every set field must match.
 type ListParams struct {
 	CustomerID string `json:"customer_id" validate:"omitempty,text,customer"`
 	ProductID  string `json:"product_id" validate:"omitempty,text"`
 	Status     Status `json:"status" validate:"omitempty,oneof=revoked suspended expired scheduled active"`
-	// ExpiresBefore and ExpiresAfter leave licences whose ExpiresAt is
+	// ExpiresBefore and ExpiresAfter leave licenses whose ExpiresAt is
 	// before the one, and at or after the other. Zero: no bound.
 	ExpiresBefore time.Time `json:"expires_before" validate:"omitempty,instant"`
 	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
-	// Search finds the one licence with that id or key; if there is none,
+	// Search finds the one license with that id or key; if there is none,
 	// those that have all its words, in any case, in their name and
 	// customer id. Whole words count, the first sixteen of each. At most
 	// 1,024 characters.
 	Search string `json:"search" validate:"omitempty,wellformed,max=1024"`
 
 	NewestFirst bool   `json:"newest_first"`                   // reverses the order of the list
-	Limit       int    `json:"limit" validate:"min=0,max=200"` // licences on a page; 0: 50
+	Limit       int    `json:"limit" validate:"min=0,max=200"` // licenses on a page; 0: 50
 	Cursor      string `json:"cursor"`                         // the NextCursor of the page before
 }
 
-// How many licences a page holds if nothing is said, and at most.
+// How many licenses a page holds if nothing is said, and at most.
 const (
 	defaultLimit = 50
 	maxLimit     = 200
@@ -43,17 +43,17 @@ type Page struct {
 	NextCursor string // empty: this is the end
 }
 
-// List returns a page of licences, the oldest first.
+// List returns a page of licenses, the oldest first.
 //
 // Lists that no customer narrows and that ask for expiry or for scheduled
-// licences are in order of ExpiresAt or StartsAt instead, so that a store can
-// read any page of them straight from an index. A list of active licences is in
+// licenses are in order of ExpiresAt or StartsAt instead, so that a store can
+// read any page of them straight from an index. A list of active licenses is in
 // order of creation, and passes over those that have ended.
 //
 // A cursor belongs to its filter, its order and the caller's product limit,
 // and keeps the instant of the first page, at which Status is judged; with
 // another, or garbled, the error is an [*InvalidError] about "cursor". From
-// page to page every licence that stays in place comes exactly once, whatever
+// page to page every license that stays in place comes exactly once, whatever
 // is created or deleted meanwhile.
 func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
 	if err := check(p); err != nil {
@@ -164,7 +164,7 @@ func ceilMillis(t time.Time) time.Time {
 	return toMillis(t)
 }
 
-// lookUp returns the one licence whose id or key the search is, if it is in
+// lookUp returns the one license whose id or key the search is, if it is in
 // the list that q selects.
 func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q store.LicenseQuery) ([]store.License, error) {
 	var rec store.License
@@ -192,7 +192,7 @@ func selects(q store.LicenseQuery, rec store.License) bool {
 		q.Starts.Contains(rec.StartsAt) && q.Expires.Contains(rec.ExpiresAt)
 }
 
-// read returns the licences of q that exist for the caller. A store filters
+// read returns the licenses of q that exist for the caller. A store filters
 // by one product at a time, so the lists of a caller who is limited to some
 // are read one by one and merged.
 func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {

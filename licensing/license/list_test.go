@@ -36,7 +36,7 @@ func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
 	}
 }
 
-// populate creates n licences of all sorts over time.
+// populate creates n licenses of all sorts over time.
 func populate(t *testing.T, f *fixture, n int) []license.License {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -44,7 +44,7 @@ func populate(t *testing.T, f *fixture, n int) []license.License {
 	for i := range n {
 		f.now = f.now.Add(time.Millisecond)
 		all = append(all, f.create(t, func(p *license.CreateParams) {
-			p.Name = fmt.Sprintf("Licence %d", i)
+			p.Name = fmt.Sprintf("License %d", i)
 			p.ProductID = fmt.Sprintf("prod_%d", random.IntN(4))
 			p.CustomerID = fmt.Sprintf("cus_%d", random.IntN(5))
 			if hours := random.IntN(9) - 4; hours != 0 {
@@ -59,7 +59,7 @@ func populate(t *testing.T, f *fixture, n int) []license.License {
 }
 
 // TestListAgainstTheFilter compares every kind of list, read in small pages,
-// with what the filter says of each licence on its own.
+// with what the filter says of each license on its own.
 func TestListAgainstTheFilter(t *testing.T) {
 	f := newFixture(t)
 	all := populate(t, f, 120)
@@ -91,7 +91,7 @@ func TestListAgainstTheFilter(t *testing.T) {
 							got := pages(t, f.As(license.Caller{Products: limited}), p)
 							slices.Sort(got)
 							if !slices.Equal(got, want) {
-								t.Errorf("%+v limited to %v: got %d licences, want %d", p, limited, len(got), len(want))
+								t.Errorf("%+v limited to %v: got %d licenses, want %d", p, limited, len(got), len(want))
 							}
 						}
 					}
@@ -178,7 +178,7 @@ func TestListCursors(t *testing.T) {
 		"product":   func(p *license.ListParams) { p.ProductID = "prod_1" },
 		"status":    func(p *license.ListParams) { p.Status = license.StatusActive },
 		"window":    func(p *license.ListParams) { p.ExpiresAfter = start },
-		"search":    func(p *license.ListParams) { p.Search = "licence" },
+		"search":    func(p *license.ListParams) { p.Search = "license" },
 		"direction": func(p *license.ListParams) { p.NewestFirst = true },
 		"garbage":   func(p *license.ListParams) { p.Cursor = "garbage" },
 		"cut":       func(p *license.ListParams) { p.Cursor = good[:len(good)-1] },
@@ -267,7 +267,7 @@ func TestSearchFindsTheCustomerOfALongName(t *testing.T) {
 	is.Equal(pages(t, f.Service, license.ListParams{Search: "solo p", Limit: 10}), []string{customers.ID})
 }
 
-// TestProductLimit: licences of other products do not exist for a caller.
+// TestProductLimit: licenses of other products do not exist for a caller.
 func TestProductLimit(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -8,10 +8,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MoveParams say which licence to suspend, reinstate or revoke, and why.
+// MoveParams say which license to suspend, reinstate or revoke, and why.
 type MoveParams struct {
 	ID string `json:"-"`
-	// Reason becomes the licence's StatusReason, which the holder of its
+	// Reason becomes the license's StatusReason, which the holder of its
 	// key can read in verdicts, and stands in the event. At most 255
 	// characters; empty: none.
 	Reason  string    `json:"reason" validate:"omitempty,text"`
@@ -34,21 +34,21 @@ var (
 	moveRevoke    = move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, EventLicenseRevoked}
 )
 
-// Suspend makes a licence invalid until it is reinstated; its activations
-// stay, and their leases run out. A licence that is suspended or revoked
+// Suspend makes a license invalid until it is reinstated; its activations
+// stay, and their leases run out. A license that is suspended or revoked
 // already is a [*MoveError]; being expired or scheduled is no obstacle. The
 // error may also be [ErrNotFound], a [*StaleError] or an [*InvalidError].
 func (s *Service) Suspend(ctx context.Context, p MoveParams) (License, error) {
 	return s.move(ctx, moveSuspend, p)
 }
 
-// Reinstate ends a suspension. A licence that is not suspended is a
+// Reinstate ends a suspension. A license that is not suspended is a
 // [*MoveError]; other errors are as of [Service.Suspend].
 func (s *Service) Reinstate(ctx context.Context, p MoveParams) (License, error) {
 	return s.move(ctx, moveReinstate, p)
 }
 
-// Revoke makes a licence invalid for good, and keeps its record. A licence
+// Revoke makes a license invalid for good, and keeps its record. A license
 // that is revoked already is a [*MoveError]; other errors are as of
 // [Service.Suspend].
 func (s *Service) Revoke(ctx context.Context, p MoveParams) (License, error) {
@@ -75,7 +75,7 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 	})
 }
 
-// RekeyParams say which licence gets another key, and why.
+// RekeyParams say which license gets another key, and why.
 type RekeyParams struct {
 	ID      string    `json:"-"`
 	Key     string    `json:"key" validate:"omitempty,key"` // as in [CreateParams]; empty: one is made
@@ -85,9 +85,9 @@ type RekeyParams struct {
 	Faults Faults `json:"-" validate:"-"`
 }
 
-// Rekey replaces the key of a licence, for when it has leaked: the old one is
-// unknown from then on. Activations stay. A licence that is revoked is a
-// [*MoveError], a key that another licence has [ErrKeyTaken], the licence's
+// Rekey replaces the key of a license, for when it has leaked: the old one is
+// unknown from then on. Activations stay. A license that is revoked is a
+// [*MoveError], a key that another license has [ErrKeyTaken], the license's
 // own an [*InvalidError] about "key"; other errors are as of
 // [Service.Suspend].
 func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {

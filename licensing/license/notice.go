@@ -21,7 +21,7 @@ const (
 	noticeLag = time.Hour
 )
 
-// A watermark says for which licences the notices of one offset have been
+// A watermark says for which licenses the notices of one offset have been
 // given: those up to a place in the order of (ExpiresAt, ID). It is the data
 // of an entry.
 type watermark struct {
@@ -30,15 +30,15 @@ type watermark struct {
 }
 
 // GiveNotices appends a batch of the notices that are due: "license.expiring"
-// for each of Options.ExpiryNotices before a licence's ExpiresAt, and
+// for each of Options.ExpiryNotices before a license's ExpiresAt, and
 // "license.expired" from it on. It reports whether there may be more.
 //
-// Each licence gets each notice at most once, however many processes call
+// Each license gets each notice at most once, however many processes call
 // GiveNotices, and again only for a later ExpiresAt. If GiveNotices was not
-// called for a while, a licence gets "license.expired", or only the nearest of
-// the "license.expiring" notices that became due. A licence that is revoked
+// called for a while, a license gets "license.expired", or only the nearest of
+// the "license.expiring" notices that became due. A license that is revoked
 // gets none. An offset's first call gives none: it
-// begins with what becomes due from then on. A licence that comes into being,
+// begins with what becomes due from then on. A license that comes into being,
 // or is changed, with the instant of a notice well past, does not get it.
 func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	s = s.As(Caller{Actor: clockActor})
@@ -70,7 +70,7 @@ func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// noticesDue returns an offset's watermark and the query for the licences
+// noticesDue returns an offset's watermark and the query for the licenses
 // behind it whose notice is due; idle if the watermark itself need not move.
 func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Duration, now time.Time) (w watermark, q store.LicenseQuery, idle bool, err error) {
 	until := now.Add(offset)

@@ -13,7 +13,7 @@ import (
 
 const day = 24 * time.Hour
 
-// expiring creates a licence that ends after d.
+// expiring creates a license that ends after d.
 func (f *fixture) expiring(t *testing.T, d time.Duration) license.License {
 	t.Helper()
 	return f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(f.now.Add(d)) })
@@ -30,7 +30,7 @@ func (f *fixture) notify(t *testing.T) {
 	}
 }
 
-// notices returns the notices about a licence: "7" for seven days before, "0"
+// notices returns the notices about a license: "7" for seven days before, "0"
 // for the end.
 func (f *fixture) notices(t *testing.T, id string) (got []string) {
 	t.Helper()

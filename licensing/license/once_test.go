@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// createOnce creates a licence under a key and replies with its id.
+// createOnce creates a license under a key and replies with its id.
 func createOnce(ctx context.Context, s *license.Service, key, fingerprint string) (id string, replayed bool, err error) {
 	reply, replayed, err := s.Once(ctx, key, fingerprint, func(s *license.Service) ([]byte, error) {
 		l, err := s.Create(ctx, plain())
@@ -81,9 +81,9 @@ func TestOnceThatFailsLeavesNothing(t *testing.T) {
 	is.True(!replayed) // the key was free
 }
 
-// TestOnceUnderManyAtOnce: a retried order makes one licence.
+// TestOnceUnderManyAtOnce: a retried order makes one license.
 //
-// Fault: a payment service that calls twice leaves two licences.
+// Fault: a payment service that calls twice leaves two licenses.
 func TestOnceUnderManyAtOnce(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -192,7 +192,7 @@ func TestAtomicallyAfterACallThatBroke(t *testing.T) {
 	f := newFixture(t)
 	s := license.New(mute{f.store}, license.Options{})
 	err := s.Atomically(t.Context(), func(s *license.Service) error {
-		_, err := s.Create(t.Context(), plain()) // writes the licence, and then not its event
+		_, err := s.Create(t.Context(), plain()) // writes the license, and then not its event
 		is.True(errors.Is(err, store.ErrUnavailable))
 		return nil
 	})

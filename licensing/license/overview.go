@@ -20,12 +20,12 @@ const (
 type Overview struct {
 	At    time.Time
 	Total int64
-	// ByStatus counts the licences of each of [Statuses].
+	// ByStatus counts the licenses of each of [Statuses].
 	ByStatus map[Status]int64
 	// Expiring counts those, neither suspended nor revoked, that end within
 	// [ExpiringSoon] from At.
 	Expiring int64
-	// Issued counts the licences created on each of the last [OverviewDays]
+	// Issued counts the licenses created on each of the last [OverviewDays]
 	// days, the oldest first and today last, as far as they still exist.
 	Issued []Figure
 	// Ending counts those that end in this week and in each of the
@@ -41,7 +41,7 @@ type Figure struct {
 }
 
 // Overview returns the register in figures. It costs about the same however
-// many licences there are, because it adds up tallies. A caller who is limited
+// many licenses there are, because it adds up tallies. A caller who is limited
 // to some products gets [ErrProductForbidden].
 func (s *Service) Overview(ctx context.Context) (o Overview, err error) {
 	if s.caller.Products != nil {
@@ -72,7 +72,7 @@ func overview(ctx context.Context, r store.Reader, now time.Time) (Overview, err
 	if err != nil {
 		return o, err
 	}
-	// A licence starts before it ends, so what has yet to start has not ended.
+	// A license starts before it ends, so what has yet to start has not ended.
 	scheduled, err := tallied(ctx, r, TallyStarts, TallyStartsAt, past, time.Time{})
 	if err != nil {
 		return o, err

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// counted is the status of every licence, counted one by one.
+// counted is the status of every license, counted one by one.
 func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[license.Status]int64, expiring int64) {
 	t.Helper()
 	byStatus = map[license.Status]int64{}
@@ -26,8 +26,8 @@ func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[licen
 }
 
 // TestOverviewCountsLikeTheClock compares the figures with a count of all
-// licences, for times around every kind of boundary, through every change that
-// a licence can go through.
+// licenses, for times around every kind of boundary, through every change that
+// a license can go through.
 func TestOverviewCountsLikeTheClock(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CreateParams are the fields of a new licence. Name, ProductID and
+// CreateParams are the fields of a new license. Name, ProductID and
 // CustomerID are required; the rest may stay zero. Their JSON names are those
 // of the wire.
 type CreateParams struct {
@@ -15,7 +15,7 @@ type CreateParams struct {
 	ProductID  string `json:"product_id" validate:"text"`
 	CustomerID string `json:"customer_id" validate:"text,customer"` // not beginning with "lic_"
 
-	// Key is the licence's key; empty: one is made. See [NewKey] for the
+	// Key is the license's key; empty: one is made. See [NewKey] for the
 	// form of ours; a key brought from elsewhere is 16 to 1,024 visible
 	// ASCII characters, kept and compared exactly.
 	Key string `json:"key" validate:"omitempty,key"`
@@ -33,7 +33,7 @@ type CreateParams struct {
 	// or as a fraction, kept as float64) or a text of 1–255.
 	Entitlements map[string]any `json:"entitlements"`
 	// Metadata is at most 50 entries: under a name of 1–64 characters a
-	// text of at most 500, which may be empty. Whoever has the licence's
+	// text of at most 500, which may be empty. Whoever has the license's
 	// key can read it.
 	Metadata map[string]string `json:"metadata"`
 
@@ -43,7 +43,7 @@ type CreateParams struct {
 // Faults are what was wrong with parameters before they had Go types, found by
 // whoever decoded them: a text where a number must be. They are reported with
 // what the rules find, in its place where both are about one field, and at its
-// time: an update of a licence that is not there is [ErrNotFound] first.
+// time: an update of a license that is not there is [ErrNotFound] first.
 type Faults []FieldError
 
 // and returns the faults with what else is broken.
@@ -57,10 +57,10 @@ func (f Faults) and(broken []FieldError) []FieldError {
 	return all
 }
 
-// UpdateParams say which licence to change and how. What is not set stays.
+// UpdateParams say which license to change and how. What is not set stays.
 // The fields keep the bounds of [CreateParams].
 type UpdateParams struct {
-	// Exactly one of ID and Match names the licence.
+	// Exactly one of ID and Match names the license.
 	ID    string
 	Match *Match
 
@@ -86,7 +86,7 @@ type UpdateParams struct {
 	Faults Faults
 }
 
-// A Match names the one licence of a product and a customer. None is
+// A Match names the one license of a product and a customer. None is
 // [ErrNotFound], more than one an [*AmbiguousError].
 type Match struct {
 	ProductID  string `json:"product_id" validate:"text"`
@@ -116,7 +116,7 @@ func (c Change[T]) apply(field **T) {
 	}
 }
 
-// DeleteParams say which licence to delete.
+// DeleteParams say which license to delete.
 type DeleteParams struct {
 	ID      string
 	IfMatch []Version // as in [UpdateParams]

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// fromRecord returns a stored licence as it is at an instant.
+// fromRecord returns a stored license as it is at an instant.
 func fromRecord(rec store.License, at time.Time) (License, error) {
 	l := License{
 		Object:         "license",

@@ -17,7 +17,7 @@ type DeactivateParams struct {
 }
 
 // Deactivate frees the seat that a fingerprint holds, whatever the state of
-// the licence. One that had ended already is returned as it is. The error is
+// the license. One that had ended already is returned as it is. The error is
 // an [*InvalidError], or [ErrNotFound] for an unknown key and an unknown
 // fingerprint alike. Events name the actor as in [Service.Activate].
 func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
@@ -36,7 +36,7 @@ func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activatio
 
 // ReleaseParams say which activation to end.
 type ReleaseParams struct {
-	// Exactly one of LicenseID and Key names the licence; Key only if
+	// Exactly one of LicenseID and Key names the license; Key only if
 	// Options.KeyHolderSeats is set.
 	LicenseID    string `json:"-"`
 	Key          string `json:"key"`

@@ -20,7 +20,7 @@ func TestDeactivate(t *testing.T) {
 	is.NoErr(err)
 	f.now = f.now.Add(time.Minute)
 
-	d, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"}) // in any state of the licence
+	d, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"}) // in any state of the license
 	is.NoErr(err)
 	is.Equal(d.ID, a.ID)
 	is.Equal(d.Status, license.ActivationReleased)

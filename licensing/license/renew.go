@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// RenewParams say which licence gets a later end, and which.
+// RenewParams say which license gets a later end, and which.
 type RenewParams struct {
 	ID string `json:"-"`
 	// Exactly one of ExpiresAt and Duration is set.
@@ -27,14 +27,14 @@ type RenewFrom string
 // The places where the duration of a renewal can begin.
 const (
 	FromLater  RenewFrom = "later"  // the later of both, so that neither paid time nor time past is counted
-	FromExpiry RenewFrom = "expiry" // the licence's ExpiresAt
+	FromExpiry RenewFrom = "expiry" // the license's ExpiresAt
 	FromNow    RenewFrom = "now"
 )
 
-// Renew moves the end of a licence to a later time, whether or not it has
-// passed. A licence that is revoked is a [*MoveError]. An end that is not
-// later than the present one, or a licence that has none, is an
-// [*InvalidError] about "expires_at"; to shorten a licence, or to make an
+// Renew moves the end of a license to a later time, whether or not it has
+// passed. A license that is revoked is a [*MoveError]. An end that is not
+// later than the present one, or a license that has none, is an
+// [*InvalidError] about "expires_at"; to shorten a license, or to make an
 // unlimited one end, set ExpiresAt with Update. Other errors are as of
 // [Service.Suspend].
 func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
@@ -52,7 +52,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 				return &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
 			}
 			if l.ExpiresAt == nil {
-				return Invalid("expires_at", CodeOutOfRange, "the licence has no end that could be renewed; set one with an update")
+				return Invalid("expires_at", CodeOutOfRange, "the license has no end that could be renewed; set one with an update")
 			}
 			end := p.end(*l.ExpiresAt, now)
 			fields := l.params()
@@ -61,7 +61,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 				return err
 			}
 			if !fields.ExpiresAt.After(*l.ExpiresAt) {
-				return Invalid("expires_at", CodeOutOfRange, "must be later than the licence's present end")
+				return Invalid("expires_at", CodeOutOfRange, "must be later than the license's present end")
 			}
 			fields.write(next)
 			return nil
@@ -69,7 +69,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 	})
 }
 
-// check checks what can be said without the licence.
+// check checks what can be said without the license.
 func (p RenewParams) check() error {
 	broken := checkTags(p)
 	if len(p.Faults) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
@@ -84,7 +84,7 @@ func (p RenewParams) check() error {
 	return nil
 }
 
-// end returns the new end of a licence.
+// end returns the new end of a license.
 func (p RenewParams) end(expiry, now time.Time) time.Time {
 	switch {
 	case p.ExpiresAt != nil:

@@ -77,7 +77,7 @@ func TestOneSeatForOneFingerprint(t *testing.T) {
 
 // TestSeatsInTurmoil lets hundreds activate, renew, release, lapse and take
 // over at once, and then checks the history: replayed from its events, it
-// never has more live seats than the licence, at any event.
+// never has more live seats than the license, at any event.
 func TestSeatsInTurmoil(t *testing.T) {
 	is := is.New(t)
 	const limit, lease = 5, 10
@@ -129,7 +129,7 @@ func TestSeatsInTurmoil(t *testing.T) {
 	}
 	wg.Wait()
 
-	// Replayed, no admission finds the licence full of seats that nothing
+	// Replayed, no admission finds the license full of seats that nothing
 	// has ended. A lease ends between events, so a seat counts as taken for
 	// certain only within the lease it began with.
 	events, err := st.Events(t.Context(), store.EventQuery{Subject: l.ID})

@@ -16,10 +16,10 @@ type Options struct {
 	Now func() time.Time
 
 	// Logger gets what an operator should know and no caller is told.
-	// Licence keys are never written to it. Default: slog.Default().
+	// License keys are never written to it. Default: slog.Default().
 	Logger *slog.Logger
 
-	// BeforeCreate runs before a licence is created, never inside an
+	// BeforeCreate runs before a license is created, never inside an
 	// Update: it may fill in what p leaves open (the seats of a plan, an
 	// expiry), look things up elsewhere, and refuse. An [*InvalidError],
 	// which [Invalid] makes, is a refusal that the caller gets to read; any
@@ -31,7 +31,7 @@ type Options struct {
 	// OnceTTL is how long [Service.Once] keeps a reply. Default: 24 hours.
 	OnceTTL time.Duration
 
-	// KeyHolderSeats lets whoever has a licence's key list and release all
+	// KeyHolderSeats lets whoever has a license's key list and release all
 	// of its activations, for programs whose users look after their seats
 	// themselves. Releasing its own, with Deactivate, is always allowed.
 	// Default: operators and clients only.
@@ -49,7 +49,7 @@ type Options struct {
 	// https only.
 	AllowPrivateWebhooks bool
 
-	// ExpiryNotices are how long before a licence's ExpiresAt
+	// ExpiryNotices are how long before a license's ExpiresAt
 	// [Service.GiveNotices] appends "license.expiring". Default: 30, 7 and
 	// 1 days; empty but not nil: never.
 	ExpiryNotices []time.Duration
@@ -73,7 +73,7 @@ type Service struct {
 	opts   Options
 	caller Caller
 	tx     *transaction // set inside Atomically and Once
-	holder bool         // acts for whoever has the key of the licence at hand
+	holder bool         // acts for whoever has the key of the license at hand
 }
 
 // New returns the rules over st. It does no I/O and starts no goroutine.
@@ -108,7 +108,7 @@ type Caller struct {
 	// RequestID is written into events.
 	RequestID string
 	// Products limits what exists for the caller: nil means all products,
-	// anything else only those named. A licence of another product is
+	// anything else only those named. A license of another product is
 	// [ErrNotFound], is absent from lists, and cannot be created.
 	Products []string
 }
@@ -121,7 +121,7 @@ func (s *Service) As(c Caller) *Service {
 	return &as
 }
 
-// sees reports whether licences of that product exist for the caller.
+// sees reports whether licenses of that product exist for the caller.
 func (s *Service) sees(productID string) bool {
 	if s.caller.Products != nil && !slices.Contains(s.caller.Products, productID) {
 		return false

@@ -38,12 +38,12 @@ func newFixture(t *testing.T, opts ...func(*license.Options)) *fixture {
 	return f
 }
 
-// plain are the three fields that every licence has.
+// plain are the three fields that every license has.
 func plain() license.CreateParams {
-	return license.CreateParams{Name: "Ada's licence", ProductID: "prod_editor", CustomerID: "cus_ada"}
+	return license.CreateParams{Name: "Ada's license", ProductID: "prod_editor", CustomerID: "cus_ada"}
 }
 
-// create adds a licence with the plain fields, changed by edits.
+// create adds a license with the plain fields, changed by edits.
 func (f *fixture) create(t *testing.T, edits ...func(*license.CreateParams)) license.License {
 	t.Helper()
 	p := plain()

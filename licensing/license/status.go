@@ -8,12 +8,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Status is what a licence is at an instant. It is derived on every read
+// A Status is what a license is at an instant. It is derived on every read
 // from the stored state and the clock; nothing needs to run for it to change.
 type Status string
 
-// The statuses, the strongest first: a suspended licence whose time has
-// passed is suspended. A licence is expired from its ExpiresAt on, and
+// The statuses, the strongest first: a suspended license whose time has
+// passed is suspended. A license is expired from its ExpiresAt on, and
 // scheduled until its StartsAt.
 const (
 	StatusRevoked   Status = "revoked"
@@ -28,7 +28,7 @@ func Statuses() []Status {
 	return []Status{StatusRevoked, StatusSuspended, StatusExpired, StatusScheduled, StatusActive}
 }
 
-// statusAt derives the status of a stored licence at an instant.
+// statusAt derives the status of a stored license at an instant.
 func statusAt(l store.License, at time.Time) Status {
 	switch {
 	case l.State == store.StateRevoked:
@@ -43,7 +43,7 @@ func statusAt(l store.License, at time.Time) Status {
 	return StatusActive
 }
 
-// A Version names what a licence looked like: it changes with every change of
+// A Version names what a license looked like: it changes with every change of
 // the record, and when the clock changes the status.
 type Version struct {
 	Revision int64

@@ -7,16 +7,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The kinds of tallies kept beside the licences, in the same Update as every
+// The kinds of tallies kept beside the licenses, in the same Update as every
 // change. Days are in UTC, in the form of [TallyDay], instants in that of
 // [TallyInstant].
 const (
 	TallyState    = "license.state"    // by stored state: "active", "suspended", "revoked"
 	TallyProduct  = "license.product"  // by product id
 	TallyCustomer = "license.customer" // by customer id
-	TallyCreated  = "license.created"  // by day of creation; deleted licences do not count
+	TallyCreated  = "license.created"  // by day of creation; deleted licenses do not count
 
-	// These count licences that are neither suspended nor revoked: what the
+	// These count licenses that are neither suspended nor revoked: what the
 	// clock will make of them, or has made.
 	TallyStarts    = "license.starts"     // by day of StartsAt
 	TallyStartsAt  = "license.starts_at"  // by StartsAt itself
@@ -50,7 +50,7 @@ func tallyNames(l store.License) [8][2]string {
 	}
 }
 
-// tally counts a licence that was before and is after a change; the zero
+// tally counts a license that was before and is after a change; the zero
 // record stands for none.
 func (tx *transaction) tally(ctx context.Context, before, after store.License) error {
 	was, is := tallyNames(before), tallyNames(after)

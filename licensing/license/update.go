@@ -11,11 +11,11 @@ import (
 // "license.updated" with what changed. If LeaseSeconds is set or shortened,
 // activations that are not renewed end within a day and the new lease. An update that changes nothing leaves
 // the revision and the feed as they are. The error is [ErrNotFound], an
-// [*AmbiguousError], a [*StaleError], an [*InvalidError], or, if the licence
+// [*AmbiguousError], a [*StaleError], an [*InvalidError], or, if the license
 // would move to a product outside the caller's limit, [ErrProductForbidden].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	if (p.ID == "") == (p.Match == nil) {
-		return License{}, Invalid("id", CodeRequired, "name the licence by its id, or by product_id and customer_id")
+		return License{}, Invalid("id", CodeRequired, "name the license by its id, or by product_id and customer_id")
 	}
 	if p.Match != nil {
 		if err := check(p.Match); err != nil {

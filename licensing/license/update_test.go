@@ -47,7 +47,7 @@ func TestUpdateChangesWhatIsSet(t *testing.T) {
 
 	e, data := f.lastEvent(t)
 	is.Equal(e.Type, license.EventLicenseUpdated)
-	is.Equal(data.Changes["name"], license.FieldChange{From: "Ada's licence", To: "Another name"})
+	is.Equal(data.Changes["name"], license.FieldChange{From: "Ada's license", To: "Another name"})
 	is.Equal(data.Changes["expires_at"], license.FieldChange{From: "2027-03-01T12:00:00Z", To: nil})
 	is.Equal(len(data.Changes), 5)
 	is.Equal(f.tallies(t, license.TallyExpires), map[string]int64{})

@@ -16,17 +16,17 @@ type ValidateParams struct {
 	ProductID    string   `json:"product_id" validate:"omitempty,text"`
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text"`
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text"`
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the licence must have each
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have each
 
 	Faults Faults `json:"-" validate:"-"`
 }
 
-// Validate says whether the licence with that key is valid now. An unknown
+// Validate says whether the license with that key is valid now. An unknown
 // key is a verdict too; the error is an [*InvalidError] or one of the store.
 //
 // With a fingerprint, its activation is judged as well, and, if there is
-// nothing against the licence's state and scope, renewed: its lease, if the
-// licence has LeaseSeconds, begins anew. A lease that has ended is never
+// nothing against the license's state and scope, renewed: its lease, if the
+// license has LeaseSeconds, begins anew. A lease that has ended is never
 // renewed. A validation that renews nothing writes nothing.
 func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
 	if err := check(p); err != nil {
@@ -70,8 +70,8 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 	return v, nil
 }
 
-// noLicense is an id that no licence has. What is asked about the seats of an
-// unknown licence is asked about its, so that the store's part is the same.
+// noLicense is an id that no license has. What is asked about the seats of an
+// unknown license is asked about its, so that the store's part is the same.
 const noLicense = "lic_00000000000000000000000000"
 
 // findByKey collects what the store knows about a question.
@@ -120,7 +120,7 @@ func (f *finding) seatsID() string {
 const seenEvery = time.Hour
 
 // renewSeat returns a live activation with its lease begun anew, and whether that
-// is anything to write. The length is that of the licence's LeaseSeconds now.
+// is anything to write. The length is that of the license's LeaseSeconds now.
 func renewSeat(l store.License, a store.Activation, now time.Time) (renewed store.Activation, changed bool) {
 	renewed = a
 	renewed.LeaseEndsAt = leaseEnd(l, now)
@@ -139,7 +139,7 @@ func leaseEnd(l store.License, now time.Time) time.Time {
 	return now.Add(time.Duration(l.LeaseSeconds) * time.Second)
 }
 
-// ExplainParams are what an operator asks about a licence.
+// ExplainParams are what an operator asks about a license.
 type ExplainParams struct {
 	ID           string    `json:"-"`
 	At           time.Time `json:"at" validate:"omitempty,instant"` // zero: now
@@ -152,7 +152,7 @@ type ExplainParams struct {
 }
 
 // Explain gives the verdict that Validate would give at any instant, past or
-// future, if the licence and its activations were then as they are recorded
+// future, if the license and its activations were then as they are recorded
 // now. It writes nothing, and renews nothing. The error is [ErrNotFound] or an
 // [*InvalidError].
 func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error) {

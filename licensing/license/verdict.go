@@ -8,17 +8,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Verdict says whether a licence is valid at an instant, and if not, every
+// A Verdict says whether a license is valid at an instant, and if not, every
 // reason. Its JSON is its form on the wire.
 type Verdict struct {
 	Valid bool `json:"valid"`
-	// Code is "valid" or "in_grace" for a valid licence, and else that of
+	// Code is "valid" or "in_grace" for a valid license, and else that of
 	// the first reason.
 	Code Code `json:"code"`
-	// Reasons lists all that makes the licence invalid, in the order of
+	// Reasons lists all that makes the license invalid, in the order of
 	// [VerdictCodes]. Never nil.
 	Reasons []Reason `json:"reasons"`
-	// License is the licence, without its key; nil if there is none.
+	// License is the license, without its key; nil if there is none.
 	License *License `json:"license"`
 	// Activation is that of the fingerprint asked about; nil if there is
 	// none.
@@ -32,7 +32,7 @@ type Verdict struct {
 	RecheckAfter int64 `json:"recheck_after"`
 }
 
-// A Reason is one thing that makes a licence invalid.
+// A Reason is one thing that makes a license invalid.
 type Reason struct {
 	Code   Code   `json:"code"`
 	Detail string `json:"detail"` // one sentence for people
@@ -45,7 +45,7 @@ type Code string
 const (
 	VerdictValid              Code = "valid"
 	VerdictInGrace            Code = "in_grace"            // past ExpiresAt, and valid until the grace ends
-	VerdictNotFound           Code = "not_found"           // no licence has the key
+	VerdictNotFound           Code = "not_found"           // no license has the key
 	VerdictRevoked            Code = "revoked"             //
 	VerdictSuspended          Code = "suspended"           //
 	VerdictExpired            Code = "expired"             // past ExpiresAt and the grace
@@ -56,7 +56,7 @@ const (
 	VerdictLeaseEnded         Code = "lease_ended"         // it held one, and did not renew it in time
 	VerdictEvicted            Code = "evicted"             // it held one, and another took it over
 	VerdictActivationLimit    Code = "activation_limit"    // it holds none, and none is free
-	VerdictEntitlementMissing Code = "entitlement_missing" // the licence lacks what was asked about
+	VerdictEntitlementMissing Code = "entitlement_missing" // the license lacks what was asked about
 )
 
 // VerdictCodes returns every code, in the order in which reasons are listed.
@@ -74,7 +74,7 @@ const (
 	recheckInvalid = time.Hour // an operator may have mended it
 )
 
-// A question is what a verdict is asked about, besides the licence.
+// A question is what a verdict is asked about, besides the license.
 type question struct {
 	productID, customerID string // empty: not asked
 	fingerprint           string // empty: no seat is asked about
@@ -102,7 +102,7 @@ type finding struct {
 func judge(q question, f finding) (Verdict, error) {
 	at := f.at
 	if !f.found {
-		v := deny(Reason{VerdictNotFound, "No licence has this key; check it for slips."})
+		v := deny(Reason{VerdictNotFound, "No license has this key; check it for slips."})
 		v.RecheckAfter = seconds(recheckInvalid)
 		return v, nil
 	}
@@ -125,10 +125,10 @@ func judge(q question, f finding) (Verdict, error) {
 	return v, nil
 }
 
-// deny returns a verdict with reasons against the licence.
+// deny returns a verdict with reasons against the license.
 func deny(reasons ...Reason) Verdict { return Verdict{Code: reasons[0].Code, Reasons: reasons} }
 
-// weigh collects the reasons against a licence at an instant.
+// weigh collects the reasons against a license at an instant.
 func weigh(q question, f finding, at time.Time) Verdict {
 	reasons := slices.Concat(weighTime(f.license, at), weighScope(q, f.license), weighSeat(q, f, at), weighEntitlements(q, f.license))
 	switch {
@@ -144,30 +144,30 @@ func weigh(q question, f finding, at time.Time) Verdict {
 func weighTime(l store.License, at time.Time) (reasons []Reason) {
 	switch l.State {
 	case store.StateRevoked:
-		reasons = append(reasons, Reason{VerdictRevoked, "The licence was revoked."})
+		reasons = append(reasons, Reason{VerdictRevoked, "The license was revoked."})
 	case store.StateSuspended:
-		reasons = append(reasons, Reason{VerdictSuspended, "The licence is suspended."})
+		reasons = append(reasons, Reason{VerdictSuspended, "The license is suspended."})
 	}
 	if !l.ExpiresAt.IsZero() && !at.Before(graceEnd(l)) {
-		reasons = append(reasons, Reason{VerdictExpired, "The licence ended at " + l.ExpiresAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, Reason{VerdictExpired, "The license ended at " + l.ExpiresAt.Format(time.RFC3339) + "."})
 	}
 	if !l.StartsAt.IsZero() && at.Before(l.StartsAt) {
-		reasons = append(reasons, Reason{VerdictScheduled, "The licence begins at " + l.StartsAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, Reason{VerdictScheduled, "The license begins at " + l.StartsAt.Format(time.RFC3339) + "."})
 	}
 	return reasons
 }
 
-// graceEnd returns when a licence that ends stops being valid.
+// graceEnd returns when a license that ends stops being valid.
 func graceEnd(l store.License) time.Time {
 	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
 }
 
 func weighScope(q question, l store.License) (reasons []Reason) {
 	if q.productID != "" && q.productID != l.ProductID {
-		reasons = append(reasons, Reason{VerdictProductMismatch, "The licence is for another product."})
+		reasons = append(reasons, Reason{VerdictProductMismatch, "The license is for another product."})
 	}
 	if q.customerID != "" && q.customerID != l.CustomerID {
-		reasons = append(reasons, Reason{VerdictCustomerMismatch, "The licence is another customer's."})
+		reasons = append(reasons, Reason{VerdictCustomerMismatch, "The license is another customer's."})
 	}
 	return reasons
 }
@@ -193,7 +193,7 @@ func weighSeat(q question, f finding, at time.Time) (reasons []Reason) {
 }
 
 func fullReason(l store.License) Reason {
-	return Reason{VerdictActivationLimit, fmt.Sprintf("All seats of the licence are taken; it has %d.", l.MaxActivations)}
+	return Reason{VerdictActivationLimit, fmt.Sprintf("All seats of the license are taken; it has %d.", l.MaxActivations)}
 }
 
 func weighEntitlements(q question, l store.License) (reasons []Reason) {
@@ -204,7 +204,7 @@ func weighEntitlements(q question, l store.License) (reasons []Reason) {
 	_ = decode(l.Entitlements, &granted) // judge reads the document again, and reports
 	for _, name := range q.entitlements {
 		if _, ok := granted[name]; !ok {
-			reasons = append(reasons, Reason{VerdictEntitlementMissing, fmt.Sprintf("The licence does not include %q.", name)})
+			reasons = append(reasons, Reason{VerdictEntitlementMissing, fmt.Sprintf("The license does not include %q.", name)})
 		}
 	}
 	return reasons
@@ -223,7 +223,7 @@ func (f finding) full() bool {
 }
 
 // nextChange returns when the verdict becomes another one by itself: the
-// first of the instants at which anything about the licence or the seat
+// first of the instants at which anything about the license or the seat
 // changes that makes a difference to the code. One past the year 9999, where a
 // long grace can end, has no form on the wire, and is never.
 func nextChange(q question, f finding, at time.Time, v Verdict) *time.Time {

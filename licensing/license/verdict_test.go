@@ -23,7 +23,7 @@ func codes(v license.Verdict) []license.Code {
 	return out
 }
 
-// TestVerdictOverTime follows one licence from before its start to after its
+// TestVerdictOverTime follows one license from before its start to after its
 // grace. The verdict at each instant says when the next comes.
 //
 // Fault: expiry is judged at the start of the program, or from an answer that
@@ -186,7 +186,7 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 }
 
 // TestUnknownKeyGivesNoHint: the store is asked the same about a key that no
-// licence has, one that is no key at all, one of a product that does not exist
+// license has, one that is no key at all, one of a product that does not exist
 // for the caller, and one whose holder has no seat.
 func TestUnknownKeyGivesNoHint(t *testing.T) {
 	is := is.New(t)
@@ -214,7 +214,7 @@ func TestUnknownKeyGivesNoHint(t *testing.T) {
 			if ask.want != "" {
 				is.Equal(v, license.Verdict{
 					Code: license.VerdictNotFound, RecheckAfter: 3600,
-					Reasons: []license.Reason{{Code: license.VerdictNotFound, Detail: "No licence has this key; check it for slips."}},
+					Reasons: []license.Reason{{Code: license.VerdictNotFound, Detail: "No license has this key; check it for slips."}},
 				})
 			}
 			calls = append(calls, counting.calls)

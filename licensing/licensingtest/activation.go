@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// activate takes a seat, with a licence key and without a token.
+// activate takes a seat, with a license key and without a token.
 func (a *api) activate(key, fingerprint string, more ...any) *answer {
 	a.t.Helper()
 	return a.post("license/activate", object(append([]any{"key", key, "fingerprint", fingerprint}, more...)...), anonymous)
@@ -18,7 +18,7 @@ func (a *api) deactivate(key, fingerprint string) *answer {
 	return a.post("license/deactivate", object("key", key, "fingerprint", fingerprint), anonymous)
 }
 
-// licenseOf creates a licence with so many seats, leased for so long (0: for
+// licenseOf creates a license with so many seats, leased for so long (0: for
 // good), and returns its id and its key.
 func (a *api) licenseOf(seats, lease int) (id, key string) {
 	a.t.Helper()
@@ -77,7 +77,7 @@ func testActivations(a *api) {
 		}
 	})
 
-	a.test("a lease is not renewed while the licence forbids it", func(a *api) {
+	a.test("a lease is not renewed while the license forbids it", func(a *api) {
 		id, key := a.licenseOf(1, 600)
 		ends := a.activate(key, "pc-1").at("activation/lease_ends_at")
 		a.post("license/"+id+"/suspend", "").is(http.StatusOK)

@@ -148,7 +148,7 @@ func (a *api) delete(path string, hs ...headers) *answer {
 	return a.call(http.MethodDelete, path, "", hs...)
 }
 
-// create makes a licence of those three fields and returns its id.
+// create makes a license of those three fields and returns its id.
 func (a *api) create(name, product, customer string) string {
 	a.t.Helper()
 	return a.post("license", licenseBody(name, product, customer)).is(http.StatusCreated).text("id")

@@ -78,7 +78,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("one Idempotency-Key makes one licence", func(a *api) {
+	a.test("one Idempotency-Key makes one license", func(a *api) {
 		const n = 50
 		a = a.quietly()
 		events := len(a.Events())
@@ -91,7 +91,7 @@ func testContention(a *api) {
 		}
 		list := a.get("license?customer_id=one-key").is(http.StatusOK)
 		if len(list.ids()) != 1 {
-			list.errorf("%d licences, want 1", len(list.ids()))
+			list.errorf("%d licenses, want 1", len(list.ids()))
 		}
 		for _, an := range answers {
 			if an.status == http.StatusCreated {
@@ -99,7 +99,7 @@ func testContention(a *api) {
 			}
 		}
 		if got := len(a.Events()) - events; got != 1 {
-			a.t.Errorf("%d events for one licence", got)
+			a.t.Errorf("%d events for one license", got)
 		}
 	})
 
@@ -119,7 +119,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("a licence is deleted once", func(a *api) {
+	a.test("a license is deleted once", func(a *api) {
 		const n = 20
 		id := a.create("n", "p", "one-end")
 		a, events := a.quietly(), len(a.Events())
@@ -146,7 +146,7 @@ func testContention(a *api) {
 			ids = append(ids, an.text("id"))
 		}
 		if got := a.walk("license?customer_id=many&limit=7"); !sameSet(got, ids) {
-			a.t.Errorf("the list holds %d licences, want %d", len(got), n)
+			a.t.Errorf("the list holds %d licenses, want %d", len(got), n)
 		}
 	})
 }

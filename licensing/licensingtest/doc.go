@@ -14,7 +14,7 @@ it is moved, an API client with a token, and a record of every event:
 
 		page, err := kit.Handler.Service().List(t.Context(), license.ListParams{CustomerID: "cus_1"})
 		…
-		kit.Clock.Advance(400 * 24 * time.Hour) // and the licence has expired
+		kit.Clock.Advance(400 * 24 * time.Hour) // and the license has expired
 		…
 	}
 
@@ -24,7 +24,7 @@ A test that talks HTTP serves kit.Handler with httptest and sends
 # A backend author's tests
 
 [RunAPI] puts the whole service on a backend and drives it from outside, over a
-real listener; [RunService] lets hundreds contend for the seats of a licence.
+real listener; [RunService] lets hundreds contend for the seats of a license.
 Together with package storetest they are all that a backend needs:
 
 	func TestStore(t *testing.T)   { storetest.Run(t, open) }

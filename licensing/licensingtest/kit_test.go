@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
-// A host's test: what the host sells is a licence, an event, and over in a year.
+// A host's test: what the host sells is a license, an event, and over in a year.
 func TestKitFromGo(t *testing.T) {
 	is := is.New(t)
 	kit := licensingtest.New(t, licensing.Options{})

@@ -15,7 +15,7 @@ var (
 // stamp writes a time as the wire does.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
-// testLicenses walks through the life of a licence.
+// testLicenses walks through the life of a license.
 func testLicenses(a *api) {
 	a.test("the three fields of the specification are enough", func(a *api) {
 		got := a.post("license", licenseBody("Atlas Team", "atlas", "cus_1")).is(http.StatusCreated).
@@ -102,7 +102,7 @@ func testLicenses(a *api) {
 				a.t.Errorf("event %d is %+v, want a %s of %s", i, e, want[i].kind, id)
 			}
 			if strings.Contains(string(e.Data), key) {
-				a.t.Errorf("the %s event holds the licence key", e.Type)
+				a.t.Errorf("the %s event holds the license key", e.Type)
 			}
 		}
 	})
@@ -116,7 +116,7 @@ func testLicenses(a *api) {
 		a.patch("license/"+id, object("name", "n")).is(http.StatusNotFound)
 	})
 
-	a.test("a licence and a customer share a path and are told apart", func(a *api) {
+	a.test("a license and a customer share a path and are told apart", func(a *api) {
 		id := a.create("n", "p", "someone")
 		a.get("license/"+id).is(http.StatusOK).has("object", "license").has("id", id)
 		a.get("license/someone").is(http.StatusOK).has("object", "list").has("data/0/id", id)

@@ -11,7 +11,7 @@ import (
 
 // testLists filters and pages.
 func testLists(a *api) {
-	// Twelve licences: customers alternate, every third is of the second
+	// Twelve licenses: customers alternate, every third is of the second
 	// product, and every fourth has an end.
 	var all, cus1, beacon, ending []string
 	for i := range 12 {
@@ -19,7 +19,7 @@ func testLists(a *api) {
 		if i%3 == 2 {
 			product = "beacon"
 		}
-		fields := []any{"name", fmt.Sprintf("licence %d", i), "product_id", product, "customer_id", customer}
+		fields := []any{"name", fmt.Sprintf("license %d", i), "product_id", product, "customer_id", customer}
 		if i%4 == 3 {
 			fields = append(fields, "expires_at", stamp(Start.AddDate(0, i, 0)))
 		}
@@ -43,7 +43,7 @@ func testLists(a *api) {
 	}{
 		{"no filter", "", all},
 		{"customer_id", "customer_id=cus_1", cus1},
-		{"a customer without licences", "customer_id=nobody", nil},
+		{"a customer without licenses", "customer_id=nobody", nil},
 		{"product_id", "product_id=beacon", beacon},
 		{"customer_id and product_id", "customer_id=cus_1&product_id=beacon", []string{all[2], all[8]}},
 		{"status", "status=active", all},

@@ -109,8 +109,8 @@ func malformedRequests(id string) []malformed {
 			add("PATCH "+v.name+" as "+field, "PATCH", "license/"+id, object(field, v.value), nil, 422, pointer)
 		}
 	}
-	add("POST a customer_id like a licence id", "POST", "license", licenseBody("n", "p", "lic_1"), nil, 422, "#/customer_id")
-	add("PATCH a customer_id like a licence id", "PATCH", "license/"+id, object("customer_id", "lic_1"), nil, 422, "#/customer_id")
+	add("POST a customer_id like a license id", "POST", "license", licenseBody("n", "p", "lic_1"), nil, 422, "#/customer_id")
+	add("PATCH a customer_id like a license id", "PATCH", "license/"+id, object("customer_id", "lic_1"), nil, 422, "#/customer_id")
 
 	// The other fields, in both operations.
 	for _, f := range []struct{ name, member, pointer string }{

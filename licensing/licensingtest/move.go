@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// testMoves leads licences through their lives.
+// testMoves leads licenses through their lives.
 func testMoves(a *api) {
-	a.test("a licence of three fields is of use at once", func(a *api) {
+	a.test("a license of three fields is of use at once", func(a *api) {
 		made := a.post("license", licenseBody("n", "p", "c")).is(http.StatusCreated).
 			has("status", "active").has("expires_at", nil).has("max_activations", nil).has("lease_seconds", nil)
 		for _, pc := range []string{"pc-1", "pc-2", "pc-3"} {
@@ -82,7 +82,7 @@ func testMoves(a *api) {
 		a.same(before)
 	})
 
-	a.test("an expired licence is renewed from now", func(a *api) {
+	a.test("an expired license is renewed from now", func(a *api) {
 		back := a.Clock.Now()
 		ends := back.Add(time.Hour)
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "expires_at", stamp(ends))).text("id")

@@ -14,7 +14,7 @@ type register struct {
 	tallies  string
 }
 
-// register reads all licences through the API, and counts events.
+// register reads all licenses through the API, and counts events.
 func (a *api) register() register {
 	a.t.Helper()
 	var r register
@@ -44,7 +44,7 @@ func (a *api) same(before register) (after register) {
 	a.t.Helper()
 	after = a.register()
 	if after.licenses != before.licenses {
-		a.t.Errorf("the licences changed\n--- before\n%s\n--- after\n%s", abridge(before.licenses), abridge(after.licenses))
+		a.t.Errorf("the licenses changed\n--- before\n%s\n--- after\n%s", abridge(before.licenses), abridge(after.licenses))
 	}
 	if after.events != before.events {
 		a.t.Errorf("%d events, before %d", after.events, before.events)

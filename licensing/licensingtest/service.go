@@ -16,7 +16,7 @@ import (
 
 // RunService puts the rules on the stores that open returns, and proves that
 // seats and leases are exact there: of hundreds who activate, renew, release,
-// lapse and take over at once, no more hold a seat than the licence has, and
+// lapse and take over at once, no more hold a seat than the license has, and
 // none is turned away from one that is free. Half of them come through another
 // Service on the same store, as from another process.
 //
@@ -41,7 +41,7 @@ func RunService(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// A seating is a licence whose seats many want.
+// A seating is a license whose seats many want.
 type seating struct {
 	t     *testing.T
 	st    store.Store
@@ -57,7 +57,7 @@ func newSeating(t *testing.T, st store.Store) *seating {
 	return &seating{t: t, st: st, clock: clock, nodes: [2]*license.Service{license.New(st, opts), license.New(st, opts)}}
 }
 
-// issue creates the licence. A lease of 0 is none.
+// issue creates the license. A lease of 0 is none.
 func (s *seating) issue(seats, lease int64) {
 	s.t.Helper()
 	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &seats}
@@ -188,7 +188,7 @@ func (s *seating) lapses() {
 			s.t.Errorf("%s is told %s, want %s", fingerprint, v.Code, license.VerdictLeaseEnded)
 		}
 		if _, err := s.activate(i, fingerprint, ""); (err == nil) != v.Valid {
-			s.t.Errorf("%s came back to a full licence: %v", fingerprint, err)
+			s.t.Errorf("%s came back to a full license: %v", fingerprint, err)
 		}
 	}
 	s.taken(seats)
@@ -314,7 +314,7 @@ func (s *seating) watch(seats int) {
 	}
 }
 
-// replay calls fn with each event of the licence, in order.
+// replay calls fn with each event of the license, in order.
 func (s *seating) replay(fn func(store.Event)) {
 	s.t.Helper()
 	for after := int64(0); ; {
@@ -332,7 +332,7 @@ func (s *seating) replay(fn func(store.Event)) {
 	}
 }
 
-// count returns how many events of the licence are of a type.
+// count returns how many events of the license are of a type.
 func (s *seating) count(eventType string) (n int) {
 	s.t.Helper()
 	s.replay(func(e store.Event) {

@@ -19,7 +19,7 @@ func newTranscript() *transcript {
 	return &transcript{masks: map[string]string{}, counts: map[string]int{}}
 }
 
-// random matches what is made at random: ids, credentials, licence keys,
+// random matches what is made at random: ids, credentials, license keys,
 // cursors and request ids. The names of the groups stand in the masks.
 var random = regexp.MustCompile(`` +
 	`(?P<id>[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}\b)` +

@@ -22,7 +22,7 @@ func (an *answer) lines() []string {
 	return slices.Collect(strings.Lines(string(an.body)))
 }
 
-// testTransfers moves licences out and in.
+// testTransfers moves licenses out and in.
 func testTransfers(a *api) {
 	moved := a.post("license", object("name", "n", "product_id", "atlas", "customer_id", "cus_1", "expires_at", "2030-01-31T00:00:00Z",
 		"entitlements", map[string]any{"seats": 5}, "metadata", map[string]string{"k": "<v>"})).is(http.StatusCreated)
@@ -32,7 +32,7 @@ func testTransfers(a *api) {
 	a.test("out and in again", func(a *api) {
 		out := a.get("export/license?product_id=atlas").is(http.StatusOK).hasHeader("Content-Type", lineByLine)
 		if len(out.lines()) != 1 || !strings.Contains(string(out.body), moved.text("key")) {
-			out.errorf("the export should be one licence, with its key")
+			out.errorf("the export should be one license, with its key")
 		}
 		before := a.get("license/" + moved.text("id"))
 		again := a.importing(out.lines()...).is(http.StatusOK).has("result", "exists").has("id", moved.text("id"))
@@ -84,7 +84,7 @@ func testTransfers(a *api) {
 		token, _ := a.NewToken(c.ID, secret)
 		limited := a.as(token)
 		if got := limited.get("export/license").is(http.StatusOK); len(got.lines()) != 1 {
-			got.errorf("one licence is of beacon")
+			got.errorf("one license is of beacon")
 		}
 		limited.importing(`{"name":"n","product_id":"atlas","customer_id":"c","key":"AN-OLD-KEY-NUMBER-X"}`).is(http.StatusOK).has("result", "refused")
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// testUpdates changes licences, with an id and without.
+// testUpdates changes licenses, with an id and without.
 func testUpdates(a *api) {
 	a.test("a merge patch changes what it names", func(a *api) {
 		expires := stamp(Start.AddDate(1, 0, 0))
@@ -66,7 +66,7 @@ func testUpdates(a *api) {
 		a.same(before)
 	})
 
-	a.test("without an id, product and customer name the licence", func(a *api) {
+	a.test("without an id, product and customer name the license", func(a *api) {
 		id := a.create("before", "only-product", "only-customer")
 		a.create("before", "only-product", "another-customer")
 		a.create("before", "another-product", "only-customer")

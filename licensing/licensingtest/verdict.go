@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// validate asks with a licence key and without a token.
+// validate asks with a license key and without a token.
 func (a *api) validate(pairs ...any) *answer {
 	a.t.Helper()
 	return a.post("license/validate", object(pairs...), anonymous).is(http.StatusOK)
@@ -35,7 +35,7 @@ func (an *answer) because(codes ...string) *answer {
 	return an.has("valid", false).has("code", codes[0])
 }
 
-// testVerdicts asks whether licences are valid.
+// testVerdicts asks whether licenses are valid.
 func testVerdicts(a *api) {
 	start := a.Clock.Now()
 	starts, ends := start.AddDate(0, 0, 10), start.AddDate(0, 0, 20)
@@ -89,7 +89,7 @@ func testVerdicts(a *api) {
 		a.get("license/"+id+"/verdict?at="+stamp(ends.AddDate(1, 0, 0))).because("revoked", "expired")
 	})
 
-	a.test("a revoked licence keeps its record, a deleted one its event", func(a *api) {
+	a.test("a revoked license keeps its record, a deleted one its event", func(a *api) {
 		made := a.post("license", licenseBody("n", "p", "c"))
 		a.post("license/"+made.text("id")+"/revoke", object("reason", "refunded")).is(http.StatusOK)
 		a.get("license/"+made.text("id")).is(http.StatusOK).has("status", "revoked").has("status_reason", "refunded")
@@ -151,7 +151,7 @@ func testVerdicts(a *api) {
 		for _, name := range []string{"validate", "activate", "deactivate", "activation", "export", "import"} {
 			id := a.create("n", "p", name)
 			if got := a.get("license/" + name).is(http.StatusOK); !slices.Equal(got.ids(), []string{id}) {
-				got.errorf("the licences of the customer %s should be %s", name, id)
+				got.errorf("the licenses of the customer %s should be %s", name, id)
 			}
 		}
 	})

@@ -13,9 +13,9 @@ type state struct {
 	licensesByStart  *tree[store.License] // those with StartsAt
 	licensesByExpiry *tree[store.License] // those with ExpiresAt
 
-	activations   *tree[store.Activation] // by licence and ID
-	byFingerprint *tree[store.Activation] // by licence and fingerprint
-	byLease       *tree[store.Activation] // those with no EndedAt, by licence, LeaseEndsAt and ID
+	activations   *tree[store.Activation] // by license and ID
+	byFingerprint *tree[store.Activation] // by license and fingerprint
+	byLease       *tree[store.Activation] // those with no EndedAt, by license, LeaseEndsAt and ID
 
 	events  *tree[store.Event] // by Seq
 	lastSeq int64              // the last one given; never goes back

@@ -51,7 +51,7 @@ func TestErrorsKeepCredentialsToThemselves(t *testing.T) {
 	is.Equal(err.Error(), "memory: license lic_1: not found")
 }
 
-// BenchmarkCreateLicense creates licences in a store that holds 20,000.
+// BenchmarkCreateLicense creates licenses in a store that holds 20,000.
 func BenchmarkCreateLicense(b *testing.B) {
 	ctx := context.Background()
 	st := memory.New()
@@ -72,7 +72,7 @@ func BenchmarkCreateLicense(b *testing.B) {
 	}
 }
 
-// BenchmarkListCustomer lists one customer's 20 of 20,000 licences.
+// BenchmarkListCustomer lists one customer's 20 of 20,000 licenses.
 func BenchmarkListCustomer(b *testing.B) {
 	ctx := context.Background()
 	st := memory.New()

@@ -11,7 +11,7 @@ import (
 // A place is where a row stands in its table: rows are ordered by group, then
 // by at, then by id. A table uses as many of the three as its order needs.
 type place struct {
-	group string // such as the licence of an activation, or the kind of an entry
+	group string // such as the license of an activation, or the kind of an entry
 	at    int64  // milliseconds of Unix time, or a Seq
 	id    string
 }

@@ -74,7 +74,7 @@ func activations(columns string, q store.ActivationQuery) *selection {
 }
 
 // PutActivation adds or replaces in one statement, which does nothing if there
-// is no such licence or another seat of it has the fingerprint.
+// is no such license or another seat of it has the fingerprint.
 func (t tx) PutActivation(ctx context.Context, a store.Activation) error {
 	n, err := t.write(ctx, `
 		INSERT INTO licensing_activation

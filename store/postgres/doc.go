@@ -53,7 +53,7 @@ binary_parameters=yes).
 
 With pgx, every statement costs one round trip; with lib/pq, two for each that
 has parameters, unless binary_parameters is set. A lone Update that creates a
-licence costs five: one to begin, one each for the licence, the event and all
+license costs five: one to begin, one each for the license, the event and all
 tallies, and one to commit.
 
 # Loss of the database
@@ -85,9 +85,9 @@ after 50 Updates or 20 milliseconds in any case, so that other processes have
 their turn. The server hands the lock out in the order in which it was asked for.
 
 The alternative, SERIALIZABLE transactions side by side that run again when they
-conflict, was built and measured. Every change of a licence appends to one feed
+conflict, was built and measured. Every change of a license appends to one feed
 and adds to the same few tallies, so that they do conflict. On one busy machine
-with two cores, 1, 16 and 64 callers created 603, 710 and 295 licences a second
+with two cores, 1, 16 and 64 callers created 603, 710 and 295 licenses a second
 that way, the slowest hundredth in 1.6 s at the end; one after another under the
 lock, 625, 369 and 464; and in groups 997, 2,283 and 2,453, the slowest hundredth
 in 53 ms. It is the better way only for Updates that append no event and touch

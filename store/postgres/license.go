@@ -96,7 +96,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, about(err, "licenses")
 }
 
-// CreateLicense adds the licence and its terms in one statement, which does
+// CreateLicense adds the license and its terms in one statement, which does
 // nothing if the id or the key is taken.
 func (t tx) CreateLicense(ctx context.Context, l store.License) error {
 	values, err := licenseValues(l)
@@ -121,8 +121,8 @@ func (t tx) CreateLicense(ctx context.Context, l store.License) error {
 	return about(err, "create license %s", l.ID)
 }
 
-// UpdateLicense replaces the licence and, if they are others, its terms in one
-// statement, which does nothing if there is no such licence or another one has
+// UpdateLicense replaces the license and, if they are others, its terms in one
+// statement, which does nothing if there is no such license or another one has
 // the key.
 func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
 	values, err := licenseValues(l)
@@ -159,7 +159,7 @@ func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
 	return about(err, "update license %s", l.ID)
 }
 
-// DeleteLicense deletes the licence and its terms; the foreign key takes the
+// DeleteLicense deletes the license and its terms; the foreign key takes the
 // activations along.
 func (t tx) DeleteLicense(ctx context.Context, id string) error {
 	n, err := t.write(ctx, `

@@ -141,7 +141,7 @@ func (s *selection) text() string {
 // forTheseValues is a condition that always holds, and that only the plan for
 // known values can tell to. When PostgreSQL has planned a statement five times,
 // it compares that to one plan for any values, and keeps the latter if it thinks
-// that it is cheaper. It may well think so of walking all licences in the order
+// that it is cheaper. It may well think so of walking all licenses in the order
 // of their ids until fifty have matched, and that takes long when only a few do.
 // The price of this keeps it from that.
 const forTheseValues = `(? OR (SELECT count(*) FROM generate_series(1, 1000000000)) > 0)`

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The benchmarks work on 20,000 licences of 1,000 customers. Compare figures
+// The benchmarks work on 20,000 licenses of 1,000 customers. Compare figures
 // of one run: those of the disk change from hour to hour.
 //
 //	go test -run '^$' -bench . -benchtime 3s ./store/sqlite
@@ -151,7 +151,7 @@ func BenchmarkListCustomer(b *testing.B) {
 	})
 }
 
-// BenchmarkSeat claims a seat of a floating licence, as few or many leases of
+// BenchmarkSeat claims a seat of a floating license, as few or many leases of
 // others have ended.
 func BenchmarkSeat(b *testing.B) {
 	for _, ended := range []int{1_000, 20_000} {

@@ -33,7 +33,7 @@ type member struct {
 	gone  any    // what came out of it instead: a panic's value, or "goexit"
 }
 
-// adds returns a member that creates a licence with the id.
+// adds returns a member that creates a license with the id.
 func adds(id string) *member {
 	return &member{fn: func(tx store.Tx) error { return add(tx, id) }}
 }
@@ -121,7 +121,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// ids returns the ids of all licences.
+// ids returns the ids of all licenses.
 func ids(t *testing.T, r store.Reader) string {
 	t.Helper()
 	found, err := r.Licenses(context.Background(), store.LicenseQuery{})

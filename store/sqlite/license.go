@@ -35,7 +35,7 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 
 // Licenses walks one index in the order asked for, and leaves out what does
 // not match. Which index is said here, because the engine cannot know that a
-// customer has few licences and a product many: a list by ID goes by the
+// customer has few licenses and a product many: a list by ID goes by the
 // narrowest of customer, terms, product and state, a list by time by the time.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	s, id, terms := &selection{}, "l.id", q.Terms
@@ -108,7 +108,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, wrap(err, "licenses")
 }
 
-// CreateLicense adds the licence and its terms.
+// CreateLicense adds the license and its terms.
 func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
 	n, err := t.count(ctx, `
 		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
@@ -170,7 +170,7 @@ func (t *tx) updateLicense(ctx context.Context, l store.License) error {
 	return t.addTerms(ctx, l.ID, without(l.Terms, old.Terms))
 }
 
-// DeleteLicense removes the licence, its terms and, by the foreign key, its
+// DeleteLicense removes the license, its terms and, by the foreign key, its
 // activations.
 func (t *tx) DeleteLicense(ctx context.Context, id string) error {
 	terms, err := one(ctx, t.reader, func(r *row) []string { return splitTerms(r.bytes()) },

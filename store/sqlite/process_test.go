@@ -68,7 +68,7 @@ func child(t *testing.T, job, path, name string, by ...string) (*exec.Cmd, io.Re
 	return cmd, out
 }
 
-// createForEver creates licences, each with an event and an entry, and prints
+// createForEver creates licenses, each with an event and an entry, and prints
 // the id of each when it has been acknowledged.
 func createForEver(st *Store, name string) error {
 	var print sync.Mutex
@@ -145,7 +145,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		is.Equal(len(acknowledged), 0) // all of them are there
 		last, err := st.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 		is.NoErr(err)
-		is.Equal(last[0].Seq, int64(written)) // no event without its licence
+		is.Equal(last[0].Seq, int64(written)) // no event without its license
 
 		var report []string
 		inTurn(t, st.writer, func(c *conn) {
@@ -159,7 +159,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 
 const seatLimit = 400
 
-// claimSeats claims seats of the licence until there are none, and prints each.
+// claimSeats claims seats of the license until there are none, and prints each.
 func claimSeats(st *Store, name string) error {
 	ctx := context.Background()
 	var print sync.Mutex
@@ -195,7 +195,7 @@ func claimSeats(st *Store, name string) error {
 }
 
 // TestTwoProcessesShareTheSeats has two processes claim the seats of one
-// licence, until there are none.
+// license, until there are none.
 func TestTwoProcessesShareTheSeats(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// rarest returns the term that the fewest licences have, as far as a glance
+// rarest returns the term that the fewest licenses have, as far as a glance
 // tells: a walk along a term that all of them have would take them all.
 func (r reader) rarest(ctx context.Context, terms []string) (rarest string, err error) {
 	if len(terms) == 1 {

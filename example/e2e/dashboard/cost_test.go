@@ -15,12 +15,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// TestPagesCostTheSameInALargeRegister measures every page with 1,000 licences
+// TestPagesCostTheSameInALargeRegister measures every page with 1,000 licenses
 // and with 100,000 of 10,000 customers, by turns, so that whatever else the
 // machine does meets both. The median may at most double.
 func TestPagesCostTheSameInALargeRegister(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it fills a register with 100,000 licences")
+		t.Skip("it fills a register with 100,000 licenses")
 	}
 	small, large := newRegister(t, 1_000), newRegister(t, 100_000)
 	for _, page := range []string{
@@ -41,13 +41,13 @@ func TestPagesCostTheSameInALargeRegister(t *testing.T) {
 			x, y := a[len(a)/2], b[len(b)/2]
 			t.Logf("%v with 1,000, %v with 100,000", x, y)
 			if y > 2*x {
-				t.Errorf("the page takes %v with 1,000 licences and %v with 100,000", x, y)
+				t.Errorf("the page takes %v with 1,000 licenses and %v with 100,000", x, y)
 			}
 		})
 	}
 }
 
-// register is a host with many licences.
+// register is a host with many licenses.
 type register struct {
 	*host
 	cookie   *http.Cookie

@@ -90,7 +90,7 @@ func (h *host) cookie(t *testing.T, email, password string) *http.Cookie {
 }
 
 // seed fills the register with a bit of everything, long names included. It
-// returns the ids of a full licence and of a credential.
+// returns the ids of a full license and of a credential.
 func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	t.Helper()
 	is := is.New(t)

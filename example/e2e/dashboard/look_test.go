@@ -152,7 +152,7 @@ func TestEveryPage(t *testing.T) {
 				b.open("licenses/new")
 				b.fill("Grace period", "a while")
 				b.fill("Entitlements", "=nothing")
-				b.press("Create licence")
+				b.press("Create license")
 			}},
 			{"license-edit", func(b *browser) { b.open("licenses/" + licenseID + "/edit") }},
 			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Licenses[0].ID) }},
@@ -161,8 +161,8 @@ func TestEveryPage(t *testing.T) {
 			{"license-delete", func(b *browser) { b.open("licenses/" + long.Licenses[0].ID + "/delete") }},
 			{"license-delete-errors", func(b *browser) {
 				b.open("licenses/" + licenseID + "/delete")
-				b.fill("Name of the licence", "something else")
-				b.press("Delete licence")
+				b.fill("Name of the license", "something else")
+				b.press("Delete license")
 			}},
 			{"credentials", func(b *browser) { b.open("settings/credentials") }},
 			{"credential", func(b *browser) { b.open("settings/credentials/" + clientID) }},

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// seedSeats gives a licence seats: live, ended and released, with long names.
+// seedSeats gives a license seats: live, ended and released, with long names.
 func (h *host) seedSeats(t *testing.T, licenseID string) (activationID string) {
 	t.Helper()
 	is := is.New(t)
@@ -36,7 +36,7 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 	is := is.New(t)
 	ctx := t.Context()
 	for _, p := range []license.CreateWebhookParams{
-		{URL: "https://shop.example/hooks/licences", Description: "The web shop", Types: []string{"license.*", "activation.evicted"}},
+		{URL: "https://shop.example/hooks/licenses", Description: "The web shop", Types: []string{"license.*", "activation.evicted"}},
 		{URL: "https://the.royal.observatory.of.the.northern.isles.example/procurement/licensing/receive/all/of/them?and=then&some=more", Products: []string{"atlas"}},
 	} {
 		w, _, err := h.Service().CreateWebhook(ctx, p)
@@ -53,7 +53,7 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 }
 
 // TestPagesOfTheRegister looks, as TestEveryPage does, at what there is beside
-// the licences themselves.
+// the licenses themselves.
 func TestPagesOfTheRegister(t *testing.T) {
 	dir := os.Getenv("E2E_SCREENSHOTS")
 	if dir == "" {
@@ -149,7 +149,7 @@ func TestPagesOfTheRegister(t *testing.T) {
 }
 
 // TestWorkOnTheRegister is what a person does besides looking after one
-// licence: find a customer's, renew one, free a seat, ask what a program is
+// license: find a customer's, renew one, free a seat, ask what a program is
 // told, suspend some at once, have a program told of it, and read it all in
 // the log.
 func TestWorkOnTheRegister(t *testing.T) {
@@ -176,8 +176,8 @@ func TestWorkOnTheRegister(t *testing.T) {
 			b.fill("Reason", "Paid until then")
 			b.press("Continue")
 			b.see("The new end will be")
-			b.press("Renew licence")
-			b.see("The licence has been renewed.")
+			b.press("Renew license")
+			b.see("The license has been renewed.")
 			b.see("Paid until then")
 
 			b.see("4 of 25 taken.")
@@ -189,7 +189,7 @@ func TestWorkOnTheRegister(t *testing.T) {
 			b.unfold("Ask about a time, a machine, a product")
 			b.fill("Product", "compass")
 			b.press("Ask")
-			b.see("The licence is for another product.")
+			b.see("The license is for another product.")
 
 			b.press("Webhooks")
 			b.press("New webhook")
@@ -202,10 +202,10 @@ func TestWorkOnTheRegister(t *testing.T) {
 			b.see("A test event is on its way.")
 			b.see("webhook.test")
 
-			b.press("Licences")
+			b.press("Licenses")
 			b.choose(id)
 			b.press("Suspend")
-			b.see("For each licence: programs that use the key are told that it is suspended")
+			b.see("For each license: programs that use the key are told that it is suspended")
 			b.fill("Reason", "The invoice of April is open")
 			b.press("Suspend them")
 			b.see("1 of 1 done.")

@@ -14,7 +14,7 @@ import (
 
 // TestDayOfAnOperator is what a person does who has just mounted the service:
 // become the first admin, issue a credential, see a program use it, and look
-// after a licence from its creation to its end.
+// after a license from its creation to its end.
 func TestDayOfAnOperator(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
@@ -54,12 +54,12 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 	b.see("Use at least 15 characters")
 	b.fill("Password", adminPassword)
 	b.press("Become the first admin")
-	b.see("No licences yet")
+	b.see("No licenses yet")
 	b.press("Sign out")
 	b.fill("E-mail", adminEmail)
 	b.fill("Password", adminPassword)
 	b.press("Sign in")
-	b.see("No licences yet")
+	b.see("No licenses yet")
 }
 
 // issue makes a credential and reads its secret off the page.
@@ -78,7 +78,7 @@ func issue(t *testing.T, b *browser) (id, secret string) {
 	return id, secret
 }
 
-// program gets a token with the credential and creates a licence.
+// program gets a token with the credential and creates a license.
 func program(t *testing.T, h *host, id, secret string) (licenseID string) {
 	is := is.New(t)
 	var token struct {
@@ -115,26 +115,26 @@ func answer(t *testing.T, req *http.Request, v any) {
 
 // lookAfter creates, finds, edits, suspends, reinstates, revokes and deletes.
 func lookAfter(t *testing.T, b *browser, programs string) {
-	b.press("Licences")
+	b.press("Licenses")
 	b.see("Ordered in the shop")
 	b.press("Ordered in the shop")
 	b.see(programs)
 	b.see("by Web shop") // the history names the program
 
-	b.press("Licences")
-	b.press("New licence")
+	b.press("Licenses")
+	b.press("New license")
 	b.fill("Name", "Atlas for the harbour")
 	b.fill("Product", "atlas")
-	b.press("Create licence")
+	b.press("Create license")
 	b.see("One field needs another look")
 	b.fill("Customer", "harbour-pilots")
 	b.fill("Entitlements", "export\nprojects = 250")
-	b.press("Create licence")
-	b.see("The licence has been created.")
+	b.press("Create license")
+	b.see("The license has been created.")
 	b.see("Atlas for the harbour")
 	b.see("250")
 
-	b.press("Licences")
+	b.press("Licenses")
 	b.fill("Search", "HARBOUR atlas")
 	b.press("Apply")
 	b.see("harbour-pilots")
@@ -151,23 +151,23 @@ func lookAfter(t *testing.T, b *browser, programs string) {
 
 	b.press("Suspend")
 	b.fill("Reason", "The invoice of March is open")
-	b.press("Suspend licence")
-	b.see("The licence is suspended.")
+	b.press("Suspend license")
+	b.see("The license is suspended.")
 	b.see("The invoice of March is open")
 	b.press("Reinstate")
-	b.press("Reinstate licence")
-	b.see("The licence has been reinstated.")
+	b.press("Reinstate license")
+	b.see("The license has been reinstated.")
 	b.press("Revoke")
-	b.press("Revoke licence")
-	b.see("The licence is revoked.")
-	b.missing("Reinstate licence")
+	b.press("Revoke license")
+	b.see("The license is revoked.")
+	b.missing("Reinstate license")
 
 	b.press("Delete")
-	b.fill("Name of the licence", "Atlas")
-	b.press("Delete licence")
-	b.see("This is not the name of the licence.")
-	b.fill("Name of the licence", "Atlas for the whole harbour")
-	b.press("Delete licence")
-	b.see("The licence has been deleted.")
+	b.fill("Name of the license", "Atlas")
+	b.press("Delete license")
+	b.see("This is not the name of the license.")
+	b.fill("Name of the license", "Atlas for the whole harbour")
+	b.press("Delete license")
+	b.see("The license has been deleted.")
 	b.missing("whole harbour")
 }

@@ -50,7 +50,7 @@ func TestTheServiceDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// A service has something for every example: a licence with a seat, a webhook
+// A service has something for every example: a license with a seat, a webhook
 // with a delivery, and a client that may do everything.
 type service struct {
 	h       http.Handler

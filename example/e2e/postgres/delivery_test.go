@@ -16,7 +16,7 @@ import (
 )
 
 // TestTwoRunsDeliverEachEventOnce has two processes' worth of handlers create
-// licences and deliver their events, at the same time.
+// licenses and deliver their events, at the same time.
 func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 	is := is.New(t)
 	const hosts, each, hooks = 2, 100, 2

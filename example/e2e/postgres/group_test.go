@@ -13,11 +13,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// createWhole is what the rules write for a new licence.
+// createWhole is what the rules write for a new license.
 func createWhole(t testing.TB, st store.Store, id string) error {
 	ctx, now := t.Context(), time.Now()
 	return st.Update(ctx, func(tx store.Tx) error {
-		l := store.License{ID: id, Key: "key of " + id, State: store.StateActive, ExpiresAt: now, Terms: []string{"licence", "customer", id}}
+		l := store.License{ID: id, Key: "key of " + id, State: store.StateActive, ExpiresAt: now, Terms: []string{"license", "customer", id}}
 		if err := tx.CreateLicense(ctx, l); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func TestRoundTripsOfACreate(t *testing.T) {
 			r.take()
 			is.NoErr(createWhole(t, st, "lic_2"))
 			statements, trips := r.take()
-			is.Equal(len(statements), 5) // begin, licence, event, tallies, commit
+			is.Equal(len(statements), 5) // begin, license, event, tallies, commit
 			is.Equal(trips, test.trips)
 		})
 	}
@@ -92,7 +92,7 @@ func TestUpdatesOfAGroupAreApart(t *testing.T) {
 									return err
 								}
 								if err := tx.CreateLicense(ctx, store.License{ID: "lic_" + id, Key: id}); !errors.Is(err, store.ErrExists) {
-									return fmt.Errorf("a second licence with the key: %w", err)
+									return fmt.Errorf("a second license with the key: %w", err)
 								}
 								return end()
 							})

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A load creates licences through two stores on one schema, as two processes
+// A load creates licenses through two stores on one schema, as two processes
 // would, and keeps what it was told of each. Beside it runs a reader of the feed.
 type load struct {
 	stores []store.Store
@@ -58,17 +58,17 @@ func (l *load) stopped() bool {
 	}
 }
 
-// create writes a licence, an event and a tally. Of every four Updates one
+// create writes a license, an event and a tally. Of every four Updates one
 // fails at the end, and has drawn a number of the feed that nobody will see.
 func (l *load) create(ctx context.Context, st store.Store, id string) {
 	undone := errors.New("undone")
 	fails := strings.HasSuffix(id, "3") || strings.HasSuffix(id, "7")
 	begun := time.Now()
 	err := st.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, Terms: []string{"licence"}}); err != nil {
+		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, Terms: []string{"license"}}); err != nil {
 			return err
 		}
-		if err := tx.AddTally(ctx, "licences", "all", 1); err != nil {
+		if err := tx.AddTally(ctx, "licenses", "all", 1); err != nil {
 			return err
 		}
 		if _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Subject: id}); err != nil {
@@ -113,7 +113,7 @@ func (l *load) read(ctx context.Context) {
 	l.feed = append(l.feed, events...)
 }
 
-// await returns when more licences have been acknowledged: when the service is
+// await returns when more licenses have been acknowledged: when the service is
 // back.
 func (l *load) await(t *testing.T, more int64) {
 	t.Helper()
@@ -179,9 +179,9 @@ func (l *load) end(t *testing.T) {
 			t.Fatalf("the reader was given %d events of %s", told[id], id)
 		}
 	}
-	tallies, err := l.stores[1].Tallies(ctx, store.TallyQuery{Kind: "licences"})
+	tallies, err := l.stores[1].Tallies(ctx, store.TallyQuery{Kind: "licenses"})
 	is.NoErr(err)
-	is.Equal(tallies, []store.Tally{{Kind: "licences", Name: "all", N: int64(len(there))}})
+	is.Equal(tallies, []store.Tally{{Kind: "licenses", Name: "all", N: int64(len(there))}})
 	t.Logf("%d acknowledged, %d there, %d refused, the slowest after %v", len(l.created), len(there), len(l.refused), l.slowest)
 }
 

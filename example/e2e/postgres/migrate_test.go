@@ -13,11 +13,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 )
 
-// create adds one licence with its event.
+// create adds one license with its event.
 func create(t testing.TB, st store.Store, id string) error {
 	ctx := t.Context()
 	return st.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: "key of " + id, Terms: []string{"licence", id}}); err != nil {
+		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: "key of " + id, Terms: []string{"license", id}}); err != nil {
 			return err
 		}
 		_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
@@ -128,7 +128,7 @@ func TestSchemaNames(t *testing.T) {
 				}
 				return tx.AddTally(ctx, "kind", "name", 1)
 			}))
-			found, err := st.Licenses(ctx, store.LicenseQuery{Terms: []string{"licence", "lic_1"}})
+			found, err := st.Licenses(ctx, store.LicenseQuery{Terms: []string{"license", "lic_1"}})
 			is.NoErr(err)
 			is.Equal(len(found), 1)
 			schema := name

@@ -115,7 +115,7 @@ func (m *mover) mount(st store.Store) *licensing.Handler {
 	})
 }
 
-// live uses the register that is in st: it adds n licences, some of which are
+// live uses the register that is in st: it adds n licenses, some of which are
 // activated, suspended and deleted, and hands on the events.
 func (m *mover) live(st store.Store, n int) {
 	is, ctx := is.New(m.t), m.t.Context()
@@ -143,7 +143,7 @@ func (m *mover) live(st store.Store, n int) {
 	m.run(h)
 }
 
-// add creates a licence, and now and then does more with it.
+// add creates a license, and now and then does more with it.
 func (m *mover) add(s *license.Service, i int) (license.License, error) {
 	ctx, seats := m.t.Context(), int64(2)
 	l, err := s.Create(ctx, license.CreateParams{

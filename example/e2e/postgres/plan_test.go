@@ -14,22 +14,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-var licences = flag.Int("licences", 50_000, "how many `licences` the tables hold whose plans are looked at")
+var licenses = flag.Int("licenses", 50_000, "how many `licenses` the tables hold whose plans are looked at")
 
-// fill is the register of a large vendor: most licences belong to one product
+// fill is the register of a large vendor: most licenses belong to one product
 // and are active, customers have ten each but for one who has a twentieth of
 // all, most seats are free, most entries expire, and few deliveries are due.
 var fill = []string{
 	`INSERT INTO licensing_license SELECT
-		'lic_' || lpad(i::text, 10, '0'), 'Licence ' || i, 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
+		'lic_' || lpad(i::text, 10, '0'), 'License ' || i, 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
 		'customer_' || CASE WHEN i % 20 = 0 THEN 0 ELSE i / 10 END, 'key_' || md5(i::text),
 		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END, '', i,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
 		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
-		0, 5, -1, '{}', '{"note":"some words of metadata"}', '["licence", "other"]', 1, i, i
+		0, 5, -1, '{}', '{"note":"some words of metadata"}', '["license", "other"]', 1, i, i
 		FROM generate_series(1, $1) AS i`,
 	`INSERT INTO licensing_license_term (license_id, term)
-		SELECT id, unnest(ARRAY['licence', id, product_id, customer_id, 'word_' || ctid::text]) FROM licensing_license`,
+		SELECT id, unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) FROM licensing_license`,
 	`INSERT INTO licensing_activation
 		SELECT id, 'act_' || n, 'fingerprint_' || n, '', 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '', 1, 1, '{}'
 		FROM licensing_license, generate_series(1, 2) AS n`,
@@ -61,7 +61,7 @@ func filled(t *testing.T) (store.Store, *recorder, *sql.Conn) {
 	is.NoErr(err)
 	t.Cleanup(func() { conn.Close() })
 	for _, stmt := range fill {
-		_, err := conn.ExecContext(ctx, strings.ReplaceAll(stmt, "$1", fmt.Sprint(*licences)))
+		_, err := conn.ExecContext(ctx, strings.ReplaceAll(stmt, "$1", fmt.Sprint(*licenses)))
 		is.NoErr(err)
 	}
 	var tables string
@@ -80,8 +80,8 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 	ctx := t.Context()
 	st, r, conn := filled(t)
 	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
-	now := at(1_700_000_000_000 + int64(*licences)*30_000)
-	lic, customer, product := fmt.Sprintf("lic_%010d", *licences/2+1), "customer_77", "product_9"
+	now := at(1_700_000_000_000 + int64(*licenses)*30_000)
+	lic, customer, product := fmt.Sprintf("lic_%010d", *licenses/2+1), "customer_77", "product_9"
 
 	var order []string // of texts
 	asked := map[string][]statement{}
@@ -123,12 +123,12 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		"of the largest, one product":  {CustomerID: "customer_0", ProductID: "nothing"},
 		"active of a customer":         {CustomerID: customer, State: store.StateActive},
 		"active of a product":          {ProductID: "product_0", State: store.StateActive},
-		"with a word":                  {Terms: []string{"licence"}},
+		"with a word":                  {Terms: []string{"license"}},
 		"with no word":                 {Terms: []string{"nothing"}},
 		"with a rare word":             {Terms: []string{lic}},
-		"with a rare word and another": {Terms: []string{lic, "licence"}},
-		"with two words, one rare":     {Terms: []string{"licence", lic}},
-		"with two words":               {Terms: []string{"licence", "product_0"}},
+		"with a rare word and another": {Terms: []string{lic, "license"}},
+		"with two words, one rare":     {Terms: []string{"license", lic}},
+		"with two words":               {Terms: []string{"license", "product_0"}},
 		"by expiry":                    {Order: store.ByExpiresAt},
 		"by start":                     {Order: store.ByStartsAt},
 		"of a customer by expiry":      {CustomerID: customer, Order: store.ByExpiresAt},
@@ -142,7 +142,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		for _, descending := range []bool{false, true} {
 			for _, after := range []store.Position{{}, {ID: lic, Time: now}} {
 				q.Descending, q.After, q.Limit = descending, after, 51
-				check(fmt.Sprintf("licences %s, descending %v, after %v", name, descending, after.ID), func() error {
+				check(fmt.Sprintf("licenses %s, descending %v, after %v", name, descending, after.ID), func() error {
 					_, err := st.Licenses(ctx, q)
 					return err
 				})
@@ -166,7 +166,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		{}, {Subject: lic}, {Subject: "none"}, {CustomerID: "nobody"}, {CustomerID: customer}, {CustomerID: "customer_0"}, {Subject: lic, CustomerID: customer},
 	} {
 		for _, descending := range []bool{false, true} {
-			for _, after := range []int64{0, int64(*licences)} {
+			for _, after := range []int64{0, int64(*licenses)} {
 				q.Descending, q.After, q.Limit = descending, after, 100
 				check("Events", func() error { _, err := st.Events(ctx, q); return err })
 			}
@@ -205,7 +205,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		check("Tallies", func() error { _, err := st.Tallies(ctx, q); return err })
 	}
 
-	l := store.License{ID: "lic_new", Key: "new", Terms: []string{"licence", "new"}}
+	l := store.License{ID: "lic_new", Key: "new", Terms: []string{"license", "new"}}
 	update("CreateLicense", func(tx store.Tx) error { return tx.CreateLicense(ctx, l) })
 	update("UpdateLicense", func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) })
 	update("DeleteLicense", func(tx store.Tx) error { return tx.DeleteLicense(ctx, lic) })
@@ -215,7 +215,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 	update("DeleteActivation", func(tx store.Tx) error { return tx.DeleteActivation(ctx, "lic_new", "act_1") })
 	update("AppendEvent", func(tx store.Tx) error { _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_new"}); return err })
 	update("ReplaceEvent", func(tx store.Tx) error { return tx.ReplaceEvent(ctx, store.Event{Seq: 5}) })
-	update("DeleteEvents", func(tx store.Tx) error { _, err := tx.DeleteEvents(ctx, int64(*licences), 500); return err })
+	update("DeleteEvents", func(tx store.Tx) error { _, err := tx.DeleteEvents(ctx, int64(*licenses), 500); return err })
 	update("PutEntry", func(tx store.Tx) error { return tx.PutEntry(ctx, store.Entry{Kind: "token", Key: "new"}) })
 	update("DeleteEntry", func(tx store.Tx) error { return tx.DeleteEntry(ctx, "token", "new") })
 	update("PutDelivery", func(tx store.Tx) error { return tx.PutDelivery(ctx, store.Delivery{ID: "dlv_new"}) })

@@ -26,7 +26,7 @@ import (
 )
 
 // The test binary is its own victim: with this variable set it is a host that
-// creates licences and delivers their events until it is killed.
+// creates licenses and delivers their events until it is killed.
 const victimFile = "LICENSEKIT_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -53,7 +53,7 @@ func open(file string, ahead time.Duration) (*sqlite.Store, *licensing.Handler, 
 	}), nil
 }
 
-// victim prints the id of each licence that was created.
+// victim prints the id of each license that was created.
 func victim(file string) error {
 	_, h, err := open(file, 0)
 	if err != nil {
@@ -74,13 +74,13 @@ func victim(file string) error {
 
 // TestKills kills a host again and again, with events between their commit and
 // their delivery and with requests under way, and then lets one finish. Each
-// licence that was acknowledged has its event delivered; what came more than
+// license that was acknowledged has its event delivered; what came more than
 // once came under one id.
 func TestKills(t *testing.T) {
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "licenses.db")
 	var mu sync.Mutex
-	messages := map[string]map[string]bool{} // the ids of the messages about each licence
+	messages := map[string]map[string]bool{} // the ids of the messages about each license
 	repeated := 0
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(rand.N(10 * time.Millisecond)) // so that kills find requests under way
@@ -152,5 +152,5 @@ func TestKills(t *testing.T) {
 	for _, ids := range messages {
 		is.Equal(len(ids), 1)
 	}
-	t.Logf("%d licences created, %d messages repeated", len(created), repeated)
+	t.Logf("%d licenses created, %d messages repeated", len(created), repeated)
 }

@@ -63,7 +63,7 @@ func TestStandardWebhooks(t *testing.T) {
 	go func() { ended <- h.Run(ctx) }()
 
 	next := func() message {
-		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "Ada's <licence> & \u2028 ü", ProductID: "p", CustomerID: "c"})
+		_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "Ada's <license> & \u2028 ü", ProductID: "p", CustomerID: "c"})
 		is.NoErr(err)
 		select {
 		case m := <-came:

@@ -56,7 +56,7 @@ var homeHTML string
 
 var home = template.Must(template.New("home").Parse(homeHTML))
 
-// homePage shows the newest licences. It asks the rules directly: in the same
+// homePage shows the newest licenses. It asks the rules directly: in the same
 // process no token and no HTTP is needed.
 func homePage(svc *license.Service, logger *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,7 @@ import (
 // credentials are what a program needs to get access tokens.
 type credentials struct {
 	ID, Secret string
-	Product    string // one that the client may create licences of
+	Product    string // one that the client may create licenses of
 }
 
 // issue makes a new API client, which may try everything that there is. Its

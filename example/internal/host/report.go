@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
-// handleReport adds a page that only those see who have a licence for it: of
+// handleReport adds a page that only those see who have a license for it: of
 // this product, with this in it, valid now. Whoever asks shows the key.
 func handleReport(mux *http.ServeMux, h *licensing.Handler) {
 	gate := h.Require(licensing.Gate{
@@ -19,10 +19,10 @@ func handleReport(mux *http.ServeMux, h *licensing.Handler) {
 	mux.Handle("GET /report", gate(http.HandlerFunc(report)))
 }
 
-// report is behind the gate, and knows the licence that opened it.
+// report is behind the gate, and knows the license that opened it.
 func report(w http.ResponseWriter, r *http.Request) {
 	l, _ := licensing.LicenseFrom(r.Context())
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	fmt.Fprintf(w, "The report for %s, under the licence %q.\n", l.CustomerID, l.Name)
+	fmt.Fprintf(w, "The report for %s, under the license %q.\n", l.CustomerID, l.Name)
 }

@@ -35,7 +35,7 @@ func TestReport(t *testing.T) {
 	good := create("atlas", map[string]any{"export": true})
 	status, page := ask(good.Key)
 	is.Equal(status, http.StatusOK)
-	is.Equal(page, "The report for cus_1, under the licence \"Team\".\n")
+	is.Equal(page, "The report for cus_1, under the license \"Team\".\n")
 	_, err := kit.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: good.ID})
 	is.NoErr(err)
 	for key, code := range map[string]string{

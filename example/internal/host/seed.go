@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// What the first licences are made of.
+// What the first licenses are made of.
 var (
 	seedProducts  = []string{"atlas", "atlas-pro", "beacon"}
 	seedCustomers = []string{"blue-harbour", "cedar-works", "delta-press", "lantern-labs", "north-quay", "open-meadow", "stone-bridge", "tall-ships"}
@@ -35,21 +35,21 @@ func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
 	return len(page.Licenses) == 0 && len(clients) == 0, nil
 }
 
-// seed creates the first licences through the same rules that the HTTP side
+// seed creates the first licenses through the same rules that the HTTP side
 // uses, all of them in one update.
 func seed(ctx context.Context, svc *license.Service) error {
 	today := time.Now().UTC().Truncate(day)
 	return svc.Atomically(ctx, func(svc *license.Service) error {
 		for i := range seedCount {
 			if _, err := svc.Create(ctx, seedLicense(i, today)); err != nil {
-				return fmt.Errorf("seed licence %d: %w", i, err)
+				return fmt.Errorf("seed license %d: %w", i, err)
 			}
 		}
 		return nil
 	})
 }
 
-// seedLicense is the i-th licence. Most run now; some have ended, some have
+// seedLicense is the i-th license. Most run now; some have ended, some have
 // yet to begin, and every fifth has no end.
 func seedLicense(i int, today time.Time) license.CreateParams {
 	customer := seedCustomers[i%len(seedCustomers)]

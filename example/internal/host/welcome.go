@@ -25,7 +25,7 @@ func (w welcome) print(out io.Writer) error {
 	fmt.Fprintf(&b, "  base address    %s\n", w.Base)
 	fmt.Fprintf(&b, "  database        %s\n", strings.ReplaceAll(w.Database.About, "\n", "\n                  "))
 	if w.Seeded {
-		fmt.Fprintf(&b, "  licences        %d, to look around\n", seedCount)
+		fmt.Fprintf(&b, "  licenses        %d, to look around\n", seedCount)
 	}
 	if w.SetupCode != "" {
 		fmt.Fprintf(&b, "  dashboard       %s/dashboard/setup#code=%s\n", w.Base, w.SetupCode)
@@ -36,7 +36,7 @@ func (w welcome) print(out io.Writer) error {
 	if c := w.Credentials; c != nil {
 		fmt.Fprintf(&b, "  client_id       %s\n", c.ID)
 		fmt.Fprintf(&b, "  client_secret   %s\n", c.Secret)
-		fmt.Fprintf(&b, "\nThe secret is shown this once. Paste into another shell: get a token, create a\nlicence, get it, list its customer's licences.\n\n")
+		fmt.Fprintf(&b, "\nThe secret is shown this once. Paste into another shell: get a token, create a\nlicense, get it, list its customer's licenses.\n\n")
 		for _, line := range w.curlLines() {
 			fmt.Fprintf(&b, "%s\n", line)
 		}
@@ -58,7 +58,7 @@ func (w welcome) curlLines() []string {
 		Name       string `json:"name"`
 		ProductID  string `json:"product_id"`
 		CustomerID string `json:"customer_id"`
-	}{"My first licence", c.Product, seedCustomers[0]})
+	}{"My first license", c.Product, seedCustomers[0]})
 	return []string{
 		fmt.Sprintf(`TOKEN=$(curl -sS -u %s:%s -d grant_type=client_credentials %s/oauth/token | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`, c.ID, c.Secret, w.Base),
 		fmt.Sprintf(`LICENSE=$(curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d %s %s/license); echo "$LICENSE"`, ShellQuote(string(body)), w.Base),

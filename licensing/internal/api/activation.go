@@ -124,7 +124,7 @@ func (a api) listActivationsByKey(w http.ResponseWriter, r *http.Request) error 
 	return web.WriteJSON(w, http.StatusOK, listOf(page.Activations, page.NextCursor))
 }
 
-// withKey reads a request of somebody who has a licence key, and nothing else
+// withKey reads a request of somebody who has a license key, and nothing else
 // to show. The key stands in the body, and its budget is charged.
 func withKey(r *http.Request) (body *web.Object, key string, err error) {
 	if err := web.ReadQuery(r).Err(); err != nil {
@@ -138,7 +138,7 @@ func withKey(r *http.Request) (body *web.Object, key string, err error) {
 	return body, key, web.LimitKey(r, key)
 }
 
-// holder returns the rules, acting for whoever has a licence key.
+// holder returns the rules, acting for whoever has a license key.
 func (a api) holder(r *http.Request) *license.Service {
 	return a.Licenses.As(license.Caller{RequestID: web.RequestID(r.Context())})
 }

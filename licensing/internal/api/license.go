@@ -65,7 +65,7 @@ func (a api) updateLicenseAt(w http.ResponseWriter, r *http.Request) error {
 	return a.update(w, r, web.Param(r, "licenseID"))
 }
 
-// updateLicense is PATCH /license, where the licence is named in the query, in
+// updateLicense is PATCH /license, where the license is named in the query, in
 // the body, or by its product and its customer.
 func (a api) updateLicense(w http.ResponseWriter, r *http.Request) error {
 	query := web.ReadQuery(r, "id")
@@ -75,7 +75,7 @@ func (a api) updateLicense(w http.ResponseWriter, r *http.Request) error {
 	return a.update(w, r, query.Text("id"))
 }
 
-// update changes a licence; id is the one that the address names, if any.
+// update changes a license; id is the one that the address names, if any.
 func (a api) update(w http.ResponseWriter, r *http.Request, id string) error {
 	if err := web.NoneMatchOnRead(r); err != nil {
 		return err

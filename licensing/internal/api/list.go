@@ -31,7 +31,7 @@ func (a api) listLicenses(w http.ResponseWriter, r *http.Request) error {
 	return writeList(w, r, page.Licenses, page.NextCursor)
 }
 
-// filters are the parameters that select licences.
+// filters are the parameters that select licenses.
 var filters = []string{"customer_id", "product_id", "status", "expires_before", "expires_after"}
 
 func filter(query *web.Query) license.ListParams {
@@ -45,7 +45,7 @@ func filter(query *web.Query) license.ListParams {
 }
 
 // getLicenses is GET /license/{licenseID}, which the specification has twice:
-// for one licence, and for all licences of a customer. Every licence id begins
+// for one license, and for all licenses of a customer. Every license id begins
 // with "lic_" and no customer id does, so the path says which is meant.
 func (a api) getLicenses(w http.ResponseWriter, r *http.Request) error {
 	id := web.Param(r, "licenseID")
@@ -56,7 +56,7 @@ func (a api) getLicenses(w http.ResponseWriter, r *http.Request) error {
 	page, err := a.list(r, query, license.ListParams{CustomerID: id})
 	switch {
 	case isAbout(err, "customer_id"), err == nil && len(page.Licenses) == 0 && query.Text("cursor") == "":
-		return license.ErrNotFound // neither a licence nor a customer who has one
+		return license.ErrNotFound // neither a license nor a customer who has one
 	case err != nil:
 		return web.QueryError(err)
 	}

@@ -48,7 +48,7 @@ func (a api) rekeyLicense(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// A target is the licence that a move is about, and the versions of which one
+// A target is the license that a move is about, and the versions of which one
 // must be the present one.
 type target struct {
 	id      string

@@ -50,7 +50,7 @@ func updateParams(body *web.Object, id string) (license.UpdateParams, error) {
 	case member != nil && id != "" && *member != id:
 		return p, &web.Problem{
 			Status: http.StatusBadRequest, Code: "id_mismatch",
-			Detail: "The address names one licence and the member id another. Leave the member out, or make them agree.",
+			Detail: "The address names one license and the member id another. Leave the member out, or make them agree.",
 		}
 	case id != "":
 		p.ID = id
@@ -66,7 +66,7 @@ func updateParams(body *web.Object, id string) (license.UpdateParams, error) {
 	return p, nil
 }
 
-// nameByMatch lets the product and the customer in the body name the licence
+// nameByMatch lets the product and the customer in the body name the license
 // that gets the name in it. This is how the specification writes a PATCH, and
 // so all three must be there.
 func nameByMatch(body *web.Object, p *license.UpdateParams) error {
@@ -79,7 +79,7 @@ func nameByMatch(body *web.Object, p *license.UpdateParams) error {
 	return nil
 }
 
-// ofRecord are the members of a licence that no request sets.
+// ofRecord are the members of a license that no request sets.
 var ofRecord = []string{"object", "status", "status_reason", "revision", "created_at", "updated_at"}
 
 // value returns what p points to, or the zero value.

@@ -58,7 +58,7 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Handle: a.listActivations},
 		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Handle: a.releaseActivation},
 
-		// With a licence key, which is the credential; no token is asked for.
+		// With a license key, which is the credential; no token is asked for.
 		{Method: "POST", Path: "/license/validate", Handle: a.validate},
 		{Method: "POST", Path: "/license/activate", Handle: a.activate},
 		{Method: "POST", Path: "/license/deactivate", Handle: a.deactivate},

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Licences leave and come in as NDJSON, a licence a line. The paths are their
+// Licenses leave and come in as NDJSON, a license a line. The paths are their
 // own because GET /license/export would be the list of a customer of that id.
 
 // exportLicenses is GET /export/license. The lines go out as the store gives

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// validate is POST /license/validate: 200 for every licence key, also for one
-// that no licence has.
+// validate is POST /license/validate: 200 for every license key, also for one
+// that no license has.
 func (a api) validate(w http.ResponseWriter, r *http.Request) error {
 	body, key, err := withKey(r)
 	if err != nil {

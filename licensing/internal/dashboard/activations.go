@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// How many activations a licence's own page shows, and how many a page of
+// How many activations a license's own page shows, and how many a page of
 // their list.
 const (
 	seatsShown = 10
@@ -62,14 +62,14 @@ func seatsPath(licenseID string) string {
 	return "licenses/" + url.PathEscape(licenseID) + "/activations"
 }
 
-// seatPanel is what a licence's page says of its seats.
+// seatPanel is what a license's page says of its seats.
 type seatPanel struct {
 	Summary     string
 	Live, Ended seatTable
 	All         string // where there are more, as a reference from dashboard/
 }
 
-// seatPanel reads the live seats of a licence, and some that have ended.
+// seatPanel reads the live seats of a license, and some that have ended.
 func (v *visit) seatPanel(l license.License) (seatPanel, error) {
 	ctx := v.r.Context()
 	live, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Limit: 200})
@@ -102,7 +102,7 @@ func (v *visit) seatPanel(l license.License) (seatPanel, error) {
 	return p, nil
 }
 
-// seatList is the body of the list of a licence's activations.
+// seatList is the body of the list of a license's activations.
 type seatList struct {
 	License license.License
 	Table   seatTable

@@ -36,15 +36,15 @@ func TestAuditLog(t *testing.T) {
 	all := v.get("audit")
 	is.Equal(all.StatusCode, http.StatusOK)
 	for _, text := range []string{
-		"Licence suspended", "“The invoice is open”", "ada@example.com",
-		"Licence created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
+		"License suspended", "“The invoice is open”", "ada@example.com",
+		"License created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
 		"Seat taken", "Reception", "the holder of the key",
-		"Credential updated", "name: Web shop → Web shop 2", "Operator signed in", "Licence deleted",
+		"Credential updated", "name: Web shop → Web shop 2", "Operator signed in", "License deleted",
 	} {
 		is.True(all.says(text))
 	}
 	is.Equal(strings.Count(all.body, `href="./licenses/`+gone.ID+`"`), 1) // its creation leads there, its end nowhere
-	is.True(strings.Index(all.body, "Licence deleted") < strings.Index(all.body, "Operator created"))
+	is.True(strings.Index(all.body, "License deleted") < strings.Index(all.body, "Operator created"))
 	is.True(!all.says(l.Key))
 	is.True(all.says("Anything about API credentials") && all.says("Anything about webhooks"))
 

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// maxSelected is how many licences one form can suspend or revoke: those of a
+// maxSelected is how many licenses one form can suspend or revoke: those of a
 // page of their list, and some.
 const maxSelected = 100
 
-// A selection is the body of the pages that move many licences at once.
+// A selection is the body of the pages that move many licenses at once.
 type selection struct {
 	Form    *form
 	Text    string
@@ -45,16 +45,16 @@ func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	}
 	switch {
 	case len(unique) == 0:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and tick the licences that you mean."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and tick the licenses that you mean."}
 	case len(unique) > maxSelected:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "licence") + " can be selected together. Go back to the list and tick fewer."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "license") + " can be selected together. Go back to the list and tick fewer."}
 	}
 	return m, unique, err
 }
 
 func (v *visit) selection(m move, f *form) selection {
 	return selection{
-		Form: f, Text: "For each licence: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licences", Danger: m.danger,
+		Form: f, Text: "For each license: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licenses", Danger: m.danger,
 	}
 }
 
@@ -74,7 +74,7 @@ func (v *visit) renderSelected(status int, m move, ids []string, f *form) error 
 		l, err := v.licenses.Get(v.r.Context(), id)
 		switch {
 		case errors.Is(err, license.ErrNotFound):
-			row.Problem = "This licence does not exist any more."
+			row.Problem = "This license does not exist any more."
 		case err != nil:
 			return err
 		default:
@@ -85,10 +85,10 @@ func (v *visit) renderSelected(status int, m move, ids []string, f *form) error 
 		}
 		body.Rows = append(body.Rows, row)
 	}
-	return v.render(status, "selected", page{Title: m.label + ": " + count(len(ids), "licence"), Section: "licenses", Body: body})
+	return v.render(status, "selected", page{Title: m.label + ": " + count(len(ids), "license"), Section: "licenses", Body: body})
 }
 
-// moveSelected moves each licence by itself, and tells how each one went. The
+// moveSelected moves each license by itself, and tells how each one went. The
 // same form sent again finds them moved.
 func moveSelected(v *visit) error {
 	m, ids, err := v.selected(v.r.PostForm["id"])
@@ -104,12 +104,12 @@ func moveSelected(v *visit) error {
 		l, err := m.do(v.licenses, v.r.Context(), license.MoveParams{ID: id, Reason: f.Field("reason").Value})
 		switch refused, ok := errors.AsType[*license.MoveError](err); {
 		case ok:
-			row.Status, row.Problem = refused.From, "There is no way to "+m.name+" a licence that is "+string(refused.From)+"."
+			row.Status, row.Problem = refused.From, "There is no way to "+m.name+" a license that is "+string(refused.From)+"."
 			if before, err := v.licenses.Get(v.r.Context(), id); err == nil {
 				row.Name = before.Name
 			}
 		case errors.Is(err, license.ErrNotFound):
-			row.Problem = "This licence does not exist any more."
+			row.Problem = "This license does not exist any more."
 		case i == 0 && f.take(err): // the reason is the same for all of them
 			return v.renderSelected(http.StatusUnprocessableEntity, m, ids, f)
 		case err != nil && i == 0:

@@ -32,7 +32,7 @@ func TestMoveManyLicenses(t *testing.T) {
 
 	ask := v.get("licenses/selected/suspend?id=" + strings.Join(append(ids, ids[0]), "&id="))
 	is.Equal(ask.StatusCode, http.StatusOK)
-	is.True(ask.says("<title>Suspend: 4 licences") && ask.says("Number 0") && ask.says("It is revoked, and stays so.") && ask.says("does not exist any more"))
+	is.True(ask.says("<title>Suspend: 4 licenses") && ask.says("Number 0") && ask.says("It is revoked, and stays so.") && ask.says("does not exist any more"))
 	hidden := regexp.MustCompile(`name="id" value="(lic_\w+)"`).FindAllStringSubmatch(ask.body, -1)
 	is.Equal(len(hidden), 4)
 	status := func(i int) license.Status {
@@ -47,7 +47,7 @@ func TestMoveManyLicenses(t *testing.T) {
 	is.Equal(status(0), license.StatusActive)
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("2 of 4 done.") && a.says("There is no way to suspend a licence that is revoked.") && a.says("does not exist any more"))
+	is.True(a.says("2 of 4 done.") && a.says("There is no way to suspend a license that is revoked.") && a.says("does not exist any more"))
 	is.Equal(strings.Count(a.body, `data-label="Result"><span>Done<`), 2)
 	is.Equal(status(0), license.StatusSuspended)
 	is.Equal(status(1), license.StatusRevoked)
@@ -72,8 +72,8 @@ func TestMoveManyLicensesNeedsSome(t *testing.T) {
 		status int
 		title  string
 	}{
-		"none":               {"suspend", nil, http.StatusUnprocessableEntity, "No licence selected"},
-		"too many":           {"revoke", many, http.StatusUnprocessableEntity, "Too many licences selected"},
+		"none":               {"suspend", nil, http.StatusUnprocessableEntity, "No license selected"},
+		"too many":           {"revoke", many, http.StatusUnprocessableEntity, "Too many licenses selected"},
 		"no such move":       {"mislay", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
 		"a move for one":     {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
 		"one that is no one": {"suspend", []string{"id", "lic_1"}, http.StatusOK, "How it went"},

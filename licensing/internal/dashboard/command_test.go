@@ -53,7 +53,7 @@ func TestCommandsOfANewCredential(t *testing.T) {
 				form = append(form, "scopes", scope)
 			}
 			a, _, secret := create(v, form...)
-			is.Equal(strings.Contains(a.body, "this adds a real licence"), tt.creates > 0) // never by surprise
+			is.Equal(strings.Contains(a.body, "this adds a real license"), tt.creates > 0) // never by surprise
 			licenses := func() int {
 				page, err := s.Service().List(t.Context(), license.ListParams{})
 				is.NoErr(err)

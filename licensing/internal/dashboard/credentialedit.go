@@ -11,8 +11,8 @@ import (
 
 // scopeHints say what each scope is for.
 var scopeHints = map[string]string{
-	auth.ScopeLicenseRead:     "Read licences, their seats and verdicts",
-	auth.ScopeLicenseWrite:    "Create, change and delete licences",
+	auth.ScopeLicenseRead:     "Read licenses, their seats and verdicts",
+	auth.ScopeLicenseWrite:    "Create, change and delete licenses",
 	auth.ScopeEventRead:       "Read the feed of events",
 	auth.ScopeWebhookWrite:    "Look after webhook endpoints",
 	auth.ScopeTokenIntrospect: "Check the access tokens of other clients",
@@ -26,7 +26,7 @@ func credentialForm(c auth.Client) *form {
 	return &form{Groups: []group{{Fields: []*field{
 		{Name: "name", Label: "Name", Hint: "Which program uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
 		scopes,
-		{Name: "products", Label: "Only these products", Hint: "One product id in a line. Licences of other products do not exist for it. Empty: all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
+		{Name: "products", Label: "Only these products", Hint: "One product id in a line. Licenses of other products do not exist for it. Empty: all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
 	}}}}
 }
 

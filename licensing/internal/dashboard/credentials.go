@@ -109,7 +109,7 @@ func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 	var use command
 	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
 	case may(auth.ScopeLicenseRead):
-		use = v.command("List licences with it", bearer, "/license?limit=5")
+		use = v.command("List licenses with it", bearer, "/license?limit=5")
 	case may(auth.ScopeEventRead):
 		use = v.command("Read events with it", bearer, "/event?limit=5")
 	case may(auth.ScopeWebhookWrite):
@@ -120,7 +120,7 @@ func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 			product = c.Products[0]
 		}
 		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings cannot fail
-		use = v.command("Create a licence with it (this adds a real licence)",
+		use = v.command("Create a license with it (this adds a real license)",
 			bearer+`-H "Content-Type: application/json" -d '`+strings.ReplaceAll(string(body), "'", `'\''`)+"' ", "/license")
 	default: // auth.ScopeTokenIntrospect
 		use = v.command("Introspect it", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")

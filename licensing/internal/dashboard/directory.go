@@ -12,23 +12,23 @@ import (
 // namesPage is how many customers or products a page lists.
 const namesPage = 50
 
-// A directory lists whom or what there are licences for.
+// A directory lists whom or what there are licenses for.
 type directory struct {
 	title, path string
 	one         string // of them
 	empty       string // what to say where there are none
 	list        func(*license.Service, context.Context, license.NamesParams) ([]license.NameCount, error)
-	filter      string // of the list of licences
+	filter      string // of the list of licenses
 }
 
 var (
 	customers = directory{
 		title: "Customers", path: "customers", one: "customer", filter: "customer", list: (*license.Service).Customers,
-		empty: "A customer is here as soon as there is a licence for them, under the identifier that you give them.",
+		empty: "A customer is here as soon as there is a license for them, under the identifier that you give them.",
 	}
 	products = directory{
 		title: "Products", path: "products", one: "product", filter: "product", list: (*license.Service).Products,
-		empty: "A product is here as soon as there is a licence for it, under the identifier that you give it.",
+		empty: "A product is here as soon as there is a license for it, under the identifier that you give it.",
 	}
 )
 
@@ -42,7 +42,7 @@ type nameList struct {
 	Problem                 string
 }
 
-// nameRow is a customer or a product, and how many licences it has.
+// nameRow is a customer or a product, and how many licenses it has.
 type nameRow struct{ Name, Count, Link, New string }
 
 func (d directory) show(v *visit) error {

@@ -30,7 +30,7 @@ func TestCustomersAndProducts(t *testing.T) {
 		for query := page; ; {
 			a := v.get(query)
 			is.Equal(a.StatusCode, http.StatusOK)
-			for _, m := range regexp.MustCompile(`rowheader"><a href="\./licenses\?[^"]*">([^<]*)</a></th>\n<td role="cell" data-label="Licences">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
+			for _, m := range regexp.MustCompile(`rowheader"><a href="\./licenses\?[^"]*">([^<]*)</a></th>\n<td role="cell" data-label="Licenses">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
 				list = append(list, html.UnescapeString(m[1])+" "+m[2])
 			}
 			next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
@@ -55,6 +55,6 @@ func TestCustomersAndProducts(t *testing.T) {
 	is.Equal(v.get("customers?q=%00").StatusCode, http.StatusBadRequest)
 
 	link := regexp.MustCompile(`href="\./(licenses\?product=[^"]*FF[^"]*|licenses\?product=%C3%BF[^"]*)"`).FindStringSubmatch(v.get("products").body)
-	a := v.get(html.UnescapeString(link[1])) // leads to its licences, whatever its name
+	a := v.get(html.UnescapeString(link[1])) // leads to its licenses, whatever its name
 	is.True(a.says("customer-002") && !a.says("customer-001"))
 }

@@ -1,5 +1,5 @@
 /*
-Package dashboard is the pages that operators work in: an overview, licences
+Package dashboard is the pages that operators work in: an overview, licenses
 with their seats, customers and products, the audit log, and the settings with
 the credentials of API clients, webhooks and the operators themselves.
 

@@ -39,7 +39,7 @@ type told struct {
 
 // kinds are what events are about, by the first part of their types.
 var kinds = []struct{ family, name, label string }{
-	{"license", "Licence", "Licences"},
+	{"license", "License", "Licenses"},
 	{"activation", "Seat", "Seats"},
 	{"customer", "Customer", "Customers"},
 	{"client", "Credential", "API credentials"},
@@ -118,7 +118,7 @@ func (n *names) actor(actor string) (name, link string) {
 	return name, link
 }
 
-// happening puts an event in words, for the history of one licence.
+// happening puts an event in words, for the history of one license.
 func (n *names) happening(eventType, actor string, at time.Time, data told) happening {
 	name, verb := inWords(eventType)
 	h := happening{What: sentenceCase(verb), When: n.v.moment(at), Reason: data.Reason}
@@ -172,5 +172,5 @@ func shown(x any) string {
 	return string(b)
 }
 
-// licensePath is the page of a licence, as a reference from dashboard/.
+// licensePath is the page of a license, as a reference from dashboard/.
 func licensePath(id string) string { return "licenses/" + url.PathEscape(id) }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// licensePage is the body of the page of one licence.
+// licensePage is the body of the page of one license.
 type licensePage struct {
 	License  license.License
 	Moves    []moveLink
@@ -26,7 +26,7 @@ type licensePage struct {
 	Commands []command
 }
 
-// A fact is one line about a licence or a credential. One of the values is set.
+// A fact is one line about a license or a credential. One of the values is set.
 type fact struct {
 	Label  string
 	Text   string
@@ -110,7 +110,7 @@ func (v *visit) licenseFacts(l license.License) []fact {
 	}
 	facts := []fact{
 		{Label: "Key", Code: l.Key, ID: "key"},
-		{Label: "Licence id", Code: l.ID, ID: "id"},
+		{Label: "License id", Code: l.ID, ID: "id"},
 		{Label: "Product", Text: l.ProductID, Link: list("product", l.ProductID)},
 		{Label: "Customer", Text: l.CustomerID, Link: list("customer", l.CustomerID)},
 		when("Starts", l.StartsAt, "At once"),
@@ -133,7 +133,7 @@ func (v *visit) licenseCommands(l license.License) []command {
 	return []command{
 		v.command("Read it", `curl -H "Authorization: Bearer $TOKEN" `, "/license/"+id),
 		v.command("Change it", `curl -X PATCH -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"A new name"}' `, "/license/"+id),
-		v.command("All licences of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
+		v.command("All licenses of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
 	}
 }
 

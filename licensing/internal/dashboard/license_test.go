@@ -59,7 +59,7 @@ func TestCreateLicense(t *testing.T) {
 	a := v.post("licenses/new", flat(form)...)
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	m := regexp.MustCompile(`^\.\./licenses/(lic_\w+)$`).FindStringSubmatch(a.to())
-	is.Equal(v.follow(a).notice(), "The licence has been created.")
+	is.Equal(v.follow(a).notice(), "The license has been created.")
 	l, err := s.Service().Get(t.Context(), m[1])
 	is.NoErr(err)
 	is.Equal(l.Name+l.ProductID+l.CustomerID, "Atlas Proatlas-prostudio")
@@ -72,7 +72,7 @@ func TestCreateLicense(t *testing.T) {
 	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": "x"})
 
 	again := v.post("licenses/new", flat(form)...)
-	is.Equal(again.to(), "../licenses/"+l.ID) // the same form makes no second licence
+	is.Equal(again.to(), "../licenses/"+l.ID) // the same form makes no second license
 	is.Equal(v.follow(again).notice(), "This form was sent before: what it asked for had already been created.")
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is.NoErr(err)

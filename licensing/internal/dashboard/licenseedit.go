@@ -16,14 +16,14 @@ func showNewLicense(v *visit) error {
 	return v.renderNewLicense(http.StatusOK, f)
 }
 
-// licenseEditor is the body of the pages with the form of a licence.
+// licenseEditor is the body of the pages with the form of a license.
 type licenseEditor struct {
 	Form    *form
 	License *license.License // nil: a new one
 }
 
 func (v *visit) renderNewLicense(status int, f *form) error {
-	return v.render(status, "licenseform", page{Title: "New licence", Section: "licenses", Body: licenseEditor{Form: f}})
+	return v.render(status, "licenseform", page{Title: "New license", Section: "licenses", Body: licenseEditor{Form: f}})
 }
 
 func createLicense(v *visit) error {
@@ -77,7 +77,7 @@ func updateLicense(v *visit) error {
 	f.fill(v)
 	in := f.readLicense()
 	if v.sent("version") != l.Version().String() {
-		f.Problem = "This licence was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
+		f.Problem = "This license was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
 	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}, Faults: in.faults}
@@ -132,7 +132,7 @@ func updateLicense(v *visit) error {
 	case f.takeLicense(err):
 		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
 	case errors.Is(err, license.ErrStale):
-		f.Problem = "This licence was changed while you were saving it. Look at it again; sending this form now replaces those changes by what it says."
+		f.Problem = "This license was changed while you were saving it. Look at it again; sending this form now replaces those changes by what it says."
 		if l, err = v.licenses.Get(ctx, l.ID); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// licenseForm is the form of a licence's fields, filled in from l.
+// licenseForm is the form of a license's fields, filled in from l.
 func licenseForm(l license.License) *form {
 	number := func(n *int64) string {
 		if n == nil {
@@ -43,7 +43,7 @@ func licenseForm(l license.License) *form {
 	}}
 }
 
-// licenseInput is what the form of a licence says.
+// licenseInput is what the form of a license says.
 type licenseInput struct {
 	startsAt, expiresAt          *time.Time
 	grace                        int64

@@ -21,7 +21,7 @@ type confirmation struct {
 	Subject string // what the page is about, for the way back
 }
 
-// A move takes a licence from one state to another.
+// A move takes a license from one state to another.
 type move struct {
 	name    string // in the address
 	label   string // on the button that leads to it
@@ -36,28 +36,28 @@ type move struct {
 
 var moves = []move{
 	{
-		name: "suspend", label: "Suspend", heading: "Suspend licence", action: "Suspend licence", done: "suspended",
+		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "suspended",
 		text: "Programs that use the key are told that it is suspended, until you reinstate it. Seats stay as they are.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
-		name: "reinstate", label: "Reinstate", heading: "Reinstate licence", action: "Reinstate licence", done: "reinstated",
-		text: "The licence counts again, as far as its times allow.",
+		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "reinstated",
+		text: "The license counts again, as far as its times allow.",
 		from: []license.Status{license.StatusSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
 		name: "rekey", label: "New key", heading: "Replace the key", action: "Make a new key", done: "rekeyed",
-		text: "For a key that has leaked: the licence gets a new one, and the present key stops working at once. Whoever uses it needs the new one.",
+		text: "For a key that has leaked: the license gets a new one, and the present key stops working at once. Whoever uses it needs the new one.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
 			return s.Rekey(ctx, license.RekeyParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
 		},
 	},
 	{
-		name: "revoke", label: "Revoke", heading: "Revoke licence", action: "Revoke licence", danger: true, done: "ended",
-		text: "This is final: a revoked licence cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
+		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "ended",
+		text: "This is final: a revoked license cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do:   (*license.Service).Revoke,
 	},
@@ -69,7 +69,7 @@ type moveLink struct {
 	Danger      bool
 }
 
-// movesFrom are the moves that are offered for a licence in that status.
+// movesFrom are the moves that are offered for a license in that status.
 func movesFrom(s license.Status) (list []moveLink) {
 	for _, m := range moves {
 		if slices.Contains(m.from, s) {
@@ -103,7 +103,7 @@ func showMove(v *visit) error {
 		return err
 	}
 	if !slices.Contains(m.from, l.Status) {
-		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "There is no way to " + m.name + " a licence that is " + string(l.Status) + "."}
+		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "There is no way to " + m.name + " a license that is " + string(l.Status) + "."}
 	}
 	return v.renderMove(http.StatusOK, m, l, m.form())
 }
@@ -139,7 +139,7 @@ func makeMove(v *visit) error {
 
 func deleteForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "name", Label: "Name of the licence", Type: "text", Autocomplete: "off", Required: true},
+		{Name: "name", Label: "Name of the license", Type: "text", Autocomplete: "off", Required: true},
 	}}}}
 }
 
@@ -154,11 +154,11 @@ func showDeleteLicense(v *visit) error {
 func (v *visit) renderDeleteLicense(status int, l license.License, f *form) error {
 	f.Field("name").Hint = "Type “" + l.Name + "” to confirm."
 	return v.render(status, "confirm", page{Title: "Delete " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Delete licence", Form: f, Action: "Delete licence", Danger: true, Back: v.licenseRef(l.ID), Subject: l.Name,
+		Heading: "Delete license", Form: f, Action: "Delete license", Danger: true, Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
-			"The licence, its key and its seats go for good; programs that use the key are told that it does not exist. " +
+			"The license, its key and its seats go for good; programs that use the key are told that it does not exist. " +
 				"What happened to it stays in the record of events.",
-			"To end a licence and keep it in your books, revoke it instead.",
+			"To end a license and keep it in your books, revoke it instead.",
 		},
 	}})
 }
@@ -172,7 +172,7 @@ func deleteLicense(v *visit) error {
 	f := deleteForm()
 	f.fill(v)
 	if f.Field("name").Value != l.Name {
-		f.wrong("name", "This is not the name of the licence.")
+		f.wrong("name", "This is not the name of the license.")
 		return v.renderDeleteLicense(http.StatusUnprocessableEntity, l, f)
 	}
 	if err := v.licenses.Delete(ctx, license.DeleteParams{ID: l.ID}); err != nil && !errors.Is(err, license.ErrNotFound) {

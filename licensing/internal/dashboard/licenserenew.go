@@ -55,7 +55,7 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 	}}}}
 }
 
-// renewable reports whether a licence can be renewed; the rules have the last
+// renewable reports whether a license can be renewed; the rules have the last
 // word.
 func renewable(l license.License) bool {
 	return l.ExpiresAt != nil && l.Status != license.StatusRevoked
@@ -67,9 +67,9 @@ func showRenew(v *visit) error {
 		return err
 	}
 	if !renewable(l) {
-		detail := "This licence is revoked, and that is final."
+		detail := "This license is revoked, and that is final."
 		if l.ExpiresAt == nil {
-			detail = "This licence has no end, so there is nothing to renew."
+			detail = "This license has no end, so there is nothing to renew."
 		}
 		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: detail}
 	}
@@ -99,7 +99,7 @@ func (v *visit) renderRenewal(l license.License, end time.Time, reason string) e
 	}
 	f := &form{Hidden: map[string]string{"new_end": end.UTC().Format(time.RFC3339Nano), "reason": reason, "version": l.Version().String()}}
 	return v.render(http.StatusOK, "confirm", page{Title: "Confirm renewal: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Confirm renewal", Form: f, Text: text, Action: "Renew licence", Back: v.licenseRef(l.ID), Subject: l.Name,
+		Heading: "Confirm renewal", Form: f, Text: text, Action: "Renew license", Back: v.licenseRef(l.ID), Subject: l.Name,
 	}})
 }
 
@@ -152,7 +152,7 @@ func (v *visit) confirmRenewal(l license.License) error {
 	}
 	switch {
 	case errors.Is(err, license.ErrStale):
-		f.Problem = "This licence was changed after you saw its new end. Look at its present end and choose again."
+		f.Problem = "This license was changed after you saw its new end. Look at its present end and choose again."
 		return v.renderRenew(http.StatusConflict, l, f)
 	case f.take(err):
 		return v.renderRenew(http.StatusUnprocessableEntity, l, f)

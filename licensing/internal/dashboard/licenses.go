@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// filter is what narrows the list of licences. All of it is in the query, so
+// filter is what narrows the list of licenses. All of it is in the query, so
 // that a view can be kept, sent and gone back to.
 type filter struct {
 	Search, Status, Product, Customer, Expires string
@@ -61,7 +61,7 @@ func (f filter) params(now time.Time) license.ListParams {
 	return p
 }
 
-// licenseList is the body of the list of licences.
+// licenseList is the body of the list of licenses.
 type licenseList struct {
 	Filter   filter
 	Filtered bool
@@ -119,7 +119,7 @@ func showLicenses(v *visit) error {
 		}
 		list.Next = "?" + next.Encode()
 	}
-	return v.render(status, "licenses", page{Title: "Licences", Section: "licenses", Body: list})
+	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
 }
 
 // readWindow reads the window of expiry that the page before has pinned, so
@@ -151,7 +151,7 @@ var csvColumns = []string{
 	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
 }
 
-// exportLicenses streams the licences of a filter as CSV (RFC 4180), as many
+// exportLicenses streams the licenses of a filter as CSV (RFC 4180), as many
 // as there are, holding one page of them at a time.
 func exportLicenses(v *visit) error {
 	ctx := v.r.Context()

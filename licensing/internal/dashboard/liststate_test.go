@@ -63,34 +63,34 @@ func TestTheWayBackKeepsTheList(t *testing.T) {
 		}
 	}
 	one := v.link(list, "Atlas &amp; co")
-	back(v.link(one, "Licences"))
+	back(v.link(one, "Licenses"))
 	for _, label := range []string{"Edit", "Suspend", "Renew", "New key", "Revoke", "Delete", "Release"} {
 		page := v.link(one, label)
 		is.Equal(page.StatusCode, http.StatusOK)
-		back(v.link(v.link(page, "Cancel"), "Licences"))         // the button
-		back(v.link(v.link(page, "Atlas &amp; co"), "Licences")) // the breadcrumb
+		back(v.link(v.link(page, "Cancel"), "Licenses"))         // the button
+		back(v.link(v.link(page, "Atlas &amp; co"), "Licenses")) // the breadcrumb
 	}
 	edited := v.submit(v.link(one, "Edit"), fields(v.link(one, "Edit")))
 	is.Equal(edited.StatusCode, http.StatusSeeOther)
 	done := v.follow(edited)
 	is.Equal(done.notice(), "Nothing was changed.")
-	back(v.link(done, "Licences"))
+	back(v.link(done, "Licenses"))
 	suspended := v.submit(v.link(one, "Suspend"), url.Values{})
-	back(v.link(v.follow(suspended), "Licences"))
-	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to the licences"))
-	back(v.link(v.link(list, "New licence"), "Cancel"))
+	back(v.link(v.follow(suspended), "Licenses"))
+	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to the licenses"))
+	back(v.link(v.link(list, "New license"), "Cancel"))
 
 	is.Equal(list.hidden("list"), html.EscapeString(query)) // for actions on several
 	chosen := "licenses/selected/revoke?list=" + url.QueryEscape(query)
-	back(v.link(v.get(chosen), "Go to the licences")) // nothing selected
+	back(v.link(v.get(chosen), "Go to the licenses")) // nothing selected
 	ask := v.get(chosen + "&id=" + l.ID)
 	back(v.link(ask, "Cancel"))
-	back(v.link(ask, "Licences"))
-	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to the licences"))
+	back(v.link(ask, "Licenses"))
+	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to the licenses"))
 
 	deleted := v.submit(v.link(one, "Delete"), url.Values{"name": {l.Name}})
 	list = v.follow(deleted)
-	is.Equal(list.notice(), "The licence has been deleted.")
+	is.Equal(list.notice(), "The license has been deleted.")
 	is.Equal(list.Request.URL.Query().Get("q"), "atlas")
 
 	// Only what the list knows is carried along.

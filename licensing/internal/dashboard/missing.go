@@ -33,7 +33,7 @@ func (v *visit) whyMissing(err error) error {
 	if id == "" || !errors.Is(err, license.ErrNotFound) {
 		return err
 	}
-	kind := "licence"
+	kind := "license"
 	if strings.HasPrefix(v.path, "settings/webhooks/") {
 		kind = "webhook"
 	}

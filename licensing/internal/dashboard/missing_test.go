@@ -60,9 +60,9 @@ func TestPageOfWhatWasDeleted(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(v.post("settings/webhooks/"+w.ID+"/delete").StatusCode, http.StatusSeeOther)
 	for page, says := range map[string]string{
-		"licenses/" + l.ID:                    "This licence was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com.",
-		"licenses/" + l.ID + "/edit":          "This licence was deleted on",
-		"licenses/" + l.ID + "/suspend":       "This licence was deleted on",
+		"licenses/" + l.ID:                    "This license was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com.",
+		"licenses/" + l.ID + "/edit":          "This license was deleted on",
+		"licenses/" + l.ID + "/suspend":       "This license was deleted on",
 		"settings/webhooks/" + w.ID:           "This webhook was deleted on",
 		"settings/webhooks/" + w.ID + "/edit": "This webhook was deleted on",
 	} {
@@ -72,7 +72,7 @@ func TestPageOfWhatWasDeleted(t *testing.T) {
 		id := regexp.MustCompile(`(lic|whk)_\w+`).FindString(page)
 		is.True(a.says(`href="` + strings.Repeat("../", strings.Count(page, "/")) + `audit?subject=` + id + `"`))
 	}
-	is.True(v.get("licenses/lic_nowhere").says("There is no licence with this id."))
+	is.True(v.get("licenses/lic_nowhere").says("There is no license with this id."))
 	is.True(v.get("settings/webhooks/whk_nowhere").says("There is no webhook with this id."))
 	is.Equal(v.get("licenses/%00").StatusCode, http.StatusNotFound)
 }

@@ -18,16 +18,16 @@ import (
 
 // notices are the texts, by the word that is stored.
 var notices = map[string]string{
-	"created":         "The licence has been created.",
+	"created":         "The license has been created.",
 	"updated":         "Your changes have been saved.",
 	"unchanged":       "Nothing was changed.",
-	"deleted":         "The licence has been deleted.",
-	"suspended":       "The licence is suspended.",
-	"reinstated":      "The licence has been reinstated.",
-	"ended":           "The licence is revoked.",
-	"renewed":         "The licence has been renewed.",
+	"deleted":         "The license has been deleted.",
+	"suspended":       "The license is suspended.",
+	"reinstated":      "The license has been reinstated.",
+	"ended":           "The license is revoked.",
+	"renewed":         "The license has been renewed.",
 	"released":        "The seat has been released.",
-	"rekeyed":         "The licence has a new key. The one before has stopped working.",
+	"rekeyed":         "The license has a new key. The one before has stopped working.",
 	"password":        "Your password has been changed. Every other session of yours has ended.",
 	"disabled":        "The credential is disabled, and its access tokens have ended.",
 	"enabled":         "The credential is enabled. It can ask for access tokens again.",

@@ -14,10 +14,10 @@ type overview struct {
 	Charts   []chart
 	Concerns []concern
 	Ending   []licenseRow // the next to end
-	Steps    []step       // of setting up; empty once there are licences
+	Steps    []step       // of setting up; empty once there are licenses
 }
 
-// statusCount is how many licences have a status.
+// statusCount is how many licenses have a status.
 type statusCount struct {
 	Status license.Status
 	N      string
@@ -75,10 +75,10 @@ func showOverview(v *visit) error {
 // concerns is what may need somebody now.
 func (v *visit) concerns(o license.Overview) (list []concern, err error) {
 	if n := o.Expiring; n > 0 {
-		list = append(list, concern{count(int(n), "licence"), endVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
+		list = append(list, concern{count(int(n), "license"), endVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
 	}
 	if n := o.ByStatus[license.StatusSuspended]; n > 0 {
-		list = append(list, concern{count(int(n), "licence"), isVerb(n) + " suspended", "licenses?status=suspended", false})
+		list = append(list, concern{count(int(n), "license"), isVerb(n) + " suspended", "licenses?status=suspended", false})
 	}
 	backlog, err := v.licenses.Backlog(v.r.Context())
 	if err != nil {
@@ -132,11 +132,11 @@ func (v *visit) steps() ([]step, error) {
 	}
 	list := []step{
 		{
-			Title: "Create the first licence", Text: "It ties a product to a customer, and has a key that the licensed program checks.",
-			Link: "licenses/new", Action: "New licence",
+			Title: "Create the first license", Text: "It ties a product to a customer, and has a key that the licensed program checks.",
+			Link: "licenses/new", Action: "New license",
 		},
 		{
-			Done: len(clients) > 0, Title: "Issue an API credential", Text: "Your shop or build server creates licences over the API with it.",
+			Done: len(clients) > 0, Title: "Issue an API credential", Text: "Your shop or build server creates licenses over the API with it.",
 			Link: "settings/credentials/new", Action: "New credential",
 		},
 	}

@@ -22,7 +22,7 @@ func TestOverviewOfAnEmptyRegister(t *testing.T) {
 	done := func(a reply) int { return strings.Count(a.body, `<li class="done">`) }
 	a := v.get("")
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("No licences yet") && a.says(`href="./licenses/new"`) && a.says(`href="./settings/credentials/new"`))
+	is.True(a.says("No licenses yet") && a.says(`href="./licenses/new"`) && a.says(`href="./settings/credentials/new"`))
 	is.Equal(done(a), 0)
 	_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)
@@ -31,7 +31,7 @@ func TestOverviewOfAnEmptyRegister(t *testing.T) {
 	is.Equal(done(v.get("")), 2)
 	is.True(!s.signedIn("vic@example.com").get("").says("/new\"")) // nothing for a viewer to press
 	s.license(license.CreateParams{Name: "Atlas"})
-	is.True(!v.get("").says("No licences yet"))
+	is.True(!v.get("").says("No licenses yet"))
 }
 
 func TestOverview(t *testing.T) {
@@ -55,14 +55,14 @@ func TestOverview(t *testing.T) {
 	is.NoErr(err)
 
 	a := v.get("")
-	is.True(a.says("6 licences by status"))
+	is.True(a.says("6 licenses by status"))
 	var counts []string
 	for _, m := range regexp.MustCompile(`href="\./licenses\?status=(\w+)"><span class="number(?: muted)?">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
 		counts = append(counts, m[1]+" "+m[2])
 	}
 	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
-	is.True(a.says(`<a href="./licenses?status=active&amp;expires=30d">2 licences</a> end in the next 30 days`))
-	is.True(a.says(`<a href="./licenses?status=suspended">1 licence</a> is suspended`))
+	is.True(a.says(`<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> end in the next 30 days`))
+	is.True(a.says(`<a href="./licenses?status=suspended">1 license</a> is suspended`))
 	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+26) // the drawings are tables too
 	is.True(a.says("6 in all, 6 at most on a day.") && a.says(`<title>1 Mar 2026: 6</title>`))
 	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // the next to end

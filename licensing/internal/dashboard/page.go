@@ -101,9 +101,9 @@ func (v *visit) renderError(p *web.Problem) {
 	case "deleted":
 		title, deleted = "Deleted", v.params["id"]
 	case "none_selected":
-		title = "No licence selected"
+		title = "No license selected"
 	case "too_many_selected":
-		title = "Too many licences selected"
+		title = "Too many licenses selected"
 	}
 	if title == "" {
 		title = http.StatusText(p.Status)

@@ -154,9 +154,9 @@ func TestWhatPeopleTypeIsText(t *testing.T) {
 	typed["renew"] = v.post("licenses/"+l2.ID+"/renew", "term", "length", "duration", nasty, "expires_at", nasty, "reason", nasty)
 	typed["new webhook"] = v.post("settings/webhooks/new", "url", nasty, "description", nasty, "types", nasty, "products", nasty)
 	typed["selected"] = v.post("licenses/selected/suspend", "id", l2.ID, "id", nasty, "reason", nasty)
-	typed["no such licence"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
+	typed["no such license"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
 	typed["sign-in"] = s.visitor().post("sign-in", "email", nasty, "password", nasty, "return", nasty)
-	typed["new licence"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,
+	typed["new license"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,
 		"grace", nasty, "max_activations", nasty, "lease", nasty, "entitlements", "="+nasty, "metadata", nasty, "once", nasty)
 	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
 	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// activate takes a seat of a licence.
+// activate takes a seat of a license.
 func (s *site) activate(l license.License, fingerprint, name string) license.Activation {
 	s.t.Helper()
 	v, err := s.Service().Activate(s.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
@@ -100,7 +100,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "It changes by itself on", "11 Mar 2026"}},
 		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
-		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The licence ended at 2026-03-11", "It does not change by itself."}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license ended at 2026-03-11", "It does not change by itself."}},
 		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
 		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,

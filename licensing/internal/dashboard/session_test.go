@@ -57,7 +57,7 @@ func TestSignOutEndsEverySession(t *testing.T) {
 	is.Equal(two.get("licenses").StatusCode, http.StatusSeeOther)
 }
 
-// slowStore holds back the reading of licences until it is told to go on.
+// slowStore holds back the reading of licenses until it is told to go on.
 type slowStore struct {
 	store.Store
 	once           sync.Once

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// verdictPanel says what a program is told that asks about a licence.
+// verdictPanel says what a program is told that asks about a license.
 type verdictPanel struct {
 	Verdict *license.Verdict // nil: the question cannot be answered
 	At      *moment          // nil: now

@@ -96,7 +96,7 @@ const unsealed = "Secrets of webhooks are kept in clear: set Options.MasterKey t
 
 func webhookForm(w license.Webhook) *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "url", Label: "Address", Hint: "Where events are sent by POST, such as https://shop.example/hooks/licences.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
+		{Name: "url", Label: "Address", Hint: "Where events are sent by POST, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
 		{Name: "description", Label: "Description", Hint: "For you. May be empty.", Type: "text", Value: w.Description, MaxLength: 255},
 		{
 			Name: "types", Label: "Only these events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),

@@ -25,17 +25,17 @@ var answers = []struct {
 	add    func(p *Problem, err error)
 }{
 	// The rules.
-	{license.ErrNotFound, 404, "not_found", "There is no such licence or webhook, or nothing of that name on it.", nil},
+	{license.ErrNotFound, 404, "not_found", "There is no such license or webhook, or nothing of that name on it.", nil},
 	{license.ErrInvalid, 422, "invalid_parameters", "The request breaks a rule; each entry of errors names a member and the mend.", addFields},
-	{license.ErrStale, 412, "stale", "The licence has changed since it was read. Read it again, and repeat the request with its present ETag.", addETag},
-	{license.ErrAmbiguous, 409, "license_ambiguous", "This product and customer have more than one licence. Repeat the request with the id of the one to change.", addIDs},
-	{license.ErrProductForbidden, 403, "product_forbidden", "This client may not give out licences of that product.", nil},
-	{license.ErrKeyTaken, 409, "key_taken", "Another licence has this key. Leave key out to have one made.", nil},
+	{license.ErrStale, 412, "stale", "The license has changed since it was read. Read it again, and repeat the request with its present ETag.", addETag},
+	{license.ErrAmbiguous, 409, "license_ambiguous", "This product and customer have more than one license. Repeat the request with the id of the one to change.", addIDs},
+	{license.ErrProductForbidden, 403, "product_forbidden", "This client may not give out licenses of that product.", nil},
+	{license.ErrKeyTaken, 409, "key_taken", "Another license has this key. Leave key out to have one made.", nil},
 	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key came with another request before. Send a new key with a new request.", nil},
-	{license.ErrMove, 409, "move_forbidden", "The state of the licence does not allow this.", addMove},
-	{license.ErrDenied, 409, "denied", "The licence does not allow this; the verdict says why, and when to ask again.", addVerdict},
+	{license.ErrMove, 409, "move_forbidden", "The state of the license does not allow this.", addMove},
+	{license.ErrDenied, 409, "denied", "The license does not allow this; the verdict says why, and when to ask again.", addVerdict},
 	{license.ErrCursorGone, 410, "cursor_gone", "The feed no longer continues at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed again without after, and skip the events whose ids you know.", nil},
-	{license.ErrForbidden, 403, "forbidden", "This is not for those who hold a licence key. Ask whoever gave it out.", nil},
+	{license.ErrForbidden, 403, "forbidden", "This is not for those who hold a license key. Ask whoever gave it out.", nil},
 
 	// Credentials and people.
 	{auth.ErrNotFound, 404, "not_found", "There is no such client, secret or operator.", nil},
@@ -122,11 +122,11 @@ func addIDs(p *Problem, err error) {
 func addMove(p *Problem, err error) {
 	if move, ok := errors.AsType[*license.MoveError](err); ok {
 		p.From, p.To = string(move.From), string(move.To)
-		p.Detail = "There is no way to " + move.Move + " a licence that is " + p.From + "."
+		p.Detail = "There is no way to " + move.Move + " a license that is " + p.From + "."
 	}
 }
 
-// addVerdict tells why a licence admits nobody. That there is none with the
+// addVerdict tells why a license admits nobody. That there is none with the
 // key is the 404 of everything that is not there.
 func addVerdict(p *Problem, err error) {
 	denied, ok := errors.AsType[*license.DeniedError](err)

@@ -13,8 +13,8 @@ func ETag(v license.Version) string { return `"` + v.String() + `"` }
 
 // IfMatch returns the versions of which one must be the present one for a
 // change to happen; nil: any. A tag that is weak, or not one of ours, is kept
-// as the zero Version, which no licence has: If-Match compares strongly
-// (RFC 9110 section 13.1.1). "If-Match: *" asks that the licence exists, which
+// as the zero Version, which no license has: If-Match compares strongly
+// (RFC 9110 section 13.1.1). "If-Match: *" asks that the license exists, which
 // every change does by itself.
 func IfMatch(r *http.Request) ([]license.Version, error) {
 	tags, any, err := entityTags(r, "If-Match")

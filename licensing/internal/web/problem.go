@@ -27,7 +27,7 @@ type Problem struct {
 	From string   `json:"from,omitempty"` // the states between which there is no move
 	To   string   `json:"to,omitempty"`
 
-	Verdict *license.Verdict `json:"verdict,omitempty"` // why a licence admits nobody
+	Verdict *license.Verdict `json:"verdict,omitempty"` // why a license admits nobody
 
 	Header http.Header `json:"-"` // goes with the answer
 	Cause  error       `json:"-"` // for the log, never for the caller

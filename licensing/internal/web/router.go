@@ -25,7 +25,7 @@ type Route struct {
 	// form of RFC 6749; programs in browsers have no access. Method is the
 	// one that is documented, and decides nothing.
 	OAuth bool
-	// Bulk marks an endpoint that moves many licences at once. It, and its
+	// Bulk marks an endpoint that moves many licenses at once. It, and its
 	// body, may take ten times as long as others.
 	Bulk bool
 }

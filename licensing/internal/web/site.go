@@ -26,7 +26,7 @@ type Config struct {
 
 	ClientLimiter  Limiter // counts by client; nil: no limit
 	AddressLimiter Limiter // counts by address where there is no client; nil: no limit
-	KeyLimiter     Limiter // counts by licence key; nil: no limit
+	KeyLimiter     Limiter // counts by license key; nil: no limit
 	ClientIP       func(*http.Request) netip.Addr
 
 	Timeout     time.Duration // for a whole request

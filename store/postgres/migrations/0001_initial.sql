@@ -9,7 +9,7 @@ CREATE TABLE licensing_schema (
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Licences. What a clock makes of a row is derived above the store.
+-- Licenses. What a clock makes of a row is derived above the store.
 CREATE TABLE licensing_license (
     id              text COLLATE "C" NOT NULL PRIMARY KEY, -- rises with the time of creation
     name            text COLLATE "C" NOT NULL,
@@ -39,7 +39,7 @@ CREATE INDEX licensing_license_expiry ON licensing_license (expires_at, id) WHER
 CREATE INDEX licensing_license_customer_expiry ON licensing_license (customer_id, expires_at, id) WHERE expires_at IS NOT NULL;
 CREATE INDEX licensing_license_start ON licensing_license (starts_at, id) WHERE starts_at IS NOT NULL;
 
--- The words licences are found by. Which words a licence has, its own row says,
+-- The words licenses are found by. Which words a license has, its own row says,
 -- so that this table needs no other index.
 CREATE TABLE licensing_license_term (
     term       text COLLATE "C" NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE licensing_license_term (
     PRIMARY KEY (term, license_id)
 );
 
--- Activations: the seats of a licence.
+-- Activations: the seats of a license.
 CREATE TABLE licensing_activation (
     license_id    text COLLATE "C" NOT NULL REFERENCES licensing_license ON DELETE CASCADE,
     id            text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
--- The register: licences and their seats, the feed of events, webhook
+-- The register: licenses and their seats, the feed of events, webhook
 -- deliveries, and the small records of credentials and configuration.
 --
 -- Times are integer milliseconds since 1970-01-01 00:00 UTC, negative before
@@ -14,7 +14,7 @@ CREATE TABLE license (
 	name            TEXT    NOT NULL,
 	product_id      TEXT    NOT NULL,
 	customer_id     TEXT    NOT NULL,
-	key             TEXT    NOT NULL, -- the licence key, in clear: its seller can read it
+	key             TEXT    NOT NULL, -- the license key, in clear: its seller can read it
 	state           TEXT    NOT NULL, -- as stored; what the clock adds is derived
 	state_reason    TEXT    NOT NULL,
 	state_at        INTEGER,          -- when state was last set
@@ -38,18 +38,18 @@ CREATE INDEX license_state ON license (state, id);
 CREATE INDEX license_expiry ON license (expires_at, id) WHERE expires_at IS NOT NULL;
 CREATE INDEX license_start ON license (starts_at, id) WHERE starts_at IS NOT NULL;
 
--- The words that licences are found by. Which words a licence has stands in
--- license.terms, so this table needs no index by licence.
+-- The words that licenses are found by. Which words a license has stands in
+-- license.terms, so this table needs no index by license.
 CREATE TABLE license_term (
 	term       TEXT NOT NULL,
 	license_id TEXT NOT NULL,
 	PRIMARY KEY (term, license_id)
 ) STRICT, WITHOUT ROWID;
 
--- The seats of a licence.
+-- The seats of a license.
 CREATE TABLE activation (
 	license_id    TEXT NOT NULL REFERENCES license (id) ON DELETE CASCADE,
-	id            TEXT NOT NULL, -- time-ordered, unique within the licence
+	id            TEXT NOT NULL, -- time-ordered, unique within the license
 	fingerprint   TEXT NOT NULL, -- who holds the seat
 	name          TEXT NOT NULL,
 	lease_ends_at INTEGER,       -- when the seat frees itself; NULL: never

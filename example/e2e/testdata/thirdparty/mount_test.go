@@ -45,7 +45,7 @@ func walk(t *testing.T, mount func(http.Handler) http.Handler, prefix string) {
 	w.do("GET", base+"/oauth/token?"+credentials.Encode(), "", 200, &token)
 	w.token = token.AccessToken
 
-	// Location leads to the licence.
+	// Location leads to the license.
 	type license struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
@@ -79,7 +79,7 @@ func walk(t *testing.T, mount func(http.Handler) http.Handler, prefix string) {
 			}
 		}
 		if len(seen) != len(made) {
-			t.Errorf("%s: the links led to %d licences, want %d", first, len(seen), len(made))
+			t.Errorf("%s: the links led to %d licenses, want %d", first, len(seen), len(made))
 		}
 	}
 
