@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -129,7 +128,7 @@ func New(st store.Store, opts Options) *Auth {
 		panic("auth: New needs a store")
 	}
 	if err := opts.Validate(); err != nil {
-		panic(fmt.Sprint(err))
+		panic("auth: " + err.Error())
 	}
 	opts = opts.withDefaults()
 	a := &Auth{

@@ -13,34 +13,32 @@ var (
 
 	// ErrInvalid: a parameter is out of its bounds. The error is an
 	// [*InvalidError] that lists them.
-	ErrInvalid = errors.New("auth: invalid parameters")
+	ErrInvalid = errors.New("invalid parameters")
 
 	// ErrTooManySecrets: the client has two live secrets, and both would
 	// go on beside the new one. Revoke one, or rotate without an overlap.
 	ErrTooManySecrets = errors.New("auth: the client has two live secrets; revoke one of them first")
 )
 
-// An InvalidError lists the parameters that are out of their bounds. It is
-// [ErrInvalid] under [errors.Is].
+// An InvalidError lists every parameter that breaks a rule. It is [ErrInvalid]
+// under [errors.Is]. Package license has the same type under the same name.
 type InvalidError struct {
 	Fields []FieldError
 }
 
-// A FieldError says what is wrong with one parameter. Its Field is the name
-// on the wire, such as "name" or "products/0"; Code is a stable word such as
-// "required" or "too_long"; Detail is a sentence that says how to mend it.
+// A FieldError says what is wrong with one parameter, and how to fix it.
 type FieldError struct {
-	Field  string
-	Code   string
-	Detail string
+	Field  string `json:"field"`  // the path on the wire: "name", "products/0", "metadata/plan"
+	Code   string `json:"code"`   // stable, such as "required" or "too_long"
+	Detail string `json:"detail"` // one sentence for people, without the value given
 }
 
 func (e *InvalidError) Error() string {
 	parts := make([]string, len(e.Fields))
 	for i, f := range e.Fields {
-		parts[i] = f.Field + " " + f.Detail
+		parts[i] = strings.TrimSpace(f.Field + " " + f.Detail)
 	}
-	return ErrInvalid.Error() + ": " + strings.Join(parts, "; ")
+	return strings.Join(parts, "; ")
 }
 
 // Is reports whether target is [ErrInvalid].

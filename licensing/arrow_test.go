@@ -25,16 +25,15 @@ var arrows = map[string][]string{
 	"store/postgres":               {"store"},
 	"storetest":                    {"store"},
 	"auth":                         {"store"},
-	"licensing/internal/jws":       {},
-	"licensing/internal/ijson":     {},
-	"licensing/license":            {"store", "licensing/internal/jws", "licensing/internal/ijson"},
-	"licensing/internal/web":       {"licensing/license", "licensing/internal/ijson", "auth", "store"}, // of store, the errors in the table of answers
-	"licensing/internal/api":       {"licensing/license", "auth", "licensing/internal/web"},
-	"licensing/internal/dashboard": {"licensing/license", "auth", "licensing/internal/web"},
+	"licensing/internal/input":     {"auth"}, // for the errors of fields
+	"licensing/license":            {"store", "auth", "licensing/internal/input"},
+	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/api":       {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
+	"licensing/internal/dashboard": {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/delivery":  {"licensing/license", "store"},
 	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/delivery", "auth", "store"},
-	"licensing/client":              {"licensing/internal/jws"},
+	"licensing/client":              {},
 	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/client", "auth", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},
@@ -43,7 +42,7 @@ var arrows = map[string][]string{
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that whoever imports them imports no more.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/internal/jws", "licensing/internal/ijson", "licensing/client"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/client"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

@@ -150,7 +150,7 @@ func deliveries(t *testing.T, h *licensing.Handler, id string) []license.Deliver
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page.Deliveries
+	return page.Data
 }
 
 // ids returns how often each message came.
@@ -314,7 +314,7 @@ func TestTheClaimsOfAKilledProcessEndSoon(t *testing.T) {
 		stop()
 		waiting, err := next.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
 		is.NoErr(err)
-		is.Equal(len(waiting.Deliveries), 0)
+		is.Equal(len(waiting.Data), 0)
 	})
 }
 
@@ -387,7 +387,7 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				stop()
 				waiting, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
 				is.NoErr(err)
-				is.Equal(len(waiting.Deliveries), 0)
+				is.Equal(len(waiting.Data), 0)
 				is.Equal(len(ids(p.at("x.example"))), 20)
 				is.Equal(len(l.got()), 21)
 			})
@@ -544,7 +544,7 @@ func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 		is.Equal(p.at("x.example")[tries].eventType, "license.created")
 		pending, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
 		is.NoErr(err)
-		is.Equal(len(pending.Deliveries), 0)
+		is.Equal(len(pending.Data), 0)
 	})
 }
 

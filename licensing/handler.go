@@ -60,7 +60,6 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.api = h.watched(web.NewSite(h.config(clients), api.Routes(api.Config{
-		Licenses:  h.service,
 		Auth:      h.auth,
 		Metadata:  h.metadata,
 		Ready:     func(ctx context.Context) error { return ready(ctx, st) },
@@ -73,7 +72,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 func (h *Handler) config(clients web.Limiter) web.Config {
 	o := h.opts
 	return web.Config{
-		Logger: o.Logger, Authenticate: h.auth.Authenticate,
+		Logger: o.Logger, Authenticate: h.auth.Authenticate, Rules: h.service,
 		ClientLimiter: clients, AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
 		ClientIP: o.ClientIP, Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
 		Elsewhere: func(path string) bool { return strings.HasPrefix(path, "/dashboard/") },

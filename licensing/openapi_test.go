@@ -65,13 +65,13 @@ func TestTheDescriptionHasEveryRouteAndNoOther(t *testing.T) {
 	operations, _ := description(t)
 	st := memory.New()
 	routed := map[string]bool{}
-	for _, route := range api.Routes(api.Config{Auth: auth.New(st, auth.Options{}), Licenses: license.New(st, license.Options{}), Metadata: http.NotFoundHandler()}) {
+	for _, route := range api.Routes(api.Config{Auth: auth.New(st, auth.Options{}), Metadata: http.NotFoundHandler()}) {
 		methods := []string{route.Method}
 		if route.Path == "/oauth/token" {
 			methods = []string{"GET", "POST"}
 		}
 		for _, method := range methods {
-			name := method + " " + route.Path
+			name := method + " " + strings.Replace(route.Path, ":lic_}", "}", 1)
 			routed[name] = true
 			o, there := operations[name]
 			if !there {

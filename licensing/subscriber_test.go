@@ -67,7 +67,7 @@ func feed(t *testing.T, h *licensing.Handler) (subjects []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range page.Events {
+		for _, e := range page.Data {
 			subjects = append(subjects, e.Subject)
 		}
 		if p.After = page.NextCursor; !page.HasMore {

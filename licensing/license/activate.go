@@ -14,17 +14,15 @@ import (
 type ActivateParams struct {
 	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
 	Fingerprint string `json:"fingerprint" validate:"text"`
-	ProductID   string `json:"product_id" validate:"omitempty,text"`  // given: the license must be for it
-	CustomerID  string `json:"customer_id" validate:"omitempty,text"` // given: the license must be theirs
+	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // given: the license must be for it
+	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // given: the license must be theirs
 	// Name and Metadata describe the holder. In a repeated activation they
 	// replace what was there, if they are given.
 	Name     string            `json:"name" validate:"omitempty,text"`
-	Metadata map[string]string `json:"metadata"` // bounded as that of a license
+	Metadata map[string]string `json:"metadata" wire:"nullable"` // bounded as that of a license
 	// TakeOver says whose seat to take if none is free: empty for none's,
 	// [TakeOverOldest], or the id of a live activation.
-	TakeOver string `json:"take_over"`
-
-	Faults Faults `json:"-" validate:"-"`
+	TakeOver string `json:"take_over" wire:"filled"`
 }
 
 // TakeOverOldest evicts the activation that has held its seat the longest.
@@ -42,7 +40,7 @@ const TakeOverOldest = "oldest"
 // The error is a [*DeniedError] or an [*InvalidError]. Events name as actor
 // the Caller's, or, if it has none, "license:" and the license's id.
 func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, error) {
-	if err := p.check(); err != nil {
+	if err := p.check(ctx); err != nil {
 		return Verdict{}, err
 	}
 	s = s.asHolder()
@@ -93,12 +91,12 @@ func (s *Service) activate(ctx context.Context, p ActivateParams) (v Verdict, mo
 	return v, more, err
 }
 
-func (p *ActivateParams) check() error {
-	broken := checkTags(p)
+func (p *ActivateParams) check(ctx context.Context) error {
+	broken := checkTags(ctx, p)
 	_, wrong := checkMetadata(p.Metadata)
 	broken = append(broken, wrong...)
 	if p.TakeOver != "" && p.TakeOver != TakeOverOldest && !isID("act", p.TakeOver) {
-		broken = append(broken, FieldError{"take_over", CodeUnknown, `must be "oldest" or the id of an activation`})
+		broken = append(broken, FieldError{Field: "take_over", Code: CodeUnknown, Detail: `must be "oldest" or the id of an activation`})
 	}
 	if len(broken) > 0 {
 		return &InvalidError{Fields: broken}

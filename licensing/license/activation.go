@@ -79,33 +79,25 @@ type ListActivationsParams struct {
 	// Exactly one of LicenseID and Key names the license; Key only if
 	// Options.KeyHolderSeats is set.
 	LicenseID string `json:"-"`
-	Key       string `json:"key"`
+	Key       string `json:"key" wire:"body,required"`
 
 	Ended  bool   `json:"ended"`                          // also those that hold no seat any more
 	Limit  int    `json:"limit" validate:"min=0,max=200"` // activations on a page; 0: 50
 	Cursor string `json:"cursor"`                         // the NextCursor of the page before
-
-	Faults Faults `json:"-" validate:"-"`
-}
-
-// An ActivationPage is a part of a list of activations.
-type ActivationPage struct {
-	Activations []Activation
-	NextCursor  string // empty: this is the end
 }
 
 // ListActivations returns a page of a license's activations, the oldest
 // first. One that has ended is kept for 30 days or longer. The error is
 // [ErrNotFound], an [*InvalidError] or [ErrForbidden]. Cursors behave as in
 // [Service.List].
-func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) (ActivationPage, error) {
-	if err := check(p); err != nil {
-		return ActivationPage{}, err
+func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
+	if err := check(ctx, p); err != nil {
+		return Page[Activation]{}, err
 	}
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
 	}
-	var page ActivationPage
+	var page Page[Activation]
 	err := s.view(ctx, func(r store.Reader) error {
 		rec, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
@@ -126,23 +118,23 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 		if err != nil {
 			return err
 		}
-		page = ActivationPage{Activations: make([]Activation, 0, len(rows))}
+		page = Page[Activation]{Data: make([]Activation, 0, len(rows))}
 		if len(rows) > p.Limit {
 			rows = rows[:p.Limit]
 			at.after.ID = rows[p.Limit-1].ID
-			page.NextCursor = at.String()
+			page.HasMore, page.NextCursor = true, at.String()
 		}
 		for _, row := range rows {
 			a, err := activationAt(row, at.pinned)
 			if err != nil {
 				return err
 			}
-			page.Activations = append(page.Activations, a)
+			page.Data = append(page.Data, a)
 		}
 		return nil
 	})
 	if err != nil {
-		return ActivationPage{}, fmt.Errorf("list activations: %w", err)
+		return Page[Activation]{}, fmt.Errorf("list activations: %w", err)
 	}
 	return page, nil
 }

@@ -1,6 +1,7 @@
 package license
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-playground/validator/v10"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 )
 
 // checker returns the validator of parameter structs. The rules stand in the
@@ -33,19 +36,16 @@ var checker = sync.OnceValue(func() *validator.Validate {
 	return v
 })
 
-// checkTags checks a parameter struct against its tags. What its Faults tell
-// goes before.
-func checkTags(params any) []FieldError {
+// checkTags checks a parameter struct against its tags. What ctx says was wrong
+// with it before it was decoded comes first.
+func checkTags(ctx context.Context, params any) []FieldError {
 	var broken validator.ValidationErrors
 	errors.As(checker().Struct(params), &broken)
 	var fields []FieldError
 	for _, b := range broken {
 		fields = append(fields, describe(b))
 	}
-	if f := reflect.Indirect(reflect.ValueOf(params)).FieldByName("Faults"); f.IsValid() {
-		fields = f.Interface().(Faults).and(fields)
-	}
-	return fields
+	return input.Errors(ctx, fields)
 }
 
 // describe puts one broken rule into our words.
@@ -89,12 +89,12 @@ func isInstant(t time.Time) bool {
 // check checks the fields of a license and puts them into the form they are
 // kept in: times cut to milliseconds, a key of ours in its usual form, numbers
 // as float64. Maps and pointed-to values are replaced, never changed.
-func (p *CreateParams) check() error {
-	broken := checkTags(p)
+func (p *CreateParams) check(ctx context.Context) error {
+	broken := checkTags(ctx, p)
 	p.Key = canonicalKey(p.Key)
 	p.StartsAt, p.ExpiresAt = cut(p.StartsAt), cut(p.ExpiresAt)
 	if p.StartsAt != nil && p.ExpiresAt != nil && !p.ExpiresAt.After(*p.StartsAt) {
-		broken = append(broken, FieldError{"expires_at", CodeOutOfRange, "must be after starts_at"})
+		broken = append(broken, FieldError{Field: "expires_at", Code: CodeOutOfRange, Detail: "must be after starts_at"})
 	}
 	entitlements, wrong := checkEntitlements(p.Entitlements)
 	broken = append(broken, wrong...)
@@ -102,15 +102,15 @@ func (p *CreateParams) check() error {
 	metadata, wrong := checkMetadata(p.Metadata)
 	broken = append(broken, wrong...)
 	p.Metadata = metadata
-	if broken = p.Faults.and(broken); len(broken) > 0 {
+	if len(broken) > 0 {
 		return &InvalidError{Fields: broken}
 	}
 	return nil
 }
 
 // check checks what it is asked about a struct with nothing but tags.
-func check(params any) error {
-	if broken := checkTags(params); len(broken) > 0 {
+func check(ctx context.Context, params any) error {
+	if broken := checkTags(ctx, params); len(broken) > 0 {
 		return &InvalidError{Fields: broken}
 	}
 	return nil

@@ -8,24 +8,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// PrepareCreate checks p, runs Options.BeforeCreate on it, and checks what
-// that made of it. Create calls it by itself, but not inside Atomically and
-// Once: whoever creates there calls PrepareCreate first.
-func (s *Service) PrepareCreate(ctx context.Context, p *CreateParams) error {
-	if err := s.checkFields(p); err != nil {
-		return err
-	}
-	if s.opts.BeforeCreate == nil {
-		return nil
-	}
-	if err := s.opts.BeforeCreate(ctx, p); err != nil {
-		return fmt.Errorf("before create: %w", err)
-	}
-	return s.checkFields(p)
-}
-
-func (s *Service) checkFields(p *CreateParams) error {
-	if err := p.check(); err != nil {
+func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
+	if err := p.check(ctx); err != nil {
 		return err
 	}
 	if !s.sees(p.ProductID) {
@@ -38,11 +22,7 @@ func (s *Service) checkFields(p *CreateParams) error {
 // [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or one of
 // Options.BeforeCreate.
 func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
-	prepare := s.PrepareCreate
-	if s.tx != nil {
-		prepare = func(_ context.Context, p *CreateParams) error { return s.checkFields(p) }
-	}
-	if err := prepare(ctx, &p); err != nil {
+	if err := s.prepare(ctx, &p); err != nil {
 		return License{}, err
 	}
 	var created License

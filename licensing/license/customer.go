@@ -29,7 +29,7 @@ const customerBatch = store.MaxLimit
 // Of a customer with more than 50 licenses, it prefers those that have not
 // ended to those in grace, and looks at the newest 1,000 of either.
 func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
-	if err := check(p); err != nil {
+	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
 	none := deny(Reason{VerdictNotFound, "The customer has no such license."})

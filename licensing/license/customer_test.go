@@ -1,11 +1,13 @@
 package license_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -55,19 +57,21 @@ func TestValidateCustomer(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
 }
 
-// TestFaultsComeWithWhatTheRulesFind: what was wrong before parameters had Go
-// types is told together with what else is, once for each field.
-func TestFaultsComeWithWhatTheRulesFind(t *testing.T) {
+// TestInputErrorsComeWithWhatTheRulesFind: what was wrong before parameters had
+// Go types is reported together with what else is, once for each field.
+func TestInputErrorsComeWithWhatTheRulesFind(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	faults := license.Faults{{Field: "key", Code: "invalid_type", Detail: "must be a string"}}
-	_, err := f.Validate(t.Context(), license.ValidateParams{Fingerprint: " pc", Faults: faults})
+	with := func(field, code string) context.Context {
+		return input.WithErrors(t.Context(), []license.FieldError{{Field: field, Code: code, Detail: "is wrong"}})
+	}
+	_, err := f.Validate(with("key", "invalid_type"), license.ValidateParams{Fingerprint: " pc"})
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeInvalidFormat})
-	_, err = f.Activate(t.Context(), license.ActivateParams{Faults: faults})
+	_, err = f.Activate(with("key", "invalid_type"), license.ActivateParams{})
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeRequired})
 	l := f.create(t)
-	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "a\nb", Faults: license.Faults{{Field: "why", Code: license.CodeUnknown, Detail: "is unknown"}}})
+	_, err = f.Suspend(with("why", license.CodeUnknown), license.MoveParams{ID: l.ID, Reason: "a\nb"})
 	is.Equal(fields(t, err), map[string]string{"why": license.CodeUnknown, "reason": license.CodeInvalidCharacters})
-	_, err = f.Renew(t.Context(), license.RenewParams{ID: l.ID, Faults: license.Faults{{Field: "duration", Code: license.CodeInvalidFormat, Detail: "is none"}}})
+	_, err = f.Renew(with("duration", license.CodeInvalidFormat), license.RenewParams{ID: l.ID})
 	is.Equal(fields(t, err), map[string]string{"duration": license.CodeInvalidFormat})
 }

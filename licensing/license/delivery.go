@@ -80,24 +80,18 @@ func fromDelivery(rec store.Delivery) (Delivery, error) {
 
 // DeliveriesParams select the deliveries to one webhook.
 type DeliveriesParams struct {
-	WebhookID string         `json:"webhook_id"`
+	WebhookID string         `json:"-"`
 	Status    DeliveryStatus `json:"status" validate:"omitempty,oneof=pending succeeded failed"` // empty: any
 	Limit     int            `json:"limit" validate:"min=0,max=200"`                             // 0: 50
 	Cursor    string         `json:"cursor"`                                                     // the NextCursor of the page before
 }
 
-// A DeliveryPage is a part of the deliveries to a webhook.
-type DeliveryPage struct {
-	Deliveries []Delivery
-	NextCursor string // empty: this is the end
-}
-
 // Deliveries lists what was and what will be sent to a webhook, the newest
 // first, as far as it is kept (Options.DeliveryRetention). The
 // error is [ErrNotFound] or an [*InvalidError].
-func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (DeliveryPage, error) {
-	if err := check(p); err != nil {
-		return DeliveryPage{}, err
+func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (Page[Delivery], error) {
+	if err := check(ctx, p); err != nil {
+		return Page[Delivery]{}, err
 	}
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
@@ -106,7 +100,7 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (DeliveryP
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = parseCursor(p.Cursor, start.scope, "dlv"); !ok {
-			return DeliveryPage{}, errCursor
+			return Page[Delivery]{}, errCursor
 		}
 	} else {
 		start.pinned = s.now()
@@ -123,18 +117,18 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (DeliveryP
 		return err
 	})
 	if err != nil {
-		return DeliveryPage{}, fmt.Errorf("deliveries: %w", err)
+		return Page[Delivery]{}, fmt.Errorf("deliveries: %w", err)
 	}
-	var page DeliveryPage
+	var page Page[Delivery]
 	if len(recs) > p.Limit {
 		recs = recs[:p.Limit]
 		start.after.ID = recs[p.Limit-1].ID
-		page.NextCursor = start.String()
+		page.HasMore, page.NextCursor = true, start.String()
 	}
-	page.Deliveries = make([]Delivery, len(recs))
+	page.Data = make([]Delivery, len(recs))
 	for i, rec := range recs {
-		if page.Deliveries[i], err = fromDelivery(rec); err != nil {
-			return DeliveryPage{}, err
+		if page.Data[i], err = fromDelivery(rec); err != nil {
+			return Page[Delivery]{}, err
 		}
 	}
 	return page, nil

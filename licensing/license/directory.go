@@ -34,7 +34,7 @@ func (s *Service) Products(ctx context.Context, p NamesParams) ([]NameCount, err
 }
 
 func (s *Service) names(ctx context.Context, kind string, p NamesParams) ([]NameCount, error) {
-	if err := check(p); err != nil {
+	if err := check(ctx, p); err != nil {
 		return nil, err
 	}
 	if s.caller.Products != nil {

@@ -63,6 +63,20 @@ func parseParts(s string, parts []durationPart) bool {
 	return s == ""
 }
 
+// UnmarshalText implements [encoding.TextUnmarshaler]: it reads a duration in
+// the form of ISO 8601 that is not zero. The error is an [*InvalidError].
+func (d *Duration) UnmarshalText(text []byte) (err error) {
+	const want = `must be a duration in the form of ISO 8601, and not zero, such as "P1Y", "P6M" or "P30D"`
+	*d, err = ParseDuration(string(text))
+	switch {
+	case err != nil:
+		return Invalid("duration", CodeInvalidFormat, want)
+	case d.IsZero():
+		return Invalid("duration", CodeOutOfRange, want)
+	}
+	return nil
+}
+
 // String returns d as ParseDuration reads it, without the parts that are
 // zero.
 func (d Duration) String() string {

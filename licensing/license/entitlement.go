@@ -23,7 +23,7 @@ const (
 // true, a float64 or a text under each name.
 func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldError) {
 	if len(in) > maxEntitlements {
-		return nil, []FieldError{{"entitlements", CodeTooMany, fmt.Sprintf("must have at most %d entries", maxEntitlements)}}
+		return nil, []FieldError{{Field: "entitlements", Code: CodeTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxEntitlements)}}
 	}
 	out = make(map[string]any, len(in))
 	for _, name := range names(in) {
@@ -35,7 +35,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 		switch v := in[name].(type) {
 		case bool:
 			if !v {
-				broken = append(broken, FieldError{field, CodeUnknown, "must be true, a number or a text; leave out what is not granted"})
+				broken = append(broken, FieldError{Field: field, Code: CodeUnknown, Detail: "must be true, a number or a text; leave out what is not granted"})
 				continue
 			}
 			out[name] = true
@@ -48,7 +48,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 		default:
 			n, ok := number(v)
 			if !ok {
-				broken = append(broken, FieldError{field, CodeOutOfRange, "must be true, a text, or a number that fits a float64"})
+				broken = append(broken, FieldError{Field: field, Code: CodeOutOfRange, Detail: "must be true, a text, or a number that fits a float64"})
 				continue
 			}
 			out[name] = n
@@ -60,7 +60,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 // checkMetadata returns a copy of the metadata.
 func checkMetadata(in map[string]string) (out map[string]string, broken []FieldError) {
 	if len(in) > maxMetadata {
-		return nil, []FieldError{{"metadata", CodeTooMany, fmt.Sprintf("must have at most %d entries", maxMetadata)}}
+		return nil, []FieldError{{Field: "metadata", Code: CodeTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxMetadata)}}
 	}
 	out = make(map[string]string, len(in))
 	for _, name := range names(in) {
@@ -90,13 +90,13 @@ func checkName(field, name string) *FieldError {
 func checkValue(field, value string, least, most int) *FieldError {
 	switch {
 	case len(value) < least:
-		return &FieldError{field, CodeRequired, "must not be empty"}
+		return &FieldError{Field: field, Code: CodeRequired, Detail: "must not be empty"}
 	case !isText(value):
-		return &FieldError{field, CodeInvalidCharacters, "must be valid UTF-8 without control characters"}
+		return &FieldError{Field: field, Code: CodeInvalidCharacters, Detail: "must be valid UTF-8 without control characters"}
 	case !isTrimmed(value):
-		return &FieldError{field, CodeInvalidFormat, "must not begin or end with white space"}
+		return &FieldError{Field: field, Code: CodeInvalidFormat, Detail: "must not begin or end with white space"}
 	case utf8.RuneCountInString(value) > most:
-		return &FieldError{field, CodeTooLong, fmt.Sprintf("must be at most %d characters", most)}
+		return &FieldError{Field: field, Code: CodeTooLong, Detail: fmt.Sprintf("must be at most %d characters", most)}
 	}
 	return nil
 }

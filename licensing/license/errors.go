@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
 // The errors of the rules. Methods return them wrapped or as the richer type
@@ -16,7 +18,7 @@ var (
 	ErrNotFound = errors.New("not found")
 
 	// ErrInvalid: parameters break a rule. Always an [*InvalidError].
-	ErrInvalid = errors.New("invalid parameters")
+	ErrInvalid = auth.ErrInvalid
 
 	// ErrStale: the license is not at any of the versions asked for. Always
 	// a [*StaleError].
@@ -61,17 +63,13 @@ var rules = []error{
 	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden,
 }
 
-// An InvalidError lists every parameter that breaks a rule.
-type InvalidError struct {
-	Fields []FieldError
-}
+// An InvalidError lists every parameter that breaks a rule. It is [ErrInvalid]
+// under [errors.Is].
+type InvalidError = auth.InvalidError
 
-// A FieldError says what is wrong with one parameter, and the mend.
-type FieldError struct {
-	Field  string `json:"field"`  // the path on the wire: "name", "metadata/plan", "limit"
-	Code   string `json:"code"`   // one of the Code constants
-	Detail string `json:"detail"` // one sentence for people, without the value given
-}
+// A FieldError says what is wrong with one parameter, and how to fix it. Its
+// Code is one of the Code constants.
+type FieldError = auth.FieldError
 
 // The codes of a [FieldError]. The list may grow.
 const (
@@ -87,21 +85,10 @@ const (
 	CodeInvalidJSON       = "invalid_json"
 )
 
-func (e *InvalidError) Error() string {
-	parts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		parts[i] = f.Field + ": " + f.Detail
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Is makes errors.Is(e, ErrInvalid) true.
-func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
-
 // Invalid returns an [*InvalidError] about one field. It is how
 // Options.BeforeCreate refuses a license in words that reach the caller.
 func Invalid(field, code, detail string) error {
-	return &InvalidError{Fields: []FieldError{{field, code, detail}}}
+	return &InvalidError{Fields: []FieldError{{Field: field, Code: code, Detail: detail}}}
 }
 
 // A StaleError is returned when IfMatch names no current version.

@@ -38,7 +38,7 @@ func ExampleService_Create() {
 	fmt.Println(errors.Is(err, license.ErrInvalid), err)
 	// Output:
 	// active 3 29 <nil>
-	// true before create: product_id: is not sold here
+	// true before create: product_id is not sold here
 }
 
 func ExampleService_Update() {
@@ -163,9 +163,9 @@ func ExampleService_Atomically() {
 	})
 	page, _ := s.List(ctx, license.ListParams{CustomerID: "ada"})
 	fmt.Println(err)
-	fmt.Println(len(page.Licenses))
+	fmt.Println(len(page.Data))
 	// Output:
-	// name: is required
+	// name is required
 	// 0
 }
 

@@ -23,7 +23,7 @@ func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, erro
 				yield(License{}, err)
 				return
 			}
-			for _, l := range page.Licenses {
+			for _, l := range page.Data {
 				if !yield(l, nil) {
 					return
 				}
@@ -44,7 +44,7 @@ type Row struct {
 	CreateParams
 	State       store.State `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked"` // empty: active
 	StateReason string      `json:"state_reason,omitempty" validate:"omitempty,text"`
-	CreatedAt   *time.Time  `json:"created_at,omitempty" validate:"omitempty,instant"` // nil: now
+	CreatedAt   *time.Time  `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
 }
 
 // row returns l as it leaves.

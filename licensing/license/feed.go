@@ -47,21 +47,10 @@ type EventsParams struct {
 	After      string `json:"after"`
 	Type       string `json:"type"`                              // a type, or a family such as "license.*"
 	Subject    string `json:"subject" validate:"omitempty,text"` // such as a license's id
-	CustomerID string `json:"customer_id" validate:"omitempty,text"`
+	CustomerID string `json:"customer_id" validate:"omitempty,text" wire:"-"`
 	Limit      int    `json:"limit" validate:"min=0,max=200"` // 0: 50
 
-	NewestFirst bool `json:"newest_first"` // go back in time
-}
-
-// An EventPage is a part of the feed.
-type EventPage struct {
-	Events []Event
-	// HasMore reports whether there may be more by now.
-	HasMore bool
-	// NextCursor goes on behind the page. It is there also at the end of
-	// the feed, to ask again with when more has happened; of a list that
-	// goes back in time it is empty at the end.
-	NextCursor string
+	NewestFirst bool `json:"newest_first" wire:"-"` // go back in time
 }
 
 // How much of the feed one call looks through for what a filter selects.
@@ -80,43 +69,43 @@ const (
 // A call looks through a bounded part of the feed: with a filter a page can be
 // short, or empty, although there is more. A caller who is limited to some
 // products gets events of these alone.
-func (s *Service) Events(ctx context.Context, p EventsParams) (EventPage, error) {
-	broken := checkTags(p)
+func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], error) {
+	broken := checkTags(ctx, p)
 	if p.Type != "" && !IsTypePattern(p.Type) {
-		broken = append(broken, FieldError{"type", CodeUnknown, `must be a type of event, or a family such as "license.*"`})
+		broken = append(broken, FieldError{Field: "type", Code: CodeUnknown, Detail: `must be a type of event, or a family such as "license.*"`})
 	}
 	after, ok := parsePlace(p.After)
 	if !ok {
-		broken = append(broken, FieldError{"after", CodeInvalidFormat, "must be the next_cursor of a page of events; begin again without it"})
+		broken = append(broken, FieldError{Field: "after", Code: CodeInvalidFormat, Detail: "must be the next_cursor of a page of events; begin again without it"})
 	}
 	if len(broken) > 0 {
-		return EventPage{}, &InvalidError{Fields: broken}
+		return Page[Event]{}, &InvalidError{Fields: broken}
 	}
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
 	}
-	var page EventPage
+	var page Page[Event]
 	err := s.view(ctx, func(r store.Reader) (err error) {
 		page, err = s.readEvents(ctx, r, p, after)
 		return err
 	})
 	if err != nil {
-		return EventPage{}, fmt.Errorf("events: %w", err)
+		return Page[Event]{}, fmt.Errorf("events: %w", err)
 	}
 	return page, nil
 }
 
 // readEvents reads one page from a snapshot.
-func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at place) (EventPage, error) {
+func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at place) (Page[Event], error) {
 	if !p.NewestFirst { // a list that goes back in time misses nothing new
 		purged, err := readPurged(ctx, r)
 		if err != nil {
-			return EventPage{}, err
+			return Page[Event]{}, err
 		}
 		if p.After == "" {
 			at = purged
 		} else if err := at.check(ctx, r, purged); err != nil {
-			return EventPage{}, err
+			return Page[Event]{}, err
 		}
 	}
 	q := store.EventQuery{
@@ -126,19 +115,19 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 	if p.Type != "" || s.caller.Products != nil {
 		q.Limit = feedBatch
 	}
-	page := EventPage{Events: make([]Event, 0, min(p.Limit, defaultLimit))}
+	page := Page[Event]{Data: make([]Event, 0, min(p.Limit, defaultLimit))}
 	for examined := 0; ; {
 		rows, err := r.Events(ctx, q)
 		if err != nil {
-			return EventPage{}, err
+			return Page[Event]{}, err
 		}
 		for _, row := range rows {
 			if (p.Type == "" || MatchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
-				if len(page.Events) == p.Limit {
+				if len(page.Data) == p.Limit {
 					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil
 				}
-				page.Events = append(page.Events, NewEvent(row))
+				page.Data = append(page.Data, NewEvent(row))
 			}
 			at = placeOf(row)
 		}
@@ -150,7 +139,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 			// match would be gone as soon as retention removes that event.
 			newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 			if err != nil {
-				return EventPage{}, err
+				return Page[Event]{}, err
 			}
 			if len(newest) > 0 {
 				at = placeOf(newest[0])

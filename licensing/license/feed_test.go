@@ -24,7 +24,7 @@ func readFeed(t *testing.T, s *license.Service, p license.EventsParams) (subject
 			t.Fatal(err)
 		}
 		calls++
-		for _, e := range page.Events {
+		for _, e := range page.Data {
 			subjects = append(subjects, e.Subject)
 		}
 		if p.After = page.NextCursor; !page.HasMore {
@@ -51,10 +51,10 @@ func TestTheFeedIsInOrderAndResumable(t *testing.T) {
 	next := f.create(t).ID
 	page, err = f.Events(t.Context(), license.EventsParams{After: page.NextCursor})
 	is.NoErr(err)
-	is.Equal(len(page.Events), 1)
-	is.Equal(page.Events[0].Subject, next)
-	is.Equal(page.Events[0].Object, "event")
-	is.Equal(page.Events[0].Actor, "go")
+	is.Equal(len(page.Data), 1)
+	is.Equal(page.Data[0].Subject, next)
+	is.Equal(page.Data[0].Object, "event")
+	is.Equal(page.Data[0].Actor, "go")
 
 	ids = append(ids, next)
 	slices.Reverse(ids)
@@ -65,7 +65,7 @@ func TestTheFeedIsInOrderAndResumable(t *testing.T) {
 	page, err = newFixture(t).Events(t.Context(), license.EventsParams{})
 	is.NoErr(err)
 	is.True(page.NextCursor != "") // to begin at an empty feed
-	is.Equal(page.Events, []license.Event{})
+	is.Equal(page.Data, []license.Event{})
 }
 
 // TestAFilterLooksThroughABoundedPartOfTheFeed finds two events that lie far
@@ -188,7 +188,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	purge()
 	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
-	is.Equal(len(page.Deliveries), 0)
+	is.Equal(len(page.Data), 0)
 }
 
 // TestAWebhookThatGetsNothingDoesNotHoldRetention: the events that wait for it
@@ -234,8 +234,8 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 			failed, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryFailed})
 			is.NoErr(err)
 			if name == "paused" || name == "disabled" {
-				is.Equal(len(failed.Deliveries), 5)
-				is.Equal(failed.Deliveries[0].Attempts[0].Error, "skipped: the event is no longer kept")
+				is.Equal(len(failed.Data), 5)
+				is.Equal(failed.Data[0].Attempts[0].Error, "skipped: the event is no longer kept")
 			}
 		})
 	}
@@ -259,7 +259,7 @@ func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 	is.NoErr(err)
 	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
-	is.Equal(len(page.Deliveries), 1)
+	is.Equal(len(page.Data), 1)
 }
 
 // TestACursorBehindThePurgeMarkIsGone: a cursor is good for as long as all
@@ -267,7 +267,7 @@ func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
-	read := func(p license.EventsParams) license.EventPage {
+	read := func(p license.EventsParams) license.Page[license.Event] {
 		page, err := f.Events(t.Context(), p)
 		is.NoErr(err)
 		return page
@@ -292,16 +292,16 @@ func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
 			t.Errorf("a cursor %s: %v", name, err)
 		}
 	}
-	is.Equal(len(read(license.EventsParams{After: end}).Events), 0) // nothing after it is gone
-	again := read(license.EventsParams{}).NextCursor                // of a feed with nothing left
+	is.Equal(len(read(license.EventsParams{After: end}).Data), 0) // nothing after it is gone
+	again := read(license.EventsParams{}).NextCursor              // of a feed with nothing left
 	next := f.create(t).ID
-	is.Equal(read(license.EventsParams{After: end}).Events[0].Subject, next)
-	is.Equal(read(license.EventsParams{After: again}).Events[0].Subject, next)
-	is.Equal(read(license.EventsParams{After: end, NewestFirst: true}).Events, []license.Event{})
+	is.Equal(read(license.EventsParams{After: end}).Data[0].Subject, next)
+	is.Equal(read(license.EventsParams{After: again}).Data[0].Subject, next)
+	is.Equal(read(license.EventsParams{After: end, NewestFirst: true}).Data, []license.Event{})
 
 	// A filter that finds nothing moves its cursor along.
 	filtered := read(license.EventsParams{Subject: first}).NextCursor
 	f.now = f.now.Add(49 * time.Hour)
 	purge()
-	is.Equal(len(read(license.EventsParams{Subject: first, After: filtered}).Events), 0)
+	is.Equal(len(read(license.EventsParams{Subject: first, After: filtered}).Data), 0)
 }

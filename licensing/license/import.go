@@ -57,7 +57,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult
 		for len(batch) < importBatch && end == nil {
 			var row importRow
 			var blank bool
-			row, blank, end = readRow(lines)
+			row, blank, end = readRow(ctx, lines)
 			if end != nil && end != io.EOF {
 				return fmt.Errorf("import licenses: line %d: %w", number, end)
 			}
@@ -126,7 +126,7 @@ func (s *Service) importRows(ctx context.Context, batch []importRow, left int) (
 
 // stopped is the last result of an import with too many refused rows.
 func stopped(line int) RowResult {
-	return RowResult{Line: line, Result: RowStopped, Errors: []FieldError{{"", CodeTooMany, fmt.Sprintf(
+	return RowResult{Line: line, Result: RowStopped, Errors: []FieldError{{Code: CodeTooMany, Detail: fmt.Sprintf(
 		"%d lines were refused, so the import stopped before this line; correct them and import again", maxRefused)}}}
 }
 

@@ -112,9 +112,9 @@ func TestImportRows(t *testing.T) {
 		"byte order mark":    {"\ufeff" + row(`"key":"imported-key-0002"`), license.RowRefused, "", "invalid_json"},
 		"too deep":           {row(`"key":"imported-key-0002","entitlements":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`), license.RowRefused, "", "invalid_json"},
 		"null for a number":  {row(`"key":"imported-key-0002","grace_seconds":null`), license.RowRefused, "grace_seconds", "required"},
-		"null for a text":    {row(`"key":"imported-key-0002","metadata":{"a":null}`), license.RowRefused, "metadata/a", "required"},
-		"text for a number":  {row(`"key":"imported-key-0002","grace_seconds":"5"`), license.RowRefused, "grace_seconds", "invalid_json"},
-		"no time":            {row(`"key":"imported-key-0002","starts_at":"tomorrow"`), license.RowRefused, "", "invalid_json"},
+		"null for a text":    {row(`"key":"imported-key-0002","metadata":{"a":null}`), license.RowRefused, "metadata/a", "invalid_type"},
+		"text for a number":  {row(`"key":"imported-key-0002","grace_seconds":"5"`), license.RowRefused, "grace_seconds", "invalid_type"},
+		"no time":            {row(`"key":"imported-key-0002","starts_at":"tomorrow"`), license.RowRefused, "starts_at", "invalid_format"},
 		"nulls":              {row(`"key":"imported-key-0003","starts_at":null,"lease_seconds":null,"metadata":null,"created_at":null`), license.RowCreated, "", ""},
 		"two objects":        {row(`"key":"imported-key-0002"`) + "{}", license.RowRefused, "", "invalid_json"},
 		"no object":          {`null`, license.RowRefused, "", "invalid_json"},
@@ -194,7 +194,7 @@ func TestErase(t *testing.T) {
 
 	page, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_ada"})
 	is.NoErr(err)
-	is.Equal(len(page.Licenses), 0)
+	is.Equal(len(page.Data), 0)
 	is.Equal(f.tallies(t, license.TallyCustomer), map[string]int64{"cus_bob": 2})
 	read, err := f.Get(t.Context(), kept.ID)
 	is.NoErr(err)

@@ -24,9 +24,9 @@ type ListParams struct {
 	// those that have all its words, in any case, in their name and
 	// customer id. Whole words count, the first sixteen of each. At most
 	// 1,024 characters.
-	Search string `json:"search" validate:"omitempty,wellformed,max=1024"`
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024" wire:"-"`
 
-	NewestFirst bool   `json:"newest_first"`                   // reverses the order of the list
+	NewestFirst bool   `json:"newest_first" wire:"-"`          // reverses the order of the list
 	Limit       int    `json:"limit" validate:"min=0,max=200"` // licenses on a page; 0: 50
 	Cursor      string `json:"cursor"`                         // the NextCursor of the page before
 }
@@ -36,12 +36,6 @@ const (
 	defaultLimit = 50
 	maxLimit     = 200
 )
-
-// A Page is a part of a list.
-type Page struct {
-	Licenses   []License
-	NextCursor string // empty: this is the end
-}
 
 // List returns a page of licenses, the oldest first.
 //
@@ -55,9 +49,9 @@ type Page struct {
 // another, or garbled, the error is an [*InvalidError] about "cursor". From
 // page to page every license that stays in place comes exactly once, whatever
 // is created or deleted meanwhile.
-func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
-	if err := check(p); err != nil {
-		return Page{}, err
+func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error) {
+	if err := check(ctx, p); err != nil {
+		return Page[License]{}, err
 	}
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
@@ -66,7 +60,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = parseCursor(p.Cursor, start.scope, "lic"); !ok {
-			return Page{}, errCursor
+			return Page[License]{}, errCursor
 		}
 	}
 	q := p.query(start.pinned)
@@ -90,14 +84,14 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
 		return err
 	})
 	if err != nil {
-		return Page{}, fmt.Errorf("list licenses: %w", err)
+		return Page[License]{}, fmt.Errorf("list licenses: %w", err)
 	}
 
-	page := Page{Licenses: make([]License, 0, min(len(recs), p.Limit))}
+	page := Page[License]{Data: make([]License, 0, min(len(recs), p.Limit))}
 	if len(recs) > p.Limit {
 		recs = recs[:p.Limit]
 		start.after = position(q.Order, recs[p.Limit-1])
-		page.NextCursor = start.String()
+		page.HasMore, page.NextCursor = true, start.String()
 	}
 	at := s.now()
 	if p.Status != "" {
@@ -106,9 +100,9 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page, error) {
 	for _, rec := range recs {
 		l, err := fromRecord(rec, at)
 		if err != nil {
-			return Page{}, fmt.Errorf("list licenses: %w", err)
+			return Page[License]{}, fmt.Errorf("list licenses: %w", err)
 		}
-		page.Licenses = append(page.Licenses, l)
+		page.Data = append(page.Data, l)
 	}
 	return page, nil
 }

@@ -23,14 +23,14 @@ func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range page.Licenses {
+		for _, l := range page.Data {
 			ids = append(ids, l.ID)
 		}
 		if page.NextCursor == "" {
 			return ids
 		}
-		if len(page.Licenses) != p.Limit {
-			t.Fatalf("a page of %d with more to come, want %d", len(page.Licenses), p.Limit)
+		if len(page.Data) != p.Limit {
+			t.Fatalf("a page of %d with more to come, want %d", len(page.Data), p.Limit)
 		}
 		p.Cursor = page.NextCursor
 	}
@@ -129,7 +129,7 @@ func TestListPagesWhileOthersComeAndGo(t *testing.T) {
 	all := populate(t, f, 40)
 	first, err := f.List(t.Context(), license.ListParams{Limit: 10})
 	is.NoErr(err)
-	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: first.Licenses[9].ID})) // the cursor's own place
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: first.Data[9].ID})) // the cursor's own place
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: all[20].ID}))
 	f.now = f.now.Add(time.Second)
 	added := f.create(t)
@@ -156,11 +156,11 @@ func TestListPinsTheInstant(t *testing.T) {
 	p.Cursor = page.NextCursor
 	page, err = f.List(t.Context(), p)
 	is.NoErr(err)
-	is.Equal(len(page.Licenses), 5)
-	is.Equal(page.Licenses[0].Status, license.StatusActive)
+	is.Equal(len(page.Data), 5)
+	is.Equal(page.Data[0].Status, license.StatusActive)
 	page, err = f.List(t.Context(), license.ListParams{Status: license.StatusActive})
 	is.NoErr(err)
-	is.Equal(len(page.Licenses), 0)
+	is.Equal(len(page.Data), 0)
 }
 
 func TestListCursors(t *testing.T) {

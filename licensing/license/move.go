@@ -16,8 +16,6 @@ type MoveParams struct {
 	// characters; empty: none.
 	Reason  string    `json:"reason" validate:"omitempty,text"`
 	IfMatch []Version `json:"-"` // as in [UpdateParams]
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // A move leads from one stored state to another.
@@ -63,7 +61,7 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *store.License, now time.Time) error {
-			if err := check(p); err != nil {
+			if err := check(ctx, p); err != nil {
 				return err
 			}
 			if !slices.Contains(m.from, next.State) {
@@ -78,11 +76,9 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 // RekeyParams say which license gets another key, and why.
 type RekeyParams struct {
 	ID      string    `json:"-"`
-	Key     string    `json:"key" validate:"omitempty,key"` // as in [CreateParams]; empty: one is made
+	Key     string    `json:"key" validate:"omitempty,key" wire:"filled"` // as in [CreateParams]; empty: one is made
 	Reason  string    `json:"reason" validate:"omitempty,text"`
 	IfMatch []Version `json:"-"` // as in [UpdateParams]
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // Rekey replaces the key of a license, for when it has leaked: the old one is
@@ -98,7 +94,7 @@ func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *store.License, _ time.Time) error {
-			if err := check(p); err != nil {
+			if err := check(ctx, p); err != nil {
 				return err
 			}
 			if next.State == store.StateRevoked {

@@ -41,7 +41,7 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 		return nil, false, Invalid("idempotency_key", CodeOutOfRange, "must be 1 to 255 characters")
 	}
 	err = s.Atomically(ctx, func(in *Service) error {
-		reply, replayed, err = in.Replay(ctx, key, fingerprint)
+		reply, replayed, err = in.replay(ctx, key, fingerprint)
 		if err != nil || replayed {
 			return err
 		}
@@ -56,10 +56,9 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 	return reply, replayed, nil
 }
 
-// Replay returns the reply that Once keeps under key, if it keeps one: for
-// callers who have work to do before Once that a repetition can be spared,
-// such as PrepareCreate. The errors are those of Once.
-func (s *Service) Replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
+// replay returns the reply that Once keeps under key, if it keeps one. The
+// errors are those of Once.
+func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
 	entry, err := s.reader().Entry(ctx, onceKind, s.onceKey(key))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, false, nil

@@ -1,9 +1,6 @@
 package license
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // CreateParams are the fields of a new license. Name, ProductID and
 // CustomerID are required; the rest may stay zero. Their JSON names are those
@@ -18,72 +15,51 @@ type CreateParams struct {
 	// Key is the license's key; empty: one is made. See [NewKey] for the
 	// form of ours; a key brought from elsewhere is 16 to 1,024 visible
 	// ASCII characters, kept and compared exactly.
-	Key string `json:"key" validate:"omitempty,key"`
+	Key string `json:"key" validate:"omitempty,key" wire:"filled"`
 
 	// Times are cut to milliseconds, in the years 1970 to 9999.
-	StartsAt  *time.Time `json:"starts_at" validate:"omitempty,instant"`
-	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant"` // after StartsAt
+	StartsAt  *time.Time `json:"starts_at" validate:"omitempty,instant" wire:"nullable"`
+	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"` // after StartsAt
 
-	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`           // at most 100 years
-	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000"`  // nil: unlimited
-	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000"` // nil: none
+	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`                           // at most 100 years
+	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"`  // nil: unlimited
+	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"` // nil: none
 
 	// Entitlements are at most 100: under a name of 1–64 characters true,
 	// a number (any Go number or json.Number that a float64 holds exactly
 	// or as a fraction, kept as float64) or a text of 1–255.
-	Entitlements map[string]any `json:"entitlements"`
+	Entitlements map[string]any `json:"entitlements" wire:"nullable"`
 	// Metadata is at most 50 entries: under a name of 1–64 characters a
 	// text of at most 500, which may be empty. Whoever has the license's
 	// key can read it.
-	Metadata map[string]string `json:"metadata"`
-
-	Faults Faults `json:"-" validate:"-"`
-}
-
-// Faults are what was wrong with parameters before they had Go types, found by
-// whoever decoded them: a text where a number must be. They are reported with
-// what the rules find, in its place where both are about one field, and at its
-// time: an update of a license that is not there is [ErrNotFound] first.
-type Faults []FieldError
-
-// and returns the faults with what else is broken.
-func (f Faults) and(broken []FieldError) []FieldError {
-	all := slices.Clone(f)
-	for _, b := range broken {
-		if !slices.ContainsFunc(f, func(known FieldError) bool { return known.Field == b.Field }) {
-			all = append(all, b)
-		}
-	}
-	return all
+	Metadata map[string]string `json:"metadata" wire:"nullable"`
 }
 
 // UpdateParams say which license to change and how. What is not set stays.
 // The fields keep the bounds of [CreateParams].
 type UpdateParams struct {
 	// Exactly one of ID and Match names the license.
-	ID    string
-	Match *Match
+	ID    string `json:"-"`
+	Match *Match `json:"-"`
 
 	// IfMatch, when not nil, makes the update conditional: one of the
 	// versions must be the current one, else the error is a [*StaleError].
-	IfMatch []Version
+	IfMatch []Version `json:"-"`
 
-	Name       *string
-	ProductID  *string
-	CustomerID *string
+	Name       *string `json:"name"`
+	ProductID  *string `json:"product_id"`
+	CustomerID *string `json:"customer_id"`
 
-	StartsAt       Change[time.Time]
-	ExpiresAt      Change[time.Time]
-	GraceSeconds   *int64
-	MaxActivations Change[int64]
-	LeaseSeconds   Change[int64]
+	StartsAt       Change[time.Time] `json:"starts_at"`
+	ExpiresAt      Change[time.Time] `json:"expires_at"`
+	GraceSeconds   *int64            `json:"grace_seconds"`
+	MaxActivations Change[int64]     `json:"max_activations"`
+	LeaseSeconds   Change[int64]     `json:"lease_seconds"`
 
 	// Entitlements and Metadata are merged by name: a nil value removes
 	// its name, null removes all (RFC 7396).
-	Entitlements Change[map[string]any]
-	Metadata     Change[map[string]*string]
-
-	Faults Faults
+	Entitlements Change[map[string]any]     `json:"entitlements"`
+	Metadata     Change[map[string]*string] `json:"metadata"`
 }
 
 // A Match names the one license of a product and a customer. None is

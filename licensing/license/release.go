@@ -12,8 +12,6 @@ import (
 type DeactivateParams struct {
 	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
 	Fingerprint string `json:"fingerprint" validate:"text"`
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // Deactivate frees the seat that a fingerprint holds, whatever the state of
@@ -21,7 +19,7 @@ type DeactivateParams struct {
 // an [*InvalidError], or [ErrNotFound] for an unknown key and an unknown
 // fingerprint alike. Events name the actor as in [Service.Activate].
 func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
-	if err := check(p); err != nil {
+	if err := check(ctx, p); err != nil {
 		return Activation{}, err
 	}
 	q := question{fingerprint: p.Fingerprint}
@@ -39,18 +37,16 @@ type ReleaseParams struct {
 	// Exactly one of LicenseID and Key names the license; Key only if
 	// Options.KeyHolderSeats is set.
 	LicenseID    string `json:"-"`
-	Key          string `json:"key"`
+	Key          string `json:"key" wire:"body"`
 	ActivationID string `json:"-"`
 	Reason       string `json:"reason" validate:"omitempty,text"` // stands in the event
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // ReleaseActivation frees a seat from outside. An activation that had ended
 // already is returned as it is. The error is [ErrNotFound], an
 // [*InvalidError] or [ErrForbidden].
 func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activation, error) {
-	if err := check(p); err != nil {
+	if err := check(ctx, p); err != nil {
 		return Activation{}, err
 	}
 	if p.Key != "" {

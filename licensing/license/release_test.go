@@ -99,7 +99,7 @@ func TestListActivations(t *testing.T) {
 		for {
 			page, err := f.ListActivations(t.Context(), p)
 			is.NoErr(err)
-			for _, a := range page.Activations {
+			for _, a := range page.Data {
 				ids = append(ids, a.ID)
 			}
 			if p.Cursor = page.NextCursor; p.Cursor == "" {
@@ -138,7 +138,7 @@ func TestKeyHolderSeats(t *testing.T) {
 	open := license.New(closed.store, license.Options{KeyHolderSeats: true, Now: func() time.Time { return closed.now }})
 	page, err := open.ListActivations(t.Context(), license.ListActivationsParams{Key: l.Key})
 	is.NoErr(err)
-	is.Equal(len(page.Activations), 1)
+	is.Equal(len(page.Data), 1)
 	_, err = open.ReleaseActivation(t.Context(), license.ReleaseParams{Key: l.Key, ActivationID: a.ID})
 	is.NoErr(err)
 	e, _ := closed.lastEvent(t)

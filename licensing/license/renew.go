@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -11,14 +12,12 @@ import (
 type RenewParams struct {
 	ID string `json:"-"`
 	// Exactly one of ExpiresAt and Duration is set.
-	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant"`
+	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"`
 	Duration  Duration   `json:"duration"`
 	// From is where Duration begins. Default: [FromLater].
-	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now"`
+	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now" wire:"filled"`
 	Reason  string    `json:"reason" validate:"omitempty,text"` // stands in the event
 	IfMatch []Version `json:"-"`                                // as in [UpdateParams]
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // A RenewFrom says where the duration of a renewal begins.
@@ -45,7 +44,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *store.License, now time.Time) error {
-			if err := p.check(); err != nil {
+			if err := p.check(ctx); err != nil {
 				return err
 			}
 			if next.State == store.StateRevoked {
@@ -57,7 +56,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 			end := p.end(*l.ExpiresAt, now)
 			fields := l.params()
 			fields.ExpiresAt = &end
-			if err := fields.check(); err != nil {
+			if err := fields.check(ctx); err != nil {
 				return err
 			}
 			if !fields.ExpiresAt.After(*l.ExpiresAt) {
@@ -70,13 +69,13 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 }
 
 // check checks what can be said without the license.
-func (p RenewParams) check() error {
-	broken := checkTags(p)
-	if len(p.Faults) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
-		broken = append(broken, FieldError{"expires_at", CodeRequired, "give either the new end or a duration"})
+func (p RenewParams) check(ctx context.Context) error {
+	broken := checkTags(ctx, p)
+	if len(input.Errors(ctx, nil)) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
+		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "give either the new end or a duration"})
 	}
 	if !p.Duration.inBounds() {
-		broken = append(broken, FieldError{"duration", CodeOutOfRange, "must have no negative part, and none of more than eight digits"})
+		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "must have no negative part, and none of more than eight digits"})
 	}
 	if len(broken) > 0 {
 		return &InvalidError{Fields: broken}

@@ -13,6 +13,7 @@ type transaction struct {
 	store.Tx
 	now    time.Time
 	doomed error // why the Update must not commit whatever its function says
+	hooks  *hooks
 
 	// products are those that calls inside Atomically or Once dealt with, as
 	// far as the caller sees them; "" stands for all products.
@@ -32,14 +33,28 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 		s.tx.doom(err)
 		return err
 	}
-	return s.st.Update(ctx, func(tx store.Tx) error {
-		in := *s
-		in.tx = &transaction{Tx: tx, now: s.clock()}
-		if err := fn(&in); err != nil {
+	h := new(hooks)
+	for {
+		err := s.st.Update(ctx, func(tx store.Tx) error {
+			h.next, h.pending = 0, nil
+			in := *s
+			in.tx = &transaction{Tx: tx, now: s.clock(), hooks: h}
+			err := fn(&in)
+			switch {
+			case h.pending != nil:
+				return errHookPending
+			case err != nil:
+				return err
+			}
+			return in.tx.doomed
+		})
+		if h.pending == nil || !errors.Is(err, errHookPending) {
 			return err
 		}
-		return in.tx.doomed
-	})
+		if err := h.run(ctx, s); err != nil {
+			return err
+		}
+	}
 }
 
 // In returns a Service whose calls are part of the Update that tx belongs to,

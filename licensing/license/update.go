@@ -18,7 +18,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 		return License{}, Invalid("id", CodeRequired, "name the license by its id, or by product_id and customer_id")
 	}
 	if p.Match != nil {
-		if err := check(p.Match); err != nil {
+		if err := check(ctx, p.Match); err != nil {
 			return License{}, err
 		}
 	}
@@ -31,7 +31,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 		apply: func(l License, next *store.License, _ time.Time) error {
 			fields := l.params()
 			p.apply(&fields)
-			if err := s.checkFields(&fields); err != nil {
+			if err := s.checkFields(ctx, &fields); err != nil {
 				return err
 			}
 			was := next.LeaseSeconds
@@ -56,7 +56,6 @@ func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (s
 
 // apply changes the fields that p sets.
 func (p UpdateParams) apply(fields *CreateParams) {
-	fields.Faults = p.Faults
 	set(&fields.Name, p.Name)
 	set(&fields.ProductID, p.ProductID)
 	set(&fields.CustomerID, p.CustomerID)

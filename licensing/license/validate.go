@@ -13,12 +13,10 @@ import (
 // is not given is not judged.
 type ValidateParams struct {
 	Key          string   `json:"key" validate:"required"` // as typed; see [ParseKey]
-	ProductID    string   `json:"product_id" validate:"omitempty,text"`
-	CustomerID   string   `json:"customer_id" validate:"omitempty,text"`
-	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text"`
+	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
+	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
+	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
 	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have each
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // Validate says whether the license with that key is valid now. An unknown
@@ -29,7 +27,7 @@ type ValidateParams struct {
 // license has LeaseSeconds, begins anew. A lease that has ended is never
 // renewed. A validation that renews nothing writes nothing.
 func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
-	if err := check(p); err != nil {
+	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
@@ -147,8 +145,6 @@ type ExplainParams struct {
 	CustomerID   string    `json:"customer_id" validate:"omitempty,text"`
 	Fingerprint  string    `json:"fingerprint" validate:"omitempty,text"`
 	Entitlements []string  `json:"entitlements" validate:"max=100,dive,text"`
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // Explain gives the verdict that Validate would give at any instant, past or
@@ -156,7 +152,7 @@ type ExplainParams struct {
 // now. It writes nothing, and renews nothing. The error is [ErrNotFound] or an
 // [*InvalidError].
 func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error) {
-	if err := check(p); err != nil {
+	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
 	at := ceilMillis(p.At)

@@ -85,8 +85,6 @@ type CreateWebhookParams struct {
 	Description string   `json:"description" validate:"omitempty,text"`
 	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
 	Products    []string `json:"products" validate:"max=100,dive,text"` // as in [Webhook]; a caller who is limited: nil means all of its own
-
-	Faults Faults `json:"-" validate:"-"`
 }
 
 // CreateWebhook adds a webhook, appends "webhook.created", and returns the
@@ -96,9 +94,9 @@ type CreateWebhookParams struct {
 func (s *Service) CreateWebhook(ctx context.Context, p CreateWebhookParams) (w Webhook, secret string, err error) {
 	broken := s.checkWebhook(&p.URL, &p.Types)
 	if p.Products != nil && len(p.Products) == 0 {
-		broken = append(broken, FieldError{"products", CodeRequired, "must name a product, or be left out"})
+		broken = append(broken, FieldError{Field: "products", Code: CodeRequired, Detail: "must name a product, or be left out"})
 	}
-	if broken = p.Faults.and(append(checkTags(p), broken...)); len(broken) > 0 {
+	if broken = append(checkTags(ctx, p), broken...); len(broken) > 0 {
 		return Webhook{}, "", &InvalidError{Fields: broken}
 	}
 	if p.Products == nil && s.caller.Products != nil {
@@ -174,13 +172,11 @@ func (s *Service) Webhooks(ctx context.Context) ([]Webhook, error) {
 
 // UpdateWebhookParams say which webhook to change and how. What is nil stays.
 type UpdateWebhookParams struct {
-	ID          string
-	URL         *string
-	Description *string
-	Types       *[]string
-	Status      *WebhookStatus // WebhookActive or WebhookPaused
-
-	Faults Faults
+	ID          string         `json:"-"`
+	URL         *string        `json:"url"`
+	Description *string        `json:"description"`
+	Types       *[]string      `json:"types"`
+	Status      *WebhookStatus `json:"status"` // WebhookActive or WebhookPaused
 }
 
 // UpdateWebhook changes a webhook and appends "webhook.updated". An update
@@ -192,18 +188,18 @@ func (s *Service) UpdateWebhook(ctx context.Context, p UpdateWebhookParams) (Web
 		set(&next.URL, p.URL)
 		set(&next.Description, p.Description)
 		set(&next.Types, p.Types)
-		broken := append(checkTags(next), s.checkWebhook(p.URL, &next.Types)...)
+		broken := append(checkTags(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
 		if p.Status != nil {
 			switch *p.Status {
 			case WebhookActive:
 				rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
 			case WebhookPaused:
 			default:
-				broken = append(broken, FieldError{"status", CodeUnknown, "must be active or paused"})
+				broken = append(broken, FieldError{Field: "status", Code: CodeUnknown, Detail: "must be active or paused"})
 			}
 			rec.Status, rec.StatusReason = *p.Status, ""
 		}
-		if broken = p.Faults.and(broken); len(broken) > 0 {
+		if len(broken) > 0 {
 			return &InvalidError{Fields: broken}
 		}
 		rec.URL, rec.Description, rec.Types = next.URL, next.Description, next.Types
@@ -243,11 +239,11 @@ func (s *Service) checkWebhook(address *string, types *[]string) (broken []Field
 		if s.opts.AllowPrivateWebhooks {
 			want = "must be an http or https address without user and fragment"
 		}
-		broken = append(broken, FieldError{"url", CodeInvalidFormat, want})
+		broken = append(broken, FieldError{Field: "url", Code: CodeInvalidFormat, Detail: want})
 	}
 	for i, t := range *types {
 		if !IsTypePattern(t) {
-			broken = append(broken, FieldError{fmt.Sprintf("types/%d", i), CodeUnknown, `must be a type of event, or a family such as "license.*"`})
+			broken = append(broken, FieldError{Field: fmt.Sprintf("types/%d", i), Code: CodeUnknown, Detail: `must be a type of event, or a family such as "license.*"`})
 		}
 	}
 	*types = slices.Compact(slices.Sorted(slices.Values(*types)))

@@ -131,8 +131,8 @@ func (s *seating) taken(want int) {
 		s.t.Errorf("%d seats are taken (%v), want %d", n, err, want)
 	}
 	page, err := s.nodes[1].ListActivations(s.t.Context(), license.ListActivationsParams{LicenseID: s.id, Limit: 200})
-	if err != nil || len(page.Activations) != want {
-		s.t.Errorf("%d activations are listed (%v), want %d", len(page.Activations), err, want)
+	if err != nil || len(page.Data) != want {
+		s.t.Errorf("%d activations are listed (%v), want %d", len(page.Data), err, want)
 	}
 }
 

@@ -125,9 +125,9 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	is.NoErr(err)
 	page, err := svc.List(ctx, license.ListParams{CustomerID: "kestrel-optics"})
 	is.NoErr(err)
-	_, err = svc.Suspend(ctx, license.MoveParams{ID: page.Licenses[0].ID, Reason: "The invoice of March is open"})
+	_, err = svc.Suspend(ctx, license.MoveParams{ID: page.Data[0].ID, Reason: "The invoice of March is open"})
 	is.NoErr(err)
-	_, err = svc.Revoke(ctx, license.MoveParams{ID: page.Licenses[1].ID, Reason: "Charge-back"})
+	_, err = svc.Revoke(ctx, license.MoveParams{ID: page.Data[1].ID, Reason: "Charge-back"})
 	is.NoErr(err)
 	name := "Atlas Pro, 25 floating seats"
 	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, license.UpdateParams{ID: full.ID, Name: &name})

@@ -79,7 +79,7 @@ func TestPagesOfTheRegister(t *testing.T) {
 	hook := full.seedWebhooks(t)
 	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
 	is.New(t).NoErr(err)
-	revoked := list.Licenses[0].ID
+	revoked := list.Data[0].ID
 	at := time.Now().UTC().AddDate(2, 0, 0).Format("2006-01-02")
 	t.Run("admin", func(t *testing.T) {
 		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{

@@ -225,7 +225,7 @@ func (m *mover) check(st store.Store) {
 	is.NoErr(err)
 	deliveries, err := h.Service().Deliveries(ctx, license.DeliveriesParams{WebhookID: webhooks[0].ID})
 	is.NoErr(err)
-	is.True(len(deliveries.Deliveries) > 0)
+	is.True(len(deliveries.Data) > 0)
 }
 
 // feed returns all events.
@@ -233,7 +233,7 @@ func (m *mover) feed(h *licensing.Handler) (all []license.Event) {
 	for cursor := ""; ; {
 		page, err := h.Service().Events(m.t.Context(), license.EventsParams{After: cursor, Limit: 200})
 		is.New(m.t).NoErr(err)
-		all = append(all, page.Events...)
+		all = append(all, page.Data...)
 		if !page.HasMore {
 			return all
 		}

@@ -15,7 +15,7 @@ func (o *observer) readLicenses() {
 	for l, err := range o.service.All(ctx, license.ListParams{}) {
 		o.add("license", "", l, err)
 		activations, err := o.service.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: true})
-		for _, a := range activations.Activations {
+		for _, a := range activations.Data {
 			o.add("activation", "", a, nil)
 		}
 		history, err2 := o.service.History(ctx, license.HistoryParams{ID: l.ID, Limit: 200})
@@ -24,7 +24,7 @@ func (o *observer) readLicenses() {
 			events = append(events, e.ID+" "+e.Type)
 		}
 		o.add("history", l.ID, events, err2)
-		o.add("seats", l.ID, len(activations.Activations), err)
+		o.add("seats", l.ID, len(activations.Data), err)
 		v, err := o.service.Validate(ctx, license.ValidateParams{Key: l.Key})
 		o.add("verdict", l.ID, v.Code, err)
 	}
@@ -47,7 +47,7 @@ func (o *observer) readLists() {
 				o.add("list", about, nil, err)
 				return
 			}
-			for _, l := range page.Licenses {
+			for _, l := range page.Data {
 				ids = append(ids, l.ID)
 			}
 			if p.Cursor = page.NextCursor; p.Cursor == "" {
@@ -118,7 +118,7 @@ func (o *observer) readEvents() {
 	ctx := o.t.Context()
 	for after := ""; ; {
 		page, err := o.service.Events(ctx, license.EventsParams{After: after, Limit: 7})
-		for _, e := range page.Events {
+		for _, e := range page.Data {
 			o.add("event", "", e, nil)
 		}
 		if after = page.NextCursor; err != nil || !page.HasMore {
@@ -127,7 +127,7 @@ func (o *observer) readEvents() {
 		}
 	}
 	page, err := o.service.Events(ctx, license.EventsParams{CustomerID: "cus_ada", NewestFirst: true, Limit: 200})
-	o.add("events of cus_ada", "", len(page.Events), err)
+	o.add("events of cus_ada", "", len(page.Data), err)
 	webhooks, err := o.service.Webhooks(ctx)
 	o.add("webhooks", "", len(webhooks), err)
 	for _, w := range webhooks {
@@ -136,8 +136,8 @@ func (o *observer) readEvents() {
 		o.add("signature", w.ID, signature, err)
 		for _, status := range []license.DeliveryStatus{"", license.DeliveryPending, license.DeliverySucceeded, license.DeliveryFailed} {
 			page, err := o.service.Deliveries(ctx, license.DeliveriesParams{WebhookID: w.ID, Status: status, Limit: 200})
-			o.add("deliveries", w.ID+" "+string(status), len(page.Deliveries), err)
-			for _, d := range page.Deliveries {
+			o.add("deliveries", w.ID+" "+string(status), len(page.Data), err)
+			for _, d := range page.Data {
 				if status == "" {
 					o.add("delivery", "", d, nil)
 				}

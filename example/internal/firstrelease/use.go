@@ -112,7 +112,7 @@ func (o *observer) useBacklog() {
 	}
 	o.add("notices", "given", nil, err)
 	page, err := o.service.Events(o.t.Context(), license.EventsParams{Type: "license.*", NewestFirst: true, Limit: 6})
-	for _, e := range page.Events {
+	for _, e := range page.Data {
 		o.add("notices", "", short(e), err)
 	}
 
@@ -143,11 +143,11 @@ func (o *observer) useBacklog() {
 func (o *observer) settled() bool {
 	ctx := o.t.Context()
 	newest, err := o.service.Events(ctx, license.EventsParams{NewestFirst: true, Limit: 1})
-	if err != nil || len(newest.Events) == 0 {
+	if err != nil || len(newest.Data) == 0 {
 		return true
 	}
 	o.mu.Lock()
-	handled := len(o.handled) > 0 && o.handled[len(o.handled)-1] == short(newest.Events[0])
+	handled := len(o.handled) > 0 && o.handled[len(o.handled)-1] == short(newest.Data[0])
 	o.mu.Unlock()
 	backlog, err := o.service.Backlog(ctx)
 	if !handled || err != nil || backlog.Waiting {
@@ -156,7 +156,7 @@ func (o *observer) settled() bool {
 	webhooks, err := o.service.Webhooks(ctx)
 	for _, w := range webhooks {
 		pending, err := o.service.Deliveries(ctx, license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
-		if w.Status == license.WebhookActive && (err != nil || len(pending.Deliveries) > 0) {
+		if w.Status == license.WebhookActive && (err != nil || len(pending.Data) > 0) {
 			return err != nil
 		}
 	}

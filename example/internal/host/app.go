@@ -63,7 +63,7 @@ func homePage(svc *license.Service, logger *slog.Logger) http.Handler {
 		page, err := svc.List(r.Context(), license.ListParams{NewestFirst: true, Limit: 10})
 		var body bytes.Buffer
 		if err == nil {
-			err = home.Execute(&body, page.Licenses)
+			err = home.Execute(&body, page.Data)
 		}
 		if err != nil {
 			logger.Error("home page", "error", err)

@@ -18,11 +18,11 @@ func TestSeed(t *testing.T) {
 	is.NoErr(seed(t.Context(), h.Service()))
 	page, err := h.Service().List(t.Context(), license.ListParams{Limit: 200})
 	is.NoErr(err)
-	is.Equal(len(page.Licenses), seedCount)
+	is.Equal(len(page.Data), seedCount)
 
 	statuses, products, customers := map[license.Status]int{}, map[string]int{}, map[string]int{}
 	var soon, endless int
-	for _, l := range page.Licenses {
+	for _, l := range page.Data {
 		statuses[l.Status]++
 		products[l.ProductID]++
 		customers[l.CustomerID]++

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
@@ -10,15 +11,17 @@ type health struct {
 	Status string `json:"status"`
 }
 
-// health says that the process is alive, and asks nothing else.
-func (a api) health(w http.ResponseWriter, r *http.Request) error {
+// healthy says that the process is alive, and asks nothing else.
+func healthy(w http.ResponseWriter, _ *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, health{"ok"})
 }
 
-// ready says that the store answers.
-func (a api) ready(w http.ResponseWriter, r *http.Request) error {
-	if err := a.Ready(r.Context()); err != nil {
-		return err
+// readyIf says whether the store answers.
+func readyIf(ready func(context.Context) error) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := ready(r.Context()); err != nil {
+			return err
+		}
+		return web.WriteJSON(w, http.StatusOK, health{"ready"})
 	}
-	return web.WriteJSON(w, http.StatusOK, health{"ready"})
 }

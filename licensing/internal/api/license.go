@@ -1,138 +1,135 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// createLicense is POST /license.
-func (a api) createLicense(w http.ResponseWriter, r *http.Request) error {
-	if err := web.ReadQuery(r).Err(); err != nil {
-		return err
-	}
-	if err := web.Unconditional(r); err != nil {
-		return err
-	}
-	body, err := web.ReadObject(r, web.JSON)
-	if err != nil {
-		return err
-	}
-	p := createParams(body)
-	rules := a.rules(r)
-	return web.Once(w, r, rules, web.Change{
-		Body:    body,
-		Prepare: func() error { return rules.PrepareCreate(r.Context(), &p) },
-		Do: func(rules *license.Service) (web.Reply, error) {
-			l, err := rules.Create(r.Context(), p)
-			if err != nil {
-				return web.Reply{}, err
-			}
-			reply, err := licenseReply(http.StatusCreated, l)
-			reply.Location = web.Link(r, "license", l.ID)
-			return reply, err
-		},
-	})
+func getLicense(rules *license.Service, ctx context.Context, p byID) (license.License, error) {
+	return rules.Get(ctx, p.ID)
 }
 
-// getLicense is GET /license/{licenseID}.
-func (a api) getLicense(w http.ResponseWriter, r *http.Request, id string) error {
-	if err := web.ReadQuery(r).Err(); err != nil {
-		return err
-	}
-	l, err := a.rules(r).Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	known, err := web.NotModified(r, l.Version())
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", web.ETag(l.Version()))
-	if known {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	return web.WriteJSON(w, http.StatusOK, l)
+type customerParams struct {
+	ID     string // of the customer
+	Limit  int    `json:"limit" validate:"max=200"`
+	Cursor string `json:"cursor"`
 }
 
-// updateLicenseAt is PATCH /license/{licenseID}.
-func (a api) updateLicenseAt(w http.ResponseWriter, r *http.Request) error {
-	if err := web.ReadQuery(r).Err(); err != nil {
-		return err
+// listOfCustomer lists the licenses of a customer. A customer without licenses
+// is not found: the path could as well be a mistyped license id.
+func listOfCustomer(rules *license.Service, ctx context.Context, p customerParams) (license.Page[license.License], error) {
+	page, err := rules.List(ctx, license.ListParams{CustomerID: p.ID, Limit: p.Limit, Cursor: p.Cursor})
+	if isAbout(err, "customer_id") || err == nil && len(page.Data) == 0 && p.Cursor == "" {
+		return page, license.ErrNotFound
 	}
-	return a.update(w, r, web.Param(r, "licenseID"))
+	return page, err
 }
 
-// updateLicense is PATCH /license, where the license is named in the query, in
-// the body, or by its product and its customer.
-func (a api) updateLicense(w http.ResponseWriter, r *http.Request) error {
-	query := web.ReadQuery(r, "id")
-	if err := query.Err(); err != nil {
-		return err
-	}
-	return a.update(w, r, query.Text("id"))
+// isAbout reports whether err says that the field breaks a rule.
+func isAbout(err error, field string) bool {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	return ok && slices.ContainsFunc(invalid.Fields, func(f license.FieldError) bool { return f.Field == field })
 }
 
-// update changes a license; id is the one that the address names, if any.
-func (a api) update(w http.ResponseWriter, r *http.Request, id string) error {
-	if err := web.NoneMatchOnRead(r); err != nil {
-		return err
-	}
-	ifMatch, err := web.IfMatch(r)
-	if err != nil {
-		return err
-	}
-	body, err := web.ReadObject(r, web.JSON, web.MergePatch)
-	if err != nil {
-		return err
-	}
-	p, err := updateParams(body, id)
-	if err != nil {
-		return err
-	}
-	p.IfMatch = ifMatch
-	return web.Once(w, r, a.rules(r), web.Change{
-		Body: body,
-		Do: func(rules *license.Service) (web.Reply, error) {
-			l, err := rules.Update(r.Context(), p)
-			if err != nil {
-				return web.Reply{}, err
-			}
-			return licenseReply(http.StatusOK, l)
-		},
-	})
+// updateParams are the parameters of an update whose path names the license. A
+// member id, if present, must name the same.
+type updateParams struct {
+	license.UpdateParams
+	BodyID *string `json:"id"`
 }
 
-// licenseReply is the answer to a change that leaves l.
-func licenseReply(status int, l license.License) (web.Reply, error) {
-	body, err := web.Marshal(l)
-	return web.Reply{Status: status, ETag: web.ETag(l.Version()), Body: body}, err
+func updateLicense(rules *license.Service, ctx context.Context, p updateParams) (license.License, error) {
+	if p.BodyID != nil && *p.BodyID != p.ID {
+		return license.License{}, &web.Problem{
+			Status: http.StatusBadRequest, Code: "id_mismatch",
+			Detail: "The address names one license and the member id another. Leave the member out, or make them agree.",
+		}
+	}
+	return rules.Update(ctx, p.UpdateParams)
 }
 
-// deleteLicense is DELETE /license/{licenseID}.
-func (a api) deleteLicense(w http.ResponseWriter, r *http.Request) error {
-	if err := web.ReadQuery(r).Err(); err != nil {
-		return err
+// updateByQueryParams are the parameters of an update that names the license by
+// its id in the query or in the body, or else by its product and its customer.
+type updateByQueryParams struct {
+	QueryID string `query:"id"`
+	updateParams
+}
+
+func updateByQuery(rules *license.Service, ctx context.Context, p updateByQueryParams) (license.License, error) {
+	switch {
+	case p.QueryID != "":
+		p.ID = p.QueryID
+		return updateLicense(rules, ctx, p.updateParams)
+	case p.BodyID != nil:
+		p.ID = *p.BodyID
+		return rules.Update(ctx, p.UpdateParams)
 	}
-	if err := web.NoBody(r); err != nil {
-		return err
+	return updateByMatch(rules, ctx, p.UpdateParams)
+}
+
+// updateByMatch is the update as the specification writes it: the product and
+// the customer name the license, and the name is set. So all three are needed.
+func updateByMatch(rules *license.Service, ctx context.Context, p license.UpdateParams) (license.License, error) {
+	var missing []license.FieldError
+	require := func(name string, value *string) {
+		if value == nil {
+			missing = append(missing, license.FieldError{Field: name, Code: license.CodeRequired, Detail: "is required"})
+		}
 	}
-	if err := web.NoneMatchOnRead(r); err != nil {
-		return err
+	require("name", p.Name)
+	require("product_id", p.ProductID)
+	require("customer_id", p.CustomerID)
+	if len(missing) > 0 {
+		return license.License{}, input.Invalid(ctx, missing...)
 	}
-	ifMatch, err := web.IfMatch(r)
-	if err != nil {
-		return err
+	p.Match = &license.Match{ProductID: *p.ProductID, CustomerID: *p.CustomerID}
+	return rules.Update(ctx, p)
+}
+
+type deleteParams struct {
+	ID      string
+	IfMatch []license.Version
+}
+
+func deleteLicense(rules *license.Service, ctx context.Context, p deleteParams) (deleted, error) {
+	err := rules.Delete(ctx, license.DeleteParams(p))
+	return deleted{"license", p.ID, true}, err
+}
+
+type deactivateParams struct {
+	Key          string  `json:"key" validate:"required"`
+	Fingerprint  *string `json:"fingerprint"`
+	ActivationID *string `json:"activation_id"`
+	Reason       *string `json:"reason"`
+}
+
+// deactivate releases the activation of the caller's own fingerprint, or, where
+// the options allow it, any activation by its id.
+func deactivate(rules *license.Service, ctx context.Context, p deactivateParams) (license.Activation, error) {
+	invalid := func(field, code, detail string) (license.Activation, error) {
+		return license.Activation{}, input.Invalid(ctx, license.FieldError{Field: field, Code: code, Detail: detail})
 	}
-	p := license.DeleteParams{ID: web.Param(r, "licenseID"), IfMatch: ifMatch}
-	if err := a.rules(r).Delete(r.Context(), p); err != nil {
-		return err
+	switch {
+	case p.ActivationID == nil && p.Reason != nil:
+		return invalid("reason", license.CodeUnknown, "goes with activation_id only; leave it out")
+	case p.ActivationID == nil:
+		return rules.Deactivate(ctx, license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)})
+	case p.Fingerprint != nil:
+		return invalid("fingerprint", license.CodeImmutable, "names an activation a second time; leave it or activation_id out")
 	}
-	return web.WriteJSON(w, http.StatusOK, struct {
-		Object  string `json:"object"`
-		ID      string `json:"id"`
-		Deleted bool   `json:"deleted"`
-	}{"license", p.ID, true})
+	return rules.ReleaseActivation(ctx, license.ReleaseParams{Key: p.Key, ActivationID: *p.ActivationID, Reason: value(p.Reason)})
+}
+
+// value returns what p points to, or the zero value.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }

@@ -11,77 +11,76 @@ import (
 
 // Config is what the API is over.
 type Config struct {
-	Licenses  *license.Service
 	Auth      *auth.Auth
 	Metadata  http.Handler                // the description of the authorization server (RFC 8414)
 	Ready     func(context.Context) error // whether the store answers
 	MaxImport int64                       // bytes that the body of an import may have
 }
 
-type api struct {
-	Config
-	imports chan struct{} // one element for each import under way
-}
-
-// maxImports is how many imports one process runs concurrently. Each holds its
-// body in memory.
-const maxImports = 4
-
-// Routes returns the endpoints of the API.
+// Routes returns the endpoints of the API. A row says all there is to say about
+// HTTP; the functions know the rules alone.
 func Routes(c Config) []web.Route {
-	a := api{c, make(chan struct{}, maxImports)}
 	const (
 		read  = auth.ScopeLicenseRead
 		write = auth.ScopeLicenseWrite
 		hook  = auth.ScopeWebhookWrite
+
+		created  = http.StatusCreated
+		accepted = http.StatusAccepted
 	)
+	type rules = license.Service
 	return []web.Route{
-		{Method: "GET", Path: "/oauth/token", Handle: serve(a.Auth.ServeToken), OAuth: true}, // POST too
-		{Method: "POST", Path: "/oauth/revoke", Handle: serve(a.Auth.ServeRevoke), OAuth: true},
-		{Method: "POST", Path: "/oauth/introspect", Handle: serve(a.Auth.ServeIntrospect), OAuth: true},
-		{Method: "GET", Path: "/.well-known/oauth-authorization-server", Handle: serve(a.Metadata.ServeHTTP)},
+		{Method: "GET", Path: "/oauth/token", Handle: serve(c.Auth.ServeToken), OAuth: true}, // POST too
+		{Method: "POST", Path: "/oauth/revoke", Handle: serve(c.Auth.ServeRevoke), OAuth: true},
+		{Method: "POST", Path: "/oauth/introspect", Handle: serve(c.Auth.ServeIntrospect), OAuth: true},
+		{Method: "GET", Path: "/.well-known/oauth-authorization-server", Handle: serve(c.Metadata.ServeHTTP)},
 
-		{Method: "POST", Path: "/license", Scope: write, Handle: a.createLicense},
-		{Method: "GET", Path: "/license", Scope: read, Handle: a.listLicenses},
-		{Method: "PATCH", Path: "/license", Scope: write, Handle: a.updateLicense},
-		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Handle: a.getLicenses},
-		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Handle: a.updateLicenseAt},
-		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Handle: a.deleteLicense},
+		// GET /license/{licenseID} is one license or all licenses of a
+		// customer. License ids begin with "lic_" and customer ids never do.
+		{Method: "POST", Path: "/license", Scope: write, Do: web.Do((*rules).Create), Status: created},
+		{Method: "GET", Path: "/license", Scope: read, Do: web.List((*rules).List)},
+		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery)},
+		{Method: "GET", Path: "/license/{licenseID:lic_}", Scope: read, Do: web.Do(getLicense)},
+		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.List(listOfCustomer)},
+		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense)},
+		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
 
-		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Handle: a.move((*license.Service).Suspend)},
-		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Handle: a.move((*license.Service).Reinstate)},
-		{Method: "POST", Path: "/license/{licenseID}/revoke", Scope: write, Handle: a.move((*license.Service).Revoke)},
-		{Method: "POST", Path: "/license/{licenseID}/renew", Scope: write, Handle: a.renewLicense},
-		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Handle: a.rekeyLicense},
+		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Do: web.Do((*rules).Suspend), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Do: web.Do((*rules).Reinstate), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/revoke", Scope: write, Do: web.Do((*rules).Revoke), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/renew", Scope: write, Do: web.Do((*rules).Renew), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Do: web.Do((*rules).Rekey), OptionalBody: true},
 
-		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Handle: a.explain},
-		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Handle: a.listActivations},
-		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Handle: a.releaseActivation},
+		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Do: web.Do((*rules).Explain)},
+		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Do: web.List((*rules).ListActivations)},
+		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Do: web.Do((*rules).ReleaseActivation)},
 
-		// With a license key, which is the credential; no token is asked for.
-		{Method: "POST", Path: "/license/validate", Handle: a.validate},
-		{Method: "POST", Path: "/license/activate", Handle: a.activate},
-		{Method: "POST", Path: "/license/deactivate", Handle: a.deactivate},
-		{Method: "POST", Path: "/license/activation", Handle: a.listActivationsByKey},
+		// With a license key, which is the credential; no token is needed.
+		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
+		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
+		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate)},
+		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
 
-		{Method: "GET", Path: "/export/license", Scope: read, Handle: a.exportLicenses, Bulk: true},
-		{Method: "POST", Path: "/import/license", Scope: write, Handle: a.importLicenses, Bulk: true},
+		// The paths are their own because GET /license/export would be the
+		// list of a customer of that id.
+		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
 
-		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Handle: a.listEvents},
+		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 
-		{Method: "POST", Path: "/webhook", Scope: hook, Handle: a.createWebhook},
-		{Method: "GET", Path: "/webhook", Scope: hook, Handle: a.listWebhooks},
-		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Handle: a.getWebhook},
-		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Handle: a.updateWebhook},
-		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Handle: a.deleteWebhook},
-		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Handle: a.rotateWebhook},
-		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Handle: a.testWebhook},
-		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Handle: a.listDeliveries},
-		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Handle: a.resend},
+		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(createWebhook), Status: created, OptionalBody: true, Secret: true},
+		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(listWebhooks)},
+		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(getWebhook)},
+		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do((*rules).UpdateWebhook)},
+		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(deleteWebhook)},
+		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Do: web.Do(rotateWebhook), OptionalBody: true, Secret: true},
+		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(testWebhook), Status: accepted},
+		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List((*rules).Deliveries)},
+		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(resend), Status: accepted},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
-		{Method: "GET", Path: "/health", Handle: a.health},
-		{Method: "GET", Path: "/ready", Handle: a.ready},
+		{Method: "GET", Path: "/health", Handle: healthy},
+		{Method: "GET", Path: "/ready", Handle: readyIf(c.Ready)},
 	}
 }
 
@@ -93,12 +92,12 @@ func serve(h http.HandlerFunc) web.Handler {
 	}
 }
 
-// rules returns the rules, acting for the client of r.
-func (a api) rules(r *http.Request) *license.Service {
-	grant, _ := auth.GrantFrom(r.Context())
-	return a.Licenses.As(license.Caller{
-		Actor:     "client:" + grant.ClientID,
-		RequestID: web.RequestID(r.Context()),
-		Products:  grant.Products,
-	})
+// byID are the parameters of a call that only needs to know what it is about.
+type byID struct{ ID string }
+
+// deleted is the answer to a deletion.
+type deleted struct {
+	Object  string `json:"object"`
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
 }

@@ -77,7 +77,7 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is := is.New(t)
 	is.NoErr(err)
-	is.Equal(page.Licenses[0].Revision, int64(1)) // nothing of all this has changed anything
+	is.Equal(page.Data[0].Revision, int64(1)) // nothing of all this has changed anything
 }
 
 func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {

@@ -81,12 +81,12 @@ func (v *visit) seatPanel(l license.License) (seatPanel, error) {
 		return seatPanel{}, err
 	}
 	var ended []license.Activation
-	for _, a := range both.Activations {
+	for _, a := range both.Data {
 		if a.Status != license.ActivationLive {
 			ended = append(ended, a)
 		}
 	}
-	n := strconv.Itoa(len(live.Activations))
+	n := strconv.Itoa(len(live.Data))
 	if live.NextCursor != "" {
 		n = "More than " + n
 	}
@@ -94,10 +94,10 @@ func (v *visit) seatPanel(l license.License) (seatPanel, error) {
 	if l.MaxActivations != nil {
 		p.Summary = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " taken."
 	}
-	if len(live.Activations) > seatsShown || len(ended) > seatsShown || both.NextCursor != "" {
+	if len(live.Data) > seatsShown || len(ended) > seatsShown || both.NextCursor != "" {
 		p.All = v.keepList(seatsPath(l.ID) + "?ended=1")
 	}
-	p.Live = v.seatTable("Live activations", l.ID, live.Activations[:min(len(live.Activations), seatsShown)])
+	p.Live = v.seatTable("Live activations", l.ID, live.Data[:min(len(live.Data), seatsShown)])
 	p.Ended = v.seatTable("Ended activations", l.ID, ended[:min(len(ended), seatsShown)])
 	return p, nil
 }
@@ -142,7 +142,7 @@ func showActivations(v *visit) error {
 		filter.Set("cursor", result.NextCursor)
 		body.Next = "?" + filter.Encode()
 	}
-	body.Table = v.seatTable("Activations, the oldest first", l.ID, result.Activations)
+	body.Table = v.seatTable("Activations, the oldest first", l.ID, result.Data)
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }
 

@@ -82,10 +82,10 @@ func showAudit(v *visit) error {
 	}
 	if events.HasMore {
 		filter.Set("after", events.NextCursor)
-		body.Next, body.Stopped = "?"+filter.Encode(), len(events.Events) < auditPage
+		body.Next, body.Stopped = "?"+filter.Encode(), len(events.Data) < auditPage
 	}
 	who := names{v: v}
-	for _, e := range events.Events {
+	for _, e := range events.Data {
 		body.Rows = append(body.Rows, who.auditRow(e))
 	}
 	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
@@ -93,17 +93,17 @@ func showAudit(v *visit) error {
 
 // fillAudit reads the feed until the page is full, the feed ends, or the work
 // for one page is done. Then NextCursor continues where the reads stopped.
-func (v *visit) fillAudit(p license.EventsParams) (page license.EventPage, err error) {
+func (v *visit) fillAudit(p license.EventsParams) (page license.Page[license.Event], err error) {
 	start := time.Now()
 	for range auditReads {
-		p.Limit = auditPage - len(page.Events)
+		p.Limit = auditPage - len(page.Data)
 		part, err := v.licenses.Events(v.r.Context(), p)
 		if err != nil {
-			return license.EventPage{}, err
+			return license.Page[license.Event]{}, err
 		}
-		part.Events = append(page.Events, part.Events...)
+		part.Data = append(page.Data, part.Data...)
 		page, p.After = part, part.NextCursor
-		if !page.HasMore || len(page.Events) == auditPage || time.Since(start) > auditTime {
+		if !page.HasMore || len(page.Data) == auditPage || time.Since(start) > auditTime {
 			break
 		}
 	}

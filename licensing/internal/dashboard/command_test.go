@@ -57,7 +57,7 @@ func TestCommandsOfANewCredential(t *testing.T) {
 			licenses := func() int {
 				page, err := s.Service().List(t.Context(), license.ListParams{})
 				is.NoErr(err)
-				return len(page.Licenses)
+				return len(page.Data)
 			}
 			before := licenses()
 			lines := s.commands(a)

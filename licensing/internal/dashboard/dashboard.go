@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -148,7 +149,7 @@ func (h *Handler) serve(v *visit) error {
 			Detail: "This form was sent from another site, so nothing was done. Go back and send it from the dashboard itself. " +
 				"If you did, the proxy in between changes the Host header; its address can be named in the settings of the service."}
 	}
-	if !web.Storable(v.r.URL.Query()) {
+	if !input.Storable(v.r.URL.Query()) {
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page has characters that cannot be read."}
 	}
 	if route.signIn && h.opts.Operator != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -134,39 +133,31 @@ func (f *form) wrong(name, detail string) bool {
 
 // faults returns the errors that are noted in the form, for the rules to
 // report with what they find.
-func (f *form) faults() (list license.Faults) {
+func (f *form) faults() (list []license.FieldError) {
 	for _, x := range f.Faulty() {
 		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
 	}
 	return list
 }
 
-// take puts the faults that the rules have found beside their fields. It
+// take puts the errors that the rules have found beside their fields. It
 // reports false for an error that says nothing of fields.
 func (f *form) take(err error) bool {
-	type fault struct{ field, detail string }
-	var faults []fault
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
-		for _, x := range invalid.Fields {
-			faults = append(faults, fault{x.Field, x.Detail})
-		}
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	if !ok {
+		return false
 	}
-	if invalid, ok := errors.AsType[*auth.InvalidError](err); ok {
-		for _, x := range invalid.Fields {
-			faults = append(faults, fault{x.Field, x.Detail})
-		}
-	}
-	for _, x := range faults {
-		name, part, _ := strings.Cut(x.field, "/")
-		detail := x.detail
+	for _, x := range invalid.Fields {
+		name, part, _ := strings.Cut(x.Field, "/")
+		detail := x.Detail
 		if part != "" {
 			detail = "“" + f.named(name, part) + "” " + detail
 		}
 		if !f.wrong(name, detail) {
-			f.Problem = sentence(x.field + " " + detail)
+			f.Problem = sentence(x.Field + " " + detail)
 		}
 	}
-	return len(faults) > 0
+	return true
 }
 
 // named returns the part of a field that an error is about as people know it:

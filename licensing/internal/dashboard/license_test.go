@@ -76,7 +76,7 @@ func TestCreateLicense(t *testing.T) {
 	is.Equal(v.follow(again).notice(), "This form was sent before: what it asked for had already been created.")
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is.NoErr(err)
-	is.Equal(len(page.Licenses), 1)
+	is.Equal(len(page.Data), 1)
 
 	shown := v.get("licenses/" + l.ID)
 	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "At most 25", "business hours", "ada@example.com"} {
@@ -233,7 +233,7 @@ func TestListLicenses(t *testing.T) {
 	is.Equal(len(names("licenses?q=+NUMBER+bakery")), 120)
 	page, err := s.Service().List(t.Context(), license.ListParams{Search: "number 042"})
 	is.NoErr(err)
-	one := page.Licenses[0]
+	one := page.Data[0]
 	is.Equal(names("licenses?q="+one.ID), []string{"Number 042"})
 	is.Equal(names("licenses?q="+strings.ToLower(one.Key)), []string{"Number 042"})
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -31,10 +32,10 @@ func createLicense(v *visit) error {
 	f.fill(v)
 	in := f.readLicense()
 	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (string, error) {
-		l, err := v.licenses.Create(v.r.Context(), license.CreateParams{
+		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.faults), license.CreateParams{
 			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
-			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata, Faults: in.faults,
+			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
 		})
 		return l.ID, err
 	})
@@ -80,7 +81,7 @@ func updateLicense(v *visit) error {
 		f.Problem = "This license was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
-	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}, Faults: in.faults}
+	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
 	// Only what was edited is sent: a time to the millisecond survives a
 	// form that shows seconds.
 	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
@@ -127,7 +128,7 @@ func updateLicense(v *visit) error {
 		}
 		p.Metadata = license.To(merged)
 	}
-	after, err := v.licenses.Update(ctx, p)
+	after, err := v.licenses.Update(input.WithErrors(ctx, in.faults), p)
 	switch {
 	case f.takeLicense(err):
 		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)

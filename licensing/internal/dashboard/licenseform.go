@@ -50,7 +50,7 @@ type licenseInput struct {
 	maxActivations, leaseSeconds *int64
 	entitlements                 map[string]any
 	metadata                     map[string]string
-	faults                       license.Faults // what cannot be read, for the rules to report with what they find
+	faults                       []license.FieldError // what cannot be read, for the rules to report with what they find
 }
 
 // readLicense takes the values of the form.

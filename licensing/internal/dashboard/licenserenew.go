@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -116,7 +117,7 @@ func renew(v *visit) error {
 	f := renewForm("", "")
 	f.fill(v)
 	p := f.readRenewal()
-	p.ID, p.Faults = l.ID, f.faults()
+	p.ID = l.ID
 	// The rules compute the new end; nothing is kept.
 	var renewed license.License
 	errPreview := errors.New("only a preview")
@@ -124,7 +125,7 @@ func renew(v *visit) error {
 		if l, err = s.Get(ctx, p.ID); err != nil {
 			return err
 		}
-		if renewed, err = s.Renew(ctx, p); err != nil {
+		if renewed, err = s.Renew(input.WithErrors(ctx, f.faults()), p); err != nil {
 			return err
 		}
 		return errPreview

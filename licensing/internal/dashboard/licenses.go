@@ -105,7 +105,7 @@ func showLicenses(v *visit) error {
 	} else if err != nil {
 		return err
 	}
-	for _, l := range result.Licenses {
+	for _, l := range result.Data {
 		list.Rows = append(list.Rows, licenseRow{l, v.momentOf(l.ExpiresAt), v.moment(l.CreatedAt)})
 	}
 	if p.Cursor != "" {
@@ -172,7 +172,7 @@ func exportLicenses(v *visit) error {
 	for {
 		// The server's deadline is for pages; each part gets a new one.
 		_ = control.SetWriteDeadline(time.Now().Add(timeout))
-		for _, l := range result.Licenses {
+		for _, l := range result.Data {
 			_ = out.Write(csvRow(l))
 		}
 		out.Flush()

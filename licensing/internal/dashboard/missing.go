@@ -41,13 +41,13 @@ func (v *visit) whyMissing(err error) error {
 	switch {
 	case failed != nil && !errors.Is(failed, license.ErrInvalid): // an id that cannot be one
 		return failed
-	case len(newest.Events) > 0 && strings.HasSuffix(newest.Events[0].Type, ".deleted"):
-		e := newest.Events[0]
+	case len(newest.Data) > 0 && strings.HasSuffix(newest.Data[0].Type, ".deleted"):
+		e := newest.Data[0]
 		who := names{v: v}
 		name, _ := who.actor(e.Actor)
 		return &web.Problem{Status: http.StatusNotFound, Code: "deleted", Cause: err,
 			Detail: "This " + kind + " was deleted on " + v.moment(e.Timestamp).Full + " by " + name + "."}
-	case len(newest.Events) > 0: // it exists, or did when that happened
+	case len(newest.Data) > 0: // it exists, or did when that happened
 		return err
 	}
 	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Cause: err,

@@ -63,7 +63,7 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range soon.Licenses {
+	for _, l := range soon.Data {
 		body.Ending = append(body.Ending, licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt)})
 	}
 	if body.Concerns, err = v.concerns(o); err != nil {

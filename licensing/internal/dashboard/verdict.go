@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -48,8 +49,7 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 			p.Form.Field("at").Value = formatTime(&at)
 		}
 	}
-	ask.Faults = p.Form.faults()
-	verdict, err := v.licenses.Explain(v.r.Context(), ask)
+	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.faults()), ask)
 	if p.Form.takeVerdict(err) {
 		return p, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -92,7 +93,7 @@ func (v *visit) readForm() error {
 		}
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form did not arrive whole.", Cause: err}
 	}
-	if !web.Storable(v.r.PostForm) {
+	if !input.Storable(v.r.PostForm) {
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form has a NUL character or text that is not UTF-8. Remove it and send the form again."}
 	}
 	return nil

@@ -117,7 +117,7 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	// What the delivery of three days' failure leaves behind.
 	page, err := s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
-	d := page.Deliveries[0]
+	d := page.Data[0]
 	data, err := json.Marshal(license.DeliveryData{Attempts: []license.Attempt{
 		{At: s.now, Error: "connection refused", DurationMS: 3}, {At: s.now, StatusCode: 503, Error: `<script>alert("x")</script>`, DurationMS: 120},
 	}})
@@ -139,7 +139,7 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	is.Equal(v.post(at+"/deliveries/"+d.ID+"/resend").to(), "../../../../../"+at)
 	page, err = s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
-	is.Equal(page.Deliveries[0].Status, license.DeliveryPending)
+	is.Equal(page.Data[0].Status, license.DeliveryPending)
 
 	for range 30 {
 		_, err := s.Service().TestWebhook(t.Context(), w.ID)

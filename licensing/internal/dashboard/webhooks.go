@@ -265,7 +265,7 @@ func showWebhook(v *visit) error {
 		filter.Set("cursor", result.NextCursor)
 		body.Next = "?" + filter.Encode() + "#deliveries"
 	}
-	for _, d := range result.Deliveries {
+	for _, d := range result.Data {
 		body.Deliveries = append(body.Deliveries, v.deliveryRow(d))
 	}
 	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Section: "webhooks", Body: body})

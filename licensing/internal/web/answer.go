@@ -53,27 +53,27 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return writeJSON(w, status, JSON, v)
 }
 
-// Lines is an answer of NDJSON that goes out line by line. It begins with the
+// lines is an answer of NDJSON that goes out line by line. It begins with the
 // first line: what fails before is answered like any error, and what fails
 // after cuts the answer off.
-type Lines struct {
+type lines struct {
 	w     http.ResponseWriter
 	begun bool
 }
 
-// NewLines returns an answer without a line.
-func NewLines(w http.ResponseWriter) *Lines { return &Lines{w: w} }
+// newLines returns an answer without a line.
+func newLines(w http.ResponseWriter) *lines { return &lines{w: w} }
 
 // Write implements [io.Writer].
-func (l *Lines) Write(p []byte) (int, error) {
+func (l *lines) Write(p []byte) (int, error) {
 	l.begin()
 	return l.w.Write(p)
 }
 
-// End begins an answer that has no line.
-func (l *Lines) End() { l.begin() }
+// end begins an answer that has no line.
+func (l *lines) end() { l.begin() }
 
-func (l *Lines) begin() {
+func (l *lines) begin() {
 	if !l.begun {
 		l.begun = true
 		l.w.Header().Set("Content-Type", NDJSON)

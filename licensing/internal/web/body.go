@@ -2,12 +2,15 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 )
 
 // The media types of bodies.
@@ -17,10 +20,8 @@ const (
 	NDJSON     = "application/x-ndjson"         // a JSON object a line
 )
 
-// ReadObject reads the body of r: a JSON object, as one of the media types.
-// What is wrong with the body as a whole is its error; what is wrong with
-// single members, [Object.Faults] tells.
-func ReadObject(r *http.Request, types ...string) (*Object, error) {
+// readObject reads the body of r: a JSON object, as one of the media types.
+func readObject(r *http.Request, types ...string) (input.Object, error) {
 	if err := checkContent(r, types); err != nil {
 		return nil, err
 	}
@@ -28,20 +29,24 @@ func ReadObject(r *http.Request, types ...string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseObject(data)
+	o, err := input.JSON(data)
+	if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
+		return nil, &Problem{Status: http.StatusBadRequest, Code: "invalid_json", Detail: "The body " + syntax.Detail + "."}
+	}
+	return o, err
 }
 
-// ReadOptionalObject is [ReadObject] for a request that need not say anything:
-// no body is an object without members.
-func ReadOptionalObject(r *http.Request, types ...string) (*Object, error) {
-	there, err := hasBody(r)
+// readOptionalObject is readObject for a request whose members are all
+// optional: no body is an object without members.
+func readOptionalObject(r *http.Request, types ...string) (input.Object, error) {
+	present, err := hasBody(r)
 	if err != nil {
 		return nil, err
 	}
-	if !there {
-		return &Object{members: map[string]any{}}, nil
+	if !present {
+		return input.Object{}, nil
 	}
-	return ReadObject(r, types...)
+	return readObject(r, types...)
 }
 
 // hasBody reports whether r has a body of at least one byte. If the length is
@@ -63,18 +68,18 @@ func hasBody(r *http.Request) (bool, error) {
 	return true, nil
 }
 
-// ReadLines reads the body of r as it is: NDJSON, of at most that many bytes.
-func ReadLines(r *http.Request, most int64) ([]byte, error) {
+// readRows reads the body of r as it is: NDJSON, of at most that many bytes.
+func readRows(r *http.Request, most int64) ([]byte, error) {
 	if err := checkContent(r, []string{NDJSON}); err != nil {
 		return nil, err
 	}
 	return readBody(r, most)
 }
 
-// NoBody refuses a request that has a body where none is read: whatever the
-// caller meant by it would not happen.
-func NoBody(r *http.Request) error {
-	if there, err := hasBody(r); err != nil || !there {
+// noBody refuses a request that has a body where none is read: what the caller
+// meant by it would not happen.
+func noBody(r *http.Request) error {
+	if present, err := hasBody(r); err != nil || !present {
 		return err
 	}
 	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request takes no body; leave it out."}

@@ -39,7 +39,6 @@ var answers = []struct {
 
 	// Credentials and people.
 	{auth.ErrNotFound, 404, "not_found", "There is no such client, secret or operator.", nil},
-	{auth.ErrInvalid, 422, "invalid_parameters", "The request breaks a rule; each entry of errors names a member and the mend.", addFields},
 	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two live secrets. Revoke one of them first.", nil},
 	{auth.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Make another one first.", nil},
 	{auth.ErrAlreadySetUp, 409, "already_set_up", "There is an operator already. Sign in, or ask an admin for access.", nil},
@@ -95,21 +94,20 @@ func refused(err *auth.Error) *Problem {
 }
 
 func addFields(p *Problem, err error) {
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
-		for _, f := range invalid.Fields {
-			p.Faults = append(p.Faults, Fault{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
-		}
-	}
-	if invalid, ok := errors.AsType[*auth.InvalidError](err); ok {
+	if invalid, ok := isInvalid(err); ok {
 		for _, f := range invalid.Fields {
 			p.Faults = append(p.Faults, Fault{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
 	}
 }
 
+func isInvalid(err error) (*license.InvalidError, bool) {
+	return errors.AsType[*license.InvalidError](err)
+}
+
 func addETag(p *Problem, err error) {
 	if stale, ok := errors.AsType[*license.StaleError](err); ok {
-		p.Header = http.Header{"Etag": {ETag(stale.Current)}}
+		p.Header = http.Header{"Etag": {etag(stale.Current)}}
 	}
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// ETag writes a version as a strong entity tag.
-func ETag(v license.Version) string { return `"` + v.String() + `"` }
+// etag writes a version as a strong entity tag.
+func etag(v license.Version) string { return `"` + v.String() + `"` }
 
-// IfMatch returns the versions of which one must be the present one for a
+// ifMatch returns the versions of which one must be the present one for a
 // change to happen; nil: any. A tag that is weak, or not one of ours, is kept
 // as the zero Version, which no license has: If-Match compares strongly
 // (RFC 9110 section 13.1.1). "If-Match: *" asks that the license exists, which
 // every change does by itself.
-func IfMatch(r *http.Request) ([]license.Version, error) {
+func ifMatch(r *http.Request) ([]license.Version, error) {
 	tags, any, err := entityTags(r, "If-Match")
 	if err != nil || any {
 		return nil, err
@@ -32,19 +32,19 @@ func IfMatch(r *http.Request) ([]license.Version, error) {
 	return versions, nil
 }
 
-// NoneMatchOnRead refuses If-None-Match on a request that changes something:
+// noneMatchOnRead refuses If-None-Match on a request that changes something:
 // nothing here can say it better than If-Match, and to ignore it would change
 // what the caller meant to protect.
-func NoneMatchOnRead(r *http.Request) error {
+func noneMatchOnRead(r *http.Request) error {
 	if r.Header.Get("If-None-Match") == "" {
 		return nil
 	}
 	return Invalid(Fault{Header: "If-None-Match", Code: license.CodeUnknown, Detail: "is for reading; use If-Match with a change"})
 }
 
-// Unconditional refuses If-Match and If-None-Match on a change to what has no
+// unconditional refuses If-Match and If-None-Match on a change to what has no
 // entity tag, for the same reason.
-func Unconditional(r *http.Request) error {
+func unconditional(r *http.Request) error {
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if r.Header.Get(name) != "" {
 			return Invalid(Fault{Header: name, Code: license.CodeUnknown, Detail: "is for what has an ETag, which this has not; leave it out"})
@@ -53,11 +53,11 @@ func Unconditional(r *http.Request) error {
 	return nil
 }
 
-// NotModified reports whether the caller already has the version: it is named
+// notModified reports whether the caller already has the version: it is named
 // by If-None-Match, which compares weakly (RFC 9110 section 13.1.2). The error
 // is a [*license.StaleError] if an If-Match does not name it.
-func NotModified(r *http.Request, v license.Version) (bool, error) {
-	wanted, err := IfMatch(r)
+func notModified(r *http.Request, v license.Version) (bool, error) {
+	wanted, err := ifMatch(r)
 	if err != nil {
 		return false, err
 	}

@@ -37,7 +37,7 @@ func TestIfMatchComparesStrongly(t *testing.T) {
 		{[]string{`""`}, []license.Version{{}}},
 	} {
 		is := is.New(t)
-		got, err := IfMatch(withHeader("If-Match", c.lines...))
+		got, err := ifMatch(withHeader("If-Match", c.lines...))
 		is.NoErr(err)
 		is.Equal(got, c.want)
 	}
@@ -46,7 +46,7 @@ func TestIfMatchComparesStrongly(t *testing.T) {
 func TestMalformedEntityTagsAre400(t *testing.T) {
 	for _, value := range []string{``, `,`, `1.active`, `"1.active`, `1.active"`, `"a" "b"`, `"a"b`, `w/"a"`, `W/ "a"`, `*, "a"`, `"a b"`, "\"\x7f\"", `'a'`} {
 		is := is.New(t)
-		_, err := IfMatch(withHeader("If-Match", value))
+		_, err := ifMatch(withHeader("If-Match", value))
 		var p *Problem
 		is.True(errors.As(err, &p)) // for each value
 		is.Equal(p.Status, 400)
@@ -60,7 +60,7 @@ func TestIfNoneMatchComparesWeakly(t *testing.T) {
 		`"1.active"`: true, `W/"1.active"`: true, `"0", W/"1.active"`: true, `*`: true, `"1.expired"`: false, `"2.active"`: false, `"x"`: false,
 	} {
 		is := is.New(t)
-		got, err := NotModified(withHeader("If-None-Match", value), v)
+		got, err := notModified(withHeader("If-None-Match", value), v)
 		is.NoErr(err)
 		is.Equal(got, want)
 	}
@@ -108,6 +108,6 @@ func TestLinksClimbToTheMount(t *testing.T) {
 		ref, err := url.Parse(Link(r, "license", "a/b?c d"))
 		is.NoErr(err)
 		is.Equal(base.ResolveReference(ref).String(), "https://example.com/some/mount/license/a%2Fb%3Fc%20d")
-		is.Equal(NextLink(r, "c"), `<?cursor=c&limit=1>; rel="next"`)
+		is.Equal(nextLink(r, "c"), `<?cursor=c&limit=1>; rel="next"`)
 	}
 }

@@ -87,10 +87,10 @@ func (s *Site) limit(r *http.Request, client string) error {
 	return takeFrom(r, limiter, key)
 }
 
-// LimitKey takes one request from the budget of the license key that somebody
+// limitKey takes one request from the budget of the license key that somebody
 // typed. Whether any license has the key makes no difference, and a Limiter is
 // shown its digest, never the key.
-func LimitKey(r *http.Request, typed string) error {
+func limitKey(r *http.Request, typed string) error {
 	limiter := exchangeOf(r.Context()).site.cfg.KeyLimiter
 	if limiter == nil || typed == "" {
 		return nil

@@ -24,9 +24,9 @@ func Link(r *http.Request, segments ...string) string {
 	return b.String()
 }
 
-// NextLink returns the Link field (RFC 8288) to the page of a list behind the
+// nextLink returns the Link field (RFC 8288) to the page of a list behind the
 // cursor: the same resource with the same query, but for the cursor.
-func NextLink(r *http.Request, cursor string) string {
+func nextLink(r *http.Request, cursor string) string {
 	q := r.URL.Query()
 	q.Set("cursor", cursor)
 	return "<?" + q.Encode() + `>; rel="next"`

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -122,6 +121,3 @@ func pointer(field string) string {
 	u := url.URL{Fragment: "/" + field}
 	return u.String()
 }
-
-// escapeToken escapes a name for use in the path of a field.
-var escapeToken = strings.NewReplacer("~", "~0", "/", "~1").Replace

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,11 +17,21 @@ type Route struct {
 	Method string // GET answers HEAD too
 	// Path is a template of literal segments and parameters, such as
 	// "/license/{licenseID}". A parameter stands for one whole segment. A
-	// literal segment goes before a parameter.
+	// literal segment goes before a parameter. "{licenseID:lic_}" stands for
+	// segments that begin with "lic_", and goes before "{licenseID}".
 	Path string
-	// Scope is what the token must allow; empty: no token is asked for.
-	Scope  string
+	// Scope is what the token must allow; empty: no token is needed.
+	Scope string
+	// Exactly one of Do and Handle answers.
+	Do     *Endpoint
 	Handle Handler
+
+	Status       int   // of success; default: 200. With 201, Location leads to the result
+	OptionalBody bool  // no body is an object without members
+	Key          bool  // the body has a license key, whose budget is charged
+	Secret       bool  // the answer has a secret, and is not kept for a replay
+	Concurrent   int   // how many requests one process answers at a time; one more is 503; 0: any number
+	Rows         int64 // the body is NDJSON of at most that many bytes, for the field Rows
 	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It gets every
 	// method and refuses what it does not know by itself; errors take the
 	// form of RFC 6749; programs in browsers have no access. Method is the
@@ -28,7 +40,13 @@ type Route struct {
 	// Bulk marks an endpoint that moves many licenses at once. It, and its
 	// body, may take ten times as long as others.
 	Bulk bool
+
+	slots slots
 }
+
+func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
+
+func (rt *Route) segments() []string { return strings.Split(rt.Path[1:], "/") }
 
 // A Handler answers a request, or returns the error that is the answer.
 type Handler func(w http.ResponseWriter, r *http.Request) error
@@ -49,7 +67,10 @@ type router []*resource // literal before parameter, segment by segment
 func newRouter(routes []Route) router {
 	var rt router
 	for _, route := range routes {
-		i := slices.IndexFunc(rt, func(res *resource) bool { return res.pattern == route.Path })
+		if route.Concurrent > 0 {
+			route.slots = make(slots, route.Concurrent)
+		}
+		i := slices.IndexFunc(rt, func(res *resource) bool { return "/"+strings.Join(res.segments, "/") == route.Path })
 		if i < 0 {
 			i = len(rt)
 			rt = append(rt, newResource(route.Path))
@@ -61,11 +82,12 @@ func newRouter(routes []Route) router {
 }
 
 func newResource(pattern string) *resource {
-	res := &resource{pattern: pattern, routes: make(map[string]*Route)}
+	res := &resource{pattern: constraint.ReplaceAllString(pattern, "}"), routes: make(map[string]*Route)}
 	res.segments, _ = segments(pattern)
 	for _, s := range res.segments {
 		if isParameter(s) {
-			res.names = append(res.names, s[1:len(s)-1])
+			name, _, _ := strings.Cut(s[1:len(s)-1], ":")
+			res.names = append(res.names, name)
 		}
 	}
 	return res
@@ -82,16 +104,31 @@ func (res *resource) add(route *Route) {
 	res.routes[route.Method] = route
 }
 
+// constraint is the end of a parameter that stands for some segments only.
+var constraint = regexp.MustCompile(`:[^}]*}`)
+
 func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
 
-func literalFirst(a, b string) int {
+// stands reports whether a segment of a template stands for one of a path.
+func stands(template, given string) bool {
+	if !isParameter(template) {
+		return template == given
+	}
+	_, prefix, _ := strings.Cut(template[:len(template)-1], ":")
+	return strings.HasPrefix(given, prefix)
+}
+
+func literalFirst(a, b string) int { return cmp.Compare(rank(a), rank(b)) }
+
+// rank is lower for a segment that stands for less.
+func rank(segment string) int {
 	switch {
-	case isParameter(a) == isParameter(b):
+	case !isParameter(segment):
 		return 0
-	case isParameter(a):
+	case strings.Contains(segment, ":"):
 		return 1
 	}
-	return -1
+	return 2
 }
 
 // find returns the resources that a path belongs to, the most literal first.
@@ -108,9 +145,7 @@ func (rt router) find(path []string) []*resource {
 }
 
 func (res *resource) matches(path []string) bool {
-	return slices.EqualFunc(res.segments, path, func(template, given string) bool {
-		return isParameter(template) || template == given
-	})
+	return slices.EqualFunc(res.segments, path, stands)
 }
 
 // values returns what the parameters stand for in a path that matches.

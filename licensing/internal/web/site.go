@@ -12,17 +12,19 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // Version is the version of the interface, on every answer.
 const Version = "1"
 
-// Config is what a [Site] needs to know. Logger, Authenticate, Timeout,
+// Config is what a [Site] needs to know. Logger, Authenticate, Rules, Timeout,
 // BodyTimeout and MaxBody are required.
 type Config struct {
 	Logger       *slog.Logger
 	Observe      func(context.Context, Observation)
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
+	Rules        *license.Service
 
 	ClientLimiter  Limiter // counts by client; nil: no limit
 	AddressLimiter Limiter // counts by address where there is no client; nil: no limit
@@ -135,6 +137,9 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	if route.Bulk {
 		// Longer than the handler has, so that it can still answer.
 		timeAnswer(x, r, timeout+s.cfg.Timeout)
+	}
+	if route.Do != nil {
+		return route.Do.serve(x, r, route)
 	}
 	return route.Handle(x, r)
 }

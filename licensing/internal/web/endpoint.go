@@ -1,0 +1,258 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// An Endpoint is what a [Route] does: a function with typed parameters and a
+// typed result. Everything between the request and the parameters, and between
+// the result and the answer, follows from the two types and the route.
+//
+// A parameter {licenseID} of the path goes into the field LicenseID, or else
+// ID. A field IfMatch takes the versions of If-Match; without one, the request
+// must have no precondition. Members go into the fields that package input
+// names: from the query of a GET or DELETE, from the body of any other method.
+type Endpoint struct {
+	params reflect.Type
+	form   *input.Struct
+	result reflect.Type
+	paged  bool // the result is one page of a list
+	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
+	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
+}
+
+// Do returns the endpoint of a function with one result.
+func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *Endpoint {
+	return &Endpoint{
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](),
+		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
+			return fn(rules, ctx, *params.(*P))
+		},
+	}
+}
+
+// List returns the endpoint of a function whose result is a page of a list.
+func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[T], error)) *Endpoint {
+	e := Do(fn)
+	e.paged = true
+	do := e.do
+	e.do = func(ctx context.Context, rules *license.Service, params any) (any, error) {
+		result, err := do(ctx, rules, params)
+		if err != nil {
+			return nil, err
+		}
+		return listOf(result.(license.Page[T])), nil
+	}
+	return e
+}
+
+// Stream returns the endpoint of a function that writes NDJSON, line by line.
+func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
+	return &Endpoint{
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
+		stream: func(ctx context.Context, rules *license.Service, params any, w io.Writer) error {
+			return fn(rules, ctx, *params.(*P), w)
+		},
+	}
+}
+
+// reads reports whether the parameters of a route stand in its query.
+func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method == http.MethodDelete }
+
+// serve answers a request that was authorized: it reads the parameters, from
+// the outside in, and calls the function.
+func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
+	params := reflect.New(e.params)
+	if err := e.readQuery(r, route, params); err != nil {
+		return err
+	}
+	if err := e.readConditions(r, route, params); err != nil {
+		return err
+	}
+	key, err := idempotencyKeyFor(r, route)
+	if err != nil {
+		return err
+	}
+	release, err := route.slots.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
+	body, err := e.readBody(r, route, params)
+	if err != nil {
+		return err
+	}
+	e.bindPath(x, params)
+	rules := x.site.rules(r, route)
+	call := func(rules *license.Service) (any, error) {
+		return e.do(body.context(r.Context()), rules, params.Interface())
+	}
+	if e.stream != nil {
+		lines := newLines(x)
+		if err := e.stream(r.Context(), rules, params.Interface(), lines); err != nil {
+			return route.queryError(err)
+		}
+		lines.end()
+		return nil
+	}
+	if route.reads() || route.Scope == "" || key == "" {
+		result, err := call(rules)
+		if err != nil {
+			return route.queryError(err)
+		}
+		return e.answer(x, r, route, result)
+	}
+	return once(x, r, rules, key, body.object, func(rules *license.Service) (reply, error) {
+		result, err := call(rules)
+		if err != nil {
+			return reply{}, err
+		}
+		return e.reply(r, route, result)
+	})
+}
+
+// rules returns the rules, acting for the client of r, or for a license key
+// holder if the route needs no token.
+func (s *Site) rules(r *http.Request, route *Route) *license.Service {
+	caller := license.Caller{RequestID: RequestID(r.Context())}
+	if route.Scope != "" {
+		grant, _ := auth.GrantFrom(r.Context())
+		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
+	}
+	return s.cfg.Rules.As(caller)
+}
+
+func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
+	for i, name := range x.resource.names {
+		field := params.Elem().FieldByName(strings.ToUpper(name[:1]) + name[1:])
+		if !field.IsValid() {
+			field = params.Elem().FieldByName("ID")
+		}
+		field.SetString(x.values[i])
+	}
+}
+
+func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value) error {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return Invalid(Fault{Code: license.CodeInvalidFormat, Detail: "The query is not well-formed; percent-encode its values"})
+	}
+	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
+		return invalidQuery(errs)
+	}
+	return nil
+}
+
+// queryError returns err, or, if the parameters of the route stand in its
+// query and err is what the rules say about them, the answer to its query.
+func (rt *Route) queryError(err error) error {
+	if rt.reads() {
+		if invalid, ok := isInvalid(err); ok {
+			return invalidQuery(invalid.Fields)
+		}
+	}
+	return err
+}
+
+func invalidQuery(errs []license.FieldError) error {
+	faults := make([]Fault, len(errs))
+	for i, e := range errs {
+		faults[i] = Fault{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
+	}
+	return Invalid(faults...)
+}
+
+// readConditions reads the preconditions of a change. Those of a read are
+// judged with its result.
+func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.Value) error {
+	if route.Method == http.MethodGet {
+		return nil
+	}
+	field := params.Elem().FieldByName("IfMatch")
+	if !field.IsValid() {
+		return unconditional(r)
+	}
+	if err := noneMatchOnRead(r); err != nil {
+		return err
+	}
+	versions, err := ifMatch(r)
+	if err == nil && versions != nil {
+		field.Set(reflect.ValueOf(versions))
+	}
+	return err
+}
+
+// A body is what a request said in its body.
+type body struct {
+	object input.Object
+	errs   []license.FieldError
+}
+
+// context returns the context for the function: it carries the errors.
+func (b body) context(ctx context.Context) context.Context { return input.WithErrors(ctx, b.errs) }
+
+// readBody reads the body of r into the parameters. A request whose parameters
+// have no members must not have a body.
+func (e *Endpoint) readBody(r *http.Request, route *Route, params reflect.Value) (b body, err error) {
+	switch {
+	case route.Rows > 0:
+		rows, err := readRows(r, route.Rows)
+		if err == nil {
+			params.Elem().FieldByName("Rows").SetBytes(rows)
+		}
+		return b, err
+	case route.reads() || !e.form.HasMembers():
+		return b, noBody(r)
+	case route.OptionalBody:
+		b.object, err = readOptionalObject(r, mediaTypes(route)...)
+	default:
+		b.object, err = readObject(r, mediaTypes(route)...)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.errs = e.form.Body(params, b.object, e.immutable(route), immutableDetail(route))
+	if route.Key {
+		key := params.Elem().FieldByName("Key").String()
+		return b, limitKey(r, key)
+	}
+	return b, nil
+}
+
+func mediaTypes(route *Route) []string {
+	if route.Method == http.MethodPatch {
+		return []string{JSON, MergePatch}
+	}
+	return []string{JSON}
+}
+
+// immutable returns the members of the result that no caller can set, for a
+// route that creates or updates a whole record.
+func (e *Endpoint) immutable(route *Route) map[string]bool {
+	if route.Method != http.MethodPatch && route.Status != http.StatusCreated || e.result.Kind() != reflect.Struct {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, f := range reflect.VisibleFields(e.result) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+func immutableDetail(route *Route) string {
+	if route.Method == http.MethodPatch {
+		return "cannot be changed by a patch; leave it out"
+	}
+	return "is set by the service; leave it out"
+}

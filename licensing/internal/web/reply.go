@@ -1,0 +1,112 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A versioned result has an entity tag.
+type versioned interface{ Version() license.Version }
+
+// A list is one page of a list on the wire.
+type list struct {
+	Object     string  `json:"object"`
+	Data       any     `json:"data"`
+	HasMore    bool    `json:"has_more"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+func listOf[T any](p license.Page[T]) list {
+	l := list{Object: "list", Data: p.Data, HasMore: p.HasMore}
+	if p.NextCursor != "" {
+		l.NextCursor = &p.NextCursor
+	}
+	return l
+}
+
+// answer writes the result of a call that keeps nothing for a replay.
+func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any) error {
+	if v, ok := result.(versioned); ok && route.Method == http.MethodGet {
+		known, err := notModified(r, v.Version())
+		if err != nil {
+			return err
+		}
+		if known {
+			x.Header().Set("ETag", etag(v.Version()))
+			x.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.hasCursor() {
+		x.Header().Set("Link", nextLink(r, *l.NextCursor))
+	}
+	reply, err := e.reply(r, route, result)
+	if err != nil {
+		return err
+	}
+	reply.write(x)
+	return nil
+}
+
+func (e *Endpoint) hasCursor() bool {
+	_, ok := e.params.FieldByName("Cursor")
+	return ok
+}
+
+// reply returns the answer that a result makes.
+func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, error) {
+	body, err := Marshal(result)
+	if err != nil {
+		return reply{}, err
+	}
+	p := reply{Status: route.status(), Body: body}
+	if v, ok := result.(versioned); ok {
+		p.ETag = etag(v.Version())
+	}
+	if p.Status == http.StatusCreated {
+		p.Location = Link(r, route.segments()[0], reflect.ValueOf(result).FieldByName("ID").String())
+	}
+	return p, nil
+}
+
+// A reply is the answer to a change, in a form that can be kept and given
+// again byte for byte.
+type reply struct {
+	Status   int    `json:"status"`
+	Location string `json:"location,omitempty"`
+	ETag     string `json:"etag,omitempty"`
+	Body     []byte `json:"-"` // JSON
+}
+
+func (p reply) write(w http.ResponseWriter) {
+	if p.Location != "" {
+		w.Header().Set("Location", p.Location)
+	}
+	if p.ETag != "" {
+		w.Header().Set("ETag", p.ETag)
+	}
+	writeBody(w, p.Status, JSON, p.Body)
+}
+
+// keep writes p as a line of what goes before the body, and the body.
+func (p reply) keep() ([]byte, error) {
+	head, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head, '\n'), p.Body...), nil
+}
+
+func keptReply(kept []byte) (p reply, err error) {
+	head, body, _ := bytes.Cut(kept, []byte("\n"))
+	if err := json.Unmarshal(head, &p); err != nil {
+		return reply{}, fmt.Errorf("reading a stored reply: %w", err)
+	}
+	p.Body = body
+	return p, nil
+}
