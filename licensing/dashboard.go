@@ -2,10 +2,10 @@ package licensing
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -13,18 +13,11 @@ import (
 // apart from the API, such as on an internal address. Its paths are the same.
 func (h *Handler) Dashboard() http.Handler { return h.pages }
 
-func (h *Handler) newPages(st store.Store) http.Handler {
+func (h *Handler) section(st store.Store) *web.Section {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
-		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger, BodyTimeout: o.BodyTimeout,
-		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins, Observe: h.observe,
+		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger,
+		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins,
 		Description: api.Description, About: about(st, o),
-	})
-}
-
-// isPage reports whether r is for the pages: they have all below dashboard/,
-// and the root of the mount leads there.
-func isPage(r *http.Request) bool {
-	path := r.URL.Path
-	return path == "/" || path == "" || path == "/dashboard" || strings.HasPrefix(path, "/dashboard/")
+	}).Section()
 }

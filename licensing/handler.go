@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -22,6 +21,7 @@ type Handler struct {
 	store    store.Store
 	service  *license.Service
 	auth     *auth.Auth
+	whole    http.Handler
 	api      http.Handler
 	pages    http.Handler
 	metadata http.Handler
@@ -59,13 +59,17 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
-	h.api = h.watched(web.NewSite(h.config(clients), api.Routes(api.Config{
+	cfg := h.config(clients)
+	pages := h.section(st)
+	routes := api.Routes(api.Config{
 		Auth:      h.auth,
 		Metadata:  h.metadata,
 		Ready:     func(ctx context.Context) error { return ready(ctx, st) },
 		MaxImport: opts.MaxImport,
-	})))
-	h.pages = h.watched(h.newPages(st))
+	})
+	h.whole = h.watched(web.NewSite(cfg, routes, pages))
+	h.api = h.watched(web.NewSite(cfg, routes, nil))
+	h.pages = h.watched(web.NewSite(cfg, nil, pages))
 	return h
 }
 
@@ -75,8 +79,7 @@ func (h *Handler) config(clients web.Limiter) web.Config {
 		Logger: o.Logger, Authenticate: h.auth.Authenticate, Rules: h.service,
 		ClientLimiter: clients, AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
 		ClientIP: o.ClientIP, Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
-		Elsewhere: func(path string) bool { return strings.HasPrefix(path, "/dashboard/") },
-		Observe:   h.observe,
+		Observe: h.observe,
 	}
 }
 
@@ -117,11 +120,7 @@ func ready(ctx context.Context, st store.Store) error {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if isPage(r) {
-		h.pages.ServeHTTP(w, r)
-		return
-	}
-	h.api.ServeHTTP(w, r)
+	h.whole.ServeHTTP(w, r)
 }
 
 // API returns the part of h that programs use, for hosts that serve it apart

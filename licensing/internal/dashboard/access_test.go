@@ -121,8 +121,8 @@ func TestPathsAndMethods(t *testing.T) {
 	}{
 		{http.MethodGet, "/", 303, "dashboard/", ""},
 		{http.MethodGet, "/dashboard", 303, "dashboard/", ""},
-		{http.MethodPost, "/", 405, "", "GET, HEAD"},
-		{http.MethodDelete, "/dashboard", 405, "", "GET, HEAD"},
+		{http.MethodPost, "/", 405, "", "GET, HEAD, OPTIONS"},
+		{http.MethodDelete, "/dashboard", 405, "", "GET, HEAD, OPTIONS"},
 		{http.MethodGet, "/dashboard/", 200, "", ""},
 		{http.MethodGet, "/dashboard/settings", 303, "./settings/credentials", ""},
 		{http.MethodHead, "/dashboard/licenses", 200, "", ""},
@@ -132,10 +132,10 @@ func TestPathsAndMethods(t *testing.T) {
 		{http.MethodGet, "/dashboard/licenses/a%2Fb", 404, "", ""},
 		{http.MethodGet, "/dashboard/settings/credentials/cid_nowhere", 404, "", ""},
 		{http.MethodGet, "/dashboard/static/app.css", 404, "", ""},
-		{http.MethodPost, "/dashboard/licenses", 405, "", "GET, HEAD"},
-		{http.MethodDelete, "/dashboard/licenses/new", 405, "", "GET, HEAD, POST"},
-		{http.MethodGet, "/dashboard/sign-out", 405, "", "POST"},
-		{http.MethodPut, "/dashboard/static/" + dashboard.Assets()["app.js"], 405, "", "GET, HEAD"},
+		{http.MethodPost, "/dashboard/licenses", 405, "", "GET, HEAD, OPTIONS"},
+		{http.MethodDelete, "/dashboard/licenses/new", 405, "", "GET, HEAD, OPTIONS, POST"},
+		{http.MethodGet, "/dashboard/sign-out", 405, "", "OPTIONS, POST"},
+		{http.MethodPut, "/dashboard/static/" + dashboard.Assets()["app.js"], 405, "", "GET, HEAD, OPTIONS"},
 	} {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
 			is := is.New(t)

@@ -1,16 +1,16 @@
 package dashboard
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
 //go:embed static
@@ -45,9 +45,6 @@ func loadAssets() (map[string]asset, map[string]string) {
 			panic(err)
 		}
 		name, ext := path.Base(file), path.Ext(file)
-		if ext == ".css" {
-			body = squeeze(body)
-		}
 		sum := sha256.Sum256(body)
 		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
 		byName[hashed] = asset{assetTypes[ext], body}
@@ -56,34 +53,16 @@ func loadAssets() (map[string]asset, map[string]string) {
 	return byName, names
 }
 
-// What a stylesheet is written with for people: comments, and white space
-// where nothing is told apart by it.
-var (
-	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	cssSpace   = regexp.MustCompile(`\s+`)
-	cssPadding = regexp.MustCompile(` ?([{};,>]) ?|(:) `)
-)
-
-// squeeze returns a stylesheet without them.
-func squeeze(css []byte) []byte {
-	css = cssSpace.ReplaceAll(cssComment.ReplaceAll(css, nil), []byte(" "))
-	return bytes.TrimSpace(cssPadding.ReplaceAll(css, []byte("$1$2")))
-}
-
 // serveAsset answers with a file, to anybody.
-func serveAsset(v *visit, name string) error {
-	a, ok := assets[name]
+func serveAsset(w http.ResponseWriter, r *http.Request) error {
+	a, ok := assets[web.Params(r)["name"]]
 	if !ok {
 		return notFound("There is no such file.")
 	}
-	v.pattern = "/dashboard/static/{name}"
-	if !v.reads() {
-		return methodNotAllowed(http.MethodGet, http.MethodHead)
-	}
-	h := v.w.Header()
+	h := w.Header()
 	h.Set("Content-Type", a.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = v.w.Write(a.body) // fails when the browser has gone
+	_, _ = w.Write(a.body) // fails when the browser has gone
 	return nil
 }

@@ -1,14 +1,12 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -29,31 +27,25 @@ type Options struct {
 	// operator without an ID, with an unknown role or disabled gets 403.
 	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
 
-	Observe     func(context.Context, web.Observation)
 	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
 	About       About  // for the page about the service
-
-	BodyTimeout time.Duration // how long a form may take to arrive, on a server that does not say; zero: 10 seconds
 
 	PublicURL string   // where the mount is reached from outside; empty: unknown
 	Origins   []string // other origins that the pages are reached by, behind a proxy that rewrites Host
 }
 
-// Handler serves the pages under the path "/dashboard". It is safe for
-// concurrent use.
+// Handler is the pages, all of them below the path "/dashboard". It is safe
+// for concurrent use.
 type Handler struct {
-	opts   Options
-	origin *http.CrossOriginProtection
+	opts      Options
+	origin    *http.CrossOriginProtection
+	reference func() referencePage // read once, when it is first asked for
 }
-
-var _ http.Handler = (*Handler)(nil)
 
 // New returns the pages. It panics if one of the origins is none.
 func New(opts Options) *Handler {
-	if opts.BodyTimeout == 0 {
-		opts.BodyTimeout = 10 * time.Second
-	}
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
+	h.reference = sync.OnceValue(func() referencePage { return newReference(opts.Description) })
 	for _, o := range opts.Origins {
 		if err := h.origin.AddTrustedOrigin(o); err != nil {
 			panic("dashboard: " + err.Error())
@@ -62,89 +54,55 @@ func New(opts Options) *Handler {
 	return h
 }
 
-const (
-	maxForm = 256 << 10        // bytes of a form that is sent
-	timeout = 30 * time.Second // for a page, but for downloads
-)
+// Section returns the pages as a part of a site.
+func (h *Handler) Section() *web.Section {
+	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.missing}
+	section.Routes = append(section.Routes,
+		web.Route{Method: http.MethodGet, Path: "/", Handle: h.toHome},
+		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.toHome},
+		web.Route{Method: http.MethodGet, Path: "/dashboard/static/{name}", Handle: serveAsset},
+	)
+	for i := range routes {
+		section.Routes = append(section.Routes, web.Route{
+			Method: routes[i].method, Path: "/dashboard/" + routes[i].path, Handle: h.handler(&routes[i]), Bulk: routes[i].download,
+		})
+	}
+	return section
+}
 
-// ServeHTTP implements [http.Handler].
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v := &visit{h: h, w: &web.Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, r: r, id: web.NewRequestID(r)}
-	header := w.Header()
-	header.Set("X-Request-Id", v.id)
-	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+// header sets what goes with every page.
+func header(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	// Not no-referrer: it would make the Origin of our own forms "null".
-	header.Set("Referrer-Policy", "same-origin")
+	h.Set("Referrer-Policy", "same-origin")
+}
 
-	start := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: panic",
-				slog.String("request_id", v.id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-			v.fail(fmt.Errorf("panic: %v", p))
+// toHome leads from the root of the mount to the first page.
+func (h *Handler) toHome(w http.ResponseWriter, _ *http.Request) error {
+	redirectTo(w, "dashboard/")
+	return nil
+}
+
+// handler answers requests for a page.
+func (h *Handler) handler(route *route) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v := h.visit(w, r)
+		if err := v.serve(route); err != nil {
+			web.Fail(v.w, v.r, err)
 		}
-		h.observe(v, time.Since(start))
-	}()
-	web.TimeBody(v.w, r, h.opts.BodyTimeout)
-	if err := h.serve(v); err != nil {
-		v.fail(err)
+		return nil
 	}
 }
 
-// observe tells the log and the host's observer of a finished request.
-func (h *Handler) observe(v *visit, d time.Duration) {
-	o := web.Observation{Method: web.LoggedMethod(v.r.Method), Route: v.pattern, Status: v.w.Status, Duration: d, RequestID: v.id}
-	h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelInfo, "licensing: request",
-		slog.String("method", o.Method), slog.String("route", o.Route), slog.Int("status", o.Status),
-		slog.Duration("duration", o.Duration), slog.String("operator", v.op.ID), slog.String("request_id", o.RequestID))
-	if h.opts.Observe != nil {
-		h.opts.Observe(v.r.Context(), o)
-	}
-}
+const maxForm = 256 << 10 // bytes of a form that is sent
 
-// serve checks a request from the outside in: path, method, where it comes
-// from, what it says, who sends it, what they may do.
-func (h *Handler) serve(v *visit) error {
-	whole := v.r.URL.EscapedPath()
-	if web.PathTooLong(whole) {
-		// Without links: each would climb the whole path.
-		http.Error(v.w, "This page does not exist.", http.StatusNotFound)
-		return nil
-	}
-	path, ok := strings.CutPrefix(whole, "/dashboard")
-	switch {
-	case whole == "/" || whole == "/dashboard":
-		v.root = "dashboard/"
-		if !v.reads() {
-			return methodNotAllowed(http.MethodGet, http.MethodHead)
-		}
-		v.redirectTo(v.root)
-		return nil
-	case !ok || path[0] != '/':
-		v.root = strings.Repeat("../", max(strings.Count(whole, "/")-1, 0)) + "dashboard/"
-		return notFound("This page does not exist.")
-	}
-	v.path = path[1:]
-	v.root = strings.Repeat("../", strings.Count(v.path, "/"))
-	if v.root == "" {
-		v.root = "./"
-	}
-	if name, ok := strings.CutPrefix(v.path, "static/"); ok {
-		return serveAsset(v, name)
-	}
-	route, err := v.match()
-	if err != nil {
-		return v.noPage(err)
-	}
-	if err := h.origin.Check(v.r); err != nil {
+// serve checks a request from the outside in: where it comes from, what it
+// says, who sends it, what they may do.
+func (v *visit) serve(route *route) error {
+	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
 			Detail: "This form was sent from another site, so nothing was done. Go back and send it from the dashboard itself. " +
 				"If you did, the proxy in between changes the Host header; its address can be named in the settings of the service."}
@@ -152,13 +110,8 @@ func (h *Handler) serve(v *visit) error {
 	if !input.Storable(v.r.URL.Query()) {
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page has characters that cannot be read."}
 	}
-	if route.signIn && h.opts.Operator != nil {
-		return notFound("People sign in elsewhere.")
-	}
-	if !route.download {
-		ctx, cancel := context.WithTimeout(v.r.Context(), timeout)
-		defer cancel()
-		v.r = v.r.WithContext(ctx)
+	if route.signIn && v.h.opts.Operator != nil {
+		return notFound("The host application signs people in.")
 	}
 	// The form first: while it is on its way, who sends it may lose the right to.
 	if v.r.Method == http.MethodPost {
@@ -214,6 +167,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	actor := ""
 	if v.known {
 		actor = "operator:" + v.op.ID
+		web.SetOperator(v.r, v.op.ID)
 	}
 	v.auth = a.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})

@@ -151,6 +151,9 @@ var csvColumns = []string{
 	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
 }
 
+// partTimeout is how long the browser may take to read one part of a download.
+const partTimeout = 30 * time.Second
+
 // exportLicenses streams the licenses of a filter as CSV (RFC 4180), as many
 // as there are, holding one page of them at a time.
 func exportLicenses(v *visit) error {
@@ -171,7 +174,7 @@ func exportLicenses(v *visit) error {
 	_ = out.Write(csvColumns)
 	for {
 		// The server's deadline is for pages; each part gets a new one.
-		_ = control.SetWriteDeadline(time.Now().Add(timeout))
+		_ = control.SetWriteDeadline(time.Now().Add(partTimeout))
 		for _, l := range result.Data {
 			_ = out.Write(csvRow(l))
 		}

@@ -9,21 +9,28 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// noPage answers a request for an address without a page. An operator who is
+// missing answers a request for an address without a page. An operator who is
 // signed in keeps the navigation; with Options.Operator, the host may answer a
-// stranger itself.
-func (v *visit) noPage(problem error) error {
-	if !v.reads() {
+// visitor itself.
+func (h *Handler) missing(w http.ResponseWriter, r *http.Request) error {
+	problem := notFound("This page does not exist. It may have moved, or the address is mistyped.")
+	v := h.visit(w, r)
+	if !v.reads() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
 		return problem
 	}
-	r := &route{access: anybody}
-	if v.h.opts.Operator != nil {
-		r.access = operators
+	rt := &route{access: anybody}
+	if h.opts.Operator != nil {
+		rt.access = operators
 	}
-	if done, err := v.identify(r); done || err != nil {
-		return err
+	done, err := v.identify(rt)
+	switch {
+	case done:
+		return nil
+	case err == nil:
+		err = problem
 	}
-	return problem
+	web.Fail(v.w, v.r, err)
+	return nil
 }
 
 // whyMissing replaces the error about a license or a webhook that does not

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,8 @@ type operationView struct {
 	BodyTypes        []string
 	Answers          []answerView
 	Command          command
+
+	curl, address string // of the command
 }
 
 type answerView struct {
@@ -69,12 +72,27 @@ func proseOf(s string) prose {
 	return strings.Split(s, "`")
 }
 
-// showReference is the page. It is made anew each time, from a document that
-// tests compare with the API.
+// showReference is the page. Only the addresses in its commands depend on the
+// visit.
 func showReference(v *visit) error {
+	body := v.h.reference()
+	groups := slices.Clone(body.Groups)
+	for i, g := range groups {
+		groups[i].Operations = slices.Clone(g.Operations)
+		for j, o := range g.Operations {
+			groups[i].Operations[j].Command = v.command(o.Summary, o.curl, o.address)
+		}
+	}
+	body.Groups = groups
+	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: body})
+}
+
+// newReference reads the description of the API. It panics if that is not what
+// the tests have made sure of.
+func newReference(document []byte) referencePage {
 	var d description
-	if err := json.Unmarshal(v.h.opts.Description, &d); err != nil {
-		return fmt.Errorf("reading the description of the API: %w", err)
+	if err := json.Unmarshal(document, &d); err != nil {
+		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
 	}
 	body := referencePage{Version: d.Info.Version}
 	for paragraph := range strings.SplitSeq(d.Info.Description, "\n\n") {
@@ -83,11 +101,7 @@ func showReference(v *visit) error {
 	for _, tag := range d.Tags {
 		g := chapter{Name: tag.Name, Text: proseOf(tag.Description)}
 		for _, path := range d.Paths {
-			operations, err := v.operations(d, tag.Name, path)
-			if err != nil {
-				return err
-			}
-			g.Operations = append(g.Operations, operations...)
+			g.Operations = append(g.Operations, operations(d, tag.Name, path)...)
 		}
 		body.Groups = append(body.Groups, g)
 	}
@@ -98,32 +112,35 @@ func showReference(v *visit) error {
 		}
 		body.Objects = append(body.Objects, o)
 	}
-	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: body})
+	return body
 }
 
 // operations returns what a path can do that has the tag.
-func (v *visit) operations(d description, tag string, path member[members[json.RawMessage]]) (views []operationView, err error) {
+func operations(d description, tag string, path member[members[json.RawMessage]]) (views []operationView) {
 	var common []parameter
 	for _, m := range path.Value {
 		if m.Name == "parameters" {
-			if err := json.Unmarshal(m.Value, &common); err != nil {
-				return nil, err
-			}
+			read(m.Value, &common)
 			continue
 		}
 		var o operation
-		if err := json.Unmarshal(m.Value, &o); err != nil {
-			return nil, err
-		}
+		read(m.Value, &o)
 		if o.Tags[0] == tag {
 			o.Parameters = append(common[:len(common):len(common)], o.Parameters...)
-			views = append(views, v.operation(d, strings.ToUpper(m.Name), path.Name, o))
+			views = append(views, viewOf(d, strings.ToUpper(m.Name), path.Name, o))
 		}
 	}
-	return views, nil
+	return views
 }
 
-func (v *visit) operation(d description, method, path string, o operation) operationView {
+// read reads a part of a document that was read before.
+func read(part json.RawMessage, v any) {
+	if err := json.Unmarshal(part, v); err != nil {
+		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
+	}
+}
+
+func viewOf(d description, method, path string, o operation) operationView {
 	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: proseOf(o.Description), Scope: o.scope()}
 	for i, p := range o.Parameters {
 		if p.Ref != "" {
@@ -157,7 +174,7 @@ func (v *visit) operation(d description, method, path string, o operation) opera
 		}
 		view.Answers = append(view.Answers, a)
 	}
-	view.Command = v.command(o.Summary, curl(method, o), addressOf(path, o))
+	view.curl, view.address = curl(method, o), addressOf(path, o)
 	return view
 }
 

@@ -1,14 +1,6 @@
 package dashboard
 
-import (
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
-)
+import "net/http"
 
 // access is who a page is for.
 type access int
@@ -111,68 +103,4 @@ func init() {
 		{method: post, path: "settings/webhooks/{id}/test", access: admins, handle: testWebhook},
 		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
 	}
-}
-
-// match finds the route of a visit, and what its parameters stand for. A
-// literal segment goes before a parameter.
-func (v *visit) match() (*route, error) {
-	path := strings.Split(v.path, "/")
-	for i, s := range path {
-		segment, err := url.PathUnescape(s)
-		if err != nil || !utf8.ValidString(segment) || strings.Contains(segment, "\x00") {
-			return nil, notFound("This page does not exist.")
-		}
-		path[i] = segment
-	}
-	method := v.r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	var allowed []string
-	for i := range routes {
-		params, ok := matches(routes[i].path, path)
-		if !ok || len(allowed) > 0 && routes[i].path != v.pattern[len("/dashboard/"):] {
-			continue
-		}
-		v.pattern = "/dashboard/" + routes[i].path
-		if routes[i].method == method {
-			v.params = params
-			return &routes[i], nil
-		}
-		allowed = append(allowed, routes[i].method)
-		if routes[i].method == http.MethodGet {
-			allowed = append(allowed, http.MethodHead)
-		}
-	}
-	if allowed == nil {
-		return nil, notFound("This page does not exist. It may have moved, or the address is mistyped.")
-	}
-	return nil, methodNotAllowed(allowed...)
-}
-
-// reads reports whether the visit asks for nothing but to see a page.
-func (v *visit) reads() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
-
-// methodNotAllowed is the answer to a method other than those allowed.
-func methodNotAllowed(allowed ...string) error {
-	slices.Sort(allowed)
-	return &web.Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-		Detail: "This page does not do that.", Header: http.Header{"Allow": {strings.Join(slices.Compact(allowed), ", ")}}}
-}
-
-func matches(pattern string, path []string) (params map[string]string, ok bool) {
-	segments := strings.Split(pattern, "/")
-	if len(segments) != len(path) {
-		return nil, false
-	}
-	params = map[string]string{}
-	for i, s := range segments {
-		switch name, isParam := strings.CutPrefix(s, "{"); {
-		case isParam && path[i] != "":
-			params[strings.TrimSuffix(name, "}")] = path[i]
-		case s != path[i]:
-			return nil, false
-		}
-	}
-	return params, true
 }

@@ -1,8 +1,8 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
-	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -18,19 +18,50 @@ import (
 // A visit is one request and its answer.
 type visit struct {
 	h  *Handler
-	w  *web.Answer
+	w  http.ResponseWriter
 	r  *http.Request
 	id string // of the request
 
-	path    string // below dashboard/, still escaped
-	root    string // the relative reference to dashboard/: "./", "../"
-	pattern string // of the route, for logs
-	params  map[string]string
+	path   string // below dashboard/, still escaped
+	root   string // the relative reference to dashboard/: "./", "../"
+	params map[string]string
 
 	op       auth.Operator
 	known    bool // op is somebody
 	auth     *auth.Auth
 	licenses *license.Service
+}
+
+type visitKey struct{}
+
+// visit returns the visit of a request. It is in the context of its r, for
+// fail.
+func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
+	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+		return v
+	}
+	v := &visit{h: h, w: w, id: web.RequestID(r.Context()), params: web.Params(r)}
+	v.r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+	whole := r.URL.EscapedPath()
+	if path, ok := strings.CutPrefix(whole, "/dashboard/"); ok {
+		v.path, v.root = path, strings.Repeat("../", strings.Count(path, "/"))
+		if v.root == "" {
+			v.root = "./"
+		}
+	} else {
+		v.root = strings.Repeat("../", max(strings.Count(whole, "/")-1, 0)) + "dashboard/"
+	}
+	return v
+}
+
+// fail answers with a page that says what went wrong.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
+	if web.PathTooLong(r.URL.EscapedPath()) {
+		// Without links: each would climb the whole path.
+		http.Error(w, p.Detail, p.Status)
+		return
+	}
+	h.visit(w, r).renderError(p)
 }
 
 // admin reports whether the visitor may change things.
@@ -45,13 +76,16 @@ func (v *visit) here() string {
 }
 
 // redirect answers 303 to a page, given as a reference from dashboard/.
-func (v *visit) redirect(to string) { v.redirectTo(v.root + to) }
+func (v *visit) redirect(to string) { redirectTo(v.w, v.root+to) }
+
+// reads reports whether the visit only asks to see a page.
+func (v *visit) reads() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
 
 // redirectTo answers 303. The reference stays relative: http.Redirect would
 // make a path of it, and lose the mount.
-func (v *visit) redirectTo(reference string) {
-	v.w.Header().Set("Location", reference)
-	v.w.WriteHeader(http.StatusSeeOther)
+func redirectTo(w http.ResponseWriter, reference string) {
+	w.Header().Set("Location", reference)
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 // local returns a reference from dashboard/ that a request has named, or ""
@@ -84,7 +118,7 @@ func (v *visit) readForm() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
-		if strings.Contains(err.Error(), "too large") {
+		if errors.As(err, new(*http.MaxBytesError)) {
 			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is larger than this page reads.", Cause: err}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -103,20 +137,4 @@ func (v *visit) readForm() error {
 // are everywhere else.
 func (v *visit) sent(name string) string {
 	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
-}
-
-// fail answers with a page that says what went wrong.
-func (v *visit) fail(err error) {
-	p := web.ProblemOf(err)
-	if p.Status >= 500 && v.r.Context().Err() == nil {
-		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: request failed",
-			slog.String("request_id", v.id), slog.Any("error", err))
-	}
-	if v.w.Status != 0 {
-		panic(http.ErrAbortHandler) // cut off what has begun: half an answer must not look whole
-	}
-	for name, values := range p.Header {
-		v.w.Header()[name] = values
-	}
-	v.renderError(p)
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -19,6 +18,8 @@ type exchange struct {
 	values   []string  // what the parameters in the path stand for
 	oauth    bool      // errors take the form of RFC 6749
 	client   string    // the id of the client; empty: none
+	page     bool      // errors are pages
+	operator string    // the id of the operator; empty: none
 }
 
 type exchangeKey struct{}
@@ -37,11 +38,20 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// Param returns what a parameter of the route's template stands for, with
+// SetOperator notes, for the log, who asked for the page of r.
+func SetOperator(r *http.Request, id string) { exchangeOf(r.Context()).operator = id }
+
+// Params returns what the parameters of the route's template stand for, with
 // percent-encoding undone.
-func Param(r *http.Request, name string) string {
+func Params(r *http.Request) map[string]string {
 	x := exchangeOf(r.Context())
-	return x.values[slices.Index(x.resource.names, name)]
+	params := make(map[string]string, len(x.values))
+	if x.resource != nil {
+		for i, name := range x.resource.names {
+			params[name] = x.values[i]
+		}
+	}
+	return params
 }
 
 // pattern returns the template of the path, or "".

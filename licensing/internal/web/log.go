@@ -21,15 +21,19 @@ type Observation struct {
 // host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := Observation{
-		Method: LoggedMethod(r.Method), Route: x.pattern(), Status: x.Status,
+		Method: loggedMethod(r.Method), Route: x.pattern(), Status: x.Status,
 		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id,
+	}
+	who := slog.String("client_id", o.ClientID)
+	if x.page {
+		who = slog.String("operator", x.operator)
 	}
 	s.cfg.Logger.LogAttrs(r.Context(), slog.LevelInfo, "licensing: request",
 		slog.String("method", o.Method),
 		slog.String("route", o.Route),
 		slog.Int("status", o.Status),
 		slog.Duration("duration", o.Duration),
-		slog.String("client_id", o.ClientID),
+		who,
 		slog.String("request_id", o.RequestID),
 	)
 	if s.cfg.Observe != nil {
@@ -37,9 +41,9 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 	}
 }
 
-// LoggedMethod keeps what a stranger makes up as a method out of logs and
+// loggedMethod keeps what a stranger makes up as a method out of logs and
 // metrics.
-func LoggedMethod(method string) string {
+func loggedMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:

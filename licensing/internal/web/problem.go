@@ -79,6 +79,9 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // cut off what has begun: half an answer must not look whole
 	case x.oauth:
 		p.writeOAuth(w)
+	case x.page:
+		maps.Copy(w.Header(), p.Header)
+		x.site.pages.Fail(w, r, p)
 	default:
 		p.write(w, id)
 	}

@@ -83,7 +83,9 @@ func newRouter(routes []Route) router {
 
 func newResource(pattern string) *resource {
 	res := &resource{pattern: constraint.ReplaceAllString(pattern, "}"), routes: make(map[string]*Route)}
-	res.segments, _ = segments(pattern)
+	if pattern != "/" {
+		res.segments = strings.Split(pattern[1:], "/")
+	}
 	for _, s := range res.segments {
 		if isParameter(s) {
 			name, _, _ := strings.Cut(s[1:len(s)-1], ":")
@@ -204,6 +206,10 @@ func PathTooLong(escaped string) bool {
 	return len(escaped) > maxPathLength || strings.Count(escaped, "/") > maxPathDepth
 }
 
+// home is the one path with a slash at its end: that of the first page, so that
+// the links of all pages are relative to the same folder.
+const home = "dashboard/"
+
 // segments splits an escaped path and undoes the escapes of each segment. It
 // is not ok for a path that is not clean: one that does not begin with one
 // slash, that has an empty segment or a slash at its end, a dot segment in any
@@ -216,6 +222,9 @@ func segments(escaped string) (path []string, ok bool) {
 	}
 	if rest == "" {
 		return nil, true
+	}
+	if rest == home {
+		return strings.Split(rest, "/"), true
 	}
 	for segment := range strings.SplitSeq(rest, "/") {
 		s, err := url.PathUnescape(segment)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,28 +37,39 @@ type Config struct {
 	BodyTimeout time.Duration // for reading a body
 	MaxBody     int64         // bytes
 	Origins     []string      // from which programs in browsers may call
-
-	Elsewhere func(path string) bool // whether another handler has the path; nil: none has
 }
 
 // A Site answers requests by its routes. It is safe for concurrent use.
 type Site struct {
 	cfg    Config
 	router router
+	pages  *Section // nil: none
+	alone  bool     // there are no routes but those of the section
 
 	mountHinted atomic.Bool
 }
 
-// NewSite returns a Site. It panics if two routes are the same.
-func NewSite(cfg Config, routes []Route) *Site {
-	return &Site{cfg: cfg, router: newRouter(routes)}
+// NewSite returns a Site of the routes of the API and of the pages; either may
+// be nil. It panics if two routes are the same.
+func NewSite(cfg Config, routes []Route, pages *Section) *Site {
+	s := &Site{cfg: cfg, pages: pages, alone: len(routes) == 0}
+	if pages != nil {
+		routes = append(slices.Clone(routes), pages.Routes...)
+	}
+	s.router = newRouter(routes)
+	return s
 }
 
 // ServeHTTP implements [http.Handler].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Answer: Answer{ResponseWriter: w, Head: r.Method == http.MethodHead}, site: s, id: NewRequestID(r), start: time.Now()}
+	x.page = s.pages != nil && (s.alone || s.pages.has(r.URL.EscapedPath()))
 	standardHeader(w.Header(), x.id)
-	w.Header().Set("Licensing-Version", Version)
+	if x.page {
+		s.pages.Header(w.Header())
+	} else {
+		w.Header().Set("Licensing-Version", Version)
+	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	TimeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
 
@@ -69,6 +82,22 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.serve(x, r); err != nil {
 		Fail(x, r, err)
 	}
+}
+
+// A Section is the routes for people: pages, whose answers have headers of
+// their own and whose errors are pages.
+type Section struct {
+	Prefix  string // of their paths, such as "/dashboard"
+	Routes  []Route
+	Header  func(http.Header)                                        // sets the headers of each answer
+	Fail    func(w http.ResponseWriter, r *http.Request, p *Problem) // answers with an error
+	Missing Handler                                                  // answers a path without a page
+}
+
+// has reports whether a path belongs to the pages. The root of the mount does.
+func (s *Section) has(path string) bool {
+	rest, ok := strings.CutPrefix(path, s.Prefix)
+	return path == "/" || path == "" || ok && (rest == "" || rest[0] == '/')
 }
 
 // bulkFactor is how many times longer than another a Bulk route may take.
@@ -105,8 +134,11 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 			s.hintAtMount(escaped)
 		}
 	}
+	if len(found) == 0 && x.page {
+		return s.pages.Missing(x, r)
+	}
 	if len(found) == 0 {
-		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "This path leads nowhere. See the list of endpoints."}
+		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "There is no such endpoint. See GET /openapi.json."}
 	}
 	res, route := choose(found, r.Method)
 	x.resource, x.values = res, res.values(path)
@@ -131,8 +163,10 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		x.client = grant.ClientID
 		r = r.WithContext(auth.WithGrant(r.Context(), grant))
 	}
-	if err := s.limit(r, x.client); err != nil {
-		return err
+	if !x.page { // the pages limit sign-ins themselves
+		if err := s.limit(r, x.client); err != nil {
+			return err
+		}
 	}
 	if route.Bulk {
 		// Longer than the handler has, so that it can still answer.
@@ -166,13 +200,13 @@ func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 	}
 	return &Problem{
 		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-		Detail: "This path does not have that method; Allow names those it has.",
+		Detail: "This path does not have that method; the header Allow names the methods it has.",
 		Header: http.Header{"Allow": {allowed}},
 	}
 }
 
-// hintAtMount tells the log, once, how to mend a mount that leaves its prefix
-// on the path: the path leads nowhere, but its end would lead somewhere.
+// hintAtMount logs, once, how to fix a mount that leaves its prefix on the
+// path: the path has no route, but its end would have one.
 func (s *Site) hintAtMount(path string) {
 	if s.mountHinted.Load() {
 		return
@@ -182,14 +216,14 @@ func (s *Site) hintAtMount(path string) {
 			continue
 		}
 		if s.mountHinted.CompareAndSwap(false, true) {
-			s.cfg.Logger.Warn(fmt.Sprintf("licensing: a path that leads nowhere ends like one of ours; is the handler mounted without its prefix stripped? Mount it as http.StripPrefix(%q, h)", path[:i]))
+			s.cfg.Logger.Warn(fmt.Sprintf("licensing: the request path has a prefix that was not stripped; mount the handler as http.StripPrefix(%q, h)", path[:i]))
 		}
 		return
 	}
 }
 
-// leads reports whether a path leads somewhere, here or elsewhere.
+// leads reports whether a path has a route.
 func (s *Site) leads(path string) bool {
 	clean, ok := segments(path)
-	return ok && len(s.router.find(clean)) > 0 || s.cfg.Elsewhere != nil && s.cfg.Elsewhere(path)
+	return ok && len(s.router.find(clean)) > 0
 }
