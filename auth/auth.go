@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -21,36 +22,12 @@ type Options struct {
 	// reaches it.
 	Logger *slog.Logger `validate:"-"`
 
-	// TokenTTL is how long an access token lives, in whole seconds: one
-	// minute to 24 hours; zero: one hour.
-	TokenTTL time.Duration `validate:"omitempty,min=1m,max=24h"`
-
 	// Realm is named in challenges: printable ASCII without quotation mark
 	// and backslash; empty: "licensing".
 	Realm string `validate:"max=100,realm"`
 
-	// DisableTokenGET turns off GET on the token endpoint, which carries
-	// the client secret in the query. It is on by default because the
-	// interface is specified with it; new programs should use POST.
-	DisableTokenGET bool
-
-	// MaxTokens is how many live tokens one client can have, up to 10,000.
-	// One more ends the oldest; if it is over 100, the oldest hundredth part
-	// of them, so that counting is not needed each time; of several processes
-	// that share a store, each may exceed the limit by that part for a while.
-	// Zero: 1,000.
-	MaxTokens int `validate:"omitempty,min=1,max=10000"`
-
-	// MaxFailures is how many times a minute one client id can fail to
-	// authenticate from one address before it is told to wait, up to 1,000;
-	// zero: 20. Some OAuth libraries try a wrong secret twice. A right
-	// secret is let in at any time. People get as many failed sign-ins per
-	// minute and address, and as many wrong codes.
-	MaxFailures int `validate:"omitempty,min=1,max=1000"`
-
-	// MaxBody is how many bytes the body of a request to an OAuth endpoint
-	// may have, from 1 KiB; zero: 16,384.
-	MaxBody int64 `validate:"omitempty,min=1024"`
+	// Tokens are about access tokens and the OAuth endpoints.
+	Tokens TokenOptions
 
 	// ClientIP returns the address a request comes from; nil: that of the
 	// connection. Set it behind a proxy: without it all operators share the
@@ -69,6 +46,36 @@ type Options struct {
 	Fail func(http.ResponseWriter, *http.Request, error)
 }
 
+// TokenOptions are about access tokens and the OAuth endpoints.
+type TokenOptions struct {
+	// TTL is how long an access token is valid, in whole seconds: from a
+	// minute to 24 hours. Default: an hour.
+	TTL time.Duration `validate:"omitempty,min=1m,max=24h"`
+
+	// DisableGET turns off GET on the token endpoint, which carries the
+	// client secret in the query. It is on by default because the interface
+	// is specified with it; new programs should use POST.
+	DisableGET bool
+
+	// Max is how many valid tokens a client can have, up to 10,000. One more
+	// ends the oldest; if Max is over 100, the oldest hundredth part of
+	// them, so that not every request counts them. Of several processes that
+	// share a store, each may exceed Max by that part for a while. Default:
+	// 1,000.
+	Max int `validate:"omitempty,min=1,max=10000"`
+
+	// MaxFailures is how many times a minute a client id can fail to
+	// authenticate from one address before it has to wait, up to 1,000. Some
+	// OAuth libraries try a wrong secret twice. A correct secret is always
+	// accepted. Operators get as many failed sign-ins a minute and address.
+	// Default: 20.
+	MaxFailures int `validate:"omitempty,min=1,max=1000"`
+
+	// MaxBody is the largest body of a request to an OAuth endpoint, in
+	// bytes; at least 1 KiB. Default: 16,384.
+	MaxBody int64 `validate:"omitempty,min=1024"`
+}
+
 // Validate reports the options that are out of their bounds, by name.
 func (o Options) Validate() error { return check(o) }
 
@@ -79,21 +86,12 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if o.TokenTTL == 0 {
-		o.TokenTTL = time.Hour
-	}
-	o.TokenTTL = o.TokenTTL.Truncate(time.Second)
+	o.Tokens.TTL = cmp.Or(o.Tokens.TTL, time.Hour).Truncate(time.Second)
+	o.Tokens.Max = cmp.Or(o.Tokens.Max, 1000)
+	o.Tokens.MaxFailures = cmp.Or(o.Tokens.MaxFailures, 20)
+	o.Tokens.MaxBody = cmp.Or(o.Tokens.MaxBody, 16<<10)
 	if o.Realm == "" {
 		o.Realm = "licensing"
-	}
-	if o.MaxTokens == 0 {
-		o.MaxTokens = 1000
-	}
-	if o.MaxFailures == 0 {
-		o.MaxFailures = 20
-	}
-	if o.MaxBody == 0 {
-		o.MaxBody = 16 << 10
 	}
 	if o.ClientIP == nil {
 		o.ClientIP = peer
@@ -134,17 +132,20 @@ func New(st store.Store, opts Options) *Auth {
 	a := &Auth{
 		st:           st,
 		opts:         opts,
-		failures:     newThrottle(opts.MaxFailures, time.Minute),
+		failures:     newThrottle(opts.Tokens.MaxFailures, time.Minute),
 		signIns:      newInFlight(maxWaiting),
 		signInEvents: newThrottle(maxSignInEvents, time.Hour),
 		purges:       &pacer{every: time.Second},
-		recounts:     newRounds(max(1, opts.MaxTokens/100)),
+		recounts:     newRounds(max(1, opts.Tokens.Max/100)),
 	}
 	if opts.Fail == nil {
 		a.opts.Fail = a.fail
 	}
 	return a
 }
+
+// Options returns the options in force, with all defaults filled in.
+func (a *Auth) Options() Options { return a.opts }
 
 // A Caller is who acts, as events will name it.
 type Caller struct {

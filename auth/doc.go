@@ -48,7 +48,7 @@ RFC 6750 says, with two point reads of the store. What the token allows is a
 [Grant], found in the request's context by [GrantFrom].
 
 Tokens that have expired are removed a few at a time whenever others are
-issued, and a client that asks for more than [Options.MaxTokens] loses its
+issued, and a client that asks for more than [TokenOptions.Max] loses its
 oldest, so neither a busy nor a careless client makes the store grow.
 
 # Events

@@ -22,7 +22,7 @@ func TestRefusalsGiveNoHint(t *testing.T) {
 	unknown, wrong := newCredential(clientPrefix), newCredential(secretPrefix)
 
 	var first answer
-	for i := range 2 * s.opts.MaxFailures { // the 401s, and then the 429s
+	for i := range 2 * s.opts.Tokens.MaxFailures { // the 401s, and then the 429s
 		for _, tt := range []struct{ name, id, secret string }{
 			{"unknown client", unknown, wrong},
 			{"wrong secret", s.client.ID, wrong},
@@ -42,7 +42,7 @@ func TestRefusalsGiveNoHint(t *testing.T) {
 			is.Equal(a, first) // status, headers and bytes
 		}
 		want := 400
-		if i >= s.opts.MaxFailures {
+		if i >= s.opts.Tokens.MaxFailures {
 			want = 429
 		}
 		is.Equal(first.status, want)

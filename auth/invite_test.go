@@ -199,7 +199,7 @@ func TestWrongCodesAreSlowedDown(t *testing.T) {
 		})
 	}
 	thief := &browser{o: o, addr: "198.51.100.7:4711"}
-	for i := range o.opts.MaxFailures { // both kinds count together
+	for i := range o.opts.Tokens.MaxFailures { // both kinds count together
 		if i%2 == 0 {
 			is.True(errors.Is(setUp(thief, "wrong"), ErrSetupCode))
 		} else {

@@ -27,7 +27,7 @@ const (
 func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string, t token, err error) {
 	raw = newCredential(tokenPrefix)
 	t = token{
-		Key: digest(raw), ClientID: client.ID, IssuedAt: client.at, ExpiresAt: client.at.Add(a.opts.TokenTTL),
+		Key: digest(raw), ClientID: client.ID, IssuedAt: client.at, ExpiresAt: client.at.Add(a.opts.Tokens.TTL),
 	}
 	if t.Scopes, err = client.grant(scope); err != nil {
 		return "", token{}, err
@@ -51,7 +51,7 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 			}
 		}
 		if recount {
-			if err := count.makeRoom(ctx, tx, now.ID, a.opts.MaxTokens-a.recounts.every); err != nil {
+			if err := count.makeRoom(ctx, tx, now.ID, a.opts.Tokens.Max-a.recounts.every); err != nil {
 				return err
 			}
 		}

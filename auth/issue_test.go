@@ -27,7 +27,7 @@ func TestLiveTokensAreCapped(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		t.Run(fmt.Sprint("every update twice: ", twice), func(t *testing.T) {
 			is := is.New(t)
-			s := newIssuer(t, func(o *Options) { o.MaxTokens = 3 })
+			s := newIssuer(t, func(o *Options) { o.Tokens.Max = 3 })
 			s.st.twice = twice
 			other, otherSecret, err := s.CreateClient(t.Context(), CreateClientParams{Name: "other"})
 			is.NoErr(err)
@@ -64,7 +64,7 @@ func TestLoweredCapIsReached(t *testing.T) {
 	for range 9 {
 		s.token(t, s.client.ID, s.secret)
 	}
-	lower := New(s.st, Options{MaxTokens: 2, Now: s.opts.Now})
+	lower := New(s.st, Options{Now: s.opts.Now, Tokens: TokenOptions{Max: 2}})
 	w := httptest.NewRecorder()
 	lower.ServeToken(w, httptest.NewRequest("GET", "/oauth/token?client_id="+s.client.ID+"&client_secret="+s.secret, nil))
 	is.Equal(w.Code, 200)
@@ -75,7 +75,7 @@ func TestLoweredCapIsReached(t *testing.T) {
 
 func TestManyTokensGiveWayInBatches(t *testing.T) {
 	is := is.New(t)
-	s := newIssuer(t, func(o *Options) { o.MaxTokens = 300 })
+	s := newIssuer(t, func(o *Options) { o.Tokens.Max = 300 })
 	most, looks := 0, 0
 	for range 330 {
 		s.turn(time.Millisecond)
@@ -199,7 +199,7 @@ func TestRevokeEndsOnlyOwnTokens(t *testing.T) {
 
 func TestConcurrentIssues(t *testing.T) {
 	is := is.New(t)
-	s := newIssuer(t, func(o *Options) { o.MaxTokens = 30 })
+	s := newIssuer(t, func(o *Options) { o.Tokens.Max = 30 })
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {

@@ -84,7 +84,7 @@ var tokenRows = []row{
 	{id: "tok-07", name: "GET with grant_type", method: "GET", target: "/oauth/token?" + grant + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-08", name: "GET with another grant_type", method: "GET", target: "/oauth/token?grant_type=password" + creds, status: 400, want: []string{"Referrer-Policy: no-referrer"}, answer: badGrant},
 	{id: "tok-09", name: "GET with Basic and credentials in the query", method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}", send: []string{"Authorization: {basic}"}, status: 400, answer: twoWays},
-	{id: "tok-10", name: "GET that is turned off", options: func(o *Options) { o.DisableTokenGET = true }, method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
+	{id: "tok-10", name: "GET that is turned off", options: func(o *Options) { o.Tokens.DisableGET = true }, method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
 	{id: "tok-11", name: "HEAD mints nothing", method: "HEAD", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: GET, POST"}},
 	{id: "tok-12", name: "PUT", method: "PUT", target: "/oauth/token", body: grant + creds, status: 405, want: []string{"Allow: GET, POST"}, answer: getOrPost},
 	{id: "tok-13", name: "OPTIONS, without a word of CORS", method: "OPTIONS", target: "/oauth/token", send: []string{"Origin: https://evil.example", "Access-Control-Request-Method: POST"}, status: 405, want: []string{"Allow: GET, POST", "Access-Control-Allow-Origin:"}, answer: getOrPost},

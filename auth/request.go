@@ -99,7 +99,7 @@ func (a *Auth) readParams(w http.ResponseWriter, r *http.Request, names []string
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, "", invalidRequest("The body must not have a Content-Encoding.")
 	}
-	body, err := readBody(w, r, a.opts.MaxBody)
+	body, err := readBody(w, r, a.opts.Tokens.MaxBody)
 	if err != nil {
 		return nil, "", err
 	}

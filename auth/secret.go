@@ -113,7 +113,7 @@ func (c clientRecord) liveSecrets(now time.Time) []secretRecord {
 	return live
 }
 
-// maxTokenTTL is the longest that a token can live; see [Options.TokenTTL].
+// maxTokenTTL is the longest that a token can live; see [TokenOptions.TTL].
 const maxTokenTTL = 24 * time.Hour
 
 // maxExpired is how many expired secrets a client remembers. It is reached

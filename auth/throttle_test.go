@@ -64,7 +64,7 @@ func TestThrottle(t *testing.T) {
 func TestFailuresAreCountedByClientIP(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t, func(o *Options) {
-		o.MaxFailures = 2
+		o.Tokens.MaxFailures = 2
 		o.ClientIP = func(r *http.Request) netip.Addr { a, _ := netip.ParseAddr(r.Header.Get("X-Real")); return a }
 	})
 	fail := func(from string) int {

@@ -7,12 +7,12 @@ import (
 
 // ServeToken is the token endpoint of RFC 6749 for the client credentials
 // grant. It takes POST with a form or a JSON object, and GET with a query,
-// unless [Options.DisableTokenGET] is set; the client authenticates by Basic
+// unless [TokenOptions.DisableGET] is set; the client authenticates by Basic
 // or by client_id and client_secret among the parameters. Without a scope the
 // token has all those of the client.
 func (a *Auth) ServeToken(w http.ResponseWriter, r *http.Request) {
 	methods := []string{http.MethodGet, http.MethodPost}
-	if a.opts.DisableTokenGET {
+	if a.opts.Tokens.DisableGET {
 		methods = methods[1:]
 	}
 	if r.Method == http.MethodGet {

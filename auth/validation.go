@@ -96,10 +96,10 @@ func describe(f validator.FieldError) (code, detail string) {
 var ranges = map[string]string{
 	"ListClientsParams.Limit":    fmt.Sprintf("must be 1 to %d, or zero for 50", maxPage),
 	"RotateSecretParams.Overlap": "must be zero to 90 days (2160h)",
-	"Options.TokenTTL":           "must be 1m to 24h, or zero for 1h",
-	"Options.MaxTokens":          "must be 1 to 10,000, or zero for 1,000",
-	"Options.MaxFailures":        "must be 1 to 1,000, or zero for 20",
-	"Options.MaxBody":            "must be at least 1,024, or zero for 16,384",
+	"Options.Tokens.TTL":         "must be 1m to 24h, or zero for 1h",
+	"Options.Tokens.Max":         "must be 1 to 10,000, or zero for 1,000",
+	"Options.Tokens.MaxFailures": "must be 1 to 1,000, or zero for 20",
+	"Options.Tokens.MaxBody":     "must be at least 1,024, or zero for 16,384",
 }
 
 // wireName turns the name of a Go field into the one on the wire, such as

@@ -34,7 +34,7 @@ func BenchmarkAPI(b *testing.B) {
 	}
 	defer st.Close()
 	h := licensing.NewHandler(st, licensing.Options{
-		Logger: slog.New(slog.DiscardHandler), ClientRate: -1, AddressRate: -1,
+		Logger: slog.New(slog.DiscardHandler), Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1},
 	})
 	client, secret, err := h.Auth().CreateClient(b.Context(), auth.CreateClientParams{Name: "bench"})
 	if err != nil {

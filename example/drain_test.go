@@ -57,7 +57,7 @@ func drain(tb testing.TB, events int) (took time.Duration, peak int64) {
 	defer st.Close()
 	h := licensing.NewHandler(st, licensing.Options{
 		Logger:   slog.New(slog.DiscardHandler),
-		Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+		Webhooks: license.WebhookOptions{AllowPrivate: true},
 	})
 	var came atomic.Int64
 	var seen sync.Map // of the first webhook alone, to see what is repeated

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // about is what the dashboard says of how h was set up: the values in force,
 // and what an operator may want changed.
-func about(st store.Store, o Options) dashboard.About {
+func (h *Handler) about() dashboard.About {
+	o, rules, tokens := h.opts, h.service.Options(), h.auth.Options().Tokens
 	rate := func(n int) any {
 		switch {
 		case o.Limiter != nil:
@@ -28,24 +28,24 @@ func about(st store.Store, o Options) dashboard.About {
 		return d
 	}
 	a := dashboard.About{
-		Store: fmt.Sprintf("%T", st),
+		Store: fmt.Sprintf("%T", h.store),
 		Settings: []dashboard.Setting{
 			{Name: "Public address", Value: cmp.Or(o.PublicURL, "Not set")},
-			{Name: "Access tokens live", Value: cmp.Or(o.TokenTTL, time.Hour)},
-			{Name: "Live tokens of a client", Value: cmp.Or(o.MaxTokens, 1000)},
-			{Name: "Secret in the address", Value: !o.DisableTokenGET},
-			{Name: "Requests of a client", Value: rate(o.ClientRate)},
-			{Name: "Requests of an address", Value: rate(o.AddressRate)},
-			{Name: "Requests with a key", Value: rate(o.KeyRate)},
-			{Name: "Bytes of a request", Value: o.MaxBody},
-			{Name: "Bytes of an import", Value: o.MaxImport},
-			{Name: "Time for a request", Value: o.Timeout},
-			{Name: "Answers repeated for", Value: cmp.Or(o.ReplayTTL, 24*time.Hour)},
-			{Name: "Events are kept", Value: kept(o.EventRetention)},
-			{Name: "Deliveries are kept", Value: cmp.Or(o.DeliveryRetention, 30*24*time.Hour)},
+			{Name: "Access tokens live", Value: tokens.TTL},
+			{Name: "Live tokens of a client", Value: tokens.Max},
+			{Name: "Secret in the address", Value: !tokens.DisableGET},
+			{Name: "Requests of a client", Value: rate(o.Limits.ClientRate)},
+			{Name: "Requests of an address", Value: rate(o.Limits.AddressRate)},
+			{Name: "Requests with a key", Value: rate(o.Limits.KeyRate)},
+			{Name: "Bytes of a request", Value: o.Limits.MaxBody},
+			{Name: "Bytes of an import", Value: o.Limits.MaxImport},
+			{Name: "Time for a request", Value: o.Limits.Timeout},
+			{Name: "Answers repeated for", Value: rules.IdempotencyTTL},
+			{Name: "Events are kept", Value: kept(rules.Events.Retention)},
+			{Name: "Deliveries are kept", Value: rules.Webhooks.DeliveryRetention},
 			{Name: "Key holders see seats", Value: o.KeyHolderSeats},
 			{Name: "Private webhooks", Value: o.Webhooks.AllowPrivate},
-			{Name: "Own sign-in", Value: o.Operator != nil},
+			{Name: "Own sign-in", Value: o.Dashboard.Operator != nil},
 		},
 	}
 	if o.PublicURL == "" {

@@ -142,7 +142,7 @@ var secretCases = []protocolCase{
 	}},
 	{id: "sec-02", run: func(is *is.I, c *caller, _ string) {
 		for _, ttl := range []time.Duration{time.Minute, 24 * time.Hour} {
-			c := c.elsewhere(licensing.Options{TokenTTL: ttl})
+			c := c.elsewhere(licensing.Options{Tokens: auth.TokenOptions{TTL: ttl}})
 			a := c.tokenOf(c.Client.ID, c.Secret)
 			is.Equal(a.json["expires_in"], ttl.Seconds())
 			c.Clock.Advance(ttl - time.Millisecond)
@@ -195,7 +195,7 @@ var secretCases = []protocolCase{
 		is.Equal(other.list(c.token), http.StatusUnauthorized)
 	}},
 	{id: "sec-07", run: func(is *is.I, c *caller, _ string) {
-		c = c.elsewhere(licensing.Options{MaxTokenFailures: 3})
+		c = c.elsewhere(licensing.Options{Tokens: auth.TokenOptions{MaxFailures: 3}})
 		for range 3 {
 			is.Equal(c.tokenOf(c.Client.ID, "wrong").Code, http.StatusBadRequest)
 		}

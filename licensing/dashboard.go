@@ -6,18 +6,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Dashboard returns the part of h that people use, for hosts that serve it
 // apart from the API, such as on an internal address. Its paths are the same.
 func (h *Handler) Dashboard() http.Handler { return h.pages }
 
-func (h *Handler) section(st store.Store) *web.Section {
+func (h *Handler) section() *web.Section {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Auth: h.auth, Now: o.Now, Logger: o.Logger,
-		Operator: o.Operator, PublicURL: o.PublicURL, Origins: o.DashboardOrigins,
-		Description: api.Description, About: about(st, o),
+		Operator: o.Dashboard.Operator, PublicURL: o.PublicURL, Origins: o.Dashboard.Origins,
+		Description: api.Description, About: h.about(),
 	}).Section()
 }

@@ -99,7 +99,7 @@ func hanging(r *http.Request) (*http.Response, error) {
 
 // postedBy are options with a post office and without a log.
 func postedBy(p *postOffice) licensing.Options {
-	return licensing.Options{Logger: slog.New(slog.DiscardHandler), Webhooks: licensing.WebhookOptions{Transport: p}}
+	return licensing.Options{Logger: slog.New(slog.DiscardHandler), Webhooks: license.WebhookOptions{Transport: p}}
 }
 
 // seldom is postedBy for tests that take days.

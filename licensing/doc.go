@@ -47,7 +47,7 @@ errors as the API does with [WriteError].
 Every change appends an event to the feed in the same update. GET /event reads
 it; webhooks, which are made over the API, in the dashboard or from Go, send it
 by Standard Webhooks; and Options.Subscribers are Go code that gets it. Before
-a license ends, and when it has, the feed says so: see Options.ExpiryNotices.
+a license ends, and when it has, the feed says so: see Options.Events.ExpiryNotices.
 
 A webhook leads to a public address, by https, unless Options.Webhooks says
 otherwise. That is judged by the address that is dialled, so that no name, no

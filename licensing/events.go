@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ type Subscriber struct {
 	// Name is what its place in the feed is kept under: 1 to 100 characters,
 	// different from those of the others. Under another name it is another
 	// subscriber. The events behind the place of one that no process has
-	// run for as long as Options.EventRetention are not kept for it.
+	// run for as long as Options.Events.Retention are not kept for it.
 	Name string
 
 	// Types are the types of events it gets, or families such as
@@ -44,28 +43,8 @@ type Subscriber struct {
 	Handle func(ctx context.Context, e license.Event) error
 }
 
-// WebhookOptions say where webhooks may be.
-type WebhookOptions struct {
-	// AllowPrivate lets webhooks be on private networks and on this machine
-	// itself, and be plain http; for tests, and where all who may make
-	// webhooks are trusted with the network. Addresses of the link
-	// (169.254.0.0/16, fe80::/10), and others that nobody has a receiver at,
-	// are refused even so. Default: public addresses and https only, judged
-	// by the address that is dialled, each time.
-	AllowPrivate bool
-
-	// Ports are those that webhooks may be on. Default: any.
-	Ports []int
-
-	// Transport makes the requests instead, for instance through a proxy
-	// that guards what leaves the network. Which addresses it calls is then
-	// its affair: the rules above do not apply to it. A panic in it is
-	// logged, and is a failed attempt. Default: none.
-	Transport http.RoundTripper
-}
-
-// checkEvents reports what is wrong with the options about events.
-func (o Options) checkEvents() []error {
+// checkSubscribers reports what is wrong with the subscribers.
+func (o Options) checkSubscribers() []error {
 	var wrong []error
 	add := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("licensing: Options."+format, args...))
@@ -86,9 +65,6 @@ func (o Options) checkEvents() []error {
 			add(`Subscribers[%d].Types must be types of events, or families such as "license.*"`, i)
 		}
 	}
-	if slices.ContainsFunc(o.Webhooks.Ports, func(p int) bool { return p < 1 || p > 65535 }) {
-		add("Webhooks.Ports must be from 1 to 65535")
-	}
 	return wrong
 }
 
@@ -96,8 +72,8 @@ func (h *Handler) newEngine() *delivery.Engine {
 	o := h.opts
 	c := delivery.Config{
 		Store: h.store, Licenses: h.service, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval,
-		AllowPrivate: o.Webhooks.AllowPrivate, Ports: o.Webhooks.Ports, Transport: o.Webhooks.Transport,
-		Limit: h.limitOf, Sealed: o.MasterKey != nil,
+		Webhooks: o.Webhooks,
+		Limit:    h.limitOf, Sealed: o.MasterKey != nil,
 		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.service.Purge},
 	}
 	for _, s := range o.Subscribers {

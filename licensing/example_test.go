@@ -100,12 +100,12 @@ func ExampleHandler_Auth() {
 }
 
 // A host answers errors as the service does.
-func ExampleWriteError() {
+func ExampleHandler_WriteError() {
 	h := licensing.NewHandler(memory.New(), quiet)
 	show := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l, err := h.Service().Get(r.Context(), r.FormValue("id"))
 		if err != nil {
-			licensing.WriteError(w, r, err)
+			h.WriteError(w, r, err)
 			return
 		}
 		io.WriteString(w, l.Name)
@@ -130,7 +130,7 @@ func ExampleHandler_Run() {
 }
 
 // A route of the host's own asks for a license of the customer who is signed
-// in, and goes on without one while the store cannot answer.
+// in, and continues without one while the store cannot answer.
 func ExampleHandler_Require() {
 	h := licensing.NewHandler(memory.New(), quiet)
 	_, err := h.Service().Create(context.Background(), license.CreateParams{
@@ -139,13 +139,13 @@ func ExampleHandler_Require() {
 	if err != nil {
 		panic(err)
 	}
-	gate := h.Require(licensing.Gate{
+	require := h.Require(licensing.Requirement{
 		ProductID:   "atlas",
 		Entitlement: "export",
 		Customer:    func(r *http.Request) string { name, _, _ := r.BasicAuth(); return name }, // verified before
-		OnOutage:    licensing.OutageAllow,
+		FailOpen:    true,
 	})
-	export := gate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	export := require(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l, _ := licensing.LicenseFrom(r.Context())
 		fmt.Fprintf(w, "exported under %s\n", l.Name)
 	}))
@@ -164,5 +164,5 @@ func ExampleHandler_Require() {
 	}
 	// Output:
 	// exported under Atlas Team
-	// 403 not_found The customer has no such license.
+	// 403 license_denied The customer has no such license.
 }

@@ -118,7 +118,7 @@ func TestFailuresTellTheLogAndNotTheCaller(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			is := is.New(t)
-			h, st, token, log := newBroken(t, licensing.Options{Timeout: 200 * time.Millisecond})
+			h, st, token, log := newBroken(t, licensing.Options{Limits: licensing.LimitOptions{Timeout: 200 * time.Millisecond}})
 			st.fail(c.fail)
 			w := ask(t, h, "POST", "/license", token, someLicense)
 			is.Equal(w.Code, c.status)
@@ -168,7 +168,7 @@ func TestTheOAuthEndpointsFailInTheirOwnForm(t *testing.T) {
 // refusing is a Limiter that lets nobody in, from any public address.
 type refusing struct{}
 
-func (refusing) Take(context.Context, string) (time.Duration, bool) { return 90 * time.Second, false }
+func (refusing) Allow(context.Context, string) (time.Duration, bool) { return 90 * time.Second, false }
 
 func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 	is := is.New(t)
@@ -211,7 +211,7 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 func TestWriteErrorAnswersForAHost(t *testing.T) {
 	is := is.New(t)
 	w := httptest.NewRecorder()
-	licensing.WriteError(w, httptest.NewRequest("GET", "/mine", nil), fmt.Errorf("mine: %w", license.ErrNotFound))
+	licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("GET", "/mine", nil), fmt.Errorf("mine: %w", license.ErrNotFound))
 	is.Equal(w.Code, http.StatusNotFound)
 	is.Equal(w.Header().Get("Content-Type"), "application/problem+json")
 	is.True(w.Header().Get("X-Request-Id") != "")

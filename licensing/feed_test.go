@@ -97,7 +97,7 @@ func TestASubscriberThatRetentionOvertookIsNamed(t *testing.T) {
 		st := memory.New()
 		var log strings.Builder
 		opts := subscribed(licensing.Subscriber{Name: "ledger", FromStart: true, Handle: l.handle})
-		opts.EventRetention, opts.PollInterval = 24*time.Hour, time.Minute
+		opts.Events.Retention, opts.PollInterval = 24*time.Hour, time.Minute
 		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		with := licensing.NewHandler(st, opts)
 		opts.Subscribers = nil

@@ -13,7 +13,7 @@ import (
 
 // FuzzCursor sends cursors that were never given out, and altered ones.
 func FuzzCursor(f *testing.F) {
-	c := newCaller(f, licensing.Options{ClientRate: -1})
+	c := newCaller(f, licensing.Options{Limits: licensing.LimitOptions{ClientRate: -1}})
 	var ids []string
 	for range 5 {
 		ids = append(ids, c.create("n", "p", "c"))
@@ -45,7 +45,7 @@ func FuzzCursor(f *testing.F) {
 // FuzzMergePatch compares the metadata after a patch with what RFC 7396 says
 // it is; any other body is refused, and changes nothing.
 func FuzzMergePatch(f *testing.F) {
-	c := newCaller(f, licensing.Options{ClientRate: -1})
+	c := newCaller(f, licensing.Options{Limits: licensing.LimitOptions{ClientRate: -1}})
 	id := c.create("n", "p", "c")
 	for _, seed := range []string{
 		`{"metadata":{"a":"1","b":null}}`, `{"metadata":null}`, `{"metadata":{}}`, `{}`, `{"metadata":{"":"x"}}`, `{"metadata":{"a":1}}`,

@@ -32,7 +32,7 @@ func TestGolden(t *testing.T) {
 	g := &golden{operations: operations, files: map[string]*goldenFile{}, succeeded: map[string]bool{}}
 	g.caller = newCaller(t, licensing.Options{
 		PublicURL: "https://example.com/licensing", MasterKey: []byte("a master key for tests, 32 bytes"),
-		KeyHolderSeats: true, ClientRate: -1, AddressRate: -1, KeyRate: -1, MaxTokenFailures: 1000,
+		KeyHolderSeats: true, Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1}, Tokens: auth.TokenOptions{MaxFailures: 1000},
 	})
 	g.script()
 	g.refusals()
@@ -236,7 +236,7 @@ func (o described) needsToken() bool {
 
 // limits meets the rate limits, and the default of KeyHolderSeats.
 func (g *golden) limits() {
-	kit := licensingtest.New(g.t, licensing.Options{ClientRate: 1, AddressRate: 1, KeyRate: 1, MaxTokenFailures: 1})
+	kit := licensingtest.New(g.t, licensing.Options{Limits: licensing.LimitOptions{ClientRate: 1, AddressRate: 1, KeyRate: 1}, Tokens: auth.TokenOptions{MaxFailures: 1}})
 	limited := *g
 	limited.caller = &caller{Kit: kit, t: g.t, token: kit.Token(), mount: kit.Handler}
 	exhaust := func(method, path, body string, header ...string) {

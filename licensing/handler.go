@@ -45,53 +45,34 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	}
 	opts = opts.withDefaults()
 	h := &Handler{opts: opts, store: st}
-	clients := limiter(opts, opts.ClientRate)
+	limits := web.Limits(opts.Limits)
+	limiters := web.NewLimiters(limits, opts.Limiter, opts.Now)
 	waking := wakingStore{st, func() { h.engine.Nudge() }}
 	h.service = license.New(waking, license.Options{
-		Now: opts.Now, Logger: opts.Logger, BeforeCreate: opts.BeforeCreate, OnceTTL: opts.ReplayTTL,
-		KeyHolderSeats: opts.KeyHolderSeats, MasterKey: opts.MasterKey, AllowPrivateWebhooks: opts.Webhooks.AllowPrivate,
-		ExpiryNotices: opts.ExpiryNotices, EventRetention: opts.EventRetention, DeliveryRetention: opts.DeliveryRetention,
+		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, BeforeCreate: opts.BeforeCreate,
+		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events, Webhooks: opts.Webhooks,
 	})
 	h.auth = auth.New(waking, auth.Options{
-		Now: opts.Now, Logger: opts.Logger, TokenTTL: opts.TokenTTL, DisableTokenGET: opts.DisableTokenGET,
-		MaxTokens: opts.MaxTokens, MaxFailures: opts.MaxTokenFailures, MaxBody: opts.MaxTokenBody,
-		ClientIP: opts.ClientIP, Fail: WriteError, Limit: limitClients(clients),
+		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
+		Fail: h.WriteError, Limit: limitClients(limiters.Clients),
 	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
-	cfg := h.config(clients)
-	pages := h.section(st)
+	cfg := web.Config{
+		Logger: opts.Logger, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service,
+		Limits: limits, Limiters: limiters, ClientIP: opts.ClientIP, Origins: opts.AllowedOrigins,
+	}
+	pages := h.section()
 	routes := api.Routes(api.Config{
-		Auth:      h.auth,
-		Metadata:  h.metadata,
-		Ready:     func(ctx context.Context) error { return ready(ctx, st) },
-		MaxImport: opts.MaxImport,
+		Auth:     h.auth,
+		Metadata: h.metadata,
+		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
+		Limits:   limits,
 	})
 	h.whole = h.watched(web.NewSite(cfg, routes, pages))
 	h.api = h.watched(web.NewSite(cfg, routes, nil))
 	h.pages = h.watched(web.NewSite(cfg, nil, pages))
 	return h
-}
-
-func (h *Handler) config(clients web.Limiter) web.Config {
-	o := h.opts
-	return web.Config{
-		Logger: o.Logger, Authenticate: h.auth.Authenticate, Rules: h.service,
-		ClientLimiter: clients, AddressLimiter: limiter(o, o.AddressRate), KeyLimiter: limiter(o, o.KeyRate),
-		ClientIP: o.ClientIP, Timeout: o.Timeout, BodyTimeout: o.BodyTimeout, MaxBody: o.MaxBody, Origins: o.AllowedOrigins,
-		Observe: h.observe,
-	}
-}
-
-// limiter returns what bounds callers to rate requests a second; nil: nothing.
-func limiter(o Options, rate int) web.Limiter {
-	switch {
-	case o.Limiter != nil:
-		return o.Limiter
-	case rate < 0:
-		return nil
-	}
-	return web.NewRate(rate, 2*rate, o.Now)
 }
 
 // limitClients returns the limit of clients in the form of [auth.Options]:
@@ -101,7 +82,7 @@ func limitClients(clients web.Limiter) func(context.Context, string) time.Durati
 		return nil
 	}
 	return func(ctx context.Context, clientID string) time.Duration {
-		wait, ok := clients.Take(ctx, web.ClientKey(clientID))
+		wait, ok := clients.Allow(ctx, web.ClientKey(clientID))
 		if ok {
 			return 0
 		}
@@ -141,10 +122,12 @@ func (h *Handler) Service() *license.Service { return h.service }
 // [auth.Auth.RequireScope] guards routes of the host's own.
 func (h *Handler) Auth() *auth.Auth { return h.auth }
 
-// WriteError answers r with err in the form in which the API answers errors,
-// application/problem+json, for handlers and middleware of the host's own.
-// Errors of packages license and auth, and of a store that cannot answer, get
-// the status and the code that they get in the API; any other is a 500 that
-// tells the caller nothing but a request id, and is logged to [slog.Default]
-// with it.
-func WriteError(w http.ResponseWriter, r *http.Request, err error) { web.Fail(w, r, err) }
+// WriteError answers r with err as the API answers errors, with
+// application/problem+json (RFC 9457), for handlers and middleware of the host.
+// Errors of the packages license and auth, and of a store that cannot answer,
+// get the status and the code that they get in the API. Any other error is a
+// 500 that tells the client only a request id; it is logged to Options.Logger
+// with that id.
+func (h *Handler) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	web.WriteError(h.opts.Logger, w, r, err)
+}

@@ -155,7 +155,7 @@ var lifeCases = []protocolCase{
 	}},
 	{id: "life-08", run: func(is *is.I, c *caller, id string) {
 		key := c.keyOf(id)
-		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, KeyRate: 1, Logger: discard})
+		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, Limits: licensing.LimitOptions{KeyRate: 1}, Logger: discard})
 		for _, typed := range [][3]string{{key, strings.ToLower(key), strings.ReplaceAll(key, "-", "")}, {"unknown", "unknown", "unknown"}} {
 			is.Equal(c.withKey("/license/validate", typed[0], "").Code, 200)
 			is.Equal(c.withKey("/license/validate", typed[1], "").Code, 200)
@@ -171,7 +171,7 @@ var lifeCases = []protocolCase{
 		is.Equal(c.withKey("/license/validate", key, "").Code, 200)
 	}},
 	{id: "life-08", run: func(is *is.I, c *caller, _ string) {
-		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, AddressRate: 1, Logger: discard,
+		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, Limits: licensing.LimitOptions{AddressRate: 1}, Logger: discard,
 			ClientIP: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }})
 		for _, key := range []string{"one", "another"} {
 			is.Equal(c.withKey("/license/validate", key, "").Code, 200)
@@ -282,7 +282,7 @@ var lifeCases = []protocolCase{
 	{id: "life-14", method: "GET", target: "/export/license?search=n", status: 400, code: "invalid_request"},
 	{id: "life-14", method: "GET", target: "/license/export", status: 404, code: "not_found"}, // the customer of that name
 	{id: "life-14", run: func(is *is.I, c *caller, _ string) {
-		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, MaxImport: 1024, Logger: discard})
+		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, Limits: licensing.LimitOptions{MaxImport: 1024}, Logger: discard})
 		row := `{"name":"n","product_id":"p","customer_id":"in","key":"AN-OLD-KEY-NUMBER-1"}` + "\n"
 		before := len(c.Events())
 		a := c.do("POST", "/import/license", row+strings.Repeat(" ", 1024), "Content-Type", "application/x-ndjson")
@@ -419,7 +419,7 @@ func (s *failingLater) Update(ctx context.Context, fn func(store.Tx) error) erro
 // A keptLimiter lets everybody in, and keeps what it was asked.
 type keptLimiter struct{ keys []string }
 
-func (l *keptLimiter) Take(_ context.Context, key string) (time.Duration, bool) {
+func (l *keptLimiter) Allow(_ context.Context, key string) (time.Duration, bool) {
 	l.keys = append(l.keys, key)
 	return 0, true
 }

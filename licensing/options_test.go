@@ -13,24 +13,25 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 	for field, opts := range map[string]licensing.Options{
-		"PublicURL":        {PublicURL: "example.com/licensing"},
-		"TokenTTL":         {TokenTTL: time.Second},
-		"MaxTokens":        {MaxTokens: -1},
-		"MaxTokenFailures": {MaxTokenFailures: 1001},
-		"MaxBody":          {MaxBody: 10},
-		"MaxTokenBody":     {MaxTokenBody: 10},
-		"MaxImport":        {MaxImport: 10},
-		"BodyTimeout":      {BodyTimeout: -1},
-		"Timeout":          {Timeout: -time.Second},
-		"ReplayTTL":        {ReplayTTL: time.Hour},
-		"DashboardOrigins": {DashboardOrigins: []string{"admin.example.com"}},
-		"AllowedOrigins":   {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
+		"PublicURL":          {PublicURL: "example.com/licensing"},
+		"Tokens.TTL":         {Tokens: auth.TokenOptions{TTL: time.Second}},
+		"Tokens.Max":         {Tokens: auth.TokenOptions{Max: -1}},
+		"Tokens.MaxFailures": {Tokens: auth.TokenOptions{MaxFailures: 1001}},
+		"Limits.MaxBody":     {Limits: licensing.LimitOptions{MaxBody: 10}},
+		"Tokens.MaxBody":     {Tokens: auth.TokenOptions{MaxBody: 10}},
+		"Limits.MaxImport":   {Limits: licensing.LimitOptions{MaxImport: 10}},
+		"Limits.BodyTimeout": {Limits: licensing.LimitOptions{BodyTimeout: -1}},
+		"Limits.Timeout":     {Limits: licensing.LimitOptions{Timeout: -time.Second}},
+		"IdempotencyTTL":     {IdempotencyTTL: time.Hour},
+		"Dashboard.Origins":  {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
+		"AllowedOrigins":     {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
 	} {
 		t.Run(field, func(t *testing.T) {
 			is := is.New(t)
@@ -43,7 +44,7 @@ func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 		})
 	}
 	is := is.New(t)
-	err := licensing.Options{MaxBody: 1, Timeout: -1}.Validate()
+	err := licensing.Options{Limits: licensing.LimitOptions{MaxBody: 1, Timeout: -1}}.Validate()
 	is.Equal(strings.Count(err.Error(), "licensing: "), 2)
 	for _, url := range []string{"ftp://x", "https://", "https://u@x", "https://x/?q", "https://x/#f", "://", "/licensing"} {
 		is.True(licensing.Options{PublicURL: url}.Validate() != nil)
@@ -54,7 +55,7 @@ func TestGoodOptionsAreTaken(t *testing.T) {
 	is := is.New(t)
 	is.NoErr(licensing.Options{}.Validate())
 	is.NoErr(licensing.Options{
-		PublicURL: "https://example.com:8443/licensing/", TokenTTL: 24 * time.Hour, ClientRate: -1, AddressRate: -1,
+		PublicURL: "https://example.com:8443/licensing/", Tokens: auth.TokenOptions{TTL: 24 * time.Hour}, Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1},
 		Limiter: refusing{}, Logger: slog.Default(), AllowedOrigins: []string{"https://a.example", "http://localhost:3000"},
 	}.Validate())
 }
@@ -67,7 +68,7 @@ func TestANilStorePanicsHelpfully(t *testing.T) {
 
 func TestAClientOverItsRateIsToldToWait(t *testing.T) {
 	is := is.New(t)
-	c := newCaller(t, licensing.Options{ClientRate: 2})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{ClientRate: 2}})
 	for range 3 { // twice the rate at once, and getting the token was one
 		is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
 	}
@@ -84,7 +85,7 @@ func TestAClientOverItsRateIsToldToWait(t *testing.T) {
 func TestAnAddressOverItsRateIsToldToWait(t *testing.T) {
 	is := is.New(t)
 	ip := netip.MustParseAddr("203.0.113.1")
-	c := newCaller(t, licensing.Options{AddressRate: 1, ClientIP: func(*http.Request) netip.Addr { return ip }})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{AddressRate: 1}, ClientIP: func(*http.Request) netip.Addr { return ip }})
 	// Getting the token was one.
 	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
 	is.Equal(c.do("GET", "/health", "").Code, http.StatusTooManyRequests)
@@ -96,7 +97,7 @@ func TestAnAddressOverItsRateIsToldToWait(t *testing.T) {
 func TestRequestsWithoutAGoodTokenCountForTheirAddress(t *testing.T) {
 	is := is.New(t)
 	ip := netip.MustParseAddr("203.0.113.1")
-	c := newCaller(t, licensing.Options{AddressRate: 2, ClientIP: func(*http.Request) netip.Addr { return ip }})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{AddressRate: 2}, ClientIP: func(*http.Request) netip.Addr { return ip }})
 	// Getting the token was one.
 	unknown := "Bearer " + newCaller(t, licensing.Options{}).token // of another service
 	for _, bad := range []string{unknown, "", "Basic eDp5"} {
@@ -112,7 +113,7 @@ func TestRequestsWithoutAGoodTokenCountForTheirAddress(t *testing.T) {
 
 func TestGettingTokensCountsForTheClient(t *testing.T) {
 	is := is.New(t)
-	c := newCaller(t, licensing.Options{ClientRate: 1})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{ClientRate: 1}})
 	is.Equal(c.tokenOf(c.Client.ID, c.Secret).Code, http.StatusOK) // the second
 	a := c.tokenOf(c.Client.ID, c.Secret)
 	is.Equal(a.Code, http.StatusTooManyRequests)

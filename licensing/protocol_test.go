@@ -143,7 +143,7 @@ var protocolCases = []protocolCase{
 	{id: "http-12", method: "DELETE", target: "/license/{id}", header: []string{"If-Match", `"1.expired"`}, status: 412, code: "stale", want: []string{`ETag: "1.active"`}},
 	{id: "http-12", method: "GET", target: "/license/{id}", header: []string{"If-Match", `"7.active"`}, status: 412, code: "stale", want: []string{`ETag: "1.active"`}},
 	{id: "http-13", run: func(is *is.I, c *caller, _ string) {
-		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, ClientRate: 1, Logger: discard})
+		c.mount = licensing.NewHandler(c.Store, licensing.Options{Now: c.Clock.Now, Limits: licensing.LimitOptions{ClientRate: 1}, Logger: discard})
 		is.Equal(c.do("GET", "/license", "").Code, 200)
 		is.Equal(c.do("GET", "/license", "").Code, 200)
 		a := c.do("GET", "/license", "")

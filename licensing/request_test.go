@@ -23,7 +23,7 @@ import (
 // What is wrong with a request is told in a fixed order, whatever else is
 // wrong with it: each case has the faults of all that follow.
 func TestChecksComeInTheirOrder(t *testing.T) {
-	c := newCaller(t, licensing.Options{MaxBody: 1024})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{MaxBody: 1024}})
 	id := c.create("n", "p", "c")
 	reader, secret := c.NewClient(auth.CreateClientParams{Name: "reader", Scopes: []string{auth.ScopeLicenseRead}})
 	readOnly, _ := c.NewToken(reader.ID, secret)
@@ -203,7 +203,7 @@ func TestARefusedCallerIsNotAskedForItsBody(t *testing.T) {
 
 func TestABodyThatStallsIsGivenUp(t *testing.T) {
 	is := is.New(t)
-	c := newCaller(t, licensing.Options{BodyTimeout: 50 * time.Millisecond})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: 50 * time.Millisecond}})
 	address := serve(t, c.Handler)
 	for path, status := range map[string]int{"/license": http.StatusRequestTimeout, "/oauth/token": http.StatusBadRequest, "/nothing": http.StatusNotFound} {
 		head := "POST " + path + " HTTP/1.1\nHost: x\nContent-Type: application/json\nContent-Length: 40\nAuthorization: Bearer " + c.token + "\n\n{"
@@ -217,7 +217,7 @@ func TestABodyThatStallsIsGivenUp(t *testing.T) {
 func TestAConnectionOutlivesTheBodyTimeout(t *testing.T) {
 	is := is.New(t)
 	const timeout = 20 * time.Millisecond
-	c := newCaller(t, licensing.Options{BodyTimeout: timeout, BeforeCreate: func(ctx context.Context, _ *license.CreateParams) error {
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: timeout}, BeforeCreate: func(ctx context.Context, _ *license.CreateParams) error {
 		select { // the request lasts longer than its body may
 		case <-ctx.Done():
 			return ctx.Err()
@@ -271,7 +271,7 @@ func TestABodyOfUnknownLengthIsBoundedToo(t *testing.T) {
 
 func TestBodiesOfTheOAuthEndpointsHaveALimitOfTheirOwn(t *testing.T) {
 	is := is.New(t)
-	h := licensing.NewHandler(memory.New(), licensing.Options{MaxTokenBody: 2048})
+	h := licensing.NewHandler(memory.New(), licensing.Options{Tokens: auth.TokenOptions{MaxBody: 2048}})
 	for size, want := range map[int]int{2048: http.StatusUnauthorized, 2049: http.StatusRequestEntityTooLarge} {
 		form := "grant_type=client_credentials&pad="
 		r := httptest.NewRequest("POST", "/oauth/token", strings.NewReader(form+strings.Repeat("x", size-len(form))))
@@ -327,7 +327,7 @@ func TestABodySentInChunksIsTreatedLikeAnyOther(t *testing.T) {
 
 func TestAnExportThatIsNotReadEnds(t *testing.T) {
 	is := is.New(t)
-	c := newCaller(t, licensing.Options{Timeout: 10 * time.Millisecond})
+	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{Timeout: 10 * time.Millisecond}})
 	metadata := map[string]string{}
 	for i := range 20 {
 		metadata[fmt.Sprintf("key-%d", i)] = strings.Repeat("x", 250)

@@ -9,109 +9,99 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A Gate says what a request needs to get through [Handler.Require].
-type Gate struct {
-	// ProductID is the product that the license must be for. Empty: any.
+// A Requirement is the license that a request needs to pass [Handler.Require].
+type Requirement struct {
+	// ProductID is the product that the license must be for. Default: any.
 	ProductID string
 
-	// Entitlement is the name of what the license must include, with
-	// whatever value. Empty: nothing in particular.
+	// Entitlement is an entitlement that the license must have, with any
+	// value. Default: none.
 	Entitlement string
 
-	// Exactly one of Key and Customer says whose license it is. Key returns
-	// the license key that the request brings, Customer the id of the
-	// customer who is signed in; empty if there is none. Take the customer
-	// from what the host has verified, never from what the request claims.
+	// Exactly one of Key and Customer must be set. Key returns the license
+	// key that the request carries, Customer the id of the customer who is
+	// signed in; both return "" if there is none. Take the customer from
+	// what the host has verified, never from what the request claims.
 	Key      func(*http.Request) string
 	Customer func(*http.Request) string
 
-	// OnOutage is what happens while the store cannot answer.
-	OnOutage Outage
+	// FailOpen lets requests pass while the store cannot answer, without a
+	// license in their context, and logs each. Default: they are answered
+	// 503 with Retry-After.
+	FailOpen bool
 }
 
-// An Outage says what becomes of a request while nobody can tell whether it
-// has a license.
-type Outage int
-
-const (
-	// OutageDeny answers 503, with Retry-After.
-	OutageDeny Outage = iota
-	// OutageAllow lets the request through, without a license in its
-	// context, and logs that it did.
-	OutageAllow
-)
-
-// Require returns middleware for routes of the host's own: it lets a request
-// through if there is a license for it that is valid now, or in its grace, and
-// then [LicenseFrom] finds the license in the request's context. Any other
-// request is answered 403, in the form of [WriteError], with the code of the
-// verdict ("expired", "entitlement_missing"), or "license_required" if the
-// request names nobody.
+// Require returns middleware for routes of the host: it lets a request pass if
+// a license that meets the requirement is valid now or in its grace period, and
+// [LicenseFrom] then returns that license. Any other request is answered 403 as
+// [Handler.WriteError] does: with the code "license_denied" and the verdict, or
+// "license_required" if the request names no license and no customer.
 //
-// Every request is judged by the store as it is; nothing is cached. No seat is
-// asked for, and nothing is written. The look-up takes at most Options.Timeout.
+// Every request is judged by the current state of the store; nothing is cached,
+// no activation is needed, and nothing is written. A check takes at most
+// Options.Limits.Timeout.
 //
-// Require panics if not exactly one of g.Key and g.Customer is set.
-func (h *Handler) Require(g Gate) func(http.Handler) http.Handler {
-	if (g.Key == nil) == (g.Customer == nil) {
-		panic("licensing: a Gate needs either Key or Customer, to know whose license to look for")
+// Require panics unless exactly one of q.Key and q.Customer is set.
+func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
+	if (q.Key == nil) == (q.Customer == nil) {
+		panic("licensing: a Requirement needs either Key or Customer")
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			v, err := h.verdict(r, g)
+			v, err := h.verdict(r, q)
 			switch {
 			case err == nil && v.Valid:
 				next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), licenseKey{}, *v.License)))
 			case err == nil:
-				WriteError(w, r, &web.Problem{Status: http.StatusForbidden, Code: string(v.Code), Detail: v.Reasons[0].Detail})
-			case g.OnOutage == OutageAllow && isOutage(r, err):
-				h.opts.Logger.WarnContext(r.Context(), "licensing: let a request through without knowing its license", "error", err)
+				h.WriteError(w, r, &web.Problem{Status: http.StatusForbidden, Code: "license_denied", Detail: v.Reasons[0].Detail, Verdict: &v})
+			case q.FailOpen && isOutage(r, err):
+				h.opts.Logger.WarnContext(r.Context(), "licensing: request passed without a license check", "error", err)
 				next.ServeHTTP(w, r)
 			default:
-				WriteError(w, r, err)
+				h.WriteError(w, r, err)
 			}
 		})
 	}
 }
 
-// isOutage reports whether err says that the store cannot answer, and not that
-// the request is wrong or was given up.
+// isOutage reports whether err says that the store cannot answer, rather than
+// that the request is wrong or was canceled.
 func isOutage(r *http.Request, err error) bool {
 	return r.Context().Err() == nil && !errors.Is(err, license.ErrInvalid) && !errors.As(err, new(*web.Problem))
 }
 
-var errNobody = &web.Problem{
+var errNoLicense = &web.Problem{
 	Status: http.StatusForbidden, Code: "license_required",
 	Detail: "This needs a license. Sign in, or send the license key.",
 }
 
 // verdict judges the license of a request.
-func (h *Handler) verdict(r *http.Request, g Gate) (license.Verdict, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
+func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Limits.Timeout)
 	defer cancel()
 	var entitlements []string
-	if g.Entitlement != "" {
-		entitlements = []string{g.Entitlement}
+	if q.Entitlement != "" {
+		entitlements = []string{q.Entitlement}
 	}
-	if g.Key != nil {
-		key := g.Key(r)
+	if q.Key != nil {
+		key := q.Key(r)
 		if key == "" {
-			return license.Verdict{}, errNobody
+			return license.Verdict{}, errNoLicense
 		}
-		return h.service.Validate(ctx, license.ValidateParams{Key: key, ProductID: g.ProductID, Entitlements: entitlements})
+		return h.service.Validate(ctx, license.ValidateParams{Key: key, ProductID: q.ProductID, Entitlements: entitlements})
 	}
-	customer := g.Customer(r)
+	customer := q.Customer(r)
 	if customer == "" {
-		return license.Verdict{}, errNobody
+		return license.Verdict{}, errNoLicense
 	}
-	return h.service.ValidateCustomer(ctx, license.ValidateCustomerParams{CustomerID: customer, ProductID: g.ProductID, Entitlements: entitlements})
+	return h.service.ValidateCustomer(ctx, license.ValidateCustomerParams{CustomerID: customer, ProductID: q.ProductID, Entitlements: entitlements})
 }
 
 type licenseKey struct{}
 
-// LicenseFrom returns the license that let a request through [Handler.Require],
-// without its key. It is not ok if there is none: on a route without the
-// middleware, or behind [OutageAllow] while the store cannot answer.
+// LicenseFrom returns the license that let a request pass [Handler.Require],
+// without its key. It returns false if there is none: on a route without the
+// middleware, or if Requirement.FailOpen let the request pass.
 func LicenseFrom(ctx context.Context) (license.License, bool) {
 	l, ok := ctx.Value(licenseKey{}).(license.License)
 	return l, ok

@@ -31,9 +31,9 @@ var report = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 func byKey(r *http.Request) string      { return r.Header.Get("License-Key") }
 func byCustomer(r *http.Request) string { return r.Header.Get("Signed-In") }
 
-// through sends a request through a gate and returns the status and the code
-// of a refusal, or what the route answered.
-func through(t *testing.T, h *licensing.Handler, g licensing.Gate, header, value string) (int, string) {
+// through sends a request past a requirement and returns the status and the code
+// of a refusal or its verdict, or what the route answered.
+func through(t *testing.T, h *licensing.Handler, g licensing.Requirement, header, value string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/report", nil)
 	if value != "" {
@@ -47,9 +47,13 @@ func through(t *testing.T, h *licensing.Handler, g licensing.Gate, header, value
 	var problem struct {
 		Code, Detail string
 		RequestID    string `json:"request_id"`
+		Verdict      struct{ Code string }
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil || w.Header().Get("Content-Type") != "application/problem+json" || problem.Detail == "" || problem.RequestID == "" {
 		t.Errorf("%v: %s is no problem document", err, w.Body)
+	}
+	if problem.Code == "license_denied" {
+		return w.Code, problem.Verdict.Code
 	}
 	return w.Code, problem.Code
 }
@@ -62,7 +66,7 @@ func TestRequireByKey(t *testing.T) {
 		Name: "n", ProductID: "atlas", CustomerID: "c", ExpiresAt: &ends, GraceSeconds: 60, Entitlements: map[string]any{"export": true, "seats": 5},
 	})
 	is.NoErr(err)
-	ask := func(g licensing.Gate, key string) (int, string) {
+	ask := func(g licensing.Requirement, key string) (int, string) {
 		g.Key = byKey
 		return through(t, c.Handler, g, "License-Key", key)
 	}
@@ -75,21 +79,21 @@ func TestRequireByKey(t *testing.T) {
 			is.Equal(gotStatus, status)
 		}
 	}
-	check(200, l.ID)(ask(licensing.Gate{}, l.Key))
-	check(200, l.ID)(ask(licensing.Gate{ProductID: "atlas", Entitlement: "seats"}, strings.ToLower(l.Key)))
-	check(403, "product_mismatch")(ask(licensing.Gate{ProductID: "beacon"}, l.Key))
-	check(403, "entitlement_missing")(ask(licensing.Gate{ProductID: "atlas", Entitlement: "sso"}, l.Key))
-	check(403, "not_found")(ask(licensing.Gate{}, "00000-00000-00000-00000-00000"))
-	check(403, "license_required")(ask(licensing.Gate{}, ""))
+	check(200, l.ID)(ask(licensing.Requirement{}, l.Key))
+	check(200, l.ID)(ask(licensing.Requirement{ProductID: "atlas", Entitlement: "seats"}, strings.ToLower(l.Key)))
+	check(403, "product_mismatch")(ask(licensing.Requirement{ProductID: "beacon"}, l.Key))
+	check(403, "entitlement_missing")(ask(licensing.Requirement{ProductID: "atlas", Entitlement: "sso"}, l.Key))
+	check(403, "not_found")(ask(licensing.Requirement{}, "00000-00000-00000-00000-00000"))
+	check(403, "license_required")(ask(licensing.Requirement{}, ""))
 
 	before := len(c.Events())
 	c.Clock.Set(ends)
-	check(200, l.ID)(ask(licensing.Gate{}, l.Key)) // in grace
+	check(200, l.ID)(ask(licensing.Requirement{}, l.Key)) // in grace
 	c.Clock.Advance(time.Minute)
-	check(403, "expired")(ask(licensing.Gate{}, l.Key)) // judged now, and not from a cache
+	check(403, "expired")(ask(licensing.Requirement{}, l.Key)) // judged now, and not from a cache
 	_, err = c.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
-	check(403, "suspended")(ask(licensing.Gate{}, l.Key))
+	check(403, "suspended")(ask(licensing.Requirement{}, l.Key))
 	is.Equal(len(c.Events()), before+1)
 }
 
@@ -97,12 +101,12 @@ func TestRequireByCustomer(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
 	s := c.Handler.Service()
-	ask := func(g licensing.Gate, customer string) string {
+	ask := func(g licensing.Requirement, customer string) string {
 		g.Customer = byCustomer
 		_, answer := through(t, c.Handler, g, "Signed-In", customer)
 		return answer
 	}
-	atlas := licensing.Gate{ProductID: "atlas", Entitlement: "export"}
+	atlas := licensing.Requirement{ProductID: "atlas", Entitlement: "export"}
 	is.Equal(ask(atlas, "ada"), "not_found")
 	is.Equal(ask(atlas, ""), "license_required")
 
@@ -134,35 +138,35 @@ func TestRequireByCustomer(t *testing.T) {
 func TestRequireInAnOutage(t *testing.T) {
 	is := is.New(t)
 	st := &silentStore{Store: memory.New()}
-	h := licensing.NewHandler(st, licensing.Options{Logger: discard, Timeout: time.Millisecond})
+	h := licensing.NewHandler(st, licensing.Options{Logger: discard, Limits: licensing.LimitOptions{Timeout: time.Millisecond}})
 	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err)
 	for _, gate := range []struct {
 		name          string
-		g             licensing.Gate
+		g             licensing.Requirement
 		header, value string
 	}{
-		{"by key", licensing.Gate{Key: byKey}, "License-Key", l.Key},
-		{"by customer", licensing.Gate{Customer: byCustomer}, "Signed-In", "c"},
+		{"by key", licensing.Requirement{Key: byKey}, "License-Key", l.Key},
+		{"by customer", licensing.Requirement{Customer: byCustomer}, "Signed-In", "c"},
 	} {
 		t.Run(gate.name, func(t *testing.T) {
 			is := is.New(t)
-			ask := func(onOutage licensing.Outage, value string) (int, string) {
-				gate.g.OnOutage = onOutage
+			ask := func(failOpen bool, value string) (int, string) {
+				gate.g.FailOpen = failOpen
 				return through(t, h, gate.g, gate.header, value)
 			}
 			st.silent = true
-			status, code := ask(licensing.OutageDeny, gate.value)
+			status, code := ask(false, gate.value)
 			is.Equal(status, http.StatusServiceUnavailable)
 			is.Equal(code, "unavailable")
-			status, answer := ask(licensing.OutageAllow, gate.value)
+			status, answer := ask(true, gate.value)
 			is.Equal(status, http.StatusOK)
 			is.Equal(answer, "nobody's")
-			status, code = ask(licensing.OutageAllow, "") // nobody is nobody, whatever the store says
+			status, code = ask(true, "") // nobody is nobody, whatever the store says
 			is.Equal(status, http.StatusForbidden)
 			is.Equal(code, "license_required")
 			st.silent = false
-			_, answer = ask(licensing.OutageAllow, gate.value)
+			_, answer = ask(true, gate.value)
 			is.Equal(answer, l.ID)
 		})
 	}
@@ -192,7 +196,7 @@ func (s *silentStore) LicenseByKey(ctx context.Context, key string) (store.Licen
 
 func TestRequireNeedsToKnowWhoseLicense(t *testing.T) {
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
-	for _, g := range []licensing.Gate{{ProductID: "atlas"}, {Key: byKey, Customer: byCustomer}} {
+	for _, g := range []licensing.Requirement{{ProductID: "atlas"}, {Key: byKey, Customer: byCustomer}} {
 		t.Run("", func(t *testing.T) {
 			is := is.New(t)
 			defer func() { is.True(strings.Contains(recover().(string), "either Key or Customer")) }()

@@ -221,16 +221,16 @@ func TestASubscriberMayFinishWhenRunIsToEnd(t *testing.T) {
 func TestOptionsAboutEventsAreChecked(t *testing.T) {
 	take := func(context.Context, license.Event) error { return nil }
 	for want, opts := range map[string]licensing.Options{
-		"licensing: Options.Subscribers[0].Name ":   {Subscribers: []licensing.Subscriber{{Handle: take}}},
-		"licensing: Options.Subscribers[1].Name ":   {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
-		"licensing: Options.Subscribers[0].Handle ": {Subscribers: []licensing.Subscriber{{Name: "a"}}},
-		"licensing: Options.Subscribers[0].Types ":  {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
-		"licensing: Options.Webhooks.Ports ":        {Webhooks: licensing.WebhookOptions{Ports: []int{443, 0}}},
-		"licensing: Options.MasterKey ":             {MasterKey: make([]byte, 31)},
-		"licensing: Options.ExpiryNotices ":         {ExpiryNotices: []time.Duration{0}},
-		"licensing: Options.EventRetention ":        {EventRetention: time.Hour},
-		"licensing: Options.DeliveryRetention ":     {DeliveryRetention: time.Minute},
-		"licensing: Options.PollInterval ":          {PollInterval: time.Millisecond},
+		"licensing: Options.Subscribers[0].Name ":        {Subscribers: []licensing.Subscriber{{Handle: take}}},
+		"licensing: Options.Subscribers[1].Name ":        {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
+		"licensing: Options.Subscribers[0].Handle ":      {Subscribers: []licensing.Subscriber{{Name: "a"}}},
+		"licensing: Options.Subscribers[0].Types ":       {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
+		"licensing: Options.Webhooks.Ports ":             {Webhooks: license.WebhookOptions{Ports: []int{443, 0}}},
+		"licensing: Options.MasterKey ":                  {MasterKey: make([]byte, 31)},
+		"licensing: Options.Events.ExpiryNotices ":       {Events: license.EventOptions{ExpiryNotices: []time.Duration{0}}},
+		"licensing: Options.Events.Retention ":           {Events: license.EventOptions{Retention: time.Hour}},
+		"licensing: Options.Webhooks.DeliveryRetention ": {Webhooks: license.WebhookOptions{DeliveryRetention: time.Minute}},
+		"licensing: Options.PollInterval ":               {PollInterval: time.Millisecond},
 	} {
 		t.Run(want, func(t *testing.T) {
 			is := is.New(t)

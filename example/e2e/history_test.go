@@ -234,7 +234,7 @@ func TestSeatsAreLinearizable(t *testing.T) {
 	is.NoErr(err)
 	t.Cleanup(func() { st.Close() })
 	clock := licensingtest.NewClock()
-	handler := licensing.NewHandler(st, licensing.Options{Now: clock.Now, KeyRate: -1, Logger: slog.New(slog.DiscardHandler)})
+	handler := licensing.NewHandler(st, licensing.Options{Now: clock.Now, Limits: licensing.LimitOptions{KeyRate: -1}, Logger: slog.New(slog.DiscardHandler)})
 	seats, lease := int64(seatLimit), int64(leaseTicks*tick/time.Second)
 	l, err := handler.Service().Create(t.Context(), license.CreateParams{
 		Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &seats, LeaseSeconds: &lease,

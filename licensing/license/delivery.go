@@ -87,7 +87,7 @@ type DeliveriesParams struct {
 }
 
 // Deliveries lists what was and what will be sent to a webhook, the newest
-// first, as far as it is kept (Options.DeliveryRetention). The
+// first, as far as it is kept (WebhookOptions.DeliveryRetention). The
 // error is [ErrNotFound] or an [*InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (Page[Delivery], error) {
 	if err := check(ctx, p); err != nil {

@@ -62,7 +62,7 @@ func TestEraseOfALongHistory(t *testing.T) {
 // Fault: the event of the move is found only by way of the event before it.
 func TestEraseAfterRetention(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.EventRetention = 24 * time.Hour })
+	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 24 * time.Hour })
 	l := f.create(t)
 	f.now = f.now.Add(48 * time.Hour)
 	moved, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, CustomerID: ptr("cus_bob")})

@@ -7,7 +7,7 @@ import (
 
 // The types of events that the clock and webhooks give rise to.
 const (
-	EventLicenseExpiring = "license.expiring" // see Options.ExpiryNotices
+	EventLicenseExpiring = "license.expiring" // see Options.Events.ExpiryNotices
 	EventLicenseExpired  = "license.expired"
 
 	EventWebhookCreated  = "webhook.created"

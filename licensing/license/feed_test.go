@@ -141,7 +141,7 @@ func TestTypesOfEvents(t *testing.T) {
 
 func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
+	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
 	w, _, err := f.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
 	is.NoErr(err)
 	for range 3 {
@@ -212,7 +212,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
+			f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
 			w, _ := f.webhook(t)
 			for range 5 {
 				_, err := f.TestWebhook(t.Context(), w.ID)
@@ -245,7 +245,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 // all others.
 func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.DeliveryRetention = math.MaxInt64 })
+	f := newFixture(t, func(o *license.Options) { o.Webhooks.DeliveryRetention = math.MaxInt64 })
 	w, _ := f.webhook(t)
 	d, err := f.TestWebhook(t.Context(), w.ID)
 	is.NoErr(err)
@@ -266,7 +266,7 @@ func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 // events after it are kept, and no longer.
 func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.EventRetention = 48 * time.Hour })
+	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
 	read := func(p license.EventsParams) license.Page[license.Event] {
 		page, err := f.Events(t.Context(), p)
 		is.NoErr(err)

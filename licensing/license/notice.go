@@ -30,7 +30,7 @@ type watermark struct {
 }
 
 // GiveNotices appends a batch of the notices that are due: "license.expiring"
-// for each of Options.ExpiryNotices before a license's ExpiresAt, and
+// for each of Options.Events.ExpiryNotices before a license's ExpiresAt, and
 // "license.expired" from it on. It reports whether there may be more.
 //
 // Each license gets each notice at most once, however many processes call
@@ -42,7 +42,7 @@ type watermark struct {
 // or is changed, with the instant of a notice well past, does not get it.
 func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	s = s.As(Caller{Actor: clockActor})
-	offsets := append(slices.Sorted(slices.Values(s.opts.ExpiryNotices)), 0)
+	offsets := append(slices.Sorted(slices.Values(s.opts.Events.ExpiryNotices)), 0)
 	slices.Reverse(offsets[:len(offsets)-1]) // the earliest first, and the end last
 	for _, offset := range slices.Compact(offsets) {
 		_, q, idle, err := s.noticesDue(ctx, s.reader(), offset, s.now())
@@ -137,7 +137,7 @@ func (s *Service) isNoticeOutdated(offset time.Duration, expiresAt, now time.Tim
 		return false
 	}
 	nearer := func(o time.Duration) bool { return o < offset && !now.Before(expiresAt.Add(-o)) }
-	return nearer(0) || slices.ContainsFunc(s.opts.ExpiryNotices, nearer)
+	return nearer(0) || slices.ContainsFunc(s.opts.Events.ExpiryNotices, nearer)
 }
 
 func watermarkKey(offset time.Duration) string { return "expiry:" + offset.String() }

@@ -159,7 +159,7 @@ func TestARenewalEarnsNewNotices(t *testing.T) {
 // TestNoticesBeginWithTheFirstCall is a register that is years old.
 func TestNoticesBeginWithTheFirstCall(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.ExpiryNotices = []time.Duration{2 * day} })
+	f := newFixture(t, func(o *license.Options) { o.Events.ExpiryNotices = []time.Duration{2 * day} })
 	old := f.expiring(t, 10*day)
 	f.now = f.now.Add(1000 * day)
 	soon := f.expiring(t, day)

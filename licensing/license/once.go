@@ -27,7 +27,7 @@ type onceReply struct {
 
 // Once makes fn's effect and reply happen once: fn's changes and the reply it
 // returns are stored in one Update, and whoever comes with the same key again
-// within Options.OnceTTL gets that reply, replayed, while fn does not run. Of
+// within Options.IdempotencyTTL gets that reply, replayed, while fn does not run. Of
 // callers who come at the same time one has the effect, and the others wait
 // and replay.
 //
@@ -120,7 +120,7 @@ func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byt
 		Kind:      onceKind,
 		Key:       s.onceKey(key),
 		Data:      encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply, Products: names(s.tx.products)}),
-		ExpiresAt: s.tx.now.Add(s.opts.OnceTTL),
+		ExpiresAt: s.tx.now.Add(s.opts.IdempotencyTTL),
 		CreatedAt: s.tx.now,
 	})
 	if err != nil {

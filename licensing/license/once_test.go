@@ -26,7 +26,7 @@ func createOnce(ctx context.Context, s *license.Service, key, fingerprint string
 
 func TestOnce(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.OnceTTL = time.Hour })
+	f := newFixture(t, func(o *license.Options) { o.IdempotencyTTL = time.Hour })
 	s := f.As(license.Caller{Actor: "client:cid_1"})
 	id, replayed, err := createOnce(t.Context(), s, "key", "POST /license {}")
 	is.NoErr(err)
@@ -102,7 +102,7 @@ func TestOnceUnderManyAtOnce(t *testing.T) {
 
 func TestOncePurges(t *testing.T) {
 	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.OnceTTL = time.Minute })
+	f := newFixture(t, func(o *license.Options) { o.IdempotencyTTL = time.Minute })
 	for i := range 20 {
 		_, _, err := createOnce(t.Context(), f.Service, fmt.Sprint("old ", i), "")
 		is.NoErr(err)

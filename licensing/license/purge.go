@@ -18,7 +18,7 @@ const (
 )
 
 // PurgeHistory removes a batch of what is no longer kept: deliveries by
-// Options.DeliveryRetention, events by Options.EventRetention, and what is
+// WebhookOptions.DeliveryRetention, events by EventOptions.Retention, and what is
 // left of webhooks that were deleted. It reports whether there may be more.
 func (s *Service) PurgeHistory(ctx context.Context) (more bool, err error) {
 	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries, s.skipPurged} {
@@ -76,7 +76,7 @@ func (s *Service) purgeLeft(ctx context.Context, tx *transaction) (int, error) {
 // Those that are not over stay.
 func (s *Service) purgeDeliveries(ctx context.Context, tx *transaction) (n int, err error) {
 	// Ids are in order of creation: what is behind this one is older.
-	q := store.DeliveryQuery{After: store.Position{ID: store.NewID("dlv", tx.now.Add(-s.opts.DeliveryRetention))}, Limit: purgeBatch}
+	q := store.DeliveryQuery{After: store.Position{ID: store.NewID("dlv", tx.now.Add(-s.opts.Webhooks.DeliveryRetention))}, Limit: purgeBatch}
 	for _, status := range []DeliveryStatus{DeliverySucceeded, DeliveryFailed} {
 		if q.State, q.Limit = string(status), purgeBatch-n; q.Limit == 0 {
 			break
@@ -107,10 +107,10 @@ func deleteDeliveries(ctx context.Context, tx *transaction, deliveries []store.D
 // through many deliveries, and keeps nobody from writing meanwhile: what is no
 // longer needed does not become so again.
 func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error) {
-	if s.opts.EventRetention <= 0 {
+	if s.opts.Events.Retention <= 0 {
 		return store.Event{}, nil
 	}
-	before := s.now().Add(-s.opts.EventRetention)
+	before := s.now().Add(-s.opts.Events.Retention)
 	err = s.view(ctx, func(r store.Reader) error {
 		last = store.Event{}
 		events, err := r.Events(ctx, store.EventQuery{Limit: purgeBatch})

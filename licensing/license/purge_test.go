@@ -41,7 +41,7 @@ func (tx readDeliveriesTx) Deliveries(ctx context.Context, q store.DeliveryQuery
 func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
 	is := is.New(t)
 	st, now := &readDeliveries{Store: memory.New()}, start
-	s := license.New(st, license.Options{Now: func() time.Time { return now }, EventRetention: 48 * time.Hour})
+	s := license.New(st, license.Options{Now: func() time.Time { return now }, Events: license.EventOptions{Retention: 48 * time.Hour}})
 	w, _, err := s.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
 	is.NoErr(err)
 	for range 10 {

@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
@@ -28,8 +29,8 @@ type Options struct {
 	// Default: none.
 	BeforeCreate func(ctx context.Context, p *CreateParams) error
 
-	// OnceTTL is how long [Service.Once] keeps a reply. Default: 24 hours.
-	OnceTTL time.Duration
+	// IdempotencyTTL is how long [Service.Once] keeps a reply. Default: 24 hours.
+	IdempotencyTTL time.Duration
 
 	// KeyHolderSeats lets whoever has a license's key list and release all
 	// of its activations, for programs whose users look after their seats
@@ -44,25 +45,50 @@ type Options struct {
 	// each secret is rotated. Default: none.
 	MasterKey []byte
 
-	// AllowPrivateWebhooks lets the addresses of webhooks be plain http.
-	// Which addresses are called is the affair of whoever sends. Default:
-	// https only.
-	AllowPrivateWebhooks bool
+	Events   EventOptions
+	Webhooks WebhookOptions
+}
 
-	// ExpiryNotices are how long before a license's ExpiresAt
-	// [Service.GiveNotices] appends "license.expiring". Default: 30, 7 and
-	// 1 days; empty but not nil: never.
-	ExpiryNotices []time.Duration
+// EventOptions are about the event feed.
+type EventOptions struct {
+	// ExpiryNotices are how long before a license expires the event
+	// "license.expiring" is appended, from a minute to 10 years; at the end
+	// comes "license.expired". Each is appended at most once for a license,
+	// while the handler's Run runs. After an interruption only the nearest
+	// notice that became due is appended, and only "license.expired" after
+	// the end. Default: 30, 7 and 1 days; empty but not nil: none before the
+	// end.
+	ExpiryNotices []time.Duration `validate:"dive,min=1m,max=87600h"`
 
-	// EventRetention is how long [Service.PurgeHistory] leaves events; those
-	// that a subscriber has yet to get stay longer, and those that an active
-	// webhook has yet to get up to five days longer. Default:
-	// for ever.
-	EventRetention time.Duration
+	// Retention is how long events are kept, at least 24 hours. Events that
+	// a subscriber has not received yet are kept longer, and those that an
+	// active webhook has not received up to five days longer. A paused or
+	// disabled webhook keeps nothing: what is removed meanwhile stays in its
+	// history as skipped. Default: forever.
+	Retention time.Duration `validate:"omitempty,min=24h"`
+}
 
-	// DeliveryRetention is how long it leaves deliveries that are over.
-	// Default: 30 days.
-	DeliveryRetention time.Duration
+// WebhookOptions are about webhooks and their deliveries.
+type WebhookOptions struct {
+	// AllowPrivate lets webhooks use plain http and addresses on private
+	// networks and on this machine, for tests, and where all who may create
+	// webhooks are trusted with the network. Link-local addresses
+	// (169.254.0.0/16, fe80::/10) and others that no receiver can have are
+	// refused even so. Default: https and public addresses only, judged by
+	// the address that is dialed, each time.
+	AllowPrivate bool
+
+	// Ports are the ports that webhooks may use. Default: any.
+	Ports []int `validate:"dive,min=1,max=65535"`
+
+	// Transport sends the requests instead, for instance through a proxy
+	// that guards outgoing traffic. The rules above do not apply to it: it
+	// decides which addresses it calls. Default: none.
+	Transport http.RoundTripper `validate:"-"`
+
+	// DeliveryRetention is how long finished deliveries are kept, at least
+	// an hour. Default: 30 days.
+	DeliveryRetention time.Duration `validate:"omitempty,min=1h"`
 }
 
 // A Service is the rules of licensing over a store. It is safe for concurrent
@@ -87,18 +113,21 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
-	if opts.OnceTTL <= 0 {
-		opts.OnceTTL = 24 * time.Hour
+	if opts.IdempotencyTTL <= 0 {
+		opts.IdempotencyTTL = 24 * time.Hour
 	}
 	const day = 24 * time.Hour
-	if opts.DeliveryRetention <= 0 {
-		opts.DeliveryRetention = 30 * day
+	if opts.Webhooks.DeliveryRetention <= 0 {
+		opts.Webhooks.DeliveryRetention = 30 * day
 	}
-	if opts.ExpiryNotices == nil {
-		opts.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
+	if opts.Events.ExpiryNotices == nil {
+		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
 	return &Service{st: st, opts: opts}
 }
+
+// Options returns the options in force, with all defaults filled in.
+func (s *Service) Options() Options { return s.opts }
 
 // A Caller is on whose behalf a Service acts.
 type Caller struct {

@@ -78,7 +78,7 @@ const WebhookCursor = "webhook"
 // CreateWebhookParams are the fields of a new webhook. Only URL is required.
 type CreateWebhookParams struct {
 	// URL is where events are sent: https, or http as well with
-	// Options.AllowPrivateWebhooks, without user and fragment, at most
+	// WebhookOptions.AllowPrivate, without user and fragment, at most
 	// 2,048 characters. Whether its address may be called is judged with
 	// every delivery.
 	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
@@ -236,7 +236,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 func (s *Service) checkWebhook(address *string, types *[]string) (broken []FieldError) {
 	if address != nil && *address != "" && !s.isWebhookURL(*address) {
 		want := "must be an https address without user and fragment"
-		if s.opts.AllowPrivateWebhooks {
+		if s.opts.Webhooks.AllowPrivate {
 			want = "must be an http or https address without user and fragment"
 		}
 		broken = append(broken, FieldError{Field: "url", Code: CodeInvalidFormat, Detail: want})
@@ -252,7 +252,7 @@ func (s *Service) checkWebhook(address *string, types *[]string) (broken []Field
 
 func (s *Service) isWebhookURL(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && s.opts.AllowPrivateWebhooks) &&
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && s.opts.Webhooks.AllowPrivate) &&
 		u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.Opaque == ""
 }
 

@@ -43,7 +43,7 @@ func TestKitFromGo(t *testing.T) {
 // only until it ends.
 func TestKitOverHTTP(t *testing.T) {
 	is := is.New(t)
-	kit := licensingtest.New(t, licensing.Options{TokenTTL: 10 * time.Minute})
+	kit := licensingtest.New(t, licensing.Options{Tokens: auth.TokenOptions{TTL: 10 * time.Minute}})
 	c, secret := kit.NewClient(auth.CreateClientParams{Name: "shop"})
 	theirs, ttl := kit.NewToken(c.ID, secret)
 	is.Equal(ttl, 10*time.Minute)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // failReads makes every read of the file at path fail with EIO, as a broken
@@ -79,6 +81,6 @@ func TestFailedReadIsUnavailable(t *testing.T) {
 	restore()
 	is.True(errors.Is(err, store.ErrUnavailable))
 	w := httptest.NewRecorder()
-	licensing.WriteError(w, httptest.NewRequest("GET", "/license", nil), err)
+	licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("GET", "/license", nil), err)
 	is.Equal(w.Code, 503)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -66,7 +67,7 @@ func TestMissingFileIsNoticed(t *testing.T) {
 				err := st.Update(t.Context(), func(tx store.Tx) error { t.Error("the update ran"); return nil })
 				is.True(errors.Is(err, store.ErrUnavailable))
 				w := httptest.NewRecorder()
-				licensing.WriteError(w, httptest.NewRequest("POST", "/license", nil), err)
+				licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("POST", "/license", nil), err)
 				is.Equal(w.Code, 503)
 				is.Equal(getStatus(h, "/ready"), 503)
 				is.True(errors.Is(st.View(t.Context(), func(store.Reader) error { return nil }), store.ErrUnavailable))

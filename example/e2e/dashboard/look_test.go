@@ -146,7 +146,7 @@ func TestEveryPage(t *testing.T) {
 				b.open("licenses/" + licenseID + "/edit")
 				b.press("Save changes")
 			}},
-			{"license-long", func(b *browser) { b.open("licenses/" + long.Licenses[0].ID) }},
+			{"license-long", func(b *browser) { b.open("licenses/" + long.Data[0].ID) }},
 			{"license-new", func(b *browser) { b.open("licenses/new") }},
 			{"license-new-errors", func(b *browser) {
 				b.open("licenses/new")
@@ -155,10 +155,10 @@ func TestEveryPage(t *testing.T) {
 				b.press("Create license")
 			}},
 			{"license-edit", func(b *browser) { b.open("licenses/" + licenseID + "/edit") }},
-			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Licenses[0].ID) }},
+			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Data[0].ID) }},
 			{"license-suspend", func(b *browser) { b.open("licenses/" + licenseID + "/suspend") }},
 			{"license-move-forbidden", func(b *browser) { b.open("licenses/" + licenseID + "/reinstate") }},
-			{"license-delete", func(b *browser) { b.open("licenses/" + long.Licenses[0].ID + "/delete") }},
+			{"license-delete", func(b *browser) { b.open("licenses/" + long.Data[0].ID + "/delete") }},
 			{"license-delete-errors", func(b *browser) {
 				b.open("licenses/" + licenseID + "/delete")
 				b.fill("Name of the license", "something else")

@@ -174,7 +174,7 @@ func testExamples(t *testing.T, c *checker) {
 // exhausted lets nobody in.
 type exhausted struct{}
 
-func (exhausted) Take(context.Context, string) (wait time.Duration, ok bool) {
+func (exhausted) Allow(context.Context, string) (wait time.Duration, ok bool) {
 	return time.Second, false
 }
 

@@ -76,7 +76,7 @@ func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 func deliveryOptions(mu *sync.Mutex, handled map[string]int) licensing.Options {
 	return licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
-		Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+		Webhooks: license.WebhookOptions{AllowPrivate: true},
 		Subscribers: []licensing.Subscriber{{
 			Name: "count", FromStart: true, Types: []string{license.EventLicenseCreated},
 			Handle: func(_ context.Context, e license.Event) error {

@@ -102,7 +102,7 @@ func (m *mover) mount(st store.Store) *licensing.Handler {
 	return licensing.NewHandler(st, licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
 		MasterKey: bytes.Repeat([]byte("k"), 32),
-		Webhooks:  licensing.WebhookOptions{AllowPrivate: true},
+		Webhooks:  license.WebhookOptions{AllowPrivate: true},
 		Subscribers: []licensing.Subscriber{{
 			Name: "mover", FromStart: true,
 			Handle: func(_ context.Context, e license.Event) error {

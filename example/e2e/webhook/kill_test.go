@@ -49,7 +49,7 @@ func open(file string, ahead time.Duration) (*sqlite.Store, *licensing.Handler, 
 	return st, licensing.NewHandler(st, licensing.Options{
 		Now:    func() time.Time { return time.Now().Add(ahead) },
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
-		Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+		Webhooks: license.WebhookOptions{AllowPrivate: true},
 	}), nil
 }
 

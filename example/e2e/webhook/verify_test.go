@@ -53,7 +53,7 @@ func TestStandardWebhooks(t *testing.T) {
 	defer st.Close()
 	h := licensing.NewHandler(st, licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
-		MasterKey: []byte(strings.Repeat("k", 32)), Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+		MasterKey: []byte(strings.Repeat("k", 32)), Webhooks: license.WebhookOptions{AllowPrivate: true},
 	})
 	url, came := inbox(t)
 	w, first, err := h.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: url, Types: []string{license.EventLicenseCreated}})

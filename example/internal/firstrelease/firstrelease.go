@@ -98,7 +98,7 @@ func Observe(t testing.TB, st store.Store, archive bool) []string {
 		MasterKey: []byte("first release test master key 32"),
 		PublicURL: "https://example.com/licensing",
 		ClientIP:  func(*http.Request) netip.Addr { return o.address },
-		Webhooks:  licensing.WebhookOptions{Transport: o},
+		Webhooks:  license.WebhookOptions{Transport: o},
 		Subscribers: []licensing.Subscriber{
 			{Name: "ledger", FromStart: true, Handle: o.handle},
 		},

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -81,7 +82,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 		PublicURL: base, Logger: logger,
 		// For the receiver in this very process. Leave it out where webhooks
 		// lead to the world.
-		Webhooks: licensing.WebhookOptions{AllowPrivate: true},
+		Webhooks: license.WebhookOptions{AllowPrivate: true},
 	})
 
 	w := welcome{Base: base, Database: db}

@@ -7,19 +7,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
-// handleReport adds a page that only those see who have a license for it: of
-// this product, with this in it, valid now. Whoever asks shows the key.
+// handleReport adds a page that needs a valid license of one product with one
+// entitlement. The request carries the license key.
 func handleReport(mux *http.ServeMux, h *licensing.Handler) {
-	gate := h.Require(licensing.Gate{
+	require := h.Require(licensing.Requirement{
 		ProductID:   "atlas",
 		Entitlement: "export",
 		Key:         func(r *http.Request) string { return r.Header.Get("License-Key") },
-		OnOutage:    licensing.OutageDeny,
 	})
-	mux.Handle("GET /report", gate(http.HandlerFunc(report)))
+	mux.Handle("GET /report", require(http.HandlerFunc(report)))
 }
 
-// report is behind the gate, and knows the license that opened it.
+// report is called with the license in the context of its request.
 func report(w http.ResponseWriter, r *http.Request) {
 	l, _ := licensing.LicenseFrom(r.Context())
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

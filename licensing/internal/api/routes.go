@@ -11,10 +11,10 @@ import (
 
 // Config is what the API is over.
 type Config struct {
-	Auth      *auth.Auth
-	Metadata  http.Handler                // the description of the authorization server (RFC 8414)
-	Ready     func(context.Context) error // whether the store answers
-	MaxImport int64                       // bytes that the body of an import may have
+	Auth     *auth.Auth
+	Metadata http.Handler                // the description of the authorization server (RFC 8414)
+	Ready    func(context.Context) error // whether the store answers
+	Limits   web.Limits
 }
 
 // Routes returns the endpoints of the API. A row says all there is to say about
@@ -64,7 +64,7 @@ func Routes(c Config) []web.Route {
 		// The paths are their own because GET /license/export would be the
 		// list of a customer of that id.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
-		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.Limits.MaxImport, Concurrent: 4},
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -26,7 +27,7 @@ func TestAbout(t *testing.T) {
 	}
 	key := "thirty-two bytes of a master key"
 	s = newSiteOn(t, memory.New(), licensing.Options{
-		PublicURL: "https://example.com/licensing", MasterKey: []byte(key), TokenTTL: 90 * time.Minute, ClientRate: -1, EventRetention: 48 * time.Hour,
+		PublicURL: "https://example.com/licensing", MasterKey: []byte(key), Tokens: auth.TokenOptions{TTL: 90 * time.Minute}, Limits: licensing.LimitOptions{ClientRate: -1}, Events: license.EventOptions{Retention: 48 * time.Hour},
 	})
 	is.NoErr(s.Service().MarkRunning(t.Context()))
 	a = s.admin().get("settings/about")

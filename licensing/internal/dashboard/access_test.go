@@ -99,7 +99,7 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 
 func TestTrustedOriginsMaySendForms(t *testing.T) {
 	is := is.New(t)
-	s := newSiteOn(t, memory.New(), licensing.Options{DashboardOrigins: []string{"https://admin.example"}})
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Origins: []string{"https://admin.example"}}})
 	s.operator("ada@example.com", auth.RoleAdmin)
 	for origin, want := range map[string]int{"https://admin.example": http.StatusSeeOther, "https://evil.example": http.StatusForbidden} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in",

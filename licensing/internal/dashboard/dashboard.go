@@ -138,7 +138,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 			return true, nil
 		}
 		if fault := operatorFault(op); fault != "" {
-			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: Options.Operator returned an operator that cannot be let in",
+			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: Options.Dashboard.Operator returned an operator that cannot be let in",
 				slog.String("fault", fault), slog.String("operator", op.ID), slog.String("request_id", v.id))
 			return false, &web.Problem{Status: http.StatusForbidden, Code: "operator_refused",
 				Detail: "Your account cannot use this dashboard. The log of the service says why."}

@@ -10,7 +10,7 @@ import (
 )
 
 // missing answers a request for an address without a page. An operator who is
-// signed in keeps the navigation; with Options.Operator, the host may answer a
+// signed in keeps the navigation; with Options.Dashboard.Operator, the host may answer a
 // visitor itself.
 func (h *Handler) missing(w http.ResponseWriter, r *http.Request) error {
 	problem := notFound("This page does not exist. It may have moved, or the address is mistyped.")

@@ -32,13 +32,13 @@ func TestUnknownAddressKeepsTheNavigation(t *testing.T) {
 
 func TestUnknownAddressAsksTheHost(t *testing.T) {
 	is := is.New(t)
-	s := newSiteOn(t, memory.New(), licensing.Options{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
 		if r.Header.Get("X-User") == "" {
 			http.Error(w, "Log in at the host.", http.StatusUnauthorized)
 			return auth.Operator{}, false
 		}
 		return auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}, true
-	}})
+	}}})
 	for _, page := range []string{"nowhere", "settings/nowhere"} {
 		is.Equal(s.visitor().get(page).StatusCode, http.StatusUnauthorized)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/dashboard/"+page, nil)

@@ -17,13 +17,13 @@ func TestNoticeIsShownOnce(t *testing.T) {
 	hosted := auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}
 	for name, opts := range map[string]licensing.Options{
 		"built-in sign-in": {},
-		"Options.Operator": {Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return hosted, true }},
+		"Options.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return hosted, true }}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			s := newSiteOn(t, memory.New(), opts)
 			v := s.visitor()
-			if opts.Operator == nil {
+			if opts.Dashboard.Operator == nil {
 				v = s.admin()
 			}
 			l := s.license(license.CreateParams{Name: "Atlas"})

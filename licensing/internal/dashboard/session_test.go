@@ -152,7 +152,7 @@ func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
 
 func TestFormsArriveInTime(t *testing.T) {
 	is := is.New(t)
-	s := newSiteOn(t, memory.New(), licensing.Options{BodyTimeout: 50 * time.Millisecond})
+	s := newSiteOn(t, memory.New(), licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: 50 * time.Millisecond}})
 	body, typing := io.Pipe()
 	defer typing.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in", body)
@@ -227,13 +227,13 @@ func TestSignInRefuses(t *testing.T) {
 func TestHostsOwnLogin(t *testing.T) {
 	is := is.New(t)
 	role := auth.RoleAdmin
-	s := newSiteOn(t, memory.New(), licensing.Options{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
 		if r.Header.Get("X-Person") == "" {
 			w.WriteHeader(http.StatusTeapot)
 			return auth.Operator{}, false
 		}
 		return auth.Operator{ID: "ida", Email: "ida@host.example", Role: role}, true
-	}})
+	}}})
 	v := s.visitor()
 	is.Equal(v.get("licenses").StatusCode, http.StatusTeapot) // the host has answered
 	for _, page := range []string{"sign-in", "setup", "password"} {
@@ -276,7 +276,7 @@ func TestHostsOperatorMustBeValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			s := newSiteOn(t, memory.New(), licensing.Options{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return tt.op, true }})
+			s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return tt.op, true }}})
 			l := s.license(license.CreateParams{Name: "Atlas"})
 			v := s.visitor()
 			for _, page := range []string{"", "licenses", "licenses/" + l.ID, "licenses.csv", "licenses/new", "settings/credentials", "audit"} {

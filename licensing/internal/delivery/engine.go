@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -23,9 +22,7 @@ type Config struct {
 	Subscribers []Subscriber
 	Poll        time.Duration // how often to look for work; default a second
 
-	AllowPrivate bool              // see Guard
-	Ports        []int             // that webhooks may be on; none: any
-	Transport    http.RoundTripper // instead of one of our own behind the guard
+	Webhooks license.WebhookOptions
 
 	// Upkeep is called every minute, until each reports that there is no
 	// more.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // refusedAddresses has one of each network that no webhook may lead to, and
@@ -72,7 +74,7 @@ func receiver(t *testing.T) (url string, port string, reached *atomic.Int64) {
 // post sends one message.
 func post(t *testing.T, transport http.RoundTripper, url string) outcome {
 	t.Helper()
-	s := newSender(Config{Now: time.Now, Transport: transport})
+	s := newSender(Config{Now: time.Now, Webhooks: license.WebhookOptions{Transport: transport}})
 	defer s.closeIdle()
 	return s.send(t.Context(), url, message{id: "evt_1", body: []byte("{}")}, time.Now(), "v1,x")
 }

@@ -30,9 +30,9 @@ type sender struct {
 // guard lets pass, through no proxy; unless there is a transport of the
 // host's own.
 func newSender(c Config) *sender {
-	transport := c.Transport
+	transport := c.Webhooks.Transport
 	if transport == nil {
-		transport = newTransport(&guard{allowPrivate: c.AllowPrivate, ports: c.Ports}, nil)
+		transport = newTransport(&guard{allowPrivate: c.Webhooks.AllowPrivate, ports: c.Webhooks.Ports}, nil)
 	}
 	return &sender{now: c.Now, client: &http.Client{
 		Transport:     transport,

@@ -15,11 +15,41 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A Limiter decides whether a caller may go on. Take counts one request of
-// the caller that key stands for; if that is one too many it returns false,
-// and how long to wait before the next.
+// Limits bound what one caller or one request may use; see
+// licensing.LimitOptions. Every field is set.
+type Limits struct {
+	ClientRate  int
+	AddressRate int
+	KeyRate     int
+	MaxBody     int64
+	MaxImport   int64
+	BodyTimeout time.Duration
+	Timeout     time.Duration
+}
+
+// Limiters count the requests of callers; nil: no limit.
+type Limiters struct{ Clients, Addresses, Keys Limiter }
+
+// NewLimiters returns limiters for the rates of l, or own for all three, if it
+// is not nil.
+func NewLimiters(l Limits, own Limiter, now func() time.Time) Limiters {
+	if own != nil {
+		return Limiters{own, own, own}
+	}
+	limiter := func(rate int) Limiter {
+		if rate < 0 {
+			return nil
+		}
+		return NewRate(rate, 2*rate, now)
+	}
+	return Limiters{limiter(l.ClientRate), limiter(l.AddressRate), limiter(l.KeyRate)}
+}
+
+// A Limiter decides whether a caller may send a request. Allow counts one
+// request of the caller that key stands for; if that is one too many it returns
+// false, and how long to wait before the next.
 type Limiter interface {
-	Take(ctx context.Context, key string) (wait time.Duration, ok bool)
+	Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
 }
 
 // A Rate is a [Limiter] in the memory of one process: so many requests a
@@ -48,8 +78,8 @@ func NewRate(perSecond, burst int, now func() time.Time) *Rate {
 	}
 }
 
-// Take implements [Limiter].
-func (l *Rate) Take(_ context.Context, key string) (wait time.Duration, ok bool) {
+// Allow implements [Limiter].
+func (l *Rate) Allow(_ context.Context, key string) (wait time.Duration, ok bool) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,9 +107,9 @@ func ClientKey(clientID string) string { return "client:" + clientID }
 // limit takes one request from the budget of the client, or of the address
 // where there is no client.
 func (s *Site) limit(r *http.Request, client string) error {
-	limiter, key := s.cfg.ClientLimiter, ClientKey(client)
+	limiter, key := s.cfg.Limiters.Clients, ClientKey(client)
 	if client == "" {
-		limiter, key = s.cfg.AddressLimiter, s.addressKey(r)
+		limiter, key = s.cfg.Limiters.Addresses, s.addressKey(r)
 	}
 	if limiter == nil || key == "" {
 		return nil
@@ -91,7 +121,7 @@ func (s *Site) limit(r *http.Request, client string) error {
 // typed. Whether any license has the key makes no difference, and a Limiter is
 // shown its digest, never the key.
 func limitKey(r *http.Request, typed string) error {
-	limiter := exchangeOf(r.Context()).site.cfg.KeyLimiter
+	limiter := exchangeOf(r.Context()).site.cfg.Limiters.Keys
 	if limiter == nil || typed == "" {
 		return nil
 	}
@@ -104,7 +134,7 @@ func limitKey(r *http.Request, typed string) error {
 
 // takeFrom counts one request, and is the answer if it is one too many.
 func takeFrom(r *http.Request, limiter Limiter, key string) error {
-	wait, ok := limiter.Take(r.Context(), key)
+	wait, ok := limiter.Allow(r.Context(), key)
 	if ok {
 		return nil
 	}

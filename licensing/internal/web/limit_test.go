@@ -15,7 +15,7 @@ func TestARateLetsABurstThroughAndThenTheRate(t *testing.T) {
 	is := is.New(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rate := NewRate(10, 3, func() time.Time { return now })
-	ask := func() (time.Duration, bool) { return rate.Take(t.Context(), "a") }
+	ask := func() (time.Duration, bool) { return rate.Allow(t.Context(), "a") }
 	for range 3 {
 		_, ok := ask()
 		is.True(ok)
@@ -23,7 +23,7 @@ func TestARateLetsABurstThroughAndThenTheRate(t *testing.T) {
 	wait, ok := ask()
 	is.True(!ok)
 	is.Equal(wait, 100*time.Millisecond)
-	_, ok = rate.Take(t.Context(), "b")
+	_, ok = rate.Allow(t.Context(), "b")
 	is.True(ok) // another caller has a budget of its own
 
 	now = now.Add(wait)
@@ -45,12 +45,12 @@ func TestARateForgivesAClockThatIsTurnedBack(t *testing.T) {
 	is := is.New(t)
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	rate := NewRate(1, 1, func() time.Time { return now })
-	_, ok := rate.Take(t.Context(), "a")
+	_, ok := rate.Allow(t.Context(), "a")
 	is.True(ok)
 	now = now.AddDate(0, 0, -1)
-	_, ok = rate.Take(t.Context(), "a")
+	_, ok = rate.Allow(t.Context(), "a")
 	is.True(ok)
-	wait, ok := rate.Take(t.Context(), "a")
+	wait, ok := rate.Allow(t.Context(), "a")
 	is.True(!ok)
 	is.True(0 < wait && wait <= time.Second)
 }
@@ -59,14 +59,14 @@ func TestARateIsBoundedAndRemembersWhoComesBack(t *testing.T) {
 	is := is.New(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rate := NewRate(1, 1, func() time.Time { return now })
-	rate.Take(t.Context(), "a")
+	rate.Allow(t.Context(), "a")
 	for i := range maxCallers {
-		rate.Take(t.Context(), strconv.Itoa(i))
+		rate.Allow(t.Context(), strconv.Itoa(i))
 	}
-	_, ok := rate.Take(t.Context(), "a") // in the older generation by now
+	_, ok := rate.Allow(t.Context(), "a") // in the older generation by now
 	is.True(!ok)
 	for i := range 5 * maxCallers {
-		rate.Take(t.Context(), "x"+strconv.Itoa(i))
+		rate.Allow(t.Context(), "x"+strconv.Itoa(i))
 	}
 	is.True(len(rate.recent)+len(rate.older) <= 2*maxCallers)
 }

@@ -55,14 +55,17 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// Fail answers r with the problem that err is. It may be called for any
-// request, also one that never came through a Site.
+// Fail answers a request inside a Site with the problem that err is.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
+	WriteError(exchangeOf(r.Context()).site.cfg.Logger, w, r, err)
+}
+
+// WriteError answers any request with the problem that err is.
+func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
-	logger := slog.Default()
 	var id string
 	if x != nil {
-		id, logger = x.id, x.site.cfg.Logger
+		id = x.id
 	} else {
 		id = NewRequestID(r)
 		standardHeader(w.Header(), id)

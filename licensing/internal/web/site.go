@@ -20,23 +20,18 @@ import (
 // Version is the version of the interface, on every answer.
 const Version = "1"
 
-// Config is what a [Site] needs to know. Logger, Authenticate, Rules, Timeout,
-// BodyTimeout and MaxBody are required.
+// Config is what a [Site] needs to know. Logger, Authenticate,
+// Rules and Limits are required.
 type Config struct {
 	Logger       *slog.Logger
 	Observe      func(context.Context, Observation)
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
 	Rules        *license.Service
 
-	ClientLimiter  Limiter // counts by client; nil: no limit
-	AddressLimiter Limiter // counts by address where there is no client; nil: no limit
-	KeyLimiter     Limiter // counts by license key; nil: no limit
-	ClientIP       func(*http.Request) netip.Addr
-
-	Timeout     time.Duration // for a whole request
-	BodyTimeout time.Duration // for reading a body
-	MaxBody     int64         // bytes
-	Origins     []string      // from which programs in browsers may call
+	Limits   Limits
+	Limiters Limiters
+	ClientIP func(*http.Request) netip.Addr
+	Origins  []string // from which programs in browsers may call
 }
 
 // A Site answers requests by its routes. It is safe for concurrent use.
@@ -71,7 +66,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Licensing-Version", Version)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	TimeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
+	TimeBody(x.ResponseWriter, r, s.cfg.Limits.BodyTimeout)
 
 	defer s.observe(r, x)
 	defer func() {
@@ -147,10 +142,10 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		return refuseMethod(x, r, allow(found))
 	}
 	x.oauth = route.OAuth
-	timeout := s.cfg.Timeout
+	timeout := s.cfg.Limits.Timeout
 	if route.Bulk {
 		timeout *= bulkFactor
-		TimeBody(x.ResponseWriter, r, bulkFactor*s.cfg.BodyTimeout)
+		TimeBody(x.ResponseWriter, r, bulkFactor*s.cfg.Limits.BodyTimeout)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
@@ -170,7 +165,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	}
 	if route.Bulk {
 		// Longer than the handler has, so that it can still answer.
-		timeAnswer(x, r, timeout+s.cfg.Timeout)
+		timeAnswer(x, r, timeout+s.cfg.Limits.Timeout)
 	}
 	if route.Do != nil {
 		return route.Do.serve(x, r, route)
