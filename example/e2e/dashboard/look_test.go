@@ -103,7 +103,7 @@ func TestEveryPage(t *testing.T) {
 			{"setup-errors", func(b *browser) {
 				b.open("setup")
 				b.fill("Set-up code", "not the code")
-				b.press("Become the first admin")
+				b.press("Create admin account")
 			}},
 		})
 	})

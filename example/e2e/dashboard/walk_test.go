@@ -50,10 +50,10 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 	}
 	b.fill("Your e-mail", adminEmail)
 	b.fill("Password", "too short")
-	b.press("Become the first admin")
+	b.press("Create admin account")
 	b.see("Use at least 15 characters")
 	b.fill("Password", adminPassword)
-	b.press("Become the first admin")
+	b.press("Create admin account")
 	b.see("No licenses yet")
 	b.press("Sign out")
 	b.fill("E-mail", adminEmail)

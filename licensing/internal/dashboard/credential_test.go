@@ -57,7 +57,7 @@ func TestCreateCredential(t *testing.T) {
 
 	again := v.post("settings/credentials/new", fields...)
 	is.Equal(again.StatusCode, http.StatusConflict)
-	is.True(again.says("Already created") && again.says(id) && !again.says(secret))
+	is.True(again.says("Already submitted") && again.says(id) && !again.says(secret))
 	clients, err := s.Auth().Clients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
 	is.Equal(len(clients), 1)

@@ -37,17 +37,7 @@ func readCredential(v *visit, f *form) (name string, scopes, products []string) 
 	if len(scopes) == 0 {
 		f.wrong("scopes", "Choose at least one.")
 	}
-	for line := range strings.SplitSeq(f.Field("products").Value, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			products = append(products, line)
-		}
-	}
-	return f.Field("name").Value, scopes, products
-}
-
-type credentialEditor struct {
-	Form   *form
-	Client *auth.Client // nil: a new one
+	return f.Field("name").Value, scopes, f.lines("products")
 }
 
 func showNewCredential(v *visit) error {
@@ -57,7 +47,9 @@ func showNewCredential(v *visit) error {
 }
 
 func (v *visit) renderNewCredential(status int, f *form) error {
-	return v.render(status, "credentialform", page{Title: "New API credential", Section: "credentials", Body: credentialEditor{Form: f}})
+	return v.render(status, "confirm", page{Title: "New API credential", Section: "credentials", Body: confirmation{
+		Form: f, Action: "Create credential", Back: "settings/credentials", Subject: "API credentials",
+	}})
 }
 
 func createCredential(v *visit) error {
@@ -76,9 +68,9 @@ func createCredential(v *visit) error {
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderAlreadyShown(id)
+		return v.renderCredentialRepeated(id)
 	}
-	return v.renderSecret(c, secret, false)
+	return v.renderCredentialSecret(c, secret, "Credential created")
 }
 
 func (v *visit) credential() (auth.Client, error) {
@@ -96,7 +88,10 @@ func showEditCredential(v *visit) error {
 }
 
 func (v *visit) renderEditCredential(status int, c auth.Client, f *form) error {
-	return v.render(status, "credentialform", page{Title: "Edit " + c.Name, Section: "credentials", Body: credentialEditor{f, &c}})
+	return v.render(status, "confirm", page{Title: "Edit " + c.Name, Section: "credentials", Body: confirmation{
+		Heading: "Edit API credential", Form: f, Action: "Save changes", Back: credentialPath(c.ID), Subject: c.Name,
+		Text: []string{"Changes to its access take effect immediately, also for access tokens that it already has."},
+	}})
 }
 
 func updateCredential(v *visit) error {

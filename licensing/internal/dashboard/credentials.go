@@ -42,10 +42,12 @@ func showCredentials(v *visit) error {
 	}
 	var body struct {
 		Rows  []credentialRow
-		Next  string
-		First bool
+		Next  string // the query of the next page
+		First string // the query of the first page, if this is another page
 	}
-	body.First = after == ""
+	if after != "" {
+		body.First = "?"
+	}
 	if len(clients) > credentialsPage {
 		clients = clients[:credentialsPage]
 		body.Next = "?" + url.Values{"after": {clients[credentialsPage-1].ID}}.Encode()
@@ -56,13 +58,10 @@ func showCredentials(v *visit) error {
 	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: body})
 }
 
-// credentialBody is the body of the page of one credential, and of the answer
-// that shows a secret.
+// credentialBody is the body of the page of one credential.
 type credentialBody struct {
 	credentialRow
 	Facts    []fact
-	Secret   string // shown this once
-	Rotated  bool
 	Commands []command
 }
 

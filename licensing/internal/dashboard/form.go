@@ -95,20 +95,11 @@ func (f *form) fill(v *visit) {
 			}
 			chosen := v.r.PostForm[x.Name]
 			for i := range x.Options {
-				x.Options[i].Chosen = contains(chosen, x.Options[i].Value)
+				x.Options[i].Chosen = slices.Contains(chosen, x.Options[i].Value)
 			}
 		}
 	}
 	f.Once = v.sent("once")
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // wrong notes an error beside a field, and reports whether there is such a

@@ -28,17 +28,20 @@ type inviteRow struct {
 func showOperators(v *visit) error {
 	ctx := v.r.Context()
 	const shown = 50
-	list, err := v.auth.Operators(ctx, auth.ListOperatorsParams{After: v.r.URL.Query().Get("after"), Limit: shown + 1})
+	after := v.r.URL.Query().Get("after")
+	list, err := v.auth.Operators(ctx, auth.ListOperatorsParams{After: after, Limit: shown + 1})
 	if err != nil {
 		return err
 	}
 	var body struct {
 		Rows    []operatorRow
 		Invites []inviteRow
-		Next    string
-		First   bool
+		Next    string // the query of the next page
+		First   string // the query of the first page, if this is another page
 	}
-	body.First = v.r.URL.Query().Get("after") == ""
+	if after != "" {
+		body.First = "?"
+	}
 	if len(list) > shown {
 		list = list[:shown]
 		body.Next = "?" + url.Values{"after": {list[shown-1].ID}}.Encode()
@@ -46,7 +49,7 @@ func showOperators(v *visit) error {
 	for _, op := range list {
 		body.Rows = append(body.Rows, v.operatorRow(op))
 	}
-	if v.admin() && body.First {
+	if v.admin() && after == "" {
 		invites, err := v.auth.Invitations(ctx)
 		if err != nil {
 			return err
@@ -189,7 +192,10 @@ func joinForm() *form {
 func showJoin(v *visit) error { return v.renderJoin(http.StatusOK, joinForm()) }
 
 func (v *visit) renderJoin(status int, f *form) error {
-	return v.render(status, "join", page{Title: "Join", Gate: true, Body: gate{Form: f, Plain: v.plain()}})
+	return v.render(status, "signin", page{Title: "Accept invitation", Standalone: true, Body: signInPage{
+		Heading: "Choose a password", Path: "join", Action: "Continue", Form: f, Insecure: v.insecure(),
+		Text: "Use the invitation code from an admin of this dashboard.",
+	}})
 }
 
 // join takes an invitation up.

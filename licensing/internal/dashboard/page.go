@@ -22,7 +22,6 @@ var templates = loadTemplates()
 func loadTemplates() map[string]*template.Template {
 	base := template.Must(template.New("layout.html").Funcs(template.FuncMap{
 		"asset": func(name string) string { return "static/" + hashedNames[name] },
-		"list":  func(s ...string) []string { return s },
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -39,23 +38,23 @@ func loadTemplates() map[string]*template.Template {
 
 // A page is what the layout needs to know; Body is for the page itself.
 type page struct {
-	Title    string
-	Section  string // the entry of the navigation it belongs to
-	Invalid  bool   // a form came back with errors
-	Notice   string // what has just been done
-	Gate     bool   // stands alone, without navigation
-	Root     string
-	List     string // the list of licenses that the visit comes from, as a reference from dashboard/
-	State    string // of that list, to be carried along
-	Keep     string // the same as a query for pages about licenses
-	Here     string // for coming back after a choice of theme
-	Theme    string
-	Operator auth.Operator
-	Known    bool
-	Admin    bool
-	SignIn   bool   // the built-in sign-in is on
-	Base     string // the mount as a relative reference, if PublicURL does not say it
-	Body     any
+	Title      string
+	Section    string // the entry of the navigation it belongs to
+	Invalid    bool   // a form came back with errors
+	Notice     string // what has just been done
+	Standalone bool   // the page has no navigation
+	Root       string
+	List       string // the list of licenses that the visit comes from, as a reference from dashboard/
+	State      string // of that list, to be carried along
+	Keep       string // the same as a query for pages about licenses
+	Here       string // for coming back after a choice of theme
+	Theme      string
+	Operator   auth.Operator
+	Known      bool
+	Admin      bool
+	SignIn     bool   // the built-in sign-in is on
+	Base       string // the mount as a relative reference, if PublicURL does not say it
+	Body       any
 }
 
 // render answers with a page. It is made before the first byte goes out, so
@@ -108,7 +107,7 @@ func (v *visit) renderError(p *web.Problem) {
 	if title == "" {
 		title = http.StatusText(p.Status)
 	}
-	if err := v.render(p.Status, "error", page{Title: title, Gate: !v.known, Body: struct {
+	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.known, Body: struct {
 		Detail, RequestID string
 		Status            int
 		Deleted           string // the id of what the page was about

@@ -9,21 +9,35 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// renderSecret shows a new secret. This answer is the only place it is ever
-// in: not a redirect, not a session, not a log.
-func (v *visit) renderSecret(c auth.Client, secret string, rotated bool) error {
-	title := "Credential created"
-	if rotated {
-		title = "New secret"
-	}
-	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: credentialBody{
-		credentialRow: v.credentialRow(c), Secret: secret, Rotated: rotated, Commands: v.credentialCommands(c, secret),
+// A secretPage is the body of the page that shows a new secret once, and of
+// the page that answers when the same form is sent again.
+type secretPage struct {
+	ListTitle, ListPath string // the list of credentials or webhooks
+	Name                string
+	Values              []fact
+	Hint                string
+	Commands            []command
+	Next                string // the page after this one, as a reference from dashboard/
+}
+
+// renderCredentialSecret shows a new secret. The secret appears only in this
+// response: not in a redirect, a session or a log.
+func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) error {
+	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: secretPage{
+		ListTitle: "API credentials", ListPath: "settings/credentials", Name: c.Name, Next: credentialPath(c.ID),
+		Values:   []fact{{Label: "Client ID", Code: c.ID, ID: "client-id"}, {Label: "Client secret", Code: secret, ID: "client-secret"}},
+		Commands: v.credentialCommands(c, secret),
 	}})
 }
 
-// renderAlreadyShown answers a form that was sent before.
-func (v *visit) renderAlreadyShown(id string) error {
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already created", Section: "credentials", Body: id})
+// renderCredentialRepeated answers a form that was already submitted. The id
+// is empty if the first request is still running.
+func (v *visit) renderCredentialRepeated(id string) error {
+	body := secretPage{ListTitle: "API credentials", ListPath: "settings/credentials", Next: "settings/credentials"}
+	if id != "" {
+		body.Next = credentialPath(id)
+	}
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "credentials", Body: body})
 }
 
 // overlaps are the choices for how long an old secret goes on.
@@ -97,9 +111,9 @@ func rotate(v *visit) error {
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderAlreadyShown(id)
+		return v.renderCredentialRepeated(id)
 	}
-	return v.renderSecret(c, secret, true)
+	return v.renderCredentialSecret(c, secret, "New secret")
 }
 
 func showRevokeSecret(v *visit) error {

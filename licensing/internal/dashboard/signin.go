@@ -9,11 +9,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// gate is the body of the pages before one is signed in.
-type gate struct {
-	Form   *form
-	Return string // where to go then, as a reference from dashboard/
-	Plain  bool   // the browser will not keep a session on this address
+// signInPage is the body of the pages for visitors who are not signed in: the
+// sign-in, the setup and the acceptance of an invitation.
+type signInPage struct {
+	Heading, Text string
+	Path, Action  string // the target and the button of the form
+	Form          *form
+	Return        string // the page to open after the sign-in, as a reference from dashboard/
+	Insecure      bool   // the browser will not keep a session from this address
+}
+
+func (v *visit) renderSignIn(status int, f *form, returnTo string, insecure bool) error {
+	return v.render(status, "signin", page{Title: "Sign in", Standalone: true, Invalid: f.Bad(), Body: signInPage{
+		Heading: "Sign in", Path: "sign-in", Action: "Sign in", Form: f, Return: returnTo, Insecure: insecure,
+	}})
+}
+
+func (v *visit) renderSetup(status int, f *form, insecure bool) error {
+	return v.render(status, "signin", page{Title: "Set up", Standalone: true, Body: signInPage{
+		Heading: "Set up the dashboard", Path: "setup", Action: "Create admin account", Form: f, Insecure: insecure,
+		Text: "There are no operators yet. Create the first admin account with the setup code. The code is in the log of the service and expires after 30 minutes.",
+	}})
 }
 
 func signInForm() *form {
@@ -37,13 +53,13 @@ func showSignIn(v *visit) error {
 		v.redirect("setup")
 		return nil
 	}
-	return v.render(http.StatusOK, "signin", page{Title: "Sign in", Gate: true, Body: gate{signInForm(), back, v.plain()}})
+	return v.renderSignIn(http.StatusOK, signInForm(), back, v.insecure())
 }
 
-// plain reports whether this page came over an address on which browsers keep
-// no Secure cookie: they leave out Sec-Fetch-Mode there. A proxy that speaks
-// TLS for us passes it on.
-func (v *visit) plain() bool {
+// insecure reports whether the browser loaded this page from an address where
+// it keeps no Secure cookie. A browser sends no Sec-Fetch-Mode to such an
+// address; a proxy that terminates TLS forwards the header.
+func (v *visit) insecure() bool {
 	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && !auth.PlainLoopback(v.r)
 }
 
@@ -60,7 +76,7 @@ func signIn(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.render(status, "signin", page{Title: "Sign in", Gate: true, Invalid: true, Body: gate{f, back, false}})
+	return v.renderSignIn(status, f, back, false)
 }
 
 // refuse notes in the form why a password was not accepted, and returns the
@@ -120,7 +136,7 @@ func showSetup(v *visit) error {
 		v.redirect("sign-in")
 		return nil
 	}
-	return v.render(http.StatusOK, "setup", page{Title: "Set up", Gate: true, Body: gate{Form: setupForm(), Plain: v.plain()}})
+	return v.renderSetup(http.StatusOK, setupForm(), v.insecure())
 }
 
 func setUp(v *visit) error {
@@ -144,7 +160,7 @@ func setUp(v *visit) error {
 		}
 	}
 	f.Field("password").Value = ""
-	return v.render(status, "setup", page{Title: "Set up", Gate: true, Body: gate{Form: f}})
+	return v.renderSetup(status, f, false)
 }
 
 func passwordForm() *form {

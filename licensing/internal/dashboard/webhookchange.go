@@ -126,7 +126,7 @@ func rotateWebhook(v *visit) error {
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderSecretGone(id)
+		return v.renderWebhookRepeated(id)
 	}
 	return v.renderWebhookSecret(after, secret, "New webhook secret")
 }

@@ -160,27 +160,30 @@ func createWebhook(v *visit) error {
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderSecretGone(id)
+		return v.renderWebhookRepeated(id)
 	}
 	return v.renderWebhookSecret(w, secret, "Webhook created")
 }
 
-// renderWebhookSecret shows a new secret. This answer is the only place it is
-// ever in.
+// renderWebhookSecret shows a new secret. The secret appears only in this
+// response.
 func (v *visit) renderWebhookSecret(w license.Webhook, secret, title string) error {
-	return v.render(http.StatusOK, "webhooksecret", page{Title: title, Section: "webhooks", Body: struct {
-		webhookRow
-		Secret string
-	}{v.webhookRow(w), secret}})
+	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
+		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
+		Values: []fact{{Label: "Secret", Code: secret, ID: "webhook-secret"}},
+		Hint: "Store it in the program that receives the events. The program verifies the headers webhook-id, webhook-timestamp " +
+			"and webhook-signature with a Standard Webhooks library.",
+	}})
 }
 
-// renderSecretGone answers a form that was sent before.
-func (v *visit) renderSecretGone(id string) error {
-	back := "settings/webhooks"
+// renderWebhookRepeated answers a form that was already submitted. The id is
+// empty if the first request is still running.
+func (v *visit) renderWebhookRepeated(id string) error {
+	body := secretPage{ListTitle: "Webhooks", ListPath: "settings/webhooks", Next: "settings/webhooks"}
 	if id != "" {
-		back = webhookPath(id)
+		body.Next = webhookPath(id)
 	}
-	return v.render(http.StatusConflict, "repeatedwebhook", page{Title: "Already done", Section: "webhooks", Body: back})
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "webhooks", Body: body})
 }
 
 // webhookBody is the body of the page of one webhook.
