@@ -33,22 +33,22 @@ const (
 type host struct {
 	*licensing.Handler
 	base string // of the mount
-	log  *logBook
+	log  *logBuffer
 }
 
-// logBook is a log that tests read.
-type logBook struct {
+// logBuffer is a log that tests read.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logBook) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *logBook) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -59,7 +59,7 @@ func newHost(t *testing.T) *host {
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
 	is.New(t).NoErr(err)
 	t.Cleanup(func() { is.New(t).NoErr(st.Close()) })
-	h := &host{log: &logBook{}}
+	h := &host{log: &logBuffer{}}
 	h.Handler = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.NewTextHandler(io.Writer(h.log), nil))})
 	mux := http.NewServeMux()
 	mux.Handle("/tenants/{tenant}/licensing/", http.StripPrefix(prefix, h.Handler))

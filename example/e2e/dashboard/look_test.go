@@ -102,7 +102,7 @@ func TestEveryPage(t *testing.T) {
 			{"setup", func(b *browser) { b.open("setup") }},
 			{"setup-errors", func(b *browser) {
 				b.open("setup")
-				b.fill("Set-up code", "not the code")
+				b.fill("Setup code", "not the code")
 				b.press("Create admin account")
 			}},
 		})
@@ -130,7 +130,7 @@ func TestEveryPage(t *testing.T) {
 			{"join", func(b *browser) { b.open("join") }},
 			{"sign-in-errors", func(b *browser) {
 				b.open("sign-in")
-				b.fill("E-mail", "eve@example.com")
+				b.fill("Email", "eve@example.com")
 				b.fill("Password", "not it")
 				b.press("Sign in")
 			}},
@@ -161,7 +161,7 @@ func TestEveryPage(t *testing.T) {
 			{"license-delete", func(b *browser) { b.open("licenses/" + long.Data[0].ID + "/delete") }},
 			{"license-delete-errors", func(b *browser) {
 				b.open("licenses/" + licenseID + "/delete")
-				b.fill("Name of the license", "something else")
+				b.fill("License name", "something else")
 				b.press("Delete license")
 			}},
 			{"credentials", func(b *browser) { b.open("settings/credentials") }},
@@ -188,14 +188,14 @@ func TestEveryPage(t *testing.T) {
 			{"operator-invite", func(b *browser) { b.open("settings/operators/new") }},
 			{"operator-invited", func(b *browser) {
 				b.open("settings/operators/new")
-				b.fill("E-mail", "ines@example.com")
-				b.press("Make an invitation")
+				b.fill("Email", "ines@example.com")
+				b.press("Create invitation")
 			}},
 			{"operator", func(b *browser) { b.open("settings/operators/" + op.ID) }},
 			{"account", func(b *browser) { b.open("password") }},
 			{"account-errors", func(b *browser) {
 				b.open("password")
-				b.fill("Present password", adminPassword)
+				b.fill("Current password", adminPassword)
 				b.fill("New password", "short")
 				b.press("Change password")
 			}},

@@ -12,10 +12,10 @@ import (
 	"github.com/matryer/is"
 )
 
-// TestDayOfAnOperator is what a person does who has just mounted the service:
+// TestOperatorWorkflow is what a person does who has just mounted the service:
 // become the first admin, issue a credential, see a program use it, and look
 // after a license from its creation to its end.
-func TestDayOfAnOperator(t *testing.T) {
+func TestOperatorWorkflow(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
@@ -46,9 +46,9 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 		b.open("sign-out") // another page, so that the fragment is not a jump within this one
 		b.open("setup#code=" + logged[1])
 	} else {
-		b.fill("Set-up code", logged[1])
+		b.fill("Setup code", logged[1])
 	}
-	b.fill("Your e-mail", adminEmail)
+	b.fill("Email", adminEmail)
 	b.fill("Password", "too short")
 	b.press("Create admin account")
 	b.see("Use at least 15 characters")
@@ -56,7 +56,7 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 	b.press("Create admin account")
 	b.see("No licenses yet")
 	b.press("Sign out")
-	b.fill("E-mail", adminEmail)
+	b.fill("Email", adminEmail)
 	b.fill("Password", adminPassword)
 	b.press("Sign in")
 	b.see("No licenses yet")
@@ -126,7 +126,7 @@ func lookAfter(t *testing.T, b *browser, programs string) {
 	b.fill("Name", "Atlas for the harbour")
 	b.fill("Product", "atlas")
 	b.press("Create license")
-	b.see("One field needs another look")
+	b.see("Fix 1 error")
 	b.fill("Customer", "harbour-pilots")
 	b.fill("Entitlements", "export\nprojects = 250")
 	b.press("Create license")
@@ -152,21 +152,21 @@ func lookAfter(t *testing.T, b *browser, programs string) {
 	b.press("Suspend")
 	b.fill("Reason", "The invoice of March is open")
 	b.press("Suspend license")
-	b.see("The license is suspended.")
+	b.see("The license has been suspended.")
 	b.see("The invoice of March is open")
 	b.press("Reinstate")
 	b.press("Reinstate license")
 	b.see("The license has been reinstated.")
 	b.press("Revoke")
 	b.press("Revoke license")
-	b.see("The license is revoked.")
+	b.see("The license has been revoked.")
 	b.missing("Reinstate license")
 
 	b.press("Delete")
-	b.fill("Name of the license", "Atlas")
+	b.fill("License name", "Atlas")
 	b.press("Delete license")
-	b.see("This is not the name of the license.")
-	b.fill("Name of the license", "Atlas for the whole harbour")
+	b.see("The name does not match.")
+	b.fill("License name", "Atlas for the whole harbour")
 	b.press("Delete license")
 	b.see("The license has been deleted.")
 	b.missing("whole harbour")

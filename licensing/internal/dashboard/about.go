@@ -38,7 +38,7 @@ func showAbout(v *visit) error {
 	a := v.h.opts.About
 	body := aboutBody{Warnings: a.Warnings, Facts: []fact{
 		{Label: "Module", Text: module, Note: moduleVersion()},
-		{Label: "Interface", Text: "Version " + web.Version},
+		{Label: "API", Text: "Version " + web.Version},
 		{Label: "Go", Text: runtime.Version(), Note: runtime.GOOS + "/" + runtime.GOARCH},
 		{Label: "Store", Text: a.Store},
 	}}
@@ -49,12 +49,12 @@ func showAbout(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.Warnings = append(body.Warnings, failing(backlog)...)
+	body.Warnings = append(body.Warnings, failingNotices(backlog)...)
 	switch {
-	case stuck(backlog) != "":
-		body.Warnings = append(body.Warnings, stuck(backlog))
+	case stalledNotice(backlog) != "":
+		body.Warnings = append(body.Warnings, stalledNotice(backlog))
 	case !backlog.Running:
-		body.Warnings = append(body.Warnings, "Nothing runs Handler.Run: webhooks and notices of expiry wait for it, and so does the removal of what has ended.")
+		body.Warnings = append(body.Warnings, "Handler.Run is not running: webhook deliveries, expiry notices and the removal of old data are on hold.")
 	}
 	return v.render(http.StatusOK, "about", page{Title: "About", Section: "about", Body: body})
 }
@@ -66,7 +66,7 @@ func (s Setting) text() string {
 		if x < time.Second {
 			return x.String()
 		}
-		return spellSeconds(int64(x / time.Second))
+		return describeSeconds(int64(x / time.Second))
 	case int:
 		return thousands(int64(x))
 	case int64:

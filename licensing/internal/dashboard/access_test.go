@@ -38,7 +38,7 @@ func (s *site) paths() func(string) string {
 	}
 }
 
-func TestEveryRouteKnowsWhoMay(t *testing.T) {
+func TestRoutesEnforceAccess(t *testing.T) {
 	s := newSite(t)
 	s.operator("ada@example.com", auth.RoleAdmin)
 	s.operator("vic@example.com", auth.RoleViewer)
@@ -53,7 +53,7 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 				}
 				return v.get(at(route.Path))
 			}
-			if !route.ForAnybody {
+			if !route.Public {
 				a := visit(stranger)
 				is.Equal(a.StatusCode, http.StatusSeeOther) // to the sign-in
 				is.True(strings.HasPrefix(a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/"))) && strings.Contains(a.Header.Get("Location"), "sign-in"))
@@ -80,7 +80,7 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 	is.Equal(page.Data[0].Revision, int64(1)) // nothing of all this has changed anything
 }
 
-func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
+func TestViewersSeeNoAdminButtons(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", auth.RoleAdmin)
@@ -97,7 +97,7 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 	}
 }
 
-func TestTrustedOriginsMaySendForms(t *testing.T) {
+func TestTrustedOriginsCanSubmitForms(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Origins: []string{"https://admin.example"}}})
 	s.operator("ada@example.com", auth.RoleAdmin)

@@ -38,7 +38,7 @@ func TestAuditLog(t *testing.T) {
 	for _, text := range []string{
 		"License suspended", "“The invoice is open”", "ada@example.com",
 		"License created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
-		"Seat taken", "Reception", "the holder of the key",
+		"Activation created", "Reception", "license key holder",
 		"Credential updated", "name: Web shop → Web shop 2", "Operator signed in", "License deleted",
 	} {
 		is.True(all.says(text))
@@ -46,7 +46,7 @@ func TestAuditLog(t *testing.T) {
 	is.Equal(strings.Count(all.body, `href="./licenses/`+gone.ID+`"`), 1) // its creation leads there, its end nowhere
 	is.True(strings.Index(all.body, "License deleted") < strings.Index(all.body, "Operator created"))
 	is.True(!all.says(l.Key))
-	is.True(all.says("Anything about API credentials") && all.says("Anything about webhooks"))
+	is.True(all.says("All credential events") && all.says("All webhook events"))
 
 	types := func(query string) []string {
 		var list []string
@@ -59,7 +59,7 @@ func TestAuditLog(t *testing.T) {
 	is.Equal(types("?type=client.*"), []string{"client.updated", "client.created"})
 	is.Equal(types("?subject="+c.ID), []string{"client.updated", "client.created"})
 	is.Equal(types("?customer=bakery"), []string{"license.suspended", "activation.created", "license.created"})
-	is.True(v.get("audit?subject=nobody").says("No event matches"))
+	is.True(v.get("audit?subject=nobody").says("No matching events"))
 	for _, query := range []string{"?type=license.mislaid", "?after=garbage", "?subject=%00"} {
 		is.Equal(v.get("audit"+query).StatusCode, http.StatusBadRequest)
 	}
@@ -80,12 +80,12 @@ func TestAuditLogOfSignIns(t *testing.T) {
 	a := s.signedIn("ada@example.com").get("audit")
 	is.Equal(strings.Count(a.body, "Operator signed in"), 1+2) // in the list of types, and the two sign-ins
 	is.Equal(strings.Count(a.body, "Operator signed out"), 1+1)
-	is.Equal(strings.Count(a.body, "a visitor who was not signed in"), 2)
+	is.Equal(strings.Count(a.body, "an anonymous visitor"), 2)
 	is.Equal(strings.Count(a.body, "an unknown account"), 1)
 	is.True(!a.says("<span>the host application") && !a.says("sessions changed"))
 }
 
-func TestAuditLogGoesBack(t *testing.T) {
+func TestAuditLogPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -128,7 +128,7 @@ func TestAuditLogGoesBack(t *testing.T) {
 	page, pages := "audit?type=license.created", 0
 	for ; !v.get(page).says("license.created</code>"); pages++ {
 		a = v.get(page)
-		is.True(a.says("No match found so far") && a.says("Search older events"))
+		is.True(a.says("No matches found yet") && a.says("Search older events"))
 		page = older(a)
 		is.True(page != "")
 	}

@@ -45,16 +45,16 @@ func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	}
 	switch {
 	case len(unique) == 0:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and tick the licenses that you mean."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and select at least one license."}
 	case len(unique) > maxSelected:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "license") + " can be selected together. Go back to the list and tick fewer."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "license") + " can be selected. Go back to the list and select fewer."}
 	}
 	return m, unique, err
 }
 
 func (v *visit) selection(m move, f *form) selection {
 	return selection{
-		Form: f, Text: "For each license: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licenses", Danger: m.danger,
+		Form: f, Text: "For each license: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " licenses", Path: "licenses/selected/" + m.name, Heading: m.label + " licenses", Danger: m.danger,
 	}
 }
 
@@ -74,13 +74,13 @@ func (v *visit) renderSelected(status int, m move, ids []string, f *form) error 
 		l, err := v.licenses.Get(v.r.Context(), id)
 		switch {
 		case errors.Is(err, license.ErrNotFound):
-			row.Problem = "This license does not exist any more."
+			row.Problem = "This license no longer exists."
 		case err != nil:
 			return err
 		default:
 			row.Name, row.Status = l.Name, l.Status
 			if !slices.Contains(m.from, l.Status) {
-				row.Problem = "It is " + string(l.Status) + ", and stays so."
+				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
 			}
 		}
 		body.Rows = append(body.Rows, row)
@@ -104,13 +104,13 @@ func moveSelected(v *visit) error {
 		l, err := m.do(v.licenses, v.r.Context(), license.MoveParams{ID: id, Reason: f.Field("reason").Value})
 		switch refused, ok := errors.AsType[*license.MoveError](err); {
 		case ok:
-			row.Status, row.Problem = refused.From, "There is no way to "+m.name+" a license that is "+string(refused.From)+"."
+			row.Status, row.Problem = refused.From, "Cannot "+m.name+" this license: it is "+string(refused.From)+"."
 			if before, err := v.licenses.Get(v.r.Context(), id); err == nil {
 				row.Name = before.Name
 			}
 		case errors.Is(err, license.ErrNotFound):
-			row.Problem = "This license does not exist any more."
-		case i == 0 && f.take(err): // the reason is the same for all of them
+			row.Problem = "This license no longer exists."
+		case i == 0 && f.takeErrors(err): // the reason is the same for all of them
 			return v.renderSelected(http.StatusUnprocessableEntity, m, ids, f)
 		case err != nil && i == 0:
 			return err
@@ -122,5 +122,5 @@ func moveSelected(v *visit) error {
 		}
 		body.Rows = append(body.Rows, row)
 	}
-	return v.render(http.StatusOK, "selected", page{Title: "How it went", Section: "licenses", Body: body})
+	return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: body})
 }

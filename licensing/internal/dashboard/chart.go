@@ -44,14 +44,14 @@ func (c chart) First() string { return c.Rows[0].Label }
 func (c chart) Last() string  { return c.Rows[len(c.Rows)-1].Label }
 
 // newChart draws figures. Each counts something in one of the given units of
-// time: "on a day", "in a week".
+// time: "a day", "a week".
 func newChart(id, title, column, unit string, figures []license.Figure) chart {
 	c := chart{ID: id, Title: title, Column: column, Width: len(figures) * barPlace}
 	var total, most int64
 	for _, f := range figures {
 		total, most = total+f.N, max(most, f.N)
 	}
-	c.Summary = thousands(total) + " in all, " + thousands(most) + " at most " + unit + "."
+	c.Summary = thousands(total) + " total, peak " + thousands(most) + " " + unit + "."
 	if total == 0 {
 		c.Summary = "None."
 	}

@@ -22,9 +22,9 @@ func (s *site) commands(a reply) (list []string) {
 	return list
 }
 
-// TestCommandsOfANewCredential runs the commands on the page of a new
+// TestCommandsOfNewCredential runs the commands on the page of a new
 // credential in a shell, one after the other.
-func TestCommandsOfANewCredential(t *testing.T) {
+func TestCommandsOfNewCredential(t *testing.T) {
 	for _, tool := range []string{"sh", "curl", "sed"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)

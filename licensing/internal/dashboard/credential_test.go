@@ -82,14 +82,14 @@ func TestCreateCredential(t *testing.T) {
 	}
 }
 
-func TestCreateCredentialSaysWhatIsWrong(t *testing.T) {
+func TestCreateCredentialErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
 	mark := v.get("settings/credentials/new").hidden("once")
 	a := v.post("settings/credentials/new", "name", "", "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>: Choose at least one.`) && a.says(`<a href="#f-name">Name</a>`)) // both at once
+	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>: Select at least one.`) && a.says(`<a href="#f-name">Name</a>`)) // both at once
 	a = v.post("settings/credentials/new", "name", "", "scopes", auth.ScopeLicenseRead, "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 	is.True(a.says(`<a href="#f-name">Name</a>`) && a.says(`aria-invalid="true"`))
@@ -110,12 +110,12 @@ func TestRotateSecret(t *testing.T) {
 	is.True(second != "" && second != first)
 	is.Equal(s.token(id, first), http.StatusOK)
 	is.Equal(s.token(id, second), http.StatusOK)
-	is.True(v.get(page).says("ends in 1 hour"))
+	is.True(v.get(page).says("expires in 1 hour"))
 	is.Equal(v.post(page+"/rotate", fields...).StatusCode, http.StatusConflict) // the same form again
 
 	a = v.post(page+"/rotate", "overlap", "24h", "once", v.get(page+"/rotate").hidden("once"))
 	is.Equal(a.StatusCode, http.StatusConflict) // no third beside two
-	is.True(a.says("End both now"))
+	is.True(a.says("Revoke both immediately"))
 	s.advance(time.Hour)
 	is.Equal(s.token(id, first), http.StatusBadRequest)
 	is.Equal(s.token(id, second), http.StatusOK)
@@ -142,7 +142,7 @@ func TestDisableAndEditCredential(t *testing.T) {
 	v := s.admin()
 	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
 	page := "settings/credentials/" + id
-	is.True(v.get(page + "/disable").says("tokens end at once"))
+	is.True(v.get(page + "/disable").says("tokens are revoked immediately"))
 	is.Equal(v.post(page+"/disable").StatusCode, http.StatusSeeOther)
 	is.Equal(s.token(id, secret), http.StatusBadRequest)
 	is.True(v.get(page).says(`<span class="pill">disabled</span>`))

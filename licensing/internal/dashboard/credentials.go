@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// credentialsPage is how many credentials one page lists.
-const credentialsPage = 50
+// credentialsPerPage is how many credentials one page lists.
+const credentialsPerPage = 50
 
 // credentialRow is a credential as the list shows it.
 type credentialRow struct {
@@ -36,7 +36,7 @@ func (v *visit) credentialRow(c auth.Client) credentialRow {
 
 func showCredentials(v *visit) error {
 	after := v.r.URL.Query().Get("after")
-	clients, err := v.auth.Clients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPage + 1})
+	clients, err := v.auth.Clients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPerPage + 1})
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func showCredentials(v *visit) error {
 	if after != "" {
 		body.First = "?"
 	}
-	if len(clients) > credentialsPage {
-		clients = clients[:credentialsPage]
-		body.Next = "?" + url.Values{"after": {clients[credentialsPage-1].ID}}.Encode()
+	if len(clients) > credentialsPerPage {
+		clients = clients[:credentialsPerPage]
+		body.Next = "?" + url.Values{"after": {clients[credentialsPerPage-1].ID}}.Encode()
 	}
 	for _, c := range clients {
 		body.Rows = append(body.Rows, v.credentialRow(c))
@@ -76,7 +76,7 @@ func showCredential(v *visit) error {
 		products = strings.Join(c.Products, ", ")
 	}
 	body.Facts = []fact{
-		{Label: "Client id", Code: c.ID, ID: "id"},
+		{Label: "Client ID", Code: c.ID, ID: "id"},
 		{Label: "Scopes", Tags: c.Scopes},
 		{Label: "Products", Text: products},
 		{Label: "Created", Moment: v.moment(c.CreatedAt)},
@@ -95,7 +95,7 @@ var usedVia = map[string]string{
 	"basic": "secret sent in the header",
 	"form":  "secret sent in a form",
 	"json":  "secret sent as JSON",
-	"query": "secret sent in the address, where logs can see it",
+	"query": "secret sent in the URL, where it may be logged",
 }
 
 // credentialCommands are commands for one shell: the first sets $TOKEN, and the
@@ -108,21 +108,21 @@ func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 	var use command
 	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
 	case may(auth.ScopeLicenseRead):
-		use = v.command("List licenses with it", bearer, "/license?limit=5")
+		use = v.command("List licenses", bearer, "/license?limit=5")
 	case may(auth.ScopeEventRead):
-		use = v.command("Read events with it", bearer, "/event?limit=5")
+		use = v.command("List events", bearer, "/event?limit=5")
 	case may(auth.ScopeWebhookWrite):
-		use = v.command("List webhooks with it", bearer, "/webhook")
+		use = v.command("List webhooks", bearer, "/webhook")
 	case may(auth.ScopeLicenseWrite):
 		product := "PRODUCT_ID"
 		if len(c.Products) > 0 {
 			product = c.Products[0]
 		}
 		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings cannot fail
-		use = v.command("Create a license with it (this adds a real license)",
+		use = v.command("Create a license (this adds a real license)",
 			bearer+`-H "Content-Type: application/json" -d '`+strings.ReplaceAll(string(body), "'", `'\''`)+"' ", "/license")
 	default: // auth.ScopeTokenIntrospect
-		use = v.command("Introspect it", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")
+		use = v.command("Introspect the token", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")
 	}
 	return []command{token, use}
 }

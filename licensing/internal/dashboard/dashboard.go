@@ -56,10 +56,10 @@ func New(opts Options) *Handler {
 
 // Section returns the pages as a part of a site.
 func (h *Handler) Section() *web.Section {
-	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.missing}
+	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.notFoundPage}
 	section.Routes = append(section.Routes,
-		web.Route{Method: http.MethodGet, Path: "/", Handle: h.toHome},
-		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.toHome},
+		web.Route{Method: http.MethodGet, Path: "/", Handle: h.redirectHome},
+		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.redirectHome},
 		web.Route{Method: http.MethodGet, Path: "/dashboard/static/{name}", Handle: serveAsset},
 	)
 	for i := range routes {
@@ -80,8 +80,8 @@ func header(h http.Header) {
 	h.Set("Referrer-Policy", "same-origin")
 }
 
-// toHome leads from the root of the mount to the first page.
-func (h *Handler) toHome(w http.ResponseWriter, _ *http.Request) error {
+// redirectHome leads from the root of the mount to the first page.
+func (h *Handler) redirectHome(w http.ResponseWriter, _ *http.Request) error {
 	redirectTo(w, "dashboard/")
 	return nil
 }
@@ -104,14 +104,14 @@ const maxForm = 256 << 10 // bytes of a form that is sent
 func (v *visit) serve(route *route) error {
 	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
-			Detail: "This form was sent from another site, so nothing was done. Go back and send it from the dashboard itself. " +
-				"If you did, the proxy in between changes the Host header; its address can be named in the settings of the service."}
+			Detail: "This form was sent from another site, so nothing was changed. Submit it from the dashboard. " +
+				"If you did, a proxy changes the Host header: add its origin to Options.DashboardOrigins."}
 	}
 	if !input.Storable(v.r.URL.Query()) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page has characters that cannot be read."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page contains invalid characters."}
 	}
 	if route.signIn && v.h.opts.Operator != nil {
-		return notFound("The host application signs people in.")
+		return notFound("The host application handles the sign-in.")
 	}
 	// The form first: while it is on its way, who sends it may lose the right to.
 	if v.r.Method == http.MethodPost {
@@ -122,7 +122,7 @@ func (v *visit) serve(route *route) error {
 	if done, err := v.identify(route); done || err != nil {
 		return err
 	}
-	return v.whyMissing(route.handle(v))
+	return v.explainNotFound(route.handle(v))
 }
 
 // identify finds out who is there. It is done if the visitor has been sent to
@@ -130,28 +130,28 @@ func (v *visit) serve(route *route) error {
 func (v *visit) identify(route *route) (done bool, err error) {
 	a := v.h.opts.Auth.As(auth.Caller{RequestID: v.id})
 	switch {
-	case v.h.opts.Operator != nil && route.access == anybody:
+	case v.h.opts.Operator != nil && route.access == public:
 		// Not asked: its way to say no is to answer the request.
 	case v.h.opts.Operator != nil:
 		op, ok := v.h.opts.Operator(v.w, v.r)
 		if !ok {
 			return true, nil
 		}
-		if fault := operatorFault(op); fault != "" {
-			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: Options.Dashboard.Operator returned an operator that cannot be let in",
-				slog.String("fault", fault), slog.String("operator", op.ID), slog.String("request_id", v.id))
+		if problem := operatorProblem(op); problem != "" {
+			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: operator from Options.Dashboard.Operator rejected",
+				slog.String("reason", problem), slog.String("operator", op.ID), slog.String("request_id", v.id))
 			return false, &web.Problem{Status: http.StatusForbidden, Code: "operator_refused",
-				Detail: "Your account cannot use this dashboard. The log of the service says why."}
+				Detail: "Your account cannot use this dashboard. See the service log for the reason."}
 		}
-		v.op, v.known = op, true
+		v.op, v.signedIn = op, true
 	default:
 		op, err := a.Session(v.r)
 		switch {
 		case err == nil:
-			v.op, v.known = op, true
+			v.op, v.signedIn = op, true
 		case !errors.Is(err, auth.ErrNoSession):
 			return false, err
-		case route.access != anybody:
+		case route.access != public:
 			to := "sign-in"
 			if v.r.Method == http.MethodGet && v.path != "" {
 				to += "?" + url.Values{"return": {v.here()}}.Encode()
@@ -162,10 +162,10 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	}
 	if route.access == admins && !v.admin() {
 		return false, &web.Problem{Status: http.StatusForbidden, Code: "viewer",
-			Detail: "You may look at everything here, but not change it. An admin can do this, or make you one."}
+			Detail: "Viewers cannot make changes. Ask an admin to do this or to change your role."}
 	}
 	actor := ""
-	if v.known {
+	if v.signedIn {
 		actor = "operator:" + v.op.ID
 		web.SetOperator(v.r, v.op.ID)
 	}
@@ -174,9 +174,9 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	return false, nil
 }
 
-// operatorFault returns why an operator that the host named cannot be let in,
-// or "" if it can.
-func operatorFault(op auth.Operator) string {
+// operatorProblem returns why an operator from the host application cannot use
+// the dashboard, or "" if the operator is valid.
+func operatorProblem(op auth.Operator) string {
 	switch {
 	case op.ID == "":
 		return "the ID is empty"

@@ -102,7 +102,7 @@ type content struct {
 type schema struct {
 	Ref         string `json:"$ref"`
 	Description string
-	Type        oneOrMore
+	Type        stringOrList
 	Format      string
 	Enum        []string
 	Const       any
@@ -112,11 +112,11 @@ type schema struct {
 	OneOf       []schema
 }
 
-// oneOrMore is a text, or a list of texts.
-type oneOrMore []string
+// stringOrList is a text, or a list of texts.
+type stringOrList []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (o *oneOrMore) UnmarshalJSON(data []byte) error {
+func (o *stringOrList) UnmarshalJSON(data []byte) error {
 	if data[0] == '[' {
 		return json.Unmarshal(data, (*[]string)(o))
 	}
@@ -125,14 +125,14 @@ func (o *oneOrMore) UnmarshalJSON(data []byte) error {
 }
 
 // named returns what a reference within the document calls it.
-func named(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 // kind says in words what a value of the schema is, and the name of the object
 // to look up, if it is one.
 func (s schema) kind() (words, object string) {
 	switch {
 	case s.Ref != "":
-		return "", named(s.Ref)
+		return "", refName(s.Ref)
 	case s.Const != nil:
 		value, _ := json.Marshal(s.Const)
 		return string(value), ""
@@ -158,15 +158,8 @@ func (s schema) kind() (words, object string) {
 	}
 	var all []string
 	for _, t := range s.Type {
-		switch {
-		case s.Format == "date-time" && t == "string":
-			t = "time"
-		case t == "string":
-			t = "text"
-		case t == "integer":
-			t = "whole number"
-		case t == "boolean":
-			t = "true or false"
+		if s.Format == "date-time" && t == "string" {
+			t = "timestamp"
 		}
 		all = append(all, t)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// namesPage is how many customers or products a page lists.
-const namesPage = 50
+// namesPerPage is how many customers or products a page lists.
+const namesPerPage = 50
 
 // A directory lists whom or what there are licenses for.
 type directory struct {
@@ -24,11 +24,11 @@ type directory struct {
 var (
 	customers = directory{
 		title: "Customers", path: "customers", one: "customer", filter: "customer", list: (*license.Service).Customers,
-		empty: "A customer is here as soon as there is a license for them, under the identifier that you give them.",
+		empty: "A customer appears here when you create a license with its customer ID.",
 	}
 	products = directory{
 		title: "Products", path: "products", one: "product", filter: "product", list: (*license.Service).Products,
-		empty: "A product is here as soon as there is a license for it, under the identifier that you give it.",
+		empty: "A product appears here when you create a license with its product ID.",
 	}
 )
 
@@ -56,15 +56,15 @@ func (d directory) show(v *visit) error {
 		body.First = "?" + filter.Encode()
 	}
 	status := http.StatusOK
-	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPage + 1})
+	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPerPage + 1})
 	if errors.Is(err, license.ErrInvalid) {
-		status, body.Problem = http.StatusBadRequest, "No "+d.one+" has a name like that."
+		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {
 		return err
 	}
-	if len(list) > namesPage {
-		list = list[:namesPage]
-		filter.Set("after", list[namesPage-1].Name)
+	if len(list) > namesPerPage {
+		list = list[:namesPerPage]
+		filter.Set("after", list[namesPerPage-1].Name)
 		body.Next = "?" + filter.Encode()
 	}
 	for _, x := range list {

@@ -23,29 +23,29 @@ var timeUnits = []timeUnit{
 	{"d", "day", 86400}, {"h", "hour", 3600}, {"min", "minute", 60}, {"s", "second", 1},
 }
 
-// fixedUnits are those that formatSeconds and spellSeconds use.
+// fixedUnits are those that formatSeconds and describeSeconds use.
 var fixedUnits = timeUnits[3:]
 
 var (
-	errNoLength   = errors.New("not a length of time")
-	errLoneM      = errors.New("a lone m could mean minutes or months: write min or mo")
-	amountPattern = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
+	errNotDuration   = errors.New("not a length of time")
+	errAmbiguousUnit = errors.New("the unit m is ambiguous: enter min for minutes or mo for months")
+	amountPattern    = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
 )
 
 // parseAmounts reads numbers with units, such as "1d 12h" or "18 months", and
-// calls add for each. The error is errLoneM or errNoLength.
+// calls add for each. The error is errAmbiguousUnit or errNotDuration.
 func parseAmounts(s string, add func(n int64, u timeUnit)) error {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if s == "" {
-		return errNoLength
+		return errNotDuration
 	}
 	for s != "" {
 		m := amountPattern.FindStringSubmatch(s)
 		if m == nil {
-			return errNoLength
+			return errNotDuration
 		}
 		if m[2] == "m" {
-			return errLoneM
+			return errAmbiguousUnit
 		}
 		n, _ := strconv.ParseInt(m[1], 10, 64) // at most eight digits
 		known := false
@@ -56,14 +56,14 @@ func parseAmounts(s string, add func(n int64, u timeUnit)) error {
 			}
 		}
 		if !known {
-			return errNoLength
+			return errNotDuration
 		}
 		s = s[len(m[0]):]
 	}
 	return nil
 }
 
-// parseSeconds reads what formatSeconds and spellSeconds write: numbers with
+// parseSeconds reads what formatSeconds and describeSeconds write: numbers with
 // units, added up, or 0.
 func parseSeconds(s string) (total int64, err error) {
 	if strings.TrimSpace(s) == "0" {
@@ -75,12 +75,12 @@ func parseSeconds(s string) (total int64, err error) {
 		total += n * u.seconds
 	})
 	switch {
-	case errors.Is(err, errLoneM):
+	case errors.Is(err, errAmbiguousUnit):
 		return 0, err
 	case err != nil:
-		return 0, errors.New("write a number with a unit, such as 14d, 36h or 90min")
+		return 0, errors.New("enter a number with a unit, such as 14d, 36h or 90min")
 	case !fixed:
-		return 0, errors.New("months and years have no fixed length here: write days, such as 365d")
+		return 0, errors.New("months and years are not allowed here: enter days, such as 365d")
 	}
 	return total, nil
 }
@@ -98,11 +98,11 @@ func parseTerm(s string) (d license.Duration, err error) {
 			*part += int(n)
 		})
 	}
-	if errors.Is(err, errLoneM) {
+	if errors.Is(err, errAmbiguousUnit) {
 		return license.Duration{}, err
 	}
 	if err != nil || d.IsZero() {
-		return license.Duration{}, errors.New("write a number with a unit, such as 2y, 18mo, 6w or 45d")
+		return license.Duration{}, errors.New("enter a number with a unit, such as 2y, 18mo, 6w or 45d")
 	}
 	return d, nil
 }
@@ -122,8 +122,8 @@ func formatSeconds(n int64) string {
 	return strings.Join(parts, " ")
 }
 
-// spellSeconds writes a duration in words: "14 days", "1 day 12 hours".
-func spellSeconds(n int64) string {
+// describeSeconds writes a duration in words: "14 days", "1 day 12 hours".
+func describeSeconds(n int64) string {
 	var parts []string
 	for _, u := range fixedUnits {
 		if n >= u.seconds {

@@ -2,14 +2,14 @@ package dashboard
 
 // Route is what tests know of a route.
 type Route struct {
-	Method, Path                    string
-	ForAdmins, ForAnybody, ForLogin bool
+	Method, Path                string
+	ForAdmins, Public, ForLogin bool
 }
 
 // Routes returns every route.
 func Routes() (list []Route) {
 	for _, r := range routes {
-		list = append(list, Route{r.method, r.path, r.access == admins, r.access == anybody, r.signIn})
+		list = append(list, Route{r.method, r.path, r.access == admins, r.access == public, r.signIn})
 	}
 	return list
 }
@@ -20,12 +20,12 @@ func Assets() map[string]string { return hashedNames }
 
 // The functions that tests look at by themselves.
 var (
-	Local        = local
-	ParseSeconds = parseSeconds
-	ParseTerm    = parseTerm
-	Relative     = relative
-	Thousands    = thousands
-	Harmless     = harmless
+	Local         = local
+	ParseSeconds  = parseSeconds
+	ParseTerm     = parseTerm
+	Relative      = relative
+	Thousands     = thousands
+	EscapeFormula = escapeFormula
 )
 
 // SetAuditReads sets how many reads fill a page of the audit log, and returns

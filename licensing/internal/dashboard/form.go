@@ -59,8 +59,8 @@ type group struct {
 	Fields      []*field
 }
 
-// Faulty returns the fields with errors, for the summary.
-func (f *form) Faulty() (list []*field) {
+// Invalid returns the fields with errors, for the summary.
+func (f *form) Invalid() (list []*field) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Error != "" {
@@ -72,7 +72,7 @@ func (f *form) Faulty() (list []*field) {
 }
 
 // Bad reports whether anything is wrong.
-func (f *form) Bad() bool { return f.Problem != "" || len(f.Faulty()) > 0 }
+func (f *form) HasErrors() bool { return f.Problem != "" || len(f.Invalid()) > 0 }
 
 // Field returns the field of that name, or nil.
 func (f *form) Field(name string) *field {
@@ -91,7 +91,7 @@ func (f *form) fill(v *visit) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Options == nil {
-				x.Value = v.sent(x.Name)
+				x.Value = v.formValue(x.Name)
 			}
 			chosen := v.r.PostForm[x.Name]
 			for i := range x.Options {
@@ -99,13 +99,13 @@ func (f *form) fill(v *visit) {
 			}
 		}
 	}
-	f.Once = v.sent("once")
+	f.Once = v.formValue("once")
 }
 
 // wrong notes an error beside a field, and reports whether there is such a
 // field. A textarea collects the errors of its lines; any other field keeps the
 // first error.
-func (f *form) wrong(name, detail string) bool {
+func (f *form) addError(name, detail string) bool {
 	x := f.Field(name)
 	if x == nil {
 		return false
@@ -124,8 +124,8 @@ func (f *form) wrong(name, detail string) bool {
 
 // faults returns the errors that are noted in the form, for the rules to
 // report with what they find.
-func (f *form) faults() (list []license.FieldError) {
-	for _, x := range f.Faulty() {
+func (f *form) fieldErrors() (list []license.FieldError) {
+	for _, x := range f.Invalid() {
 		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
 	}
 	return list
@@ -133,7 +133,7 @@ func (f *form) faults() (list []license.FieldError) {
 
 // take puts the errors that the rules have found beside their fields. It
 // reports false for an error that says nothing of fields.
-func (f *form) take(err error) bool {
+func (f *form) takeErrors(err error) bool {
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	if !ok {
 		return false
@@ -142,9 +142,9 @@ func (f *form) take(err error) bool {
 		name, part, _ := strings.Cut(x.Field, "/")
 		detail := x.Detail
 		if part != "" {
-			detail = "“" + f.named(name, part) + "” " + detail
+			detail = "“" + f.partName(name, part) + "” " + detail
 		}
-		if !f.wrong(name, detail) {
+		if !f.addError(name, detail) {
 			f.Problem = sentence(x.Field + " " + detail)
 		}
 	}
@@ -153,7 +153,7 @@ func (f *form) take(err error) bool {
 
 // named returns the part of a field that an error is about as people know it:
 // of a list, the line that it stood in.
-func (f *form) named(name, part string) string {
+func (f *form) partName(name, part string) string {
 	i, err := strconv.Atoi(part)
 	x := f.Field(name)
 	if err != nil || x == nil || !x.List {

@@ -73,18 +73,18 @@ func TestCreateLicense(t *testing.T) {
 
 	again := v.post("licenses/new", flat(form)...)
 	is.Equal(again.to(), "../licenses/"+l.ID) // the same form makes no second license
-	is.Equal(v.follow(again).notice(), "This form was sent before: what it asked for had already been created.")
+	is.Equal(v.follow(again).notice(), "This form was already submitted. Nothing was created this time.")
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 
 	shown := v.get("licenses/" + l.ID)
-	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "At most 25", "business hours", "ada@example.com"} {
+	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "<dd>25</dd>", "business hours", "ada@example.com"} {
 		is.True(shown.says(text))
 	}
 }
 
-func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
+func TestCreateLicenseErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	for _, tt := range []struct{ field, value, error string }{
@@ -92,14 +92,14 @@ func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
 		{"name", strings.Repeat("x", 256), ""},
 		{"name", "a\tb", ""},
 		{"customer_id", "lic_x", ""},
-		{"starts_at", "tomorrow", "Write a date"},
-		{"expires_at", "2026-13-01", "Write a date"},
-		{"grace", "a while", "Write a number with a unit"},
-		{"grace", "-1d", "Write a number with a unit"},
-		{"grace", "14", "Write a number with a unit"},
-		{"grace", "18m", "A lone m could mean minutes or months"},
-		{"lease", "1mo", "Months and years have no fixed length"},
-		{"max_activations", "many", "Write a whole number"},
+		{"starts_at", "tomorrow", "Enter a date"},
+		{"expires_at", "2026-13-01", "Enter a date"},
+		{"grace", "a while", "Enter a number with a unit"},
+		{"grace", "-1d", "Enter a number with a unit"},
+		{"grace", "14", "Enter a number with a unit"},
+		{"grace", "18m", "The unit m is ambiguous"},
+		{"lease", "1mo", "Months and years are not allowed"},
+		{"max_activations", "many", "Enter a whole number"},
 		{"max_activations", "-1", ""},
 		{"lease", "0", ""},
 		{"entitlements", "a\na", "Line 2"},
@@ -121,7 +121,7 @@ func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestEditLicenseSendsWhatWasEdited(t *testing.T) {
+func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -273,7 +273,7 @@ func TestExportLicenses(t *testing.T) {
 	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // never everything, for a filter that is none
 }
 
-func TestHistoryGoesBack(t *testing.T) {
+func TestHistoryPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

@@ -32,7 +32,7 @@ func createLicense(v *visit) error {
 	f.fill(v)
 	in := f.readLicense()
 	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (string, error) {
-		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.faults), license.CreateParams{
+		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), license.CreateParams{
 			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
 			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
@@ -40,7 +40,7 @@ func createLicense(v *visit) error {
 		return l.ID, err
 	})
 	switch {
-	case f.takeLicense(err):
+	case f.takeLicenseErrors(err):
 		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
 	case err != nil:
 		return err
@@ -77,8 +77,8 @@ func updateLicense(v *visit) error {
 	f := licenseForm(l)
 	f.fill(v)
 	in := f.readLicense()
-	if v.sent("version") != l.Version().String() {
-		f.Problem = "This license was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
+	if v.formValue("version") != l.Version().String() {
+		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
 	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
@@ -128,12 +128,12 @@ func updateLicense(v *visit) error {
 		}
 		p.Metadata = license.To(merged)
 	}
-	after, err := v.licenses.Update(input.WithErrors(ctx, in.faults), p)
+	after, err := v.licenses.Update(input.WithErrors(ctx, in.errors), p)
 	switch {
-	case f.takeLicense(err):
+	case f.takeLicenseErrors(err):
 		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
 	case errors.Is(err, license.ErrStale):
-		f.Problem = "This license was changed while you were saving it. Look at it again; sending this form now replaces those changes by what it says."
+		f.Problem = "This license was changed while you were saving it. Review your changes: saving this form now overwrites the other changes."
 		if l, err = v.licenses.Get(ctx, l.ID); err != nil {
 			return err
 		}

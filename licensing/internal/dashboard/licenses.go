@@ -98,7 +98,7 @@ func showLicenses(v *visit) error {
 	status := http.StatusOK
 	result, err := v.licenses.List(v.r.Context(), p)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
-		status, list.Problem = http.StatusBadRequest, "This list does not go on from there, or a filter is not known. Start again from the first page."
+		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
 		if x := invalid.Fields[0]; x.Field != "cursor" {
 			list.Problem = sentence(x.Field + " " + x.Detail)
 		}
@@ -135,15 +135,6 @@ func readWindow(q url.Values) (from, until time.Time, ok bool) {
 }
 
 func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// midSentence is a label within a sentence: "API" stays, "Seats" becomes
-// "seats".
-func midSentence(s string) string {
-	if word, _, _ := strings.Cut(s, " "); word == strings.ToUpper(word) {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
-}
 
 // csvColumns are the columns of the download, in the names of the API.
 var csvColumns = []string{
@@ -219,7 +210,7 @@ func csvRow(l license.License) []string {
 		strconv.FormatInt(l.Revision, 10), when(&l.CreatedAt), when(&l.UpdatedAt),
 	}
 	for i, cell := range row {
-		row[i] = harmless(cell)
+		row[i] = escapeFormula(cell)
 	}
 	return row
 }
@@ -228,5 +219,5 @@ func csvRow(l license.License) []string {
 // or behind a semicolon, which many parts of the world separate cells by.
 var formula = regexp.MustCompile(`(^|;[ "]*)([=+\-@\t\r\n＝＋－＠])`)
 
-// harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }
+// escapeFormula keeps a spreadsheet from taking a text for a formula.
+func escapeFormula(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }

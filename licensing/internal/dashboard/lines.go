@@ -11,26 +11,26 @@ import (
 
 // Entitlements and metadata are edited as text, one in a line.
 
-// formatRights writes entitlements one in a line.
-func formatRights(m map[string]any) string {
+// formatEntitlements writes entitlements one in a line.
+func formatEntitlements(m map[string]any) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		switch x := m[name].(type) {
 		case bool:
 			lines = append(lines, name)
 		case string:
-			lines = append(lines, name+" = "+quoteRight(x))
+			lines = append(lines, name+" = "+quoteEntitlement(x))
 		default:
-			lines = append(lines, name+" = "+shown(x))
+			lines = append(lines, name+" = "+formatValue(x))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// quoteRight puts quotation marks around a text that would be read as
+// quoteEntitlement puts quotation marks around a text that would be read as
 // something else.
-func quoteRight(s string) string {
-	if x, err := parseRight(s); err == nil && x == s && !strings.Contains(s, "\n") {
+func quoteEntitlement(s string) string {
+	if x, err := parseEntitlement(s); err == nil && x == s && !strings.Contains(s, "\n") {
 		return s
 	}
 	return quoted(s)
@@ -42,9 +42,9 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// parseRights reads what formatRights writes. It returns an error for each line
+// parseEntitlements reads what formatEntitlements writes. It returns an error for each line
 // that it cannot read.
-func parseRights(s string) (m map[string]any, wrong []error) {
+func parseEntitlements(s string) (m map[string]any, wrong []error) {
 	m = map[string]any{}
 	for i, line := range strings.Split(s, "\n") {
 		name, value, valued := strings.Cut(line, "=")
@@ -53,12 +53,12 @@ func parseRights(s string) (m map[string]any, wrong []error) {
 			continue
 		}
 		if _, twice := m[name]; name == "" || twice {
-			wrong = append(wrong, fmt.Errorf("line %d has no name, or one that was there before", i+1))
+			wrong = append(wrong, fmt.Errorf("line %d has no name or repeats a name", i+1))
 			continue
 		}
 		m[name] = true
 		if valued {
-			x, err := parseRight(strings.TrimSpace(value))
+			x, err := parseEntitlement(strings.TrimSpace(value))
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("line %d: %w", i+1, err))
 				continue
@@ -69,18 +69,18 @@ func parseRights(s string) (m map[string]any, wrong []error) {
 	return m, wrong
 }
 
-// parseRight reads the value of an entitlement: true, a number, or a text,
+// parseEntitlement reads the value of an entitlement: true, a number, or a text,
 // which may be in quotation marks.
-func parseRight(s string) (any, error) {
+func parseEntitlement(s string) (any, error) {
 	switch {
 	case s == "":
-		return nil, errors.New("there is nothing after the equals sign")
+		return nil, errors.New("the value after the equals sign is missing")
 	case s == "true":
 		return true, nil
 	case s[0] == '"':
 		var text string
 		if err := json.Unmarshal([]byte(s), &text); err != nil {
-			return nil, errors.New("the quotation marks do not match")
+			return nil, errors.New("the quotation marks are not balanced")
 		}
 		return text, nil
 	}
@@ -117,12 +117,12 @@ func parseMetadata(s string) (m map[string]string, wrong []error) {
 		name, value, valued := strings.Cut(line, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if _, twice := m[name]; name == "" || !valued || twice {
-			wrong = append(wrong, fmt.Errorf("line %d is not name = text, or has a name that was there before", i+1))
+			wrong = append(wrong, fmt.Errorf("line %d is not name = text or repeats a name", i+1))
 			continue
 		}
 		if strings.HasPrefix(value, `"`) {
 			if err := json.Unmarshal([]byte(value), &value); err != nil {
-				wrong = append(wrong, fmt.Errorf("line %d: the quotation marks do not match", i+1))
+				wrong = append(wrong, fmt.Errorf("line %d: the quotation marks are not balanced", i+1))
 				continue
 			}
 		}

@@ -44,9 +44,9 @@ func (v *visitor) submit(a reply, form url.Values) reply {
 	return v.post(page, flat(form)...)
 }
 
-// TestTheWayBackKeepsTheList goes from a filtered list to the pages of a
+// TestLinksKeepListState goes from a filtered list to the pages of a
 // license and back.
-func TestTheWayBackKeepsTheList(t *testing.T) {
+func TestLinksKeepListState(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -64,7 +64,7 @@ func TestTheWayBackKeepsTheList(t *testing.T) {
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
-	for _, label := range []string{"Edit", "Suspend", "Renew", "New key", "Revoke", "Delete", "Release"} {
+	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {
 		page := v.link(one, label)
 		is.Equal(page.StatusCode, http.StatusOK)
 		back(v.link(v.link(page, "Cancel"), "Licenses"))         // the button
@@ -77,16 +77,16 @@ func TestTheWayBackKeepsTheList(t *testing.T) {
 	back(v.link(done, "Licenses"))
 	suspended := v.submit(v.link(one, "Suspend"), url.Values{})
 	back(v.link(v.follow(suspended), "Licenses"))
-	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to the licenses"))
+	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to licenses"))
 	back(v.link(v.link(list, "New license"), "Cancel"))
 
 	is.Equal(list.hidden("list"), html.EscapeString(query)) // for actions on several
 	chosen := "licenses/selected/revoke?list=" + url.QueryEscape(query)
-	back(v.link(v.get(chosen), "Go to the licenses")) // nothing selected
+	back(v.link(v.get(chosen), "Go to licenses")) // nothing selected
 	ask := v.get(chosen + "&id=" + l.ID)
 	back(v.link(ask, "Cancel"))
 	back(v.link(ask, "Licenses"))
-	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to the licenses"))
+	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to licenses"))
 
 	deleted := v.submit(v.link(one, "Delete"), url.Values{"name": {l.Name}})
 	list = v.follow(deleted)

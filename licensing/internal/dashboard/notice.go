@@ -22,24 +22,24 @@ var notices = map[string]string{
 	"updated":         "Your changes have been saved.",
 	"unchanged":       "Nothing was changed.",
 	"deleted":         "The license has been deleted.",
-	"suspended":       "The license is suspended.",
+	"suspended":       "The license has been suspended.",
 	"reinstated":      "The license has been reinstated.",
-	"ended":           "The license is revoked.",
+	"ended":           "The license has been revoked.",
 	"renewed":         "The license has been renewed.",
-	"released":        "The seat has been released.",
-	"rekeyed":         "The license has a new key. The one before has stopped working.",
-	"password":        "Your password has been changed. Every other session of yours has ended.",
-	"disabled":        "The credential is disabled, and its access tokens have ended.",
-	"enabled":         "The credential is enabled. It can ask for access tokens again.",
-	"revoked":         "The secret has been revoked, and the access tokens it was used for have ended.",
-	"withdrawn":       "The invitation has been withdrawn.",
-	"signed-out":      "Every session of this operator has ended.",
-	"paused":          "The webhook is paused. Its events wait until it is resumed.",
-	"resumed":         "The webhook is active, and gets what has waited for it.",
-	"tested":          "A test event is on its way. See below how it goes.",
-	"resent":          "The event is on its way again.",
+	"released":        "The activation has been released.",
+	"rekeyed":         "The license key has been replaced. The old key no longer works.",
+	"password":        "Your password has been changed. Your other sessions have ended.",
+	"disabled":        "The credential has been disabled and its access tokens revoked.",
+	"enabled":         "The credential has been enabled. It can get access tokens again.",
+	"revoked":         "The secret and the access tokens issued for it have been revoked.",
+	"withdrawn":       "The invitation has been revoked.",
+	"signed-out":      "All sessions of this operator have ended.",
+	"paused":          "The webhook has been paused. Its events wait until you resume it.",
+	"resumed":         "The webhook is active. Waiting events will be delivered.",
+	"tested":          "A test event has been queued. See its delivery below.",
+	"resent":          "The event has been queued for delivery again.",
 	"webhook-deleted": "The webhook has been deleted.",
-	"repeated":        "This form was sent before: what it asked for had already been created.",
+	"repeated":        "This form was already submitted. Nothing was created this time.",
 }
 
 // markLength is the length of a mark made by auth.NewForm.
@@ -74,7 +74,7 @@ func withQuery(reference, query string) string {
 // mark is bound to the operator who made the change.
 func (v *visit) notice() string {
 	mark := v.r.URL.Query().Get("done")
-	if len(mark) != markLength || !v.known || v.auth == nil || v.r.Method != http.MethodGet {
+	if len(mark) != markLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
 	ctx := v.r.Context()

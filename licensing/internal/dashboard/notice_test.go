@@ -29,7 +29,7 @@ func TestNoticeIsShownOnce(t *testing.T) {
 			l := s.license(license.CreateParams{Name: "Atlas"})
 			a := v.post("licenses/" + l.ID + "/suspend")
 			is.Equal(a.StatusCode, http.StatusSeeOther)
-			is.Equal(v.follow(a).notice(), "The license is suspended.")
+			is.Equal(v.follow(a).notice(), "The license has been suspended.")
 			is.Equal(v.follow(a).notice(), "") // a reload or a bookmark
 			_, err := s.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
 			is.NoErr(err)
@@ -38,7 +38,7 @@ func TestNoticeIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestNoticeCannotBeMadeUp(t *testing.T) {
+func TestNoticeCannotBeForged(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -56,5 +56,5 @@ func TestNoticeCannotBeMadeUp(t *testing.T) {
 	is.Equal(vic.follow(a).notice(), "")
 	mark := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]
 	is.Equal(vic.get("licenses/new"+mark).StatusCode, http.StatusForbidden)
-	is.Equal(v.follow(a).notice(), "The license is suspended.")
+	is.Equal(v.follow(a).notice(), "The license has been suspended.")
 }

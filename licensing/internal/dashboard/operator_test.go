@@ -13,7 +13,7 @@ import (
 
 var inviteCode = regexp.MustCompile(`join#code=([A-Z2-7]{26})`)
 
-func TestInviteAndJoin(t *testing.T) {
+func TestInviteOperator(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

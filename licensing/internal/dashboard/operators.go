@@ -63,14 +63,14 @@ func showOperators(v *visit) error {
 
 func roleField(chosen auth.Role) *field {
 	return &field{Name: "role", Label: "Role", Type: "radios", Options: []option{
-		{Value: string(auth.RoleViewer), Label: "Viewer", Hint: "Sees everything, and changes nothing but their own password.", Chosen: chosen == auth.RoleViewer},
-		{Value: string(auth.RoleAdmin), Label: "Admin", Hint: "Sees and changes everything, these pages included.", Chosen: chosen == auth.RoleAdmin},
+		{Value: string(auth.RoleViewer), Label: "Viewer", Hint: "Can view everything and change only their own password.", Chosen: chosen == auth.RoleViewer},
+		{Value: string(auth.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators.", Chosen: chosen == auth.RoleAdmin},
 	}}
 }
 
 func inviteForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "email", Label: "E-mail", Hint: "What they will sign in with.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
+		{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
 		roleField(auth.RoleViewer),
 	}}}}
 }
@@ -79,22 +79,22 @@ func showInvite(v *visit) error { return v.renderInvite(http.StatusOK, inviteFor
 
 func (v *visit) renderInvite(status int, f *form) error {
 	return v.render(status, "confirm", page{Title: "Invite an operator", Section: "operators", Body: confirmation{
-		Heading: "Invite an operator", Form: f, Action: "Make an invitation", Back: "settings/operators", Subject: "Operators",
-		Text: []string{"You get a link to hand over. Whoever opens it within 72 hours chooses a password and can sign in."},
+		Heading: "Invite an operator", Form: f, Action: "Create invitation", Back: "settings/operators", Subject: "Operators",
+		Text: []string{"This creates a link for you to share. Anyone who opens it within 72 hours can choose a password and sign in."},
 	}})
 }
 
 func invite(v *visit) error {
 	f := inviteForm()
 	f.fill(v)
-	code, err := v.auth.Invite(v.r.Context(), auth.InviteParams{Email: v.sent("email"), Role: auth.Role(v.sent("role"))})
-	if f.take(err) {
+	code, err := v.auth.Invite(v.r.Context(), auth.InviteParams{Email: v.formValue("email"), Role: auth.Role(v.formValue("role"))})
+	if f.takeErrors(err) {
 		return v.renderInvite(http.StatusUnprocessableEntity, f)
 	}
 	if err != nil {
 		return err
 	}
-	return v.renderInvited(v.sent("email"), code)
+	return v.renderInvited(v.formValue("email"), code)
 }
 
 // renderInvited shows the code of an invitation. This answer is the only place
@@ -107,7 +107,7 @@ func (v *visit) renderInvited(email, code string) error {
 }
 
 func withdraw(v *visit) error {
-	if err := v.auth.Withdraw(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
+	if err := v.auth.Withdraw(v.r.Context(), v.formValue("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
 	v.redirectDone("settings/operators", "withdrawn")
@@ -144,9 +144,9 @@ func changeOperator(v *visit) error {
 	}
 	p := auth.UpdateOperatorParams{ID: op.ID}
 	yes, no := true, false
-	switch v.sent("change") {
+	switch v.formValue("change") {
 	case "role":
-		role := auth.Role(v.sent("role"))
+		role := auth.Role(v.formValue("role"))
 		p.Role = &role
 	case "disable":
 		p.Disabled = &yes
@@ -165,15 +165,15 @@ func changeOperator(v *visit) error {
 		}
 		return v.renderInvited(op.Email, code)
 	default:
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "This page does not do that."}
+		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "Unknown action."}
 	}
 	f := &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}}
 	_, err = v.auth.UpdateOperator(v.r.Context(), p)
 	switch {
 	case errors.Is(err, auth.ErrLastAdmin):
-		f.Problem = "This is the last admin who can sign in. Make somebody else one first."
+		f.Problem = "This is the last admin who can sign in. Make another operator an admin first."
 		return v.renderOperator(http.StatusConflict, op, f)
-	case f.take(err):
+	case f.takeErrors(err):
 		return v.renderOperator(http.StatusUnprocessableEntity, op, f)
 	case err != nil:
 		return err
@@ -184,7 +184,7 @@ func changeOperator(v *visit) error {
 
 func joinForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "code", Label: "Code of the invitation", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		{Name: "code", Label: "Invitation code", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
 		newPassword("password", "Password"),
 	}}}}
 }
@@ -203,14 +203,14 @@ func join(v *visit) error {
 	f := joinForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.Join(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
+	_, err := v.auth.Join(v.w, v.r, v.formValue("code"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")
 		return nil
 	case errors.Is(err, auth.ErrInviteCode):
-		f.wrong("code", "This code is wrong, was used before or has ended. Ask for a new one.")
-	case f.take(err):
+		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
+	case f.takeErrors(err):
 	default:
 		if status, err = v.refuse(f, err, ""); err != nil {
 			return err

@@ -19,14 +19,14 @@ func overlapOptions(choices []overlap, chosen string) []option {
 	return options
 }
 
-// sentOverlap returns the choice that was sent, or marks the field of f as
+// readOverlap returns the choice that was sent, or marks the field of f as
 // wrong.
-func (v *visit) sentOverlap(choices []overlap, f *form) (d time.Duration, ok bool) {
+func (v *visit) readOverlap(choices []overlap, f *form) (d time.Duration, ok bool) {
 	for _, o := range choices {
-		if o.value == v.sent("overlap") {
+		if o.value == v.formValue("overlap") {
 			return o.d, true
 		}
 	}
-	f.wrong("overlap", "Choose one of these.")
+	f.addError("overlap", "Select an option.")
 	return 0, false
 }

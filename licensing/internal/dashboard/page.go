@@ -62,7 +62,7 @@ type page struct {
 func (v *visit) render(status int, name string, p page) error {
 	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
 	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
-	p.Operator, p.Known, p.Admin = v.op, v.known, v.admin()
+	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
 	p.SignIn = v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
 	p.Notice = v.notice()
@@ -89,10 +89,10 @@ func (v *visit) renderError(p *web.Problem) {
 	title := map[int]string{
 		http.StatusNotFound:            "Not found",
 		http.StatusForbidden:           "Not allowed",
-		http.StatusConflict:            "Not possible now",
+		http.StatusConflict:            "Not possible",
 		http.StatusPreconditionFailed:  "Changed in the meantime",
 		http.StatusUnprocessableEntity: "Invalid request",
-		http.StatusServiceUnavailable:  "Not available now",
+		http.StatusServiceUnavailable:  "Temporarily unavailable",
 		http.StatusInternalServerError: "Something went wrong",
 	}[p.Status]
 	deleted := ""
@@ -107,7 +107,7 @@ func (v *visit) renderError(p *web.Problem) {
 	if title == "" {
 		title = http.StatusText(p.Status)
 	}
-	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.known, Body: struct {
+	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {
 		Detail, RequestID string
 		Status            int
 		Deleted           string // the id of what the page was about
@@ -131,11 +131,11 @@ func (v *visit) theme() string {
 
 // chooseTheme keeps the choice for a year and goes back to where it was made.
 func chooseTheme(v *visit) error {
-	c := &http.Cookie{Name: themeCookie, Value: v.sent("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: themeCookie, Value: v.formValue("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if c.Value != "light" && c.Value != "dark" {
 		c.Value, c.MaxAge = "", -1
 	}
 	http.SetCookie(v.w, c)
-	v.redirect(local(v.sent("return")))
+	v.redirect(local(v.formValue("return")))
 	return nil
 }

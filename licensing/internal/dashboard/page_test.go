@@ -111,7 +111,7 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleTypeIsText(t *testing.T) {
+func TestUserInputIsEscaped(t *testing.T) {
 	is := is.New(t)
 	const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
 	s := newSite(t)
@@ -161,7 +161,7 @@ func TestWhatPeopleTypeIsText(t *testing.T) {
 	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
 	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")
 	typed["delete"] = v.post("licenses/"+l.ID+"/delete", "name", nasty)
-	typed["password"] = v.post("password", "present", nasty, "password", nasty)
+	typed["password"] = v.post("password", "current", nasty, "password", nasty)
 	typed["secret"] = v.post("settings/credentials/new", "name", nasty, "scopes", auth.ScopeLicenseRead)
 	typed["theme"] = v.post("theme", "theme", nasty, "return", nasty)
 	for page, a := range typed {

@@ -11,61 +11,61 @@ import (
 // The reference is the description of the API for people to read.
 type referencePage struct {
 	Version string
-	Intro   []prose
-	Groups  []chapter
+	Intro   []markup
+	Groups  []tagGroup
 	Objects []object
 }
 
-// A chapter is the operations of one tag.
-type chapter struct {
+// A tagGroup is the operations of one tag.
+type tagGroup struct {
 	Name       string
-	Text       prose
+	Text       markup
 	Operations []operationView
 }
 
 type operationView struct {
 	ID, Method, Path string
 	Summary          string
-	Text             prose
+	Text             markup
 	Scope            string
-	Parameters       []valueView
-	Body             []valueView
+	Parameters       []fieldView
+	Body             []fieldView
 	BodyTypes        []string
-	Answers          []answerView
+	Responses        []responseView
 	Command          command
 
 	curl, address string // of the command
 }
 
-type answerView struct {
+type responseView struct {
 	Status string
-	Text   prose
+	Text   markup
 	Object string // the name of what is in the body; empty: see Kind
 	Kind   string
 }
 
 type object struct {
 	Name   string
-	Text   prose
-	Fields []valueView
+	Text   markup
+	Fields []fieldView
 	Kind   string // of what has no fields
 	Object string // of which it is a list
 }
 
-// A valueView is one parameter, or one member of an object.
-type valueView struct {
+// A fieldView is one parameter, or one member of an object.
+type fieldView struct {
 	Name     string
 	Where    string // of a parameter: path, query or header
 	Kind     string
 	Object   string // the name of what it holds
 	Required bool
-	Text     prose
+	Text     markup
 }
 
 // prose is text in which each second piece is code.
-type prose []string
+type markup []string
 
-func proseOf(s string) prose {
+func parseMarkup(s string) markup {
 	if s == "" {
 		return nil
 	}
@@ -96,17 +96,17 @@ func newReference(document []byte) referencePage {
 	}
 	body := referencePage{Version: d.Info.Version}
 	for paragraph := range strings.SplitSeq(d.Info.Description, "\n\n") {
-		body.Intro = append(body.Intro, proseOf(paragraph))
+		body.Intro = append(body.Intro, parseMarkup(paragraph))
 	}
 	for _, tag := range d.Tags {
-		g := chapter{Name: tag.Name, Text: proseOf(tag.Description)}
+		g := tagGroup{Name: tag.Name, Text: parseMarkup(tag.Description)}
 		for _, path := range d.Paths {
 			g.Operations = append(g.Operations, operations(d, tag.Name, path)...)
 		}
 		body.Groups = append(body.Groups, g)
 	}
 	for _, s := range d.Components.Schemas {
-		o := object{Name: s.Name, Text: proseOf(s.Value.Description), Fields: s.Value.fields()}
+		o := object{Name: s.Name, Text: parseMarkup(s.Value.Description), Fields: s.Value.fields()}
 		if len(o.Fields) == 0 {
 			o.Kind, o.Object = s.Value.kind()
 		}
@@ -120,44 +120,44 @@ func operations(d description, tag string, path member[members[json.RawMessage]]
 	var common []parameter
 	for _, m := range path.Value {
 		if m.Name == "parameters" {
-			read(m.Value, &common)
+			decodePart(m.Value, &common)
 			continue
 		}
 		var o operation
-		read(m.Value, &o)
+		decodePart(m.Value, &o)
 		if o.Tags[0] == tag {
 			o.Parameters = append(common[:len(common):len(common)], o.Parameters...)
-			views = append(views, viewOf(d, strings.ToUpper(m.Name), path.Name, o))
+			views = append(views, newOperationView(d, strings.ToUpper(m.Name), path.Name, o))
 		}
 	}
 	return views
 }
 
 // read reads a part of a document that was read before.
-func read(part json.RawMessage, v any) {
+func decodePart(part json.RawMessage, v any) {
 	if err := json.Unmarshal(part, v); err != nil {
 		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
 	}
 }
 
-func viewOf(d description, method, path string, o operation) operationView {
-	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: proseOf(o.Description), Scope: o.scope()}
+func newOperationView(d description, method, path string, o operation) operationView {
+	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: parseMarkup(o.Description), Scope: o.scope()}
 	for i, p := range o.Parameters {
 		if p.Ref != "" {
-			p = d.Components.Parameters[named(p.Ref)]
+			p = d.Components.Parameters[refName(p.Ref)]
 			o.Parameters[i] = p
 		}
 		kind, object := p.Schema.kind()
-		view.Parameters = append(view.Parameters, valueView{p.Name, p.In, kind, object, p.Required, proseOf(p.Description)})
+		view.Parameters = append(view.Parameters, fieldView{p.Name, p.In, kind, object, p.Required, parseMarkup(p.Description)})
 	}
 	for _, c := range o.RequestBody.Content {
 		view.BodyTypes = append(view.BodyTypes, c.Name)
 		for _, s := range d.Components.Schemas {
-			if s.Name != named(c.Value.Schema.Ref) {
+			if s.Name != refName(c.Value.Schema.Ref) {
 				continue
 			}
 			if s.Value.Items != nil { // a line each
-				view.Body = []valueView{{Name: "each line", Object: named(s.Value.Items.Ref)}}
+				view.Body = []fieldView{{Name: "each line", Object: refName(s.Value.Items.Ref)}}
 			} else {
 				view.Body = s.Value.fields()
 			}
@@ -166,24 +166,24 @@ func viewOf(d description, method, path string, o operation) operationView {
 	for _, r := range o.Responses {
 		answer := r.Value
 		if answer.Ref != "" {
-			answer = d.Components.Responses[named(answer.Ref)]
+			answer = d.Components.Responses[refName(answer.Ref)]
 		}
-		a := answerView{Status: r.Name, Text: proseOf(answer.Description)}
+		a := responseView{Status: r.Name, Text: parseMarkup(answer.Description)}
 		for _, c := range answer.Content {
 			a.Kind, a.Object = c.Value.Schema.kind()
 		}
-		view.Answers = append(view.Answers, a)
+		view.Responses = append(view.Responses, a)
 	}
-	view.curl, view.address = curl(method, o), addressOf(path, o)
+	view.curl, view.address = curl(method, o), examplePath(path, o)
 	return view
 }
 
 // fields lists the members of an object.
-func (s schema) fields() []valueView {
-	var all []valueView
+func (s schema) fields() []fieldView {
+	var all []fieldView
 	for _, p := range s.Properties {
 		kind, object := p.Value.kind()
-		f := valueView{Name: p.Name, Kind: kind, Object: object, Text: proseOf(p.Value.Description)}
+		f := fieldView{Name: p.Name, Kind: kind, Object: object, Text: parseMarkup(p.Value.Description)}
 		for _, name := range s.Required {
 			f.Required = f.Required || name == p.Name
 		}
@@ -237,8 +237,8 @@ func compact(example string) string {
 	return string(short)
 }
 
-// addressOf is the path of an example, below the mount.
-func addressOf(path string, o operation) string {
+// examplePath is the path of an example, below the mount.
+func examplePath(path string, o operation) string {
 	for _, p := range o.Parameters {
 		if p.In == "path" && p.Example != nil {
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(p.Example))

@@ -8,7 +8,7 @@ type access int
 const (
 	operators access = iota // whoever is signed in
 	admins                  // operators who may change things
-	anybody
+	public
 )
 
 // A route is one page, or one thing that a page does.
@@ -29,15 +29,15 @@ func init() {
 	const get, post = http.MethodGet, http.MethodPost
 	routes = []route{
 		{method: get, path: "", handle: showOverview},
-		{method: post, path: "theme", access: anybody, handle: chooseTheme},
+		{method: post, path: "theme", access: public, handle: chooseTheme},
 
-		{method: get, path: "sign-in", access: anybody, handle: showSignIn, signIn: true},
-		{method: post, path: "sign-in", access: anybody, handle: signIn, signIn: true},
-		{method: post, path: "sign-out", access: anybody, handle: signOut, signIn: true},
-		{method: get, path: "setup", access: anybody, handle: showSetup, signIn: true},
-		{method: post, path: "setup", access: anybody, handle: setUp, signIn: true},
-		{method: get, path: "join", access: anybody, handle: showJoin, signIn: true},
-		{method: post, path: "join", access: anybody, handle: join, signIn: true},
+		{method: get, path: "sign-in", access: public, handle: showSignIn, signIn: true},
+		{method: post, path: "sign-in", access: public, handle: signIn, signIn: true},
+		{method: post, path: "sign-out", access: public, handle: signOut, signIn: true},
+		{method: get, path: "setup", access: public, handle: showSetup, signIn: true},
+		{method: post, path: "setup", access: public, handle: setUp, signIn: true},
+		{method: get, path: "join", access: public, handle: showJoin, signIn: true},
+		{method: post, path: "join", access: public, handle: join, signIn: true},
 		{method: get, path: "password", handle: showPassword, signIn: true},
 		{method: post, path: "password", handle: changePassword, signIn: true},
 

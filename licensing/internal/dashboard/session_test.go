@@ -19,7 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func TestOneSessionCookieForTheDashboardAlone(t *testing.T) {
+func TestSessionCookieIsLimitedToDashboard(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -38,7 +38,7 @@ func TestOneSessionCookieForTheDashboardAlone(t *testing.T) {
 
 	is.Equal(v.get("settings/credentials").StatusCode, http.StatusOK)
 	is.Equal(v.post("settings/credentials/cid_1/disable").StatusCode, http.StatusNotFound) // a page deep down, which sets no cookie
-	is.Equal(v.post("password", "present", password, "password", "nine lamps along the harbour wall").StatusCode, http.StatusSeeOther)
+	is.Equal(v.post("password", "current", password, "password", "nine lamps along the harbour wall").StatusCode, http.StatusSeeOther)
 	is.Equal(cookies("/dashboard/licenses"), []string{"licensing_session"}) // still one
 	is.Equal(v.get("licenses").StatusCode, http.StatusOK)
 
@@ -57,7 +57,7 @@ func TestSignOutEndsEverySession(t *testing.T) {
 	is.Equal(two.get("licenses").StatusCode, http.StatusSeeOther)
 }
 
-// slowStore holds back the reading of licenses until it is told to go on.
+// slowStore holds back the reading of licenses until it is eventData to go on.
 type slowStore struct {
 	store.Store
 	once           sync.Once
@@ -78,7 +78,7 @@ func (s *slowStore) wait() {
 	s.once.Do(func() { close(s.reached); <-s.going })
 }
 
-func TestSignOutHoldsWithASlowRequestInFlight(t *testing.T) {
+func TestSignOutDuringSlowRequest(t *testing.T) {
 	is := is.New(t)
 	slow := &slowStore{Store: memory.New(), reached: make(chan struct{}), going: make(chan struct{})}
 	s := newSiteOn(t, slow, licensing.Options{})
@@ -99,7 +99,7 @@ func TestSignOutHoldsWithASlowRequestInFlight(t *testing.T) {
 	is.Equal(v.get("licenses").StatusCode, http.StatusSeeOther) // nor the session
 }
 
-func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
+func TestSignOutDuringSlowForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -109,7 +109,7 @@ func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer := make(chan reply)
 	go func() { answer <- v.do(req) }()
-	form := url.Values{"present": {password}, "password": {"nine lamps along the harbour wall"}}.Encode()
+	form := url.Values{"current": {password}, "password": {"nine lamps along the harbour wall"}}.Encode()
 	_, err = io.WriteString(typing, form[:10])
 	is.NoErr(err)
 	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
@@ -123,7 +123,7 @@ func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
 	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther) // the password is as it was
 }
 
-func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
+func TestDemotionDuringSlowForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", auth.RoleAdmin)
@@ -150,7 +150,7 @@ func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
 	is.Equal(len(list), 0)
 }
 
-func TestFormsArriveInTime(t *testing.T) {
+func TestFormBodyTimeout(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: 50 * time.Millisecond}})
 	body, typing := io.Pipe()
@@ -161,10 +161,10 @@ func TestFormsArriveInTime(t *testing.T) {
 	go func() { _, _ = io.WriteString(typing, "email=") }() // and no more
 	a := s.visitor().do(req)
 	is.Equal(a.StatusCode, http.StatusRequestTimeout)
-	is.True(a.says("did not arrive in time"))
+	is.True(a.says("was not received in time"))
 }
 
-func TestWrongCodesAreSlowedDown(t *testing.T) {
+func TestWrongCodesAreThrottled(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.visitor()
@@ -179,7 +179,7 @@ func TestWrongCodesAreSlowedDown(t *testing.T) {
 	}
 }
 
-func TestSignInLeadsBack(t *testing.T) {
+func TestSignInReturnsToPage(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", auth.RoleAdmin)
@@ -204,7 +204,7 @@ func TestSignInLeadsBack(t *testing.T) {
 	}
 }
 
-func TestSignInRefuses(t *testing.T) {
+func TestSignInErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", auth.RoleAdmin)
@@ -224,7 +224,7 @@ func TestSignInRefuses(t *testing.T) {
 	is.True(wrong.says("Try again in 1 second."))
 }
 
-func TestHostsOwnLogin(t *testing.T) {
+func TestHostSignIn(t *testing.T) {
 	is := is.New(t)
 	role := auth.RoleAdmin
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
@@ -263,7 +263,7 @@ func TestHostsOwnLogin(t *testing.T) {
 	is.Equal(visit(http.MethodGet, "licenses/new", nil).StatusCode, http.StatusForbidden)
 }
 
-func TestHostsOperatorMustBeValid(t *testing.T) {
+func TestHostOperatorMustBeValid(t *testing.T) {
 	for name, tt := range map[string]struct {
 		op    auth.Operator
 		fault string

@@ -20,7 +20,7 @@ type signInPage struct {
 }
 
 func (v *visit) renderSignIn(status int, f *form, returnTo string, insecure bool) error {
-	return v.render(status, "signin", page{Title: "Sign in", Standalone: true, Invalid: f.Bad(), Body: signInPage{
+	return v.render(status, "signin", page{Title: "Sign in", Standalone: true, Invalid: f.HasErrors(), Body: signInPage{
 		Heading: "Sign in", Path: "sign-in", Action: "Sign in", Form: f, Return: returnTo, Insecure: insecure,
 	}})
 }
@@ -34,14 +34,14 @@ func (v *visit) renderSetup(status int, f *form, insecure bool) error {
 
 func signInForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
+		{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
 		{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true},
 	}}}}
 }
 
 func showSignIn(v *visit) error {
 	back := local(v.r.URL.Query().Get("return"))
-	if v.known {
+	if v.signedIn {
 		v.redirect(back)
 		return nil
 	}
@@ -66,13 +66,13 @@ func (v *visit) insecure() bool {
 func signIn(v *visit) error {
 	f := signInForm()
 	f.fill(v)
-	back := local(v.sent("return"))
-	_, err := v.auth.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
+	back := local(v.formValue("return"))
+	_, err := v.auth.SignIn(v.w, v.r, v.formValue("email"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirect(back)
 		return nil
 	}
-	status, err := v.refuse(f, err, "The e-mail address or the password is wrong.")
+	status, err := v.refuse(f, err, "Incorrect email or password.")
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
 		if seconds > 90 {
 			wait = count(int(math.Ceil(float64(seconds)/60)), "minute")
 		}
-		f.Problem = "There were too many failed attempts. Try again in " + wait + "."
+		f.Problem = "Too many failed attempts. Try again in " + wait + "."
 		return http.StatusTooManyRequests, nil
 	}
 	if errors.Is(err, auth.ErrCredentials) {
@@ -116,15 +116,15 @@ func signOut(v *visit) error {
 
 func setupForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "code", Label: "Set-up code", Hint: "From the log of the service, or from where it was started.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
-		{Name: "email", Label: "Your e-mail", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
+		{Name: "code", Label: "Setup code", Hint: "Written to the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
 		newPassword("password", "Password"),
 	}}}}
 }
 
 func newPassword(name, label string) *field {
 	return &field{Name: name, Label: label, Type: "password", Autocomplete: "new-password", Required: true,
-		Hint: "At least " + strconv.Itoa(auth.MinPassword) + " characters, spaces included. A sentence is easy to remember."}
+		Hint: "At least " + strconv.Itoa(auth.MinPassword) + " characters, spaces allowed. A sentence is easy to remember."}
 }
 
 func showSetup(v *visit) error {
@@ -143,7 +143,7 @@ func setUp(v *visit) error {
 	f := setupForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.SetUp(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
+	_, err := v.auth.SetUp(v.w, v.r, v.formValue("code"), v.formValue("email"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")
@@ -152,8 +152,8 @@ func setUp(v *visit) error {
 		v.redirect("sign-in")
 		return nil
 	case errors.Is(err, auth.ErrSetupCode):
-		f.wrong("code", "This code is wrong or has ended. Reload this page to have a new one written to the log.")
-	case f.take(err):
+		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
+	case f.takeErrors(err):
 	default:
 		if status, err = v.refuse(f, err, ""); err != nil {
 			return err
@@ -165,7 +165,7 @@ func setUp(v *visit) error {
 
 func passwordForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "present", Label: "Present password", Type: "password", Autocomplete: "current-password", Required: true},
+		{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Required: true},
 		newPassword("password", "New password"),
 	}}}}
 }
@@ -185,7 +185,7 @@ func (v *visit) renderAccount(status int, f *form) error {
 func changePassword(v *visit) error {
 	f := passwordForm()
 	f.fill(v)
-	err := v.auth.ChangePassword(v.w, v.r, v.r.PostForm.Get("present"), v.r.PostForm.Get("password"))
+	err := v.auth.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirectDone("password", "password")
 		return nil
@@ -194,8 +194,8 @@ func changePassword(v *visit) error {
 		v.redirect("sign-in")
 		return nil
 	}
-	if f.take(err) {
-		f.Field("present").Value, f.Field("password").Value = "", ""
+	if f.takeErrors(err) {
+		f.Field("current").Value, f.Field("password").Value = "", ""
 		return v.renderAccount(http.StatusUnprocessableEntity, f)
 	}
 	status, err := v.refuse(f, err, "")
@@ -204,7 +204,7 @@ func changePassword(v *visit) error {
 	}
 	if status == http.StatusUnprocessableEntity {
 		f.Problem = ""
-		f.wrong("present", "This is not your present password.")
+		f.addError("current", "The current password is incorrect.")
 	}
 	return v.renderAccount(status, f)
 }

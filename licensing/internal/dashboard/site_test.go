@@ -33,25 +33,25 @@ type site struct {
 	t    *testing.T
 	st   store.Store
 	base string // of the mount
-	log  *logBook
+	log  *logBuffer
 
 	mu  sync.Mutex
 	now time.Time
 }
 
-// logBook is a log that tests read.
-type logBook struct {
+// logBuffer is a log that tests read.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logBook) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *logBook) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -61,7 +61,7 @@ func newSite(t *testing.T) *site { return newSiteOn(t, memory.New(), licensing.O
 
 func newSiteOn(t *testing.T, st store.Store, opts licensing.Options) *site {
 	t.Helper()
-	s := &site{t: t, st: st, log: &logBook{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s := &site{t: t, st: st, log: &logBuffer{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	opts.Now = s.clock
 	opts.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.Handler = licensing.NewHandler(st, opts)

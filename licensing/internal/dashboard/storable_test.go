@@ -126,7 +126,7 @@ func strict(s string) error {
 	return nil
 }
 
-func TestTextThatNoStoreHoldsIsTheFaultOfTheRequest(t *testing.T) {
+func TestInvalidTextIsClientError(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, strictStore{memory.New()}, licensing.Options{})
 	v := s.admin()
@@ -141,7 +141,7 @@ func TestTextThatNoStoreHoldsIsTheFaultOfTheRequest(t *testing.T) {
 	is.NoErr(json.NewDecoder(resp.Body).Decode(&token))
 	resp.Body.Close()
 
-	fields := []string{"id", "name", "product_id", "customer_id", "key", "email", "role", "code", "password", "present", "once", "reason",
+	fields := []string{"id", "name", "product_id", "customer_id", "key", "email", "role", "code", "password", "current", "once", "reason",
 		"etag", "url", "types", "products", "scopes", "metadata", "entitlements", "theme", "return", "expires_at", "duration", "\x00"}
 	for _, bad := range []string{"a\x00b", "a\xffb"} {
 		for _, page := range []string{

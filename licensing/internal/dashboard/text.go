@@ -78,9 +78,9 @@ func count(n int, unit string) string {
 	return strconv.Itoa(n) + " " + unit + "s"
 }
 
-// timeForms are what a form takes for an instant in UTC, besides what the
+// timeLayouts are what a form takes for an instant in UTC, besides what the
 // browser's own control sends.
-var timeForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC3339Nano}
+var timeLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC3339Nano}
 
 // formatTime writes an instant for a datetime-local control, to the second.
 func formatTime(t *time.Time) string {
@@ -91,10 +91,10 @@ func formatTime(t *time.Time) string {
 }
 
 func parseTime(s string) (time.Time, error) {
-	for _, form := range timeForms {
+	for _, form := range timeLayouts {
 		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, errors.New("write a date, or a date and a time in UTC, such as 2030-01-31 or 2030-01-31 12:00")
+	return time.Time{}, errors.New("enter a date, or a date and time in UTC, such as 2030-01-31 or 2030-01-31 12:00")
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// verdictPanel says what a program is told that asks about a license.
+// verdictPanel says what a program is eventData that asks about a license.
 type verdictPanel struct {
 	Verdict *license.Verdict // nil: the question cannot be answered
 	At      *moment          // nil: now
 	Changes *moment
 	Form    *form
-	Asked   bool // somebody has asked, rather than just looked
+	Tested  bool // somebody has asked, rather than just looked
 }
 
 // verdictForm is what can be asked besides "now".
 func verdictForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "at", Label: "At", Hint: "Empty: now.", Type: "datetime-local"},
-		{Name: "fingerprint", Label: "Fingerprint", Hint: "Of the machine that asks.", Type: "text", MaxLength: 255},
-		{Name: "product", Label: "Product", Hint: "Which the program says it is.", Type: "text", MaxLength: 255},
-		{Name: "entitlement", Label: "Entitlement", Hint: "Which the program asks for.", Type: "text", MaxLength: 255},
+		{Name: "at", Label: "Time", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
+		{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
+		{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
 	}}}}
 }
 
@@ -34,7 +34,7 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	p := verdictPanel{Form: verdictForm()}
 	for _, x := range p.Form.Groups[0].Fields {
 		x.Value = strings.TrimSpace(q.Get(x.Name))
-		p.Asked = p.Asked || x.Value != ""
+		p.Tested = p.Tested || x.Value != ""
 	}
 	value := func(name string) string { return p.Form.Field(name).Value }
 	ask := license.ExplainParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
@@ -43,14 +43,14 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	}
 	if s := value("at"); s != "" {
 		if at, err := parseTime(s); err != nil {
-			p.Form.wrong("at", err.Error())
+			p.Form.addError("at", err.Error())
 		} else {
 			ask.At, p.At = at, v.moment(at)
 			p.Form.Field("at").Value = formatTime(&at)
 		}
 	}
-	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.faults()), ask)
-	if p.Form.takeVerdict(err) {
+	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.fieldErrors()), ask)
+	if p.Form.takeVerdictErrors(err) {
 		return p, nil
 	}
 	if err != nil {
@@ -60,9 +60,9 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	return p, nil
 }
 
-// takeVerdict is take, for the names that the form gives otherwise.
-func (f *form) takeVerdict(err error) bool {
-	return f.take(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
+// takeVerdictErrors is take, for the names that the form gives otherwise.
+func (f *form) takeVerdictErrors(err error) bool {
+	return f.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
 }
 
 // Words is the code of a verdict in words.

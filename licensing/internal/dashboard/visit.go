@@ -27,7 +27,7 @@ type visit struct {
 	params map[string]string
 
 	op       auth.Operator
-	known    bool // op is somebody
+	signedIn bool // op is somebody
 	auth     *auth.Auth
 	licenses *license.Service
 }
@@ -65,7 +65,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 }
 
 // admin reports whether the visitor may change things.
-func (v *visit) admin() bool { return v.known && v.op.Role == auth.RoleAdmin && !v.op.Disabled }
+func (v *visit) admin() bool { return v.signedIn && v.op.Role == auth.RoleAdmin && !v.op.Disabled }
 
 // here is the visited page as a reference from dashboard/, with its query.
 func (v *visit) here() string {
@@ -79,7 +79,7 @@ func (v *visit) here() string {
 func (v *visit) redirect(to string) { redirectTo(v.w, v.root+to) }
 
 // reads reports whether the visit only asks to see a page.
-func (v *visit) reads() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
+func (v *visit) isRead() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
 
 // redirectTo answers 303. The reference stays relative: http.Redirect would
 // make a path of it, and lose the mount.
@@ -114,27 +114,27 @@ func notInReference(c rune) bool {
 // readForm reads the form that was sent. What is in the query is no part of it.
 func (v *visit) readForm() error {
 	if t, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
-		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page reads forms only."}
+		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page accepts only form data."}
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
-			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is larger than this page reads.", Cause: err}
+			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is too large.", Cause: err}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return &web.Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Detail: "The form did not arrive in time.", Cause: err,
+			return &web.Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Detail: "The form was not received in time.", Cause: err,
 				Header: http.Header{"Connection": {"close"}}}
 		}
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form did not arrive whole.", Cause: err}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form could not be read.", Cause: err}
 	}
 	if !input.Storable(v.r.PostForm) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form has a NUL character or text that is not UTF-8. Remove it and send the form again."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form contains a NUL character or text that is not valid UTF-8. Remove it and submit the form again."}
 	}
 	return nil
 }
 
 // sent returns a value of the form, with the line ends of text areas as they
 // are everywhere else.
-func (v *visit) sent(name string) string {
+func (v *visit) formValue(name string) string {
 	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
 }

@@ -62,7 +62,7 @@ func TestCreateWebhook(t *testing.T) {
 	}
 }
 
-func TestLookAfterAWebhook(t *testing.T) {
+func TestChangeWebhook(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -89,7 +89,7 @@ func TestLookAfterAWebhook(t *testing.T) {
 	a := v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.True(a.says("whsec_"))
 	is.Equal(len(now().Secrets), 2)
-	is.True(v.get(at).says("Ends in 1 day"))
+	is.True(v.get(at).says("Expires in 1 day"))
 	a = v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.Equal(a.StatusCode, http.StatusConflict)
 	is.True(!a.says("whsec_"))
@@ -103,7 +103,7 @@ func TestLookAfterAWebhook(t *testing.T) {
 	}
 }
 
-func TestDeliveriesOfAWebhook(t *testing.T) {
+func TestWebhookDeliveries(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -112,7 +112,7 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	is.True(v.get(at).says("None yet."))
 	is.Equal(v.post(at+"/test").to(), "../../../"+at)
 	a := v.get(at)
-	is.True(a.says("webhook.test") && a.says("pending") && a.says("Not tried yet"))
+	is.True(a.says("webhook.test") && a.says("pending") && a.says("No attempts yet"))
 
 	// What the delivery of three days' failure leaves behind.
 	page, err := s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
@@ -132,7 +132,7 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	}))
 	a = v.get(at + "?status=failed")
 	is.True(a.says("Status 503 after 120 ms, 2 attempts") && a.says("&lt;script&gt;alert") && !a.says("<script>alert"))
-	is.True(v.get(at + "?status=succeeded").says("None with that status."))
+	is.True(v.get(at + "?status=succeeded").says("No deliveries with this status."))
 	is.Equal(v.get(at+"?status=mislaid").StatusCode, http.StatusBadRequest)
 	is.Equal(v.get(at+"?cursor=garbage").StatusCode, http.StatusBadRequest)
 
@@ -152,7 +152,7 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	is.Equal(strings.Count(v.get(at+next[1]).body, "/resend"), 6)
 }
 
-func TestWhatWaitsIsSaid(t *testing.T) {
+func TestStalledDeliveriesAreShown(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -163,11 +163,11 @@ func TestWhatWaitsIsSaid(t *testing.T) {
 	is.NoErr(err)
 	s.advance(10 * time.Minute)
 	for _, page := range []string{"", "settings/webhooks", "settings/webhooks/" + w.ID} {
-		is.True(v.get(page).says("Deliveries wait and nothing runs them"))
+		is.True(v.get(page).says("Handler.Run is not running"))
 	}
 	is.True(v.get("").says("Options.MasterKey") && v.get("settings/webhooks").says("Options.MasterKey"))
 	is.NoErr(s.Service().MarkRunning(t.Context()))
-	is.True(!v.get("").says("Deliveries wait"))
+	is.True(!v.get("").says("Handler.Run is not running"))
 
 	sealed := newSiteOn(t, memory.New(), licensing.Options{MasterKey: []byte("thirty-two bytes of a master key")})
 	sealed.webhook("https://shop.example/hooks")

@@ -55,9 +55,9 @@ func showWebhooks(v *visit) error {
 		return err
 	}
 	var body struct {
-		Rows  []webhookRow
-		Stuck string
-		Clear string
+		Rows        []webhookRow
+		Stalled     string
+		Unencrypted string
 	}
 	for _, w := range hooks {
 		body.Rows = append(body.Rows, v.webhookRow(w))
@@ -67,40 +67,40 @@ func showWebhooks(v *visit) error {
 		if err != nil {
 			return err
 		}
-		body.Stuck = stuck(backlog)
+		body.Stalled = stalledNotice(backlog)
 		if !backlog.Sealed {
-			body.Clear = unsealed
+			body.Unencrypted = unencryptedNotice
 		}
 	}
 	return v.render(http.StatusOK, "webhooks", page{Title: "Webhooks", Section: "webhooks", Body: body})
 }
 
 // stuck says that deliveries wait and nothing runs them, if it is so.
-func stuck(b license.Backlog) string {
+func stalledNotice(b license.Backlog) string {
 	if b.Running || !b.Waiting {
 		return ""
 	}
-	return "Deliveries wait and nothing runs them: the program that mounts this service has to call Handler.Run."
+	return "Deliveries are waiting because Handler.Run is not running. The host application must call it."
 }
 
 // failing says which subscribers keep failing, one sentence for each.
-func failing(b license.Backlog) (list []string) {
+func failingNotices(b license.Backlog) (list []string) {
 	for _, f := range b.Failing {
-		list = append(list, fmt.Sprintf("The subscriber %q has failed %s in a row on event %s, and the events after it wait. The log has the error.", f.Name, count(f.Failures, "time"), f.EventID))
+		list = append(list, fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID))
 	}
 	return list
 }
 
-// unsealed says that secrets of webhooks are kept as they are.
-const unsealed = "Secrets of webhooks are kept in clear: set Options.MasterKey to have them sealed."
+// unencryptedNotice says that secrets of webhooks are kept as they are.
+const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
 func webhookForm(w license.Webhook) *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "url", Label: "Address", Hint: "Where events are sent by POST, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
-		{Name: "description", Label: "Description", Hint: "For you. May be empty.", Type: "text", Value: w.Description, MaxLength: 255},
+		{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
+		{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
 		{
-			Name: "types", Label: "Only these events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),
-			Hint: "One in a line: a type such as license.created, or a family such as license.*, activation.* or customer.*. Empty: all events.",
+			Name: "types", Label: "Events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),
+			Hint: "One per line: a type such as license.created, or a group such as license.*, activation.* or customer.*. Leave blank for all events.",
 		},
 	}}}}
 }
@@ -108,8 +108,8 @@ func webhookForm(w license.Webhook) *form {
 // productsField belongs to new webhooks alone: it cannot be changed later.
 func productsField() *field {
 	return &field{
-		Name: "products", Label: "Only these products", Type: "textarea", Rows: 3, List: true,
-		Hint: "One product id in a line. Empty: all products, and events that belong to none. It cannot be changed later.",
+		Name: "products", Label: "Products", Type: "textarea", Rows: 3, List: true,
+		Hint: "One product ID per line. Leave blank for all products and for events without a product. This cannot be changed later.",
 	}
 }
 
@@ -138,7 +138,7 @@ func showNewWebhook(v *visit) error {
 func (v *visit) renderNewWebhook(status int, f *form) error {
 	return v.render(status, "confirm", page{Title: "New webhook", Section: "webhooks", Body: confirmation{
 		Heading: "New webhook", Form: f, Action: "Create webhook", Back: "settings/webhooks", Subject: "Webhooks",
-		Text: []string{"It gets the events from now on. Deliveries are signed with a secret that is shown once, on the next page."},
+		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
 	}})
 }
 
@@ -155,7 +155,7 @@ func createWebhook(v *visit) error {
 		return w.ID, err
 	})
 	switch {
-	case f.take(err):
+	case f.takeErrors(err):
 		return v.renderNewWebhook(http.StatusUnprocessableEntity, f)
 	case err != nil && secret == "":
 		return err
@@ -190,7 +190,7 @@ func (v *visit) renderWebhookRepeated(id string) error {
 type webhookBody struct {
 	webhookRow
 	Facts      []fact
-	Stuck      string
+	Stalled    string
 	Secrets    []fact
 	Statuses   []option
 	Filtered   bool
@@ -213,10 +213,10 @@ func (r deliveryRow) Pill() string {
 }
 
 func (v *visit) deliveryRow(d license.Delivery) deliveryRow {
-	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "Not tried yet"}
+	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "No attempts yet"}
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
-		row.Last, row.Error = "No answer", last.Error
+		row.Last, row.Error = "No response", last.Error
 		if last.StatusCode != 0 {
 			row.Last = "Status " + strconv.Itoa(last.StatusCode)
 		}
@@ -237,7 +237,7 @@ func showWebhook(v *visit) error {
 	p := license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
 	result, err := v.licenses.Deliveries(ctx, p)
 	if errors.Is(err, license.ErrInvalid) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "There is no such list of deliveries. Start again from the page of the webhook."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the deliveries does not exist. Start again from the webhook page."}
 	}
 	if err != nil {
 		return err
@@ -246,11 +246,11 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stuck: stuck(backlog), Filtered: p.Status != ""}
+	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
 	for _, secret := range w.Secrets {
-		x := fact{Label: "In use", Moment: v.moment(secret.CreatedAt)}
+		x := fact{Label: "Active", Moment: v.moment(secret.CreatedAt)}
 		if secret.ExpiresAt != nil {
-			x.Label = "Ends " + v.momentOf(secret.ExpiresAt).Relative
+			x.Label = "Expires " + v.momentOf(secret.ExpiresAt).Relative
 		}
 		body.Secrets = append(body.Secrets, x)
 	}
@@ -282,8 +282,8 @@ func (v *visit) webhookFacts(w license.Webhook) []fact {
 		return fact{Label: label, Tags: list}
 	}
 	facts := []fact{
-		{Label: "Address", Code: w.URL, ID: "url"},
-		{Label: "Webhook id", Code: w.ID, ID: "id"},
+		{Label: "URL", Code: w.URL, ID: "url"},
+		{Label: "Webhook ID", Code: w.ID, ID: "id"},
 		tags("Events", w.Types, "All"),
 		tags("Products", w.Products, "All"),
 	}

@@ -22,7 +22,7 @@ func (s *site) activate(l license.License, fingerprint, name string) license.Act
 	return *v.Activation
 }
 
-func TestSeatsOfALicense(t *testing.T) {
+func TestActivationsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -35,22 +35,22 @@ func TestSeatsOfALicense(t *testing.T) {
 	one := s.activate(l, "machine-1", "Reception")
 	s.activate(l, "machine-2", "")
 	a := v.get(page)
-	is.True(a.says("2 of 3 taken.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2"))
+	is.True(a.says("2 of 3 seats used.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2"))
 	is.True(strings.Index(a.body, "<summary>Ended</summary>") < strings.Index(a.body, "old-machine")) // folded away
 	is.True(a.says("lease ended"))
 	is.Equal(strings.Count(a.body, "/release"), 2) // what has ended needs no release
 	is.True(!a.says(gone.ID + "/release"))
 
 	ask := v.get(page + "/activations/" + one.ID + "/release")
-	is.True(ask.says("Held by: Reception (machine-1)") && ask.says(one.ID))
-	is.True(v.get(page).says("2 of 3 taken.")) // asking releases nothing
+	is.True(ask.says("Activation: Reception (machine-1)") && ask.says(one.ID))
+	is.True(v.get(page).says("2 of 3 seats used.")) // asking releases nothing
 	is.Equal(v.get(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
 	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception has moved")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.to(), "../../../../licenses/"+l.ID)
 	a = v.get(page)
-	is.True(a.says("1 of 3 taken.") && a.says("released") && a.says("Reception has moved")) // the history has the reason
+	is.True(a.says("1 of 3 seats used.") && a.says("released") && a.says("Reception has moved")) // the history has the reason
 	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 
 	live := v.get(page + "/activations")
@@ -60,7 +60,7 @@ func TestSeatsOfALicense(t *testing.T) {
 	is.Equal(v.get(page+"/activations?cursor=garbage").StatusCode, http.StatusBadRequest)
 }
 
-func TestManySeats(t *testing.T) {
+func TestManyActivations(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -70,7 +70,7 @@ func TestManySeats(t *testing.T) {
 		s.advance(time.Second)
 	}
 	a := v.get("licenses/" + l.ID)
-	is.True(a.says("120 taken, of as many as wanted.") && a.says("All activations"))
+	is.True(a.says("120 active, no maximum.") && a.says("All activations"))
 	is.True(a.says("machine-009") && !a.says("machine-010"))
 	var seen []string
 	page := "licenses/" + l.ID + "/activations"
@@ -98,14 +98,14 @@ func TestVerdict(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "It changes by itself on", "11 Mar 2026"}},
+		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "Next change:", "11 Mar 2026"}},
 		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
-		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license ended at 2026-03-11", "It does not change by itself."}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license ended at 2026-03-11", "No change is scheduled."}},
 		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
 		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
 		}},
-		{"?at=tomorrow", 422, []string{`id="f-at-error">Write a date`, `value="tomorrow"`}},
+		{"?at=tomorrow", 422, []string{`id="f-at-error">Enter a date`, `value="tomorrow"`}},
 		{"?entitlement=%01", 422, []string{`id="f-entitlement-error">`}},
 		{"?product=%01", 422, []string{`id="f-product-error">`}},
 	} {
@@ -163,7 +163,7 @@ func TestRenew(t *testing.T) {
 			if tt.want != "" {
 				want, err := time.Parse(time.RFC3339, tt.want)
 				is.NoErr(err)
-				is.True(a.says("The new end will be " + want.Format("2 Jan 2006, 15:04:05") + " UTC"))
+				is.True(a.says("New expiry: " + want.Format("2 Jan 2006, 15:04:05") + " UTC"))
 				s.advance(time.Minute)
 				a = v.post("licenses/"+l.ID+"/renew", flat(fields(a))...)
 			}
@@ -182,7 +182,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-func TestRenewConfirmsWhatWasSeen(t *testing.T) {
+func TestRenewRejectsStaleConfirmation(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -194,14 +194,14 @@ func TestRenewConfirmsWhatWasSeen(t *testing.T) {
 
 	again := v.post(page, flat(seen)...) // sent twice, or from a page that is out of date
 	is.Equal(again.StatusCode, http.StatusConflict)
-	is.True(again.says("was changed after you saw its new end"))
+	is.True(again.says("was changed after you chose its new expiry"))
 	after, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(*after.ExpiresAt, end.AddDate(1, 0, 0)) // one year, not two
 	is.Equal(v.post(page, "new_end", "soon", "version", after.Version().String()).StatusCode, http.StatusConflict)
 }
 
-func TestRenewIsOfferedWhereThereIsAnEnd(t *testing.T) {
+func TestRenewRequiresExpiry(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

@@ -12,13 +12,13 @@ import (
 // missing answers a request for an address without a page. An operator who is
 // signed in keeps the navigation; with Options.Dashboard.Operator, the host may answer a
 // visitor itself.
-func (h *Handler) missing(w http.ResponseWriter, r *http.Request) error {
-	problem := notFound("This page does not exist. It may have moved, or the address is mistyped.")
+func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
+	problem := notFound("This page does not exist. Check the address.")
 	v := h.visit(w, r)
-	if !v.reads() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
+	if !v.isRead() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
 		return problem
 	}
-	rt := &route{access: anybody}
+	rt := &route{access: public}
 	if h.opts.Operator != nil {
 		rt.access = operators
 	}
@@ -33,9 +33,9 @@ func (h *Handler) missing(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// whyMissing replaces the error about a license or a webhook that does not
+// explainNotFound replaces the error about a license or a webhook that does not
 // exist by one that says what became of it, as far as the audit log knows.
-func (v *visit) whyMissing(err error) error {
+func (v *visit) explainNotFound(err error) error {
 	id := v.params["id"]
 	if id == "" || !errors.Is(err, license.ErrNotFound) {
 		return err
@@ -50,7 +50,7 @@ func (v *visit) whyMissing(err error) error {
 		return failed
 	case len(newest.Data) > 0 && strings.HasSuffix(newest.Data[0].Type, ".deleted"):
 		e := newest.Data[0]
-		who := names{v: v}
+		who := actorNames{v: v}
 		name, _ := who.actor(e.Actor)
 		return &web.Problem{Status: http.StatusNotFound, Code: "deleted", Cause: err,
 			Detail: "This " + kind + " was deleted on " + v.moment(e.Timestamp).Full + " by " + name + "."}
@@ -58,5 +58,5 @@ func (v *visit) whyMissing(err error) error {
 		return err
 	}
 	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Cause: err,
-		Detail: "There is no " + kind + " with this id. If it was deleted, that is longer ago than events are kept."}
+		Detail: "There is no " + kind + " with this ID. If it was deleted, the event was removed after the retention period."}
 }
