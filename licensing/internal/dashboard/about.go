@@ -10,24 +10,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
-// About is what the page about the service says of how it was set up.
+// About has the configuration that the About page shows.
 type About struct {
 	Store    string // the type of the store
 	Settings []Setting
 	Warnings []string
 }
 
-// A Setting is one of the options, with the value in force: a text, a number,
-// a duration, or whether something is on.
+// A Setting is an option and its value in force: a string, an integer, a
+// time.Duration or a bool.
 type Setting struct {
 	Name  string
 	Value any
 }
 
-// module is what its users require.
+// module is the path of this Go module.
 const module = "github.com/seed-d8a106b4/licensekit"
 
-// aboutBody is the body of the page.
+// aboutBody is the body of the About page.
 type aboutBody struct {
 	Facts    []fact
 	Settings []fact
@@ -59,7 +59,7 @@ func showAbout(v *visit) error {
 	return v.render(http.StatusOK, "about", page{Title: "About", Section: "about", Body: body})
 }
 
-// text writes the value for people.
+// text formats the value for the page.
 func (s Setting) text() string {
 	switch x := s.Value.(type) {
 	case time.Duration:
@@ -80,7 +80,7 @@ func (s Setting) text() string {
 	return fmt.Sprint(s.Value)
 }
 
-// moduleVersion is the version of the module that runs, as the build knows it.
+// moduleVersion returns the version of this module from the build information.
 func moduleVersion() string {
 	version := ""
 	if info, ok := debug.ReadBuildInfo(); ok {

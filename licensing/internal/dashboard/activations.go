@@ -10,20 +10,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// How many activations a license's own page shows, and how many a page of
-// their list.
+// activationsShown is the number of activations on the page of a license;
+// activationsPerPage is the number on a page of the list of activations.
 const (
 	activationsShown   = 10
 	activationsPerPage = 50
 )
 
-// activationRow is an activation as pages show it.
+// activationRow is an activation with its times formatted for a page.
 type activationRow struct {
 	license.Activation
 	Since, LastSeen, LeaseEnds, Ended *moment
 }
 
-// Label is what a seat's holder is called: its name, or else its fingerprint.
+// Label returns the name of the activation, or its fingerprint if it has none.
 func (r activationRow) Label() string {
 	if r.Name != "" {
 		return r.Name
@@ -31,20 +31,23 @@ func (r activationRow) Label() string {
 	return r.Fingerprint
 }
 
-// Words is the status in words.
+// Words returns the status as the page shows it.
 func (r activationRow) Words() string {
 	if r.Status == license.ActivationLeaseEnded {
 		return "lease ended"
 	}
+	if r.Status == license.ActivationLive {
+		return "active"
+	}
 	return string(r.Status)
 }
 
-// activationTable is a table of activations, the parts of a page share it.
+// activationTable is a table of activations.
 type activationTable struct {
 	Caption string
 	Rows    []activationRow
-	Path    string // of a row's own pages, up to its id; empty: nobody may release them
-	Keep    string // a query for them
+	Path    string // the path of the activations, up to an id; empty: no release buttons
+	Keep    string // the list state, as a query for the pages of an activation
 }
 
 func (v *visit) activationTable(caption, licenseID string, list []license.Activation) activationTable {
@@ -62,17 +65,17 @@ func activationsPath(licenseID string) string {
 	return "licenses/" + url.PathEscape(licenseID) + "/activations"
 }
 
-// activationPanel is what a license's page says of its seats.
+// activationPanel is the section about activations on the page of a license.
 type activationPanel struct {
 	Summary       string
 	Active, Ended activationTable
-	All           string // where there are more, as a reference from dashboard/
+	All           string // the list of all activations, as a reference from dashboard/; empty if all are shown
 }
 
-// activationPanel reads the live seats of a license, and some that have ended.
+// activationPanel reads the active activations of a license and some ended ones.
 func (v *visit) activationPanel(l license.License) (activationPanel, error) {
 	ctx := v.r.Context()
-	live, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Limit: 200})
+	active, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Limit: 200})
 	if err != nil {
 		return activationPanel{}, err
 	}
@@ -86,30 +89,30 @@ func (v *visit) activationPanel(l license.License) (activationPanel, error) {
 			ended = append(ended, a)
 		}
 	}
-	n := strconv.Itoa(len(live.Data))
-	if live.NextCursor != "" {
+	n := strconv.Itoa(len(active.Data))
+	if active.NextCursor != "" {
 		n = "More than " + n
 	}
 	p := activationPanel{Summary: n + " active, no maximum."}
 	if l.MaxActivations != nil {
 		p.Summary = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " seats used."
 	}
-	if len(live.Data) > activationsShown || len(ended) > activationsShown || both.NextCursor != "" {
+	if len(active.Data) > activationsShown || len(ended) > activationsShown || both.NextCursor != "" {
 		p.All = v.keepList(activationsPath(l.ID) + "?ended=1")
 	}
-	p.Active = v.activationTable("Active activations", l.ID, live.Data[:min(len(live.Data), activationsShown)])
+	p.Active = v.activationTable("Active activations", l.ID, active.Data[:min(len(active.Data), activationsShown)])
 	p.Ended = v.activationTable("Ended activations", l.ID, ended[:min(len(ended), activationsShown)])
 	return p, nil
 }
 
-// activationList is the body of the list of a license's activations.
+// activationList is the body of the page that lists the activations of a license.
 type activationList struct {
 	License license.License
 	Table   activationTable
-	Ended   bool   // those that have ended are in it as well
+	Ended   bool   // the list includes ended activations
 	Next    string // the query of the next page
-	First   string // the query of the first page, when this is another
-	Other   string // the list with or without those that have ended, as a reference from dashboard/
+	First   string // the query of the first page, if this is another page
+	Other   string // the list with or without ended activations, as a reference from dashboard/
 }
 
 func showActivations(v *visit) error {
@@ -160,8 +163,8 @@ func showRelease(v *visit) error {
 	return v.renderRelease(http.StatusOK, l, releaseForm())
 }
 
-// seat returns the seat that the address names, as it would be released. The
-// rules look it up; nothing is kept.
+// activation returns the activation that the path names, as it would be after
+// its release. The release is rolled back.
 func (v *visit) activation(licenseID string) (row activationRow, err error) {
 	errPreview := errors.New("only a preview")
 	err = v.licenses.Atomically(v.r.Context(), func(s *license.Service) (err error) {
@@ -178,19 +181,19 @@ func (v *visit) activation(licenseID string) (row activationRow, err error) {
 }
 
 func (v *visit) renderRelease(status int, l license.License, f *form) error {
-	seat, err := v.activation(l.ID)
+	a, err := v.activation(l.ID)
 	if err != nil {
 		return err
 	}
-	label := "Activation: " + seat.Label()
-	if seat.Name != "" {
-		label += " (" + seat.Fingerprint + ")"
+	label := "Activation: " + a.Label()
+	if a.Name != "" {
+		label += " (" + a.Fingerprint + ")"
 	}
 	return v.render(status, "confirm", page{Title: "Release an activation of " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
 			label,
-			"Activation ID: " + seat.ID,
+			"Activation ID: " + a.ID,
 			"The seat becomes available immediately. The next validation by the program reports that it is not activated. The program can activate again while a seat is available.",
 		},
 	}})

@@ -13,45 +13,44 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// auditPerPage is how many events a page of the audit log has.
+// auditPerPage is the number of events on a page of the audit log.
 const auditPerPage = 50
 
-// How much of the feed one page is filled from. Each read looks through up to
-// 2,000 events for those that a filter selects; a new read starts only while
-// auditTime is not over.
+// auditReads and auditTime limit the work for one page. Each read scans up to
+// 2,000 events for matches; no new read starts after auditTime.
 var (
 	auditReads = 50
 	auditTime  = time.Second
 )
 
-// auditLog is the body of the page of all events.
+// auditLog is the body of the audit log page.
 type auditLog struct {
 	Types             []choices
 	Subject, Customer string
 	Filtered          bool
 	Rows              []auditRow
-	Next              string // the query of the older part
-	Stopped           bool   // the page is not full, and older events may match
-	First             string // the query of the newest part, when this is another
+	Next              string // the query of the next page, with older events
+	Stopped           bool   // the search stopped early: the page is not full, and older events may match
+	First             string // the query of the first page, if this is another page
 	Problem           string
 }
 
-// choices are options under a heading.
+// choices are options with a common heading.
 type choices struct {
 	Label   string
 	Options []option
 }
 
-// auditRow is one event of the log.
+// auditRow is one event of the audit log.
 type auditRow struct {
 	historyEntry
 	Type, RequestID string
-	Subject         string // what it is about
+	Subject         string // the name of the object
 	SubjectLink     string
 	SubjectID       string
 }
 
-// HasDetails reports whether there is more to say than who did what.
+// HasDetails reports whether the row has anything to show in its last column.
 func (r auditRow) HasDetails() bool { return r.Reason != "" || r.RequestID != "" || len(r.Details) > 0 }
 
 func showAudit(v *visit) error {
@@ -84,15 +83,15 @@ func showAudit(v *visit) error {
 		filter.Set("after", events.NextCursor)
 		body.Next, body.Stopped = "?"+filter.Encode(), len(events.Data) < auditPerPage
 	}
-	who := actorNames{v: v}
+	names := actorNames{v: v}
 	for _, e := range events.Data {
-		body.Rows = append(body.Rows, who.auditRow(e))
+		body.Rows = append(body.Rows, names.auditRow(e))
 	}
 	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
 }
 
-// fillAudit reads the feed until the page is full, the feed ends, or the work
-// for one page is done. Then NextCursor continues where the reads stopped.
+// fillAudit reads events until the page is full, the events end, or a limit is
+// reached. NextCursor continues where the reads stopped.
 func (v *visit) fillAudit(p license.EventsParams) (page license.Page[license.Event], err error) {
 	start := time.Now()
 	for range auditReads {
@@ -110,7 +109,7 @@ func (v *visit) fillAudit(p license.EventsParams) (page license.Page[license.Eve
 	return page, nil
 }
 
-// eventChoices are the types of events to choose from, by what they are about.
+// eventChoices returns the event types for the filter, grouped by object.
 func eventChoices(chosen string) (list []choices) {
 	for _, k := range eventFamilies {
 		c := choices{Label: k.label}
@@ -129,18 +128,18 @@ func eventChoices(chosen string) (list []choices) {
 	return list
 }
 
-// auditRow puts an event of any kind in words.
+// auditRow describes an event of any type.
 func (n *actorNames) auditRow(e license.Event) auditRow {
 	var data eventData
 	_ = json.Unmarshal(e.Data, &data) // unreadable data is left out
 	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Type: e.Type, RequestID: e.RequestID, SubjectID: e.Subject}
 	name, verb := describeType(e.Type)
 	row.Text = name + " " + verb
-	gone := strings.HasSuffix(e.Type, ".deleted")
+	deleted := strings.HasSuffix(e.Type, ".deleted")
 	switch {
 	case data.License != nil:
 		row.Subject = data.License.Name
-		if !gone {
+		if !deleted {
 			row.SubjectLink = licensePath(e.Subject)
 		}
 	case data.Client != nil:
@@ -152,7 +151,7 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 		}
 	case data.Webhook != nil:
 		row.Subject = data.Webhook.URL
-		if !gone {
+		if !deleted {
 			row.SubjectLink = webhookPath(data.Webhook.ID)
 		}
 	case strings.HasPrefix(e.Subject, "opr_"):

@@ -10,29 +10,29 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// maxSelected is how many licenses one form can suspend or revoke: those of a
-// page of their list, and some.
+// maxSelected is the maximum number of licenses that one form can suspend or
+// revoke. A page of the list has fewer.
 const maxSelected = 100
 
-// A selection is the body of the pages that move many licenses at once.
+// A selection is the body of the pages that suspend or revoke several licenses.
 type selection struct {
 	Form    *form
 	Text    string
-	Action  string // what the button says; empty: it is done, and Rows say how it went
-	Path    string // where the form goes, as a reference from dashboard/
+	Action  string // the label of the button; empty: the action is complete and Rows has the results
+	Path    string // the target of the form, as a reference from dashboard/
 	Heading string
 	Danger  bool
 	Rows    []selectedRow
 	Moved   int
 }
 
-// selectedRow is one of them.
+// selectedRow is one of the selected licenses.
 type selectedRow struct {
 	ID, Name, Problem string
 	Status            license.Status
 }
 
-// selected returns the move, and the ids that were chosen, each once.
+// selected returns the move and the distinct ids of the selected licenses.
 func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	m, err = v.move()
 	if err != nil || m.name != "suspend" && m.name != "revoke" {
@@ -66,7 +66,7 @@ func showSelected(v *visit) error {
 	return v.renderSelected(http.StatusOK, m, ids, m.form())
 }
 
-// renderSelected asks before anything is done.
+// renderSelected renders the page that asks for confirmation.
 func (v *visit) renderSelected(status int, m move, ids []string, f *form) error {
 	body := v.selection(m, f)
 	for _, id := range ids {
@@ -88,8 +88,8 @@ func (v *visit) renderSelected(status int, m move, ids []string, f *form) error 
 	return v.render(status, "selected", page{Title: m.label + ": " + count(len(ids), "license"), Section: "licenses", Body: body})
 }
 
-// moveSelected moves each license by itself, and tells how each one went. The
-// same form sent again finds them moved.
+// moveSelected changes each license in its own transaction and reports a result
+// for each. Submitting the same form again changes nothing.
 func moveSelected(v *visit) error {
 	m, ids, err := v.selected(v.r.PostForm["id"])
 	if err != nil {
@@ -110,7 +110,7 @@ func moveSelected(v *visit) error {
 			}
 		case errors.Is(err, license.ErrNotFound):
 			row.Problem = "This license no longer exists."
-		case i == 0 && f.takeErrors(err): // the reason is the same for all of them
+		case i == 0 && f.takeErrors(err): // the reason is the same for all licenses
 			return v.renderSelected(http.StatusUnprocessableEntity, m, ids, f)
 		case err != nil && i == 0:
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// scopeHints say what each scope is for.
+// scopeHints describe what each scope allows.
 var scopeHints = map[string]string{
 	auth.ScopeLicenseRead:     "Read licenses, activations and verdicts",
 	auth.ScopeLicenseWrite:    "Create, change and delete licenses",
@@ -30,8 +30,8 @@ func credentialForm(c auth.Client) *form {
 	}}}}
 }
 
-// readCredential takes the values of the form. The rules refuse a client
-// without scopes; the form has better words for it.
+// readCredential returns the values of the form. It adds an error if no scope
+// is selected.
 func readCredential(v *visit, f *form) (name string, scopes, products []string) {
 	scopes = append([]string{}, v.r.PostForm["scopes"]...)
 	if len(scopes) == 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// credentialsPerPage is how many credentials one page lists.
+// credentialsPerPage is the number of credentials on a page of the list.
 const credentialsPerPage = 50
 
-// credentialRow is a credential as the list shows it.
+// credentialRow is a credential with its times formatted for a page.
 type credentialRow struct {
 	Client   auth.Client
 	Created  *moment
@@ -90,7 +90,7 @@ func showCredential(v *visit) error {
 	return v.render(http.StatusOK, "credential", page{Title: c.Name, Section: "credentials", Body: body})
 }
 
-// usedVia says how a client has sent its secret.
+// usedVia describes how a client sent its secret, by auth.Client.LastUsedVia.
 var usedVia = map[string]string{
 	"basic": "secret sent in the header",
 	"form":  "secret sent in a form",
@@ -98,9 +98,9 @@ var usedVia = map[string]string{
 	"query": "secret sent in the URL, where it may be logged",
 }
 
-// credentialCommands are commands for one shell: the first sets $TOKEN, and the
-// second uses it for what the scopes of the client allow. No command changes
-// anything, except for a client that can only change things.
+// credentialCommands returns example commands for one shell. The first sets
+// $TOKEN, and the second uses it as the scopes of the client allow. The commands
+// only read, unless the client has only write scopes.
 func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 	token := v.command("Get an access token in $TOKEN", "TOKEN=$(curl -sS -u '"+c.ID+":"+secret+"' -d grant_type=client_credentials ", "/oauth/token")
 	token.Tail = ` | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`
@@ -118,7 +118,7 @@ func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 		if len(c.Products) > 0 {
 			product = c.Products[0]
 		}
-		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings cannot fail
+		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings always encode
 		use = v.command("Create a license (this adds a real license)",
 			bearer+`-H "Content-Type: application/json" -d '`+strings.ReplaceAll(string(body), "'", `'\''`)+"' ", "/license")
 	default: // auth.ScopeTokenIntrospect

@@ -15,34 +15,34 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Options set up the pages. Licenses, Auth, Now and Logger are required.
+// Options configure a Handler. Licenses, Auth, Now and Logger are required.
 type Options struct {
 	Licenses *license.Service
 	Auth     *auth.Auth
 	Now      func() time.Time
 	Logger   *slog.Logger
 
-	// Operator, when set, says who is there instead of the built-in
-	// sign-in, which is then off. False means that it has answered. An
-	// operator without an ID, with an unknown role or disabled gets 403.
+	// Operator replaces the built-in sign-in. It returns the operator who
+	// makes the request, or false if it has written a response itself. An
+	// operator that has no ID, has an unknown role or is disabled gets 403.
 	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
 
-	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
-	About       About  // for the page about the service
+	Description []byte // the OpenAPI document, which the API reference page shows
+	About       About  // the content of the About page
 
-	PublicURL string   // where the mount is reached from outside; empty: unknown
-	Origins   []string // other origins that the pages are reached by, behind a proxy that rewrites Host
+	PublicURL string   // the public URL of the mount; empty: unknown
+	Origins   []string // other origins of the pages, behind a proxy that changes the Host header
 }
 
-// Handler is the pages, all of them below the path "/dashboard". It is safe
-// for concurrent use.
+// Handler serves the pages below the path "/dashboard". It is safe for
+// concurrent use.
 type Handler struct {
 	opts      Options
 	origin    *http.CrossOriginProtection
-	reference func() referencePage // read once, when it is first asked for
+	reference func() referencePage // built on first use
 }
 
-// New returns the pages. It panics if one of the origins is none.
+// New returns a Handler. It panics if an origin is invalid.
 func New(opts Options) *Handler {
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
 	h.reference = sync.OnceValue(func() referencePage { return newReference(opts.Description) })
@@ -54,7 +54,7 @@ func New(opts Options) *Handler {
 	return h
 }
 
-// Section returns the pages as a part of a site.
+// Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
 	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.notFoundPage}
 	section.Routes = append(section.Routes,
@@ -70,23 +70,23 @@ func (h *Handler) Section() *web.Section {
 	return section
 }
 
-// header sets what goes with every page.
+// header sets the response headers of every page.
 func header(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	// Not no-referrer: it would make the Origin of our own forms "null".
+	// With no-referrer, browsers would send "Origin: null" with the forms.
 	h.Set("Referrer-Policy", "same-origin")
 }
 
-// redirectHome leads from the root of the mount to the first page.
+// redirectHome redirects from the root of the mount to the dashboard.
 func (h *Handler) redirectHome(w http.ResponseWriter, _ *http.Request) error {
 	redirectTo(w, "dashboard/")
 	return nil
 }
 
-// handler answers requests for a page.
+// handler returns the handler of a route.
 func (h *Handler) handler(route *route) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v := h.visit(w, r)
@@ -97,10 +97,10 @@ func (h *Handler) handler(route *route) web.Handler {
 	}
 }
 
-const maxForm = 256 << 10 // bytes of a form that is sent
+const maxForm = 256 << 10 // the maximum size of a submitted form, in bytes
 
-// serve checks a request from the outside in: where it comes from, what it
-// says, who sends it, what they may do.
+// serve checks the origin, the content, the operator and the role of a request,
+// in this order, and then calls the handler of the route.
 func (v *visit) serve(route *route) error {
 	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
@@ -113,7 +113,8 @@ func (v *visit) serve(route *route) error {
 	if route.signIn && v.h.opts.Operator != nil {
 		return notFound("The host application handles the sign-in.")
 	}
-	// The form first: while it is on its way, who sends it may lose the right to.
+	// Read the form before the session: a session that ends during a slow
+	// upload must not count.
 	if v.r.Method == http.MethodPost {
 		if err := v.readForm(); err != nil {
 			return err
@@ -125,13 +126,13 @@ func (v *visit) serve(route *route) error {
 	return v.explainNotFound(route.handle(v))
 }
 
-// identify finds out who is there. It is done if the visitor has been sent to
-// sign in.
+// identify determines the operator and checks the access to the route. It
+// returns done if it has written a response, such as a redirect to the sign-in.
 func (v *visit) identify(route *route) (done bool, err error) {
 	a := v.h.opts.Auth.As(auth.Caller{RequestID: v.id})
 	switch {
 	case v.h.opts.Operator != nil && route.access == public:
-		// Not asked: its way to say no is to answer the request.
+		// The function is not called: it could reject the request.
 	case v.h.opts.Operator != nil:
 		op, ok := v.h.opts.Operator(v.w, v.r)
 		if !ok {

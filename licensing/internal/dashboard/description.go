@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A description is as much of an OpenAPI document as the reference shows.
+// A description is the part of an OpenAPI document that the reference shows.
 type description struct {
 	Info struct {
 		Version     string
@@ -26,7 +26,7 @@ type description struct {
 	}
 }
 
-// members are the members of a JSON object, in their order.
+// members are the members of a JSON object, in document order.
 type members[T any] []member[T]
 
 type member[T any] struct {
@@ -37,7 +37,7 @@ type member[T any] struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (m *members[T]) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
-	if _, err := d.Token(); err != nil { // the brace
+	if _, err := d.Token(); err != nil { // the opening brace
 		return err
 	}
 	for d.More() {
@@ -68,10 +68,10 @@ type operation struct {
 	Responses members[response]
 }
 
-// scope returns the scope that an operation needs, or "".
+// scope returns the scope that the operation requires, or "".
 func (o operation) scope() string {
-	for _, way := range o.Security {
-		if scopes := way["oauth2"]; len(scopes) > 0 {
+	for _, scheme := range o.Security {
+		if scopes := scheme["oauth2"]; len(scopes) > 0 {
 			return strings.Join(scopes, " ")
 		}
 	}
@@ -112,7 +112,7 @@ type schema struct {
 	OneOf       []schema
 }
 
-// stringOrList is a text, or a list of texts.
+// stringOrList is a JSON string, or a list of strings.
 type stringOrList []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -124,11 +124,11 @@ func (o *stringOrList) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*o)[0])
 }
 
-// named returns what a reference within the document calls it.
+// refName returns the last segment of a reference within the document.
 func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// kind says in words what a value of the schema is, and the name of the object
-// to look up, if it is one.
+// kind describes the type of the schema. If the type is an object with a name,
+// kind returns that name too.
 func (s schema) kind() (words, object string) {
 	switch {
 	case s.Ref != "":

@@ -9,16 +9,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// namesPerPage is how many customers or products a page lists.
+// namesPerPage is the number of customers or products on a page.
 const namesPerPage = 50
 
-// A directory lists whom or what there are licenses for.
+// A directory is the list of all customers or of all products.
 type directory struct {
 	title, path string
-	one         string // of them
-	empty       string // what to say where there are none
+	one         string // the singular noun
+	empty       string // the text of an empty list
 	list        func(*license.Service, context.Context, license.NamesParams) ([]license.NameCount, error)
-	filter      string // of the list of licenses
+	filter      string // the name of the filter in the license list
 }
 
 var (
@@ -38,11 +38,11 @@ type nameList struct {
 	Prefix                  string
 	Rows                    []nameRow
 	Next                    string // the query of the next page
-	First                   string // the query of the first page, when this is another
+	First                   string // the query of the first page, if this is another page
 	Problem                 string
 }
 
-// nameRow is a customer or a product, and how many licenses it has.
+// nameRow is a customer or a product with the number of its licenses.
 type nameRow struct{ Name, Count, Link, New string }
 
 func (d directory) show(v *visit) error {

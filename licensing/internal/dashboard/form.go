@@ -10,34 +10,33 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A field is one control of a form, with its label, and what was wrong with
-// what it held.
+// A field is one control of a form, with its label, value and error.
 type field struct {
 	Name, Label, Hint, Value, Error string
 
-	Type         string // of an input; "textarea", "checks" or "radios"
+	Type         string // the type of an input, or "textarea", "checks" or "radios"
 	Autocomplete string
 	Required     bool
 	Mono         bool
-	Half         bool // half of the width is enough
+	Half         bool // takes half of the width
 	MaxLength    int
-	Rows         int  // of a textarea
-	List         bool // a textarea with one value in a line
+	Rows         int  // the height of a textarea
+	List         bool // a textarea with one value per line
 	Options      []option
 
-	errors int // how many Error names
+	errors int // the number of errors in Error
 }
 
-// maxLineErrors is how many bad lines of a textarea are named.
+// maxLineErrors is the maximum number of errors that a textarea shows.
 const maxLineErrors = 10
 
-// An option is one choice of checks or radios.
+// An option is one checkbox, radio button or item of a select.
 type option struct {
 	Value, Label, Hint string
 	Chosen             bool
 }
 
-// Control returns the id of the control that an error summary leads to.
+// Control returns the id of the control that the error summary links to.
 func (f *field) Control() string {
 	if len(f.Options) > 0 {
 		return "f-" + f.Name + "-0"
@@ -45,21 +44,21 @@ func (f *field) Control() string {
 	return "f-" + f.Name
 }
 
-// A form is fields in groups, and what was wrong besides.
+// A form has fields in groups, and an error that belongs to no field.
 type form struct {
 	Groups  []group
-	Problem string // wrong with all of it
-	Once    string // the mark of a form that counts once
+	Problem string // the error that belongs to no field
+	Once    string // the token that makes a repeated submission harmless
 	Hidden  map[string]string
 }
 
-// A group is fields that belong together.
+// A group is a set of related fields.
 type group struct {
 	Title, Text string
 	Fields      []*field
 }
 
-// Invalid returns the fields with errors, for the summary.
+// Invalid returns the fields that have errors.
 func (f *form) Invalid() (list []*field) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
@@ -71,10 +70,10 @@ func (f *form) Invalid() (list []*field) {
 	return list
 }
 
-// Bad reports whether anything is wrong.
+// HasErrors reports whether the form has any error.
 func (f *form) HasErrors() bool { return f.Problem != "" || len(f.Invalid()) > 0 }
 
-// Field returns the field of that name, or nil.
+// Field returns the field with the given name, or nil.
 func (f *form) Field(name string) *field {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
@@ -86,7 +85,7 @@ func (f *form) Field(name string) *field {
 	return nil
 }
 
-// fill puts in what was sent.
+// fill sets the values from the submitted form.
 func (f *form) fill(v *visit) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
@@ -102,9 +101,9 @@ func (f *form) fill(v *visit) {
 	f.Once = v.formValue("once")
 }
 
-// wrong notes an error beside a field, and reports whether there is such a
-// field. A textarea collects the errors of its lines; any other field keeps the
-// first error.
+// addError adds an error to a field. It reports whether the form has the field.
+// A textarea collects the errors of its lines; any other field keeps the first
+// error.
 func (f *form) addError(name, detail string) bool {
 	x := f.Field(name)
 	if x == nil {
@@ -122,8 +121,8 @@ func (f *form) addError(name, detail string) bool {
 	return true
 }
 
-// faults returns the errors that are noted in the form, for the rules to
-// report with what they find.
+// fieldErrors returns the errors of the form, so that the license service can
+// report them together with its own.
 func (f *form) fieldErrors() (list []license.FieldError) {
 	for _, x := range f.Invalid() {
 		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
@@ -131,8 +130,8 @@ func (f *form) fieldErrors() (list []license.FieldError) {
 	return list
 }
 
-// take puts the errors that the rules have found beside their fields. It
-// reports false for an error that says nothing of fields.
+// takeErrors adds the field errors of err to the form. It returns false if err
+// is not an *license.InvalidError.
 func (f *form) takeErrors(err error) bool {
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	if !ok {
@@ -151,8 +150,8 @@ func (f *form) takeErrors(err error) bool {
 	return true
 }
 
-// named returns the part of a field that an error is about as people know it:
-// of a list, the line that it stood in.
+// partName returns the part of a field that an error refers to. For a list,
+// that is the text of the line.
 func (f *form) partName(name, part string) string {
 	i, err := strconv.Atoi(part)
 	x := f.Field(name)
@@ -165,8 +164,8 @@ func (f *form) partName(name, part string) string {
 	return part
 }
 
-// renamed returns an error of the rules with the names that a form gives the
-// fields it is about.
+// renamed returns a copy of an *license.InvalidError in which fields have the
+// names of the form. It returns any other error unchanged.
 func renamed(err error, names map[string]string) error {
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	if !ok {
@@ -181,7 +180,7 @@ func renamed(err error, names map[string]string) error {
 	return &license.InvalidError{Fields: fields}
 }
 
-// sentence makes a sentence of a phrase.
+// sentence returns s with an initial capital and a final period.
 func sentence(s string) string {
 	if s == "" {
 		return s

@@ -22,7 +22,7 @@ type historyEntry struct {
 	Details   []string
 }
 
-// eventData is what the data of any event may tell.
+// eventData has the fields of event data that pages show.
 type eventData struct {
 	License *struct {
 		Name string `json:"name"`
@@ -37,7 +37,8 @@ type eventData struct {
 	Erased     bool                           `json:"erased"`
 }
 
-// kinds are what events are about, by the first part of their types.
+// eventFamilies are the kinds of objects that events are about. The family is
+// the first part of an event type.
 var eventFamilies = []struct{ family, name, label string }{
 	{"license", "License", "Licenses"},
 	{"activation", "Activation", "Activations"},
@@ -47,7 +48,7 @@ var eventFamilies = []struct{ family, name, label string }{
 	{"webhook", "Webhook", "Webhooks"},
 }
 
-// verbs are what happened, where the second part of a type does not say it.
+// eventVerbs describe the event types whose second part is not descriptive.
 var eventVerbs = map[string]string{
 	"license.rekeyed":         "key replaced",
 	"license.expiring":        "expiring soon",
@@ -56,7 +57,7 @@ var eventVerbs = map[string]string{
 	"webhook.test":            "tested",
 }
 
-// describeType says what an event of that type is: of what, and what happened.
+// describeType returns the kind of object and the verb of an event type.
 func describeType(eventType string) (name, verb string) {
 	family, verb, _ := strings.Cut(eventType, ".")
 	verb = strings.ReplaceAll(verb, "_", " ")
@@ -71,15 +72,14 @@ func describeType(eventType string) (name, verb string) {
 	return sentenceCase(family), verb
 }
 
-// names says who did things and what they were done to, asking for each one
-// once.
+// actorNames looks up the names of actors and caches them.
 type actorNames struct {
 	v    *visit
 	seen map[string][2]string
 }
 
-// actor returns the name of an actor and a reference to their page, if they
-// have one.
+// actor returns the name of an actor and, if the actor has a page, a reference
+// to it.
 func (n *actorNames) actor(actor string) (name, link string) {
 	if known, ok := n.seen[actor]; ok {
 		return known[0], known[1]
@@ -116,7 +116,7 @@ func (n *actorNames) actor(actor string) (name, link string) {
 	return name, link
 }
 
-// historyEntry puts an event in words, for the history of one license.
+// historyEntry describes an event for the history of one license.
 func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data eventData) historyEntry {
 	name, verb := describeType(eventType)
 	h := historyEntry{Text: sentenceCase(verb), Time: n.v.moment(at), Reason: data.Reason}
@@ -130,14 +130,15 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 	}
 	for _, field := range slices.Sorted(maps.Keys(data.Changes)) {
 		if field == "status" || field == "status_reason" {
-			continue // the words above say it
+			continue // included in the text
 		}
 		h.Details = append(h.Details, formatChange(field, data.Changes[field]))
 	}
 	return h
 }
 
-// changed says what a field was and has become, if that can be said in a line.
+// formatChange describes the change of a field, with both values if they are
+// short enough.
 func formatChange(field string, c license.FieldChange) string {
 	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
 		return field + " changed"
@@ -148,14 +149,14 @@ func formatChange(field string, c license.FieldChange) string {
 	return field + " changed"
 }
 
-// records reports whether x is a list of documents, such as the secrets of a
-// client.
+// isObjectList reports whether x is a list of JSON objects, such as the secrets
+// of a client.
 func isObjectList(x any) bool {
 	list, _ := x.([]any)
 	return slices.ContainsFunc(list, func(y any) bool { _, ok := y.(map[string]any); return ok })
 }
 
-// shown writes a value of an event for people.
+// formatValue formats a value of an event for a page.
 func formatValue(x any) string {
 	switch x := x.(type) {
 	case nil:
@@ -170,5 +171,5 @@ func formatValue(x any) string {
 	return string(b)
 }
 
-// licensePath is the page of a license, as a reference from dashboard/.
+// licensePath returns the page of a license, as a reference from dashboard/.
 func licensePath(id string) string { return "licenses/" + url.PathEscape(id) }

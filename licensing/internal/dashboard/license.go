@@ -22,32 +22,32 @@ type licensePage struct {
 	Activations  activationPanel
 	Verdict      verdictPanel
 	History      []historyEntry
-	Older        string // the query of the older part of the history
+	Older        string // the query of the next page of the history
 	Commands     []command
 }
 
-// A fact is one line about a license or a credential. One of the values is set.
+// A fact is a label with one value. Text, Code, Tags or Moment is set.
 type fact struct {
 	Label  string
 	Text   string
-	Code   string // with a button to copy it
-	ID     string // of the element that holds Code
+	Code   string // shown with a copy button
+	ID     string // the id of the element with Code
 	Tags   []string
 	Moment *moment
-	Link   string // of the text, as a reference from dashboard/
+	Link   string // the target of Text, as a reference from dashboard/
 	Note   string
 }
 
-// A pair is one entitlement or one entry of the metadata.
+// A pair is one entitlement or one metadata entry.
 type pair struct{ Name, Value string }
 
-// A command is a line for a shell. It stands around the address of the mount,
-// which the page may not know.
+// A command is an example command for a shell. The address of the mount, which
+// may be unknown, comes between Before and After.
 type command struct {
 	Title         string
 	Before, After string
-	Address       string // of the mount; empty: not known
-	Tail          string // after the closing quotation mark
+	Address       string // of the mount; empty if unknown
+	Tail          string // the text after the quoted address
 }
 
 func (v *visit) command(title, before, after string) command {
@@ -87,9 +87,9 @@ func showLicense(v *visit) error {
 		events = events[:shown]
 		body.Older = v.keepList("?"+url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode()) + "#history"
 	}
-	who := actorNames{v: v}
+	names := actorNames{v: v}
 	for _, e := range events {
-		body.History = append(body.History, who.historyEntry(e.Type, e.Actor, e.Time, eventData{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
+		body.History = append(body.History, names.historyEntry(e.Type, e.Actor, e.Time, eventData{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
 	}
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
@@ -137,7 +137,7 @@ func (v *visit) licenseCommands(l license.License) []command {
 	}
 }
 
-// rights lists entitlements by name.
+// entitlementPairs lists entitlements by name.
 func entitlementPairs(m map[string]any) (list []pair) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		value := "included"

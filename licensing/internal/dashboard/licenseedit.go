@@ -17,10 +17,10 @@ func showNewLicense(v *visit) error {
 	return v.renderNewLicense(http.StatusOK, f)
 }
 
-// licenseEditor is the body of the pages with the form of a license.
+// licenseEditor is the body of the pages that create and edit a license.
 type licenseEditor struct {
 	Form    *form
-	License *license.License // nil: a new one
+	License *license.License // nil for a new license
 }
 
 func (v *visit) renderNewLicense(status int, f *form) error {
@@ -82,8 +82,8 @@ func updateLicense(v *visit) error {
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
 	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
-	// Only what was edited is sent: a time to the millisecond survives a
-	// form that shows seconds.
+	// Only edited fields are updated. A time with milliseconds is kept,
+	// although the form shows seconds.
 	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
 	text := func(name string) *string {
 		if !edited(name) {
@@ -149,7 +149,7 @@ func updateLicense(v *visit) error {
 	return nil
 }
 
-// changeTo is the change to a value, or to null.
+// changeTo returns a change to the value, or to null if value is nil.
 func changeTo[T any](value *T) license.Change[T] {
 	if value == nil {
 		return license.ToNull[T]()

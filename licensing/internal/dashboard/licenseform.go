@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// licenseForm is the form of a license's fields, filled in from l.
+// licenseForm returns the form for a license, with the values of l.
 func licenseForm(l license.License) *form {
 	number := func(n *int64) string {
 		if n == nil {
@@ -38,22 +38,22 @@ func licenseForm(l license.License) *form {
 		}},
 		{Title: "Details", Fields: []*field{
 			{Name: "entitlements", Label: "Entitlements", Hint: "One per line: a name, or name = number or text.", Type: "textarea", Rows: 4, Value: formatEntitlements(l.Entitlements)},
-			{Name: "metadata", Label: "Metadata", Hint: "One in a line: name = text. For you; the licensed program does not act on it.", Type: "textarea", Rows: 3, Value: formatMetadata(l.Metadata)},
+			{Name: "metadata", Label: "Metadata", Hint: "One per line: name = text. For your own data; not used by validation.", Type: "textarea", Rows: 3, Value: formatMetadata(l.Metadata)},
 		}},
 	}}
 }
 
-// licenseInput is what the form of a license says.
+// licenseInput has the values of a license form.
 type licenseInput struct {
 	startsAt, expiresAt          *time.Time
 	grace                        int64
 	maxActivations, leaseSeconds *int64
 	entitlements                 map[string]any
 	metadata                     map[string]string
-	errors                       []license.FieldError // what cannot be read, for the rules to report with what they find
+	errors                       []license.FieldError // parse errors, for the license service to report with its own
 }
 
-// readLicense takes the values of the form.
+// readLicense parses the values of the form.
 func (f *form) readLicense() (in licenseInput) {
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	note := func(name string, errs ...error) {
@@ -90,7 +90,8 @@ func (f *form) readLicense() (in licenseInput) {
 		note("lease_seconds", err)
 		in.leaseSeconds = &n
 	}
-	// The slash keeps what the rules say of the other lines beside it.
+	// The slash marks an error of one line, so that errors of other lines
+	// are kept.
 	var wrong []error
 	in.entitlements, wrong = parseEntitlements(f.Field("entitlements").Value)
 	note("entitlements/", wrong...)
@@ -99,7 +100,7 @@ func (f *form) readLicense() (in licenseInput) {
 	return in
 }
 
-// takeLicenseErrors is take, for the names that the form gives otherwise.
+// takeLicenseErrors is takeErrors for the field names of the license form.
 func (f *form) takeLicenseErrors(err error) bool {
 	return f.takeErrors(renamed(err, map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}))
 }

@@ -10,26 +10,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// confirmation is the body of a page that asks before something is done.
+// confirmation is the body of a page with a form and two buttons: the action
+// and Cancel.
 type confirmation struct {
-	Heading string // shorter than the title: the way back names what it is about
+	Heading string // the heading of the page; empty: the title
 	Form    *form
 	Text    []string
-	Action  string // what the button says
+	Action  string // the label of the button
 	Danger  bool
-	Back    string // where to go instead, as a reference from dashboard/
-	Subject string // what the page is about, for the way back
+	Back    string // the page that Cancel opens, as a reference from dashboard/
+	Subject string // the label of the link to Back
 }
 
-// A move takes a license from one state to another.
+// A move changes the status or the key of a license.
 type move struct {
-	name    string // in the address
-	label   string // on the button that leads to it
+	name    string // in the path
+	label   string // the label of the button that opens the confirmation
 	heading string
-	action  string // on the button that does it
+	action  string // the label of the button that performs it
 	text    string
 	danger  bool
-	from    []license.Status // where it is offered; the rules have the last word
+	from    []license.Status // the statuses for which it is offered; the license service decides
 	done    string
 	do      func(*license.Service, context.Context, license.MoveParams) (license.License, error)
 }
@@ -63,13 +64,13 @@ var moves = []move{
 	},
 }
 
-// A moveLink is a button that leads to a move.
+// A moveLink is a button that opens the confirmation of a move.
 type moveLink struct {
 	Name, Label string
 	Danger      bool
 }
 
-// movesFrom are the moves that are offered for a license in that status.
+// movesFrom returns the moves that are offered for a license with status s.
 func movesFrom(s license.Status) (list []moveLink) {
 	for _, m := range moves {
 		if slices.Contains(m.from, s) {

@@ -12,19 +12,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// terms are the lengths that a renewal is offered for. Years and months are
-// those of the calendar.
+// terms are the calendar durations that the renewal form offers.
 var terms = []struct{ value, label string }{
 	{"P1Y", "1 year"}, {"P6M", "6 months"}, {"P3M", "3 months"}, {"P1M", "1 month"},
 }
 
-// What a renewal is besides one of the terms.
+// The values of the term field for a renewal without one of the terms.
 const (
 	customLength = "length"
 	customDate   = "date"
 )
 
-// renewStarts are the places where the length of a renewal can begin.
+// renewStarts are the times from which a renewal can start.
 var renewStarts = []struct {
 	value license.RenewFrom
 	label string
@@ -56,8 +55,8 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 	}}}}
 }
 
-// renewable reports whether a license can be renewed; the rules have the last
-// word.
+// renewable reports whether renewal is offered for a license. The license
+// service decides.
 func renewable(l license.License) bool {
 	return l.ExpiresAt != nil && l.Status != license.StatusRevoked
 }
@@ -87,8 +86,8 @@ func (v *visit) renderRenew(status int, l license.License, f *form) error {
 	}})
 }
 
-// renderRenewal asks whether the license may get this new end. The form that
-// it answers with names the end and the version that the operator saw.
+// renderRenewal asks for confirmation of a new expiry. Its form has the expiry
+// and the version of the license that the operator saw.
 func (v *visit) renderRenewal(l license.License, end time.Time, reason string) error {
 	now, then := v.momentOf(l.ExpiresAt), v.moment(end)
 	text := []string{
@@ -104,7 +103,8 @@ func (v *visit) renderRenewal(l license.License, end time.Time, reason string) e
 	}})
 }
 
-// renew first shows the new end, and renews when the operator has confirmed it.
+// renew first shows the new expiry, and renews the license when the operator
+// confirms it.
 func renew(v *visit) error {
 	ctx := v.r.Context()
 	l, err := v.licenses.Get(ctx, v.params["id"])
@@ -118,7 +118,7 @@ func renew(v *visit) error {
 	f.fill(v)
 	p := f.readRenewal()
 	p.ID = l.ID
-	// The rules compute the new end; nothing is kept.
+	// The license service computes the new expiry; the change is rolled back.
 	var renewed license.License
 	errPreview := errors.New("only a preview")
 	err = v.licenses.Atomically(ctx, func(s *license.Service) (err error) {
@@ -142,7 +142,7 @@ func renew(v *visit) error {
 	return v.renderRenewal(l, *renewed.ExpiresAt, p.Reason)
 }
 
-// confirmRenewal renews a license until the end that the operator has seen.
+// confirmRenewal renews a license until the expiry that the operator confirmed.
 func (v *visit) confirmRenewal(l license.License) error {
 	f := renewForm("P1Y", license.FromLater)
 	end, err := parseTime(v.formValue("new_end"))
@@ -164,8 +164,8 @@ func (v *visit) confirmRenewal(l license.License) error {
 	return nil
 }
 
-// readRenewal takes the values of the form, and notes what cannot be read and
-// what contradicts the choice of a term.
+// readRenewal parses the values of the form. It adds errors for values that are
+// invalid or contradict the selected term.
 func (f *form) readRenewal() (p license.RenewParams) {
 	chosen := func(name string) string {
 		x := f.Field(name)
@@ -199,7 +199,7 @@ func (f *form) readRenewal() (p license.RenewParams) {
 		}
 		p.Duration = d
 	default:
-		p.Duration, _ = license.ParseDuration(term) // one of ours
+		p.Duration, _ = license.ParseDuration(term) // one of terms
 	}
 	return p
 }

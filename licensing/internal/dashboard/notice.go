@@ -11,12 +11,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// A notice tells the operator, once, what a POST has done. The POST stores the
-// notice and redirects to a page whose query names it by a random mark. The
-// first GET with the mark shows the notice; a reload, a bookmark or a made-up
-// mark shows nothing.
+// A notice shows the result of a POST once. The POST stores the notice under a
+// random token and redirects to a page with the token in its query. The first GET
+// with the token shows the notice; a reload, a bookmark or a forged token shows
+// nothing.
 
-// notices are the texts, by the word that is stored.
+// notices are the texts, by the stored name.
 var notices = map[string]string{
 	"created":         "The license has been created.",
 	"updated":         "Your changes have been saved.",
@@ -42,24 +42,24 @@ var notices = map[string]string{
 	"repeated":        "This form was already submitted. Nothing was created this time.",
 }
 
-// markLength is the length of a mark made by auth.NewForm.
-const markLength = 26
+// noticeTokenLength is the length of a token from auth.NewForm.
+const noticeTokenLength = 26
 
-// redirectDone answers 303 to a page, given as a reference from dashboard/,
-// that shows the notice named by word. If the notice cannot be stored, the
-// page shows none: the change itself is already made.
-func (v *visit) redirectDone(to, word string) {
-	mark := auth.NewForm()
+// redirectDone redirects to a page, given as a reference from dashboard/, which
+// shows the notice with the given name. If the notice cannot be stored, the page
+// shows none: the change itself is already made.
+func (v *visit) redirectDone(to, name string) {
+	token := auth.NewForm()
 	ctx := context.WithoutCancel(v.r.Context())
-	if _, _, err := v.auth.Once(ctx, mark, func() (string, error) { return word, nil }); err != nil {
+	if _, _, err := v.auth.Once(ctx, token, func() (string, error) { return name, nil }); err != nil {
 		v.h.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: notice not stored", slog.String("request_id", v.id), slog.Any("error", err))
 		v.redirect(to)
 		return
 	}
-	v.redirect(withQuery(to, url.Values{"done": {mark}}.Encode()))
+	v.redirect(withQuery(to, url.Values{"done": {token}}.Encode()))
 }
 
-// withQuery adds parameters, if there are any, to a reference.
+// withQuery adds a query to a reference. The query can be empty.
 func withQuery(reference, query string) string {
 	switch {
 	case query == "":
@@ -70,22 +70,22 @@ func withQuery(reference, query string) string {
 	return reference + "?" + query
 }
 
-// notice returns the notice that the query names, and marks it as shown. The
-// mark is bound to the operator who made the change.
+// notice returns the notice for the token in the query, and marks the notice as
+// shown. The token is valid only for the operator who made the change.
 func (v *visit) notice() string {
-	mark := v.r.URL.Query().Get("done")
-	if len(mark) != markLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
+	token := v.r.URL.Query().Get("done")
+	if len(token) != noticeTokenLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
 	ctx := v.r.Context()
 	errUnknown := errors.New("no such notice")
-	word, stored, err := v.auth.Once(ctx, mark, func() (string, error) { return "", errUnknown })
+	name, stored, err := v.auth.Once(ctx, token, func() (string, error) { return "", errUnknown })
 	if err != nil || !stored {
 		return ""
 	}
-	_, shown, err := v.auth.Once(ctx, mark+" shown", func() (string, error) { return "", nil })
+	_, shown, err := v.auth.Once(ctx, token+" shown", func() (string, error) { return "", nil })
 	if err != nil || shown {
 		return ""
 	}
-	return notices[word]
+	return notices[name]
 }

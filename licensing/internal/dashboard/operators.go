@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
-// operatorRow is an operator as pages show them.
+// operatorRow is an operator with times formatted for a page.
 type operatorRow struct {
 	auth.Operator
 	Created, LastSignIn *moment
@@ -19,7 +19,7 @@ func (v *visit) operatorRow(op auth.Operator) operatorRow {
 	return operatorRow{op, v.moment(op.CreatedAt), v.moment(op.LastSignInAt)}
 }
 
-// inviteRow is an invitation as pages show it.
+// inviteRow is an invitation with its expiry formatted for a page.
 type inviteRow struct {
 	auth.Invitation
 	Expires *moment
@@ -97,8 +97,8 @@ func invite(v *visit) error {
 	return v.renderInvited(v.formValue("email"), code)
 }
 
-// renderInvited shows the code of an invitation. This answer is the only place
-// it is ever in.
+// renderInvited shows the code of an invitation. The code appears only in this
+// response.
 func (v *visit) renderInvited(email, code string) error {
 	return v.render(http.StatusOK, "invited", page{Title: "Invitation for " + email, Section: "operators", Body: struct {
 		Email, Code string
@@ -136,7 +136,7 @@ func (v *visit) renderOperator(status int, op auth.Operator, f *form) error {
 	}{v.operatorRow(op), f, op.ID == v.op.ID}})
 }
 
-// changeOperator does one of the things that the page of an operator offers.
+// changeOperator performs one of the actions on the page of an operator.
 func changeOperator(v *visit) error {
 	op, err := v.operator()
 	if err != nil {
@@ -198,7 +198,7 @@ func (v *visit) renderJoin(status int, f *form) error {
 	}})
 }
 
-// join takes an invitation up.
+// join accepts an invitation.
 func join(v *visit) error {
 	f := joinForm()
 	f.fill(v)
@@ -212,7 +212,7 @@ func join(v *visit) error {
 		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
 	case f.takeErrors(err):
 	default:
-		if status, err = v.refuse(f, err, ""); err != nil {
+		if status, err = v.rejectPassword(f, err, ""); err != nil {
 			return err
 		}
 	}

@@ -7,36 +7,36 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// overview is the body of the page one starts from.
+// overview is the body of the overview page.
 type overview struct {
 	Total     string
 	Statuses  []statusCount
 	Charts    []chart
 	Attention []attentionItem
-	Expiring  []licenseRow // the next to end
-	Steps     []step       // of setting up; empty once there are licenses
+	Expiring  []licenseRow // licenses that expire next
+	Steps     []step       // setup steps; empty if there are licenses
 }
 
-// statusCount is how many licenses have a status.
+// statusCount is the number of licenses with a status.
 type statusCount struct {
 	Status license.Status
 	N      string
 	None   bool
 }
 
-// A attentionItem is something that may need somebody.
+// An attentionItem is a problem or a note for the operator.
 type attentionItem struct {
-	Count   string // what there is of it, leads to Link
+	Count   string // the number of affected objects, the text of the link
 	Text    string
 	Link    string // a reference from dashboard/
 	Problem bool
 }
 
-// A step of setting up.
+// A step is one item of the setup checklist.
 type step struct {
 	Done         bool
 	Title, Text  string
-	Link, Action string // where it is done, a reference from dashboard/; empty: not here
+	Link, Action string // the page for the step, as a reference from dashboard/; empty if there is none
 }
 
 func showOverview(v *visit) error {
@@ -72,7 +72,7 @@ func showOverview(v *visit) error {
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }
 
-// concerns is what may need somebody now.
+// attention returns the items that need attention.
 func (v *visit) attention(o license.Overview) (list []attentionItem, err error) {
 	if n := o.Expiring; n > 0 {
 		list = append(list, attentionItem{count(int(n), "license"), expireVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
@@ -123,7 +123,7 @@ func isVerb(n int64) string {
 	return "are"
 }
 
-// steps is what there is to do before the service is of use.
+// steps returns the setup checklist.
 func (v *visit) steps() ([]step, error) {
 	ctx := v.r.Context()
 	clients, err := v.auth.Clients(ctx, auth.ListClientsParams{Limit: 1})

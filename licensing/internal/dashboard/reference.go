@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// The reference is the description of the API for people to read.
+// referencePage is the body of the API reference, built from the OpenAPI
+// document.
 type referencePage struct {
 	Version string
 	Intro   []markup
@@ -16,7 +17,7 @@ type referencePage struct {
 	Objects []object
 }
 
-// A tagGroup is the operations of one tag.
+// A tagGroup has the operations of one tag.
 type tagGroup struct {
 	Name       string
 	Text       markup
@@ -34,13 +35,13 @@ type operationView struct {
 	Responses        []responseView
 	Command          command
 
-	curl, address string // of the command
+	curl, address string // the parts of the command
 }
 
 type responseView struct {
 	Status string
 	Text   markup
-	Object string // the name of what is in the body; empty: see Kind
+	Object string // the name of the object in the body; empty: see Kind
 	Kind   string
 }
 
@@ -48,21 +49,21 @@ type object struct {
 	Name   string
 	Text   markup
 	Fields []fieldView
-	Kind   string // of what has no fields
-	Object string // of which it is a list
+	Kind   string // the type, if there are no fields
+	Object string // the name of the objects, if it is a list
 }
 
-// A fieldView is one parameter, or one member of an object.
+// A fieldView is one parameter or one member of an object.
 type fieldView struct {
 	Name     string
-	Where    string // of a parameter: path, query or header
+	Where    string // path, query or header, for a parameter
 	Kind     string
-	Object   string // the name of what it holds
+	Object   string // the name of the object in it
 	Required bool
 	Text     markup
 }
 
-// prose is text in which each second piece is code.
+// markup is text in which every second piece is code.
 type markup []string
 
 func parseMarkup(s string) markup {
@@ -72,8 +73,8 @@ func parseMarkup(s string) markup {
 	return strings.Split(s, "`")
 }
 
-// showReference is the page. Only the addresses in its commands depend on the
-// visit.
+// showReference renders the reference. Only the addresses in the commands depend
+// on the request.
 func showReference(v *visit) error {
 	body := v.h.reference()
 	groups := slices.Clone(body.Groups)
@@ -87,12 +88,12 @@ func showReference(v *visit) error {
 	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: body})
 }
 
-// newReference reads the description of the API. It panics if that is not what
-// the tests have made sure of.
+// newReference builds the reference from the OpenAPI document. It panics if the
+// document is invalid; a test prevents that.
 func newReference(document []byte) referencePage {
 	var d description
 	if err := json.Unmarshal(document, &d); err != nil {
-		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
+		panic(fmt.Errorf("dashboard: parse the OpenAPI document: %w", err))
 	}
 	body := referencePage{Version: d.Info.Version}
 	for paragraph := range strings.SplitSeq(d.Info.Description, "\n\n") {
@@ -115,7 +116,7 @@ func newReference(document []byte) referencePage {
 	return body
 }
 
-// operations returns what a path can do that has the tag.
+// operations returns the operations of a path that have the tag.
 func operations(d description, tag string, path member[members[json.RawMessage]]) (views []operationView) {
 	var common []parameter
 	for _, m := range path.Value {
@@ -133,10 +134,10 @@ func operations(d description, tag string, path member[members[json.RawMessage]]
 	return views
 }
 
-// read reads a part of a document that was read before.
+// decodePart decodes a part of the OpenAPI document.
 func decodePart(part json.RawMessage, v any) {
 	if err := json.Unmarshal(part, v); err != nil {
-		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
+		panic(fmt.Errorf("dashboard: parse the OpenAPI document: %w", err))
 	}
 }
 
@@ -156,7 +157,7 @@ func newOperationView(d description, method, path string, o operation) operation
 			if s.Name != refName(c.Value.Schema.Ref) {
 				continue
 			}
-			if s.Value.Items != nil { // a line each
+			if s.Value.Items != nil { // one object per line
 				view.Body = []fieldView{{Name: "each line", Object: refName(s.Value.Items.Ref)}}
 			} else {
 				view.Body = s.Value.fields()
@@ -178,7 +179,7 @@ func newOperationView(d description, method, path string, o operation) operation
 	return view
 }
 
-// fields lists the members of an object.
+// fields returns the members of an object.
 func (s schema) fields() []fieldView {
 	var all []fieldView
 	for _, p := range s.Properties {
@@ -192,7 +193,7 @@ func (s schema) fields() []fieldView {
 	return all
 }
 
-// curl is the command that sends the example of an operation, up to the
+// curl returns the command that sends the example of an operation, up to the
 // address.
 func curl(method string, o operation) string {
 	var b strings.Builder
@@ -213,7 +214,7 @@ func curl(method string, o operation) string {
 	const form = "application/x-www-form-urlencoded"
 	if first := body[0]; first.Name == form {
 		var values members[string]
-		_ = json.Unmarshal(first.Value.Example, &values) // of our own document
+		_ = json.Unmarshal(first.Value.Example, &values) // the OpenAPI document is valid
 		for _, v := range values {
 			b.WriteString("-d " + v.Name + "=" + v.Value + " ")
 		}
@@ -227,7 +228,7 @@ func curl(method string, o operation) string {
 	return b.String()
 }
 
-// compact takes the white space out of JSON.
+// compact removes the white space from JSON.
 func compact(example string) string {
 	var v json.RawMessage = []byte(example)
 	short, err := json.Marshal(v)
@@ -237,7 +238,7 @@ func compact(example string) string {
 	return string(short)
 }
 
-// examplePath is the path of an example, below the mount.
+// examplePath returns the path with example values, below the mount.
 func examplePath(path string, o operation) string {
 	for _, p := range o.Parameters {
 		if p.In == "path" && p.Example != nil {

@@ -2,27 +2,26 @@ package dashboard
 
 import "net/http"
 
-// access is who a page is for.
+// access is the role that a route requires.
 type access int
 
 const (
-	operators access = iota // whoever is signed in
-	admins                  // operators who may change things
-	public
+	operators access = iota // any operator who is signed in
+	admins                  // operators with the admin role
+	public                  // no sign-in
 )
 
-// A route is one page, or one thing that a page does.
+// A route is one page or one form action.
 type route struct {
 	method   string
-	path     string // below dashboard/; a segment in braces stands for any
+	path     string // below dashboard/; a segment in braces is a parameter
 	access   access
 	handle   func(*visit) error
-	signIn   bool // belongs to the built-in sign-in
-	download bool // may take as long as it takes
+	signIn   bool // part of the built-in sign-in
+	download bool // has no time limit
 }
 
-// routes is every page there is. It is filled in by init, because error pages
-// lead back to it.
+// routes has all pages. It is set by init because the error pages refer to it.
 var routes []route
 
 func init() {

@@ -40,7 +40,7 @@ func (v *visit) renderCredentialRepeated(id string) error {
 	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "credentials", Body: body})
 }
 
-// overlaps are the choices for how long an old secret goes on.
+// overlaps are the options for the expiry of the old secret.
 var overlaps = []overlap{
 	{"24h", 24 * time.Hour, "After 24 hours", "Time to deploy the new secret."},
 	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},
@@ -48,8 +48,8 @@ var overlaps = []overlap{
 	{"now", 0, "Immediately", "For a leaked secret. Its access tokens are revoked too."},
 }
 
-// rotateForm asks how long the present secret goes on, as far as there is a
-// choice.
+// rotateForm asks when the current secret expires. A client without a secret
+// has no choice, and a client with two secrets can only revoke both.
 func rotateForm(c auth.Client, chosen string) *form {
 	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(overlaps, chosen)}
 	switch len(c.Secrets) {

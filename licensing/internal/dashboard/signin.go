@@ -72,16 +72,16 @@ func signIn(v *visit) error {
 		v.redirect(back)
 		return nil
 	}
-	status, err := v.refuse(f, err, "Incorrect email or password.")
+	status, err := v.rejectPassword(f, err, "Incorrect email or password.")
 	if err != nil {
 		return err
 	}
 	return v.renderSignIn(status, f, back, false)
 }
 
-// refuse notes in the form why a password was not accepted, and returns the
-// status; or the error, if it is another.
-func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
+// rejectPassword adds the reason why a password was not accepted to the form and
+// returns the HTTP status. It returns any other error unchanged.
+func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ error) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Type == "password" {
@@ -155,7 +155,7 @@ func setUp(v *visit) error {
 		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
 	case f.takeErrors(err):
 	default:
-		if status, err = v.refuse(f, err, ""); err != nil {
+		if status, err = v.rejectPassword(f, err, ""); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func passwordForm() *form {
 	}}}}
 }
 
-// account is the body of the page about oneself.
+// account is the body of the account page.
 type account struct {
 	Form       *form
 	LastSignIn *moment
@@ -198,7 +198,7 @@ func changePassword(v *visit) error {
 		f.Field("current").Value, f.Field("password").Value = "", ""
 		return v.renderAccount(http.StatusUnprocessableEntity, f)
 	}
-	status, err := v.refuse(f, err, "")
+	status, err := v.rejectPassword(f, err, "")
 	if err != nil {
 		return err
 	}

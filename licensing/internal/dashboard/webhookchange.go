@@ -75,8 +75,8 @@ func resend(v *visit) error {
 	return nil
 }
 
-// webhookOverlaps are the choices for how long deliveries are signed with the
-// old secret as well.
+// webhookOverlaps are the options for how long deliveries are also signed with
+// the old secret.
 var webhookOverlaps = []overlap{
 	{"24h", 24 * time.Hour, "After 24 hours", "Deliveries carry both signatures until then."},
 	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},

@@ -14,16 +14,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// webhookPath is the page of a webhook, as a reference from dashboard/.
+// webhookPath returns the page of a webhook, as a reference from dashboard/.
 func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscape(id) }
 
-// webhookRow is a webhook as pages show it.
+// webhookRow is a webhook with its times formatted for a page.
 type webhookRow struct {
 	license.Webhook
 	Created, Failing *moment
 }
 
-// State is the status of a webhook in a word; an active one may be failing.
+// State returns the status of the webhook, or "failing" if it is active and its
+// deliveries fail.
 func (r webhookRow) State() string {
 	if r.Status == license.WebhookActive && r.FailingSince != nil {
 		return "failing"
@@ -31,12 +32,12 @@ func (r webhookRow) State() string {
 	return string(r.Status)
 }
 
-// Pill is the class of that word.
+// Pill returns the CSS class of the state.
 func (r webhookRow) Pill() string {
 	return map[string]string{"active": "active", "failing": "ending", "disabled": "revoked"}[r.State()]
 }
 
-// Host is where it leads, for a short name.
+// Host returns the host of the URL, which pages use as a short name.
 func (r webhookRow) Host() string {
 	if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
 		return u.Host
@@ -75,7 +76,8 @@ func showWebhooks(v *visit) error {
 	return v.render(http.StatusOK, "webhooks", page{Title: "Webhooks", Section: "webhooks", Body: body})
 }
 
-// stuck says that deliveries wait and nothing runs them, if it is so.
+// stalledNotice returns a warning if deliveries wait because Handler.Run is not
+// running, or "".
 func stalledNotice(b license.Backlog) string {
 	if b.Running || !b.Waiting {
 		return ""
@@ -83,7 +85,7 @@ func stalledNotice(b license.Backlog) string {
 	return "Deliveries are waiting because Handler.Run is not running. The host application must call it."
 }
 
-// failing says which subscribers keep failing, one sentence for each.
+// failingNotices returns a warning for each subscriber that fails.
 func failingNotices(b license.Backlog) (list []string) {
 	for _, f := range b.Failing {
 		list = append(list, fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID))
@@ -91,7 +93,7 @@ func failingNotices(b license.Backlog) (list []string) {
 	return list
 }
 
-// unencryptedNotice says that secrets of webhooks are kept as they are.
+// unencryptedNotice is the warning about webhook secrets without a master key.
 const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
 func webhookForm(w license.Webhook) *form {
@@ -105,7 +107,8 @@ func webhookForm(w license.Webhook) *form {
 	}}}}
 }
 
-// productsField belongs to new webhooks alone: it cannot be changed later.
+// productsField returns the field for the products of a new webhook, which
+// cannot be changed later.
 func productsField() *field {
 	return &field{
 		Name: "products", Label: "Products", Type: "textarea", Rows: 3, List: true,
@@ -119,7 +122,7 @@ func newWebhookForm() *form {
 	return f
 }
 
-// lines returns the lines of a text area that say something.
+// lines returns the non-blank lines of a textarea, without surrounding space.
 func (f *form) lines(name string) (list []string) {
 	for line := range strings.SplitSeq(f.Field(name).Value, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -186,7 +189,7 @@ func (v *visit) renderWebhookRepeated(id string) error {
 	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "webhooks", Body: body})
 }
 
-// webhookBody is the body of the page of one webhook.
+// webhookBody is the body of the page of a webhook.
 type webhookBody struct {
 	webhookRow
 	Facts      []fact
@@ -196,18 +199,18 @@ type webhookBody struct {
 	Filtered   bool
 	Deliveries []deliveryRow
 	Next       string // the query of the next page of deliveries
-	First      string // the query of the first page, when this is another
+	First      string // the query of the first page, if this is another page
 }
 
-// deliveryRow is a delivery as pages show it.
+// deliveryRow is a delivery with its times formatted for a page.
 type deliveryRow struct {
 	license.Delivery
 	Created, NextAttempt *moment
-	Last                 string // how the last attempt went
+	Last                 string // the result of the last attempt
 	Error                string
 }
 
-// Pill is the class of the status.
+// Pill returns the CSS class of the status.
 func (r deliveryRow) Pill() string {
 	return map[license.DeliveryStatus]string{license.DeliverySucceeded: "active", license.DeliveryFailed: "revoked", license.DeliveryPending: "scheduled"}[r.Status]
 }
