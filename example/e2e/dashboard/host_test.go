@@ -21,7 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// prefix is where the host mounts the service: deep, and with a parameter.
+// prefix is the path of the mount. It has several segments, one from a parameter.
 const prefix = "/tenants/acme/licensing"
 
 const (
@@ -29,14 +29,14 @@ const (
 	adminPassword = "the ferry leaves before breakfast"
 )
 
-// host is an application that has mounted the service.
+// host is an application that mounts the service.
 type host struct {
 	*licensing.Handler
-	base string // of the mount
+	base string // URL of the mount
 	log  *logBuffer
 }
 
-// logBuffer is a log that tests read.
+// logBuffer is a log that tests can read.
 type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -69,7 +69,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// admin makes an admin.
+// admin creates an admin.
 func (h *host) admin(t *testing.T) auth.Operator {
 	t.Helper()
 	op, err := h.Auth().CreateOperator(t.Context(), auth.CreateOperatorParams{Email: adminEmail, Password: adminPassword, Role: auth.RoleAdmin})
@@ -77,7 +77,7 @@ func (h *host) admin(t *testing.T) auth.Operator {
 	return op
 }
 
-// cookie signs in over HTTP, and returns the session's cookie for a browser.
+// cookie signs in over HTTP and returns the session cookie.
 func (h *host) cookie(t *testing.T, email, password string) *http.Cookie {
 	t.Helper()
 	is := is.New(t)
@@ -89,8 +89,8 @@ func (h *host) cookie(t *testing.T, email, password string) *http.Cookie {
 	return resp.Cookies()[0]
 }
 
-// seed fills the register with a bit of everything, long names included. It
-// returns the ids of a full license and of a credential.
+// seed creates licenses with every status and feature, including long names. It
+// returns the ids of a license with all fields and of a credential.
 func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	t.Helper()
 	is := is.New(t)
@@ -133,7 +133,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, license.UpdateParams{ID: full.ID, Name: &name})
 	is.NoErr(err)
 	_, _, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{
-		Name:     "Build server of the team that looks after the installers for every platform",
+		Name:     "Build server of the team that maintains the installers for every platform",
 		Scopes:   []string{auth.ScopeLicenseRead},
 		Products: []string{"atlas", "atlas-enterprise-with-extended-support-and-onboarding"},
 	})

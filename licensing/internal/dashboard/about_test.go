@@ -22,7 +22,7 @@ func TestAbout(t *testing.T) {
 		"Options.PublicURL is not set", "Options.MasterKey is not set", "Handler.Run is not running",
 	} {
 		if !a.says(text) {
-			t.Errorf("the page does not say %q", text)
+			t.Errorf("the page does not contain %q", text)
 		}
 	}
 	key := "thirty-two bytes of a master key"
@@ -39,7 +39,7 @@ func TestDashboardShowsFailingSubscriber(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	_, err := s.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
-	is.NoErr(err) // an empty service has a page of its own
+	is.NoErr(err) // an empty store has a different overview
 	is.NoErr(s.Service().ReportSubscriber(t.Context(), "mailer", "evt_1", 7))
 	admin := s.admin()
 	is.True(admin.get("settings/about").says("mailer"))

@@ -40,7 +40,7 @@ func TestBulkActions(t *testing.T) {
 		is.NoErr(err)
 		return l.Status
 	}
-	is.Equal(status(0), license.StatusActive) // asking does nothing
+	is.Equal(status(0), license.StatusActive) // the confirmation page changes nothing
 
 	form := []string{"id", ids[0], "id", ids[1], "id", ids[2], "id", ids[3]}
 	is.Equal(v.post("licenses/selected/suspend", append(form, "reason", "a\x01")...).StatusCode, http.StatusUnprocessableEntity)
@@ -72,11 +72,11 @@ func TestBulkActionErrors(t *testing.T) {
 		status int
 		title  string
 	}{
-		"none":               {"suspend", nil, http.StatusUnprocessableEntity, "No license selected"},
-		"too many":           {"revoke", many, http.StatusUnprocessableEntity, "Too many licenses selected"},
-		"no such move":       {"mislay", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
-		"a move for one":     {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
-		"one that is no one": {"suspend", []string{"id", "lic_1"}, http.StatusOK, "Results"},
+		"none":              {"suspend", nil, http.StatusUnprocessableEntity, "No license selected"},
+		"too many":          {"revoke", many, http.StatusUnprocessableEntity, "Too many licenses selected"},
+		"unknown move":      {"misplace", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"not a bulk action": {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"unknown license":   {"suspend", []string{"id", "lic_1"}, http.StatusOK, "Results"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

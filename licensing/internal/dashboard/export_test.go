@@ -1,6 +1,6 @@
 package dashboard
 
-// Route is what tests know of a route.
+// Route has the fields of a route that tests use.
 type Route struct {
 	Method, Path                string
 	ForAdmins, Public, ForLogin bool
@@ -14,11 +14,10 @@ func Routes() (list []Route) {
 	return list
 }
 
-// Assets returns the hashed names of the files that pages link to, by the
-// plain ones.
+// Assets returns the hashed names of the assets by their plain names.
 func Assets() map[string]string { return hashedNames }
 
-// The functions that tests look at by themselves.
+// Functions with their own tests.
 var (
 	Local         = local
 	ParseSeconds  = parseSeconds
@@ -28,8 +27,8 @@ var (
 	EscapeFormula = escapeFormula
 )
 
-// SetAuditReads sets how many reads fill a page of the audit log, and returns
-// a function that restores the number.
+// SetAuditReads sets the maximum number of reads for a page of the audit log. It
+// returns a function that restores the number.
 func SetAuditReads(n int) (restore func()) {
 	before := auditReads
 	auditReads = n

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// TestFormsReportAllErrorsTogether sends what cannot be read together with what
-// the rules refuse, and several bad lines in one field.
+// TestFormsReportAllErrorsTogether submits values that cannot be parsed together
+// with values that the service rejects, and several invalid lines in one field.
 func TestFormsReportAllErrorsTogether(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
@@ -65,7 +65,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 			is.Equal(tt.answer.StatusCode, http.StatusUnprocessableEntity)
 			for _, text := range tt.says {
 				if !tt.answer.says(text) {
-					t.Errorf("the page does not say %q", text)
+					t.Errorf("the page does not contain %q", text)
 				}
 			}
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// fields reads the controls of the form on a page, as a browser would send them.
+// fields returns the values of the form on a page, as a browser would submit them.
 func fields(a reply) url.Values {
 	form := url.Values{}
 	for _, m := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
@@ -72,7 +72,7 @@ func TestCreateLicense(t *testing.T) {
 	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": "x"})
 
 	again := v.post("licenses/new", flat(form)...)
-	is.Equal(again.to(), "../licenses/"+l.ID) // the same form makes no second license
+	is.Equal(again.to(), "../licenses/"+l.ID) // the same form creates no second license
 	is.Equal(v.follow(again).notice(), "This form was already submitted. Nothing was created this time.")
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is.NoErr(err)
@@ -115,8 +115,8 @@ func TestCreateLicenseErrors(t *testing.T) {
 			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 			m := regexp.MustCompile(`<a href="#f-` + tt.field + `">[^<]*</a>: ([^<]+)<`).FindStringSubmatch(a.body) // in the summary
 			is.True(m != nil && strings.HasPrefix(m[1], tt.error))
-			is.True(a.says(`id="f-` + tt.field + `-error">` + m[1])) // and beside the field
-			is.True(fields(a).Get("customer_id") != "")              // what was typed stays
+			is.True(a.says(`id="f-` + tt.field + `-error">` + m[1])) // and next to the field
+			is.True(fields(a).Get("customer_id") != "")              // the input is kept
 		})
 	}
 }
@@ -134,7 +134,7 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	page := "licenses/" + l.ID + "/edit"
 	a := v.post(page, flat(fields(v.get(page)))...)
 	is.Equal(a.to(), "../../licenses/"+l.ID)
-	is.Equal(v.follow(a).notice(), "Nothing was changed.") // as it was, to the millisecond
+	is.Equal(v.follow(a).notice(), "Nothing was changed.") // unchanged, to the millisecond
 	same, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(same, l)
@@ -155,12 +155,12 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	is.Equal(l.Metadata, map[string]string{"y": "2"})
 
 	form.Set("name", "Too late")
-	a = v.post(page, flat(form)...) // the form of before
+	a = v.post(page, flat(form)...) // an outdated form
 	is.Equal(a.StatusCode, http.StatusConflict)
 	is.True(a.says("changed while you were editing"))
 	is.Equal(fields(a).Get("name"), "Too late")
 	a = v.post(page, flat(fields(a))...)
-	is.Equal(a.StatusCode, http.StatusSeeOther) // having looked at it
+	is.Equal(a.StatusCode, http.StatusSeeOther) // after the operator reviewed it
 }
 
 func TestMoves(t *testing.T) {
@@ -219,7 +219,7 @@ func TestListLicenses(t *testing.T) {
 				return list
 			}
 			page = "licenses" + html.UnescapeString(next[1])
-			s.advance(time.Hour) // people take their time
+			s.advance(time.Hour) // the list stays the same over time
 		}
 	}
 	all := names("licenses")
@@ -228,7 +228,7 @@ func TestListLicenses(t *testing.T) {
 	is.True(slices.IsSortedFunc(all, func(a, b string) int { return strings.Compare(b, a) }))
 	is.Equal(len(names("licenses?product=compass&status=active")), 60)
 	is.Equal(len(names("licenses?expires=30d")), 60)
-	is.Equal(len(names("licenses?customer=nobody")), 0)
+	is.Equal(len(names("licenses?customer=unknown")), 0)
 	is.Equal(names("licenses?q=007+number"), []string{"Number 007"})
 	is.Equal(len(names("licenses?q=+NUMBER+bakery")), 120)
 	page, err := s.Service().List(t.Context(), license.ListParams{Search: "number 042"})
@@ -268,9 +268,9 @@ func TestExportLicenses(t *testing.T) {
 	is.Equal(rows[0][:4], []string{"id", "name", "product_id", "customer_id"})
 	is.Equal(len(read("?product=compass")), 1+225)
 	for i, row := range read("?product=formula")[1:] {
-		is.Equal(row[1], texts[len(texts)-1-i]) // text, to a spreadsheet
+		is.Equal(row[1], texts[len(texts)-1-i]) // not a formula for a spreadsheet
 	}
-	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // never everything, for a filter that is none
+	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // an invalid filter does not export everything
 }
 
 func TestHistoryPages(t *testing.T) {

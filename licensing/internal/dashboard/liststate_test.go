@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// link opens what the first link with that text leads to.
+// link opens the target of the first link with the given text.
 func (v *visitor) link(a reply, text string) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)
@@ -27,7 +27,7 @@ func (v *visitor) link(a reply, text string) reply {
 	return v.do(req)
 }
 
-// submit sends the form of a page to where it leads.
+// submit submits the form of a page to its target.
 func (v *visitor) submit(a reply, form url.Values) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)
@@ -44,8 +44,8 @@ func (v *visitor) submit(a reply, form url.Values) reply {
 	return v.post(page, flat(form)...)
 }
 
-// TestLinksKeepListState goes from a filtered list to the pages of a
-// license and back.
+// TestLinksKeepListState opens the pages of a license from a filtered list and
+// follows the links back.
 func TestLinksKeepListState(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
@@ -59,7 +59,7 @@ func TestLinksKeepListState(t *testing.T) {
 	back := func(a reply) {
 		t.Helper()
 		if got := a.Request.URL.Path + "?" + a.Request.URL.RawQuery; got != mount+"/dashboard/licenses?"+query {
-			t.Errorf("the way back leads to %s", got)
+			t.Errorf("the link back opens %s", got)
 		}
 	}
 	one := v.link(list, "Atlas &amp; co")
@@ -80,7 +80,7 @@ func TestLinksKeepListState(t *testing.T) {
 	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to licenses"))
 	back(v.link(v.link(list, "New license"), "Cancel"))
 
-	is.Equal(list.hidden("list"), html.EscapeString(query)) // for actions on several
+	is.Equal(list.hidden("list"), html.EscapeString(query)) // for bulk actions
 	chosen := "licenses/selected/revoke?list=" + url.QueryEscape(query)
 	back(v.link(v.get(chosen), "Go to licenses")) // nothing selected
 	ask := v.get(chosen + "&id=" + l.ID)
@@ -93,7 +93,7 @@ func TestLinksKeepListState(t *testing.T) {
 	is.Equal(list.notice(), "The license has been deleted.")
 	is.Equal(list.Request.URL.Query().Get("q"), "atlas")
 
-	// Only what the list knows is carried along.
+	// Unknown parameters of the list are dropped.
 	odd := v.get("licenses?list=x&q=" + url.QueryEscape(`"><script>`))
 	is.True(!odd.says(`"><script>`))
 }

@@ -43,18 +43,18 @@ func TestNoticeCannotBeForged(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas"})
-	for _, mark := range []string{"ended", "updated", auth.NewForm(), "%01"} {
-		page := v.get("licenses/" + l.ID + "?done=" + mark)
+	for _, token := range []string{"ended", "updated", auth.NewForm(), "%01"} {
+		page := v.get("licenses/" + l.ID + "?done=" + token)
 		is.Equal(page.StatusCode, http.StatusOK)
 		is.Equal(page.notice(), "")
 	}
 
-	// Another operator does not see the notice, and does not use it up.
+	// Another operator does not see the notice and does not consume it.
 	a := v.post("licenses/" + l.ID + "/suspend")
 	s.operator("vic@example.com", auth.RoleViewer)
 	vic := s.signedIn("vic@example.com")
 	is.Equal(vic.follow(a).notice(), "")
-	mark := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]
-	is.Equal(vic.get("licenses/new"+mark).StatusCode, http.StatusForbidden)
+	query := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]
+	is.Equal(vic.get("licenses/new"+query).StatusCode, http.StatusForbidden)
 	is.Equal(v.follow(a).notice(), "The license has been suspended.")
 }

@@ -54,7 +54,7 @@ func TestChangeOperator(t *testing.T) {
 	is.Equal(change("change", "explode").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(change("change", "role", "role", "root").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(change("change", "role", "role", "admin").to(), "../../"+page)
-	is.Equal(bob.get("licenses").StatusCode, http.StatusSeeOther) // a change of role signs out
+	is.Equal(bob.get("licenses").StatusCode, http.StatusSeeOther) // a change of role ends the sessions
 	bob = s.signedIn("bob@example.com")
 	is.Equal(bob.get("licenses/new").StatusCode, http.StatusOK)
 
@@ -74,6 +74,6 @@ func TestChangeOperator(t *testing.T) {
 	ada := regexp.MustCompile(`operators/(opr_\w+)">ada@`).FindStringSubmatch(v.get("settings/operators").body)[1]
 	a := v.post("settings/operators/"+ada, "change", "disable")
 	is.Equal(a.StatusCode, http.StatusConflict)
-	is.True(a.says("the last admin")) // nobody locks everybody out
-	is.Equal(v.get("settings/operators/opr_nobody").StatusCode, http.StatusNotFound)
+	is.True(a.says("the last admin")) // the last admin cannot be disabled
+	is.Equal(v.get("settings/operators/opr_unknown").StatusCode, http.StatusNotFound)
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A strictStore refuses, as PostgreSQL does, to look for text with a NUL or
-// that is not UTF-8.
+// A strictStore rejects queries with a NUL or invalid UTF-8, as PostgreSQL does.
 type strictStore struct{ store.Store }
 
 func (s strictStore) License(ctx context.Context, id string) (store.License, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// webhook makes one, as Go code would.
+// webhook creates a webhook with the Go API.
 func (s *site) webhook(url string) license.Webhook {
 	s.t.Helper()
 	w, _, err := s.Service().CreateWebhook(s.t.Context(), license.CreateWebhookParams{URL: url})
@@ -41,7 +41,7 @@ func TestCreateWebhook(t *testing.T) {
 	w := hooks[0]
 	is.Equal(w.URL+w.Description+strings.Join(w.Types, " ")+strings.Join(w.Products, " "), "https://shop.example/hooksThe shopactivation.created license.*atlas")
 
-	again := v.post("settings/webhooks/new", form...) // a reload makes no second one, and shows nothing
+	again := v.post("settings/webhooks/new", form...) // a reload creates no second webhook and shows no secret
 	is.Equal(again.StatusCode, http.StatusConflict)
 	is.True(!again.says("whsec_") && again.says(w.ID))
 	page := v.get("settings/webhooks/" + w.ID)
@@ -84,7 +84,7 @@ func TestChangeWebhook(t *testing.T) {
 	is.Equal(v.post(at+"/resume").StatusCode, http.StatusSeeOther)
 	is.Equal(now().Status, license.WebhookActive)
 
-	is.Equal(v.post(at+"/rotate", "overlap", "for ever").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(at+"/rotate", "overlap", "forever").StatusCode, http.StatusUnprocessableEntity)
 	once := v.get(at + "/rotate").hidden("once")
 	a := v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.True(a.says("whsec_"))
@@ -114,7 +114,7 @@ func TestWebhookDeliveries(t *testing.T) {
 	a := v.get(at)
 	is.True(a.says("webhook.test") && a.says("pending") && a.says("No attempts yet"))
 
-	// What the delivery of three days' failure leaves behind.
+	// Store the state of a delivery that failed for three days.
 	page, err := s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	d := page.Data[0]
@@ -157,7 +157,7 @@ func TestStalledDeliveriesAreShown(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	s.license(license.CreateParams{Name: "Atlas"})
-	is.True(!v.get("").says("MasterKey")) // not a word where there is no webhook
+	is.True(!v.get("").says("MasterKey")) // no warning without webhooks
 	w := s.webhook("https://shop.example/hooks")
 	_, err := s.Service().TestWebhook(t.Context(), w.ID)
 	is.NoErr(err)

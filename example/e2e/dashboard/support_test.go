@@ -11,8 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// seedSeats gives a license seats: live, ended and released, with long names.
-func (h *host) seedSeats(t *testing.T, licenseID string) (activationID string) {
+// seedActivations creates active and released activations, including long names.
+func (h *host) seedActivations(t *testing.T, licenseID string) (activationID string) {
 	t.Helper()
 	is := is.New(t)
 	ctx := t.Context()
@@ -30,7 +30,7 @@ func (h *host) seedSeats(t *testing.T, licenseID string) (activationID string) {
 	return v.Activation.ID
 }
 
-// seedWebhooks makes some, and has one tested.
+// seedWebhooks creates webhooks and sends a test event to one.
 func (h *host) seedWebhooks(t *testing.T) (id string) {
 	t.Helper()
 	is := is.New(t)
@@ -52,8 +52,8 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 	return id
 }
 
-// TestEveryPageWithData looks, as TestEveryPage does, at what there is beside
-// the licenses themselves.
+// TestEveryPageWithData checks the pages about activations, webhooks, customers,
+// products and events as TestEveryPage does.
 func TestEveryPageWithData(t *testing.T) {
 	dir := os.Getenv("E2E_SCREENSHOTS")
 	if dir == "" {
@@ -65,7 +65,7 @@ func TestEveryPageWithData(t *testing.T) {
 	empty := newHost(t)
 	empty.admin(t)
 	t.Run("empty", func(t *testing.T) {
-		look(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		checkViews(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
 			{"overview-empty", func(b *browser) { b.open("") }},
 			{"customers-empty", func(b *browser) { b.open("customers") }},
 			{"webhooks-empty", func(b *browser) { b.open("settings/webhooks") }},
@@ -75,14 +75,14 @@ func TestEveryPageWithData(t *testing.T) {
 	full := newHost(t)
 	full.admin(t)
 	licenseID, _ := full.seed(t)
-	seat := full.seedSeats(t, licenseID)
+	seat := full.seedActivations(t, licenseID)
 	hook := full.seedWebhooks(t)
 	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
 	is.New(t).NoErr(err)
 	revoked := list.Data[0].ID
 	at := time.Now().UTC().AddDate(2, 0, 0).Format("2006-01-02")
 	t.Run("admin", func(t *testing.T) {
-		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		checkViews(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
 			{"overview", func(b *browser) { b.open("") }},
 			{"overview-table", func(b *browser) {
 				b.open("")
@@ -148,17 +148,16 @@ func TestEveryPageWithData(t *testing.T) {
 	})
 }
 
-// TestSupportWorkflow is what a person does besides looking after one
-// license: find a customer's, renew one, free a seat, ask what a program is
-// told, suspend some at once, have a program told of it, and read it all in
-// the log.
+// TestSupportWorkflow finds the licenses of a customer, renews one, releases an
+// activation, tests a validation, creates a webhook, suspends licenses and reads
+// the audit log.
 func TestSupportWorkflow(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
 			h.admin(t)
 			id, _ := h.seed(t)
-			seat := h.seedSeats(t, id)
+			seat := h.seedActivations(t, id)
 			b := newBrowser(t, h, script)
 			b.use(h.cookie(t, adminEmail, adminPassword))
 
@@ -173,12 +172,12 @@ func TestSupportWorkflow(t *testing.T) {
 
 			b.press("Renew")
 			b.choose("P6M")
-			b.fill("Reason", "Paid until then")
+			b.fill("Reason", "Paid in advance")
 			b.press("Continue")
-			b.see("The new end will be")
+			b.see("New expiry:")
 			b.press("Renew license")
 			b.see("The license has been renewed.")
-			b.see("Paid until then")
+			b.see("Paid in advance")
 
 			b.see("4 of 25 seats used.")
 			b.open("licenses/" + id + "/activations/" + seat + "/release")
@@ -213,7 +212,7 @@ func TestSupportWorkflow(t *testing.T) {
 			b.press("Audit log")
 			b.see("The invoice of April is open")
 			b.see("Activation released")
-			is.New(t).Equal(b.complaints(), nil) // no report of a policy, no exception
+			is.New(t).Equal(b.policyErrors(), nil) // no policy violation, no exception
 		})
 	}
 }
