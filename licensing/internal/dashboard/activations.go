@@ -194,7 +194,7 @@ func (v *visit) renderRelease(status int, l license.License, f *form) error {
 		Text: []string{
 			label,
 			"Activation ID: " + a.ID,
-			"The seat becomes available immediately. The next validation by the program reports that it is not activated. The program can activate again while a seat is available.",
+			"The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available.",
 		},
 	}})
 }

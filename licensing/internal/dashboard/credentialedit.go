@@ -90,7 +90,7 @@ func showEditCredential(v *visit) error {
 func (v *visit) renderEditCredential(status int, c auth.Client, f *form) error {
 	return v.render(status, "confirm", page{Title: "Edit " + c.Name, Section: "credentials", Body: confirmation{
 		Heading: "Edit API credential", Form: f, Action: "Save changes", Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"Changes to its access take effect immediately, also for access tokens that it already has."},
+		Text: []string{"Changes apply immediately, including to existing access tokens."},
 	}})
 }
 

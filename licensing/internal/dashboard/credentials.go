@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// credentialsPerPage is the number of credentials on a page of the list.
-const credentialsPerPage = 50
+// credentialsPage is the number of credentials on a page of the list.
+const credentialsPage = 50
 
 // credentialRow is a credential with its times formatted for a page.
 type credentialRow struct {
@@ -36,7 +36,7 @@ func (v *visit) credentialRow(c auth.Client) credentialRow {
 
 func showCredentials(v *visit) error {
 	after := v.r.URL.Query().Get("after")
-	clients, err := v.auth.Clients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPerPage + 1})
+	clients, err := v.auth.Clients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPage + 1})
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func showCredentials(v *visit) error {
 	if after != "" {
 		body.First = "?"
 	}
-	if len(clients) > credentialsPerPage {
-		clients = clients[:credentialsPerPage]
-		body.Next = "?" + url.Values{"after": {clients[credentialsPerPage-1].ID}}.Encode()
+	if len(clients) > credentialsPage {
+		clients = clients[:credentialsPage]
+		body.Next = "?" + url.Values{"after": {clients[credentialsPage-1].ID}}.Encode()
 	}
 	for _, c := range clients {
 		body.Rows = append(body.Rows, v.credentialRow(c))

@@ -105,7 +105,7 @@ func (v *visit) serve(route *route) error {
 	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
 			Detail: "This form was sent from another site, so nothing was changed. Submit it from the dashboard. " +
-				"If you did, a proxy changes the Host header: add its origin to Options.DashboardOrigins."}
+				"If you did, a proxy changes the Host header: add its origin to Options.Dashboard.Origins."}
 	}
 	if !input.Storable(v.r.URL.Query()) {
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page contains invalid characters."}

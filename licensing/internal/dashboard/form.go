@@ -90,7 +90,7 @@ func (f *form) fill(v *visit) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Options == nil {
-				x.Value = v.formValue(x.Name)
+				x.Value = v.sent(x.Name)
 			}
 			chosen := v.r.PostForm[x.Name]
 			for i := range x.Options {
@@ -98,7 +98,7 @@ func (f *form) fill(v *visit) {
 			}
 		}
 	}
-	f.Once = v.formValue("once")
+	f.Once = v.sent("once")
 }
 
 // addError adds an error to a field. It reports whether the form has the field.

@@ -99,7 +99,7 @@ func (n *actorNames) actor(actor string) (name, link string) {
 			name, link = c.Name, credentialPath(id)
 		}
 	case "license":
-		name = "license key holder"
+		name = "the license key holder"
 	case "go":
 		name = "the host application"
 	case "anonymous":

@@ -77,7 +77,7 @@ func updateLicense(v *visit) error {
 	f := licenseForm(l)
 	f.fill(v)
 	in := f.readLicense()
-	if v.formValue("version") != l.Version().String() {
+	if v.sent("version") != l.Version().String() {
 		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}

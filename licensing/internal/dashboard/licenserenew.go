@@ -111,7 +111,7 @@ func renew(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if v.formValue("new_end") != "" {
+	if v.sent("new_end") != "" {
 		return v.confirmRenewal(l)
 	}
 	f := renewForm("", "")
@@ -145,11 +145,11 @@ func renew(v *visit) error {
 // confirmRenewal renews a license until the expiry that the operator confirmed.
 func (v *visit) confirmRenewal(l license.License) error {
 	f := renewForm("P1Y", license.FromLater)
-	end, err := parseTime(v.formValue("new_end"))
-	if err != nil || v.formValue("version") != l.Version().String() {
+	end, err := parseTime(v.sent("new_end"))
+	if err != nil || v.sent("version") != l.Version().String() {
 		err = license.ErrStale
 	} else {
-		_, err = v.licenses.Renew(v.r.Context(), license.RenewParams{ID: l.ID, ExpiresAt: &end, Reason: v.formValue("reason"), IfMatch: []license.Version{l.Version()}})
+		_, err = v.licenses.Renew(v.r.Context(), license.RenewParams{ID: l.ID, ExpiresAt: &end, Reason: v.sent("reason"), IfMatch: []license.Version{l.Version()}})
 	}
 	switch {
 	case errors.Is(err, license.ErrStale):

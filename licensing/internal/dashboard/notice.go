@@ -12,11 +12,11 @@ import (
 )
 
 // A notice shows the result of a POST once. The POST stores the notice under a
-// random token and redirects to a page with the token in its query. The first GET
-// with the token shows the notice; a reload, a bookmark or a forged token shows
+// random mark and redirects to a page with the mark in its query. The first GET
+// with the mark shows the notice; a reload, a bookmark or a forged mark shows
 // nothing.
 
-// notices are the texts, by the stored name.
+// notices are the texts, by the stored word.
 var notices = map[string]string{
 	"created":         "The license has been created.",
 	"updated":         "Your changes have been saved.",
@@ -42,21 +42,21 @@ var notices = map[string]string{
 	"repeated":        "This form was already submitted. Nothing was created this time.",
 }
 
-// noticeTokenLength is the length of a token from auth.NewForm.
-const noticeTokenLength = 26
+// markLength is the length of a mark from auth.NewForm.
+const markLength = 26
 
 // redirectDone redirects to a page, given as a reference from dashboard/, which
-// shows the notice with the given name. If the notice cannot be stored, the page
+// shows the notice for the given word. If the notice cannot be stored, the page
 // shows none: the change itself is already made.
-func (v *visit) redirectDone(to, name string) {
-	token := auth.NewForm()
+func (v *visit) redirectDone(to, word string) {
+	mark := auth.NewForm()
 	ctx := context.WithoutCancel(v.r.Context())
-	if _, _, err := v.auth.Once(ctx, token, func() (string, error) { return name, nil }); err != nil {
+	if _, _, err := v.auth.Once(ctx, mark, func() (string, error) { return word, nil }); err != nil {
 		v.h.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: notice not stored", slog.String("request_id", v.id), slog.Any("error", err))
 		v.redirect(to)
 		return
 	}
-	v.redirect(withQuery(to, url.Values{"done": {token}}.Encode()))
+	v.redirect(withQuery(to, url.Values{"done": {mark}}.Encode()))
 }
 
 // withQuery adds a query to a reference. The query can be empty.
@@ -70,22 +70,22 @@ func withQuery(reference, query string) string {
 	return reference + "?" + query
 }
 
-// notice returns the notice for the token in the query, and marks the notice as
-// shown. The token is valid only for the operator who made the change.
+// notice returns the notice for the mark in the query, and marks the notice as
+// shown. The mark is valid only for the operator who made the change.
 func (v *visit) notice() string {
-	token := v.r.URL.Query().Get("done")
-	if len(token) != noticeTokenLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
+	mark := v.r.URL.Query().Get("done")
+	if len(mark) != markLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
 	ctx := v.r.Context()
 	errUnknown := errors.New("no such notice")
-	name, stored, err := v.auth.Once(ctx, token, func() (string, error) { return "", errUnknown })
+	word, stored, err := v.auth.Once(ctx, mark, func() (string, error) { return "", errUnknown })
 	if err != nil || !stored {
 		return ""
 	}
-	_, shown, err := v.auth.Once(ctx, token+" shown", func() (string, error) { return "", nil })
+	_, shown, err := v.auth.Once(ctx, mark+" shown", func() (string, error) { return "", nil })
 	if err != nil || shown {
 		return ""
 	}
-	return notices[name]
+	return notices[word]
 }

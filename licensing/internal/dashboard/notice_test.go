@@ -16,8 +16,8 @@ import (
 func TestNoticeIsShownOnce(t *testing.T) {
 	hosted := auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}
 	for name, opts := range map[string]licensing.Options{
-		"built-in sign-in": {},
-		"Options.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return hosted, true }}},
+		"built-in sign-in":           {},
+		"Options.Dashboard.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return hosted, true }}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

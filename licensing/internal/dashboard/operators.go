@@ -28,8 +28,7 @@ type inviteRow struct {
 func showOperators(v *visit) error {
 	ctx := v.r.Context()
 	const shown = 50
-	after := v.r.URL.Query().Get("after")
-	list, err := v.auth.Operators(ctx, auth.ListOperatorsParams{After: after, Limit: shown + 1})
+	list, err := v.auth.Operators(ctx, auth.ListOperatorsParams{After: v.r.URL.Query().Get("after"), Limit: shown + 1})
 	if err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func showOperators(v *visit) error {
 		Next    string // the query of the next page
 		First   string // the query of the first page, if this is another page
 	}
-	if after != "" {
+	if v.r.URL.Query().Get("after") != "" {
 		body.First = "?"
 	}
 	if len(list) > shown {
@@ -49,7 +48,7 @@ func showOperators(v *visit) error {
 	for _, op := range list {
 		body.Rows = append(body.Rows, v.operatorRow(op))
 	}
-	if v.admin() && after == "" {
+	if v.admin() && body.First == "" {
 		invites, err := v.auth.Invitations(ctx)
 		if err != nil {
 			return err
@@ -87,14 +86,14 @@ func (v *visit) renderInvite(status int, f *form) error {
 func invite(v *visit) error {
 	f := inviteForm()
 	f.fill(v)
-	code, err := v.auth.Invite(v.r.Context(), auth.InviteParams{Email: v.formValue("email"), Role: auth.Role(v.formValue("role"))})
+	code, err := v.auth.Invite(v.r.Context(), auth.InviteParams{Email: v.sent("email"), Role: auth.Role(v.sent("role"))})
 	if f.takeErrors(err) {
 		return v.renderInvite(http.StatusUnprocessableEntity, f)
 	}
 	if err != nil {
 		return err
 	}
-	return v.renderInvited(v.formValue("email"), code)
+	return v.renderInvited(v.sent("email"), code)
 }
 
 // renderInvited shows the code of an invitation. The code appears only in this
@@ -107,7 +106,7 @@ func (v *visit) renderInvited(email, code string) error {
 }
 
 func withdraw(v *visit) error {
-	if err := v.auth.Withdraw(v.r.Context(), v.formValue("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
+	if err := v.auth.Withdraw(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
 	v.redirectDone("settings/operators", "withdrawn")
@@ -144,9 +143,9 @@ func changeOperator(v *visit) error {
 	}
 	p := auth.UpdateOperatorParams{ID: op.ID}
 	yes, no := true, false
-	switch v.formValue("change") {
+	switch v.sent("change") {
 	case "role":
-		role := auth.Role(v.formValue("role"))
+		role := auth.Role(v.sent("role"))
 		p.Role = &role
 	case "disable":
 		p.Disabled = &yes
@@ -203,7 +202,7 @@ func join(v *visit) error {
 	f := joinForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.Join(v.w, v.r, v.formValue("code"), v.r.PostForm.Get("password"))
+	_, err := v.auth.Join(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")

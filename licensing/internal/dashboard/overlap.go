@@ -23,7 +23,7 @@ func overlapOptions(choices []overlap, chosen string) []option {
 // readOverlap returns the submitted choice, or adds an error to the form.
 func (v *visit) readOverlap(choices []overlap, f *form) (d time.Duration, ok bool) {
 	for _, o := range choices {
-		if o.value == v.formValue("overlap") {
+		if o.value == v.sent("overlap") {
 			return o.d, true
 		}
 	}

@@ -132,11 +132,11 @@ func (v *visit) theme() string {
 // chooseTheme stores the theme for a year and redirects to the page where it was
 // chosen.
 func chooseTheme(v *visit) error {
-	c := &http.Cookie{Name: themeCookie, Value: v.formValue("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: themeCookie, Value: v.sent("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if c.Value != "light" && c.Value != "dark" {
 		c.Value, c.MaxAge = "", -1
 	}
 	http.SetCookie(v.w, c)
-	v.redirect(local(v.formValue("return")))
+	v.redirect(local(v.sent("return")))
 	return nil
 }

@@ -66,8 +66,8 @@ func (v *visit) insecure() bool {
 func signIn(v *visit) error {
 	f := signInForm()
 	f.fill(v)
-	back := local(v.formValue("return"))
-	_, err := v.auth.SignIn(v.w, v.r, v.formValue("email"), v.r.PostForm.Get("password"))
+	back := local(v.sent("return"))
+	_, err := v.auth.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirect(back)
 		return nil
@@ -143,7 +143,7 @@ func setUp(v *visit) error {
 	f := setupForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.SetUp(v.w, v.r, v.formValue("code"), v.formValue("email"), v.r.PostForm.Get("password"))
+	_, err := v.auth.SetUp(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")

@@ -133,7 +133,7 @@ func (v *visit) readForm() error {
 	return nil
 }
 
-// formValue returns a value of the submitted form, with CRLF replaced by LF.
-func (v *visit) formValue(name string) string {
+// sent returns a value of the submitted form, with CRLF replaced by LF.
+func (v *visit) sent(name string) string {
 	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
 }

@@ -78,7 +78,7 @@ func resend(v *visit) error {
 // webhookOverlaps are the options for how long deliveries are also signed with
 // the old secret.
 var webhookOverlaps = []overlap{
-	{"24h", 24 * time.Hour, "After 24 hours", "Deliveries carry both signatures until then."},
+	{"24h", 24 * time.Hour, "After 24 hours", "Deliveries carry both signatures during this time."},
 	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},
 	{"now", 0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
 }
