@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -22,7 +23,7 @@ func (s *site) paths() func(string) string {
 	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
-	op := s.operator("zoe@example.com", auth.RoleViewer)
+	op := s.operator("zoe@example.com", operator.RoleViewer)
 	hook := s.webhook("https://shop.example/hooks")
 	sent, err := s.Service().TestWebhook(s.t.Context(), hook.ID)
 	is.New(s.t).NoErr(err)
@@ -40,8 +41,8 @@ func (s *site) paths() func(string) string {
 
 func TestEveryRouteKnowsWhoMay(t *testing.T) {
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	s.operator("vic@example.com", operator.RoleViewer)
 	at := s.paths()
 	stranger, viewer := s.visitor(), s.signedIn("vic@example.com")
 	for _, route := range dashboard.Routes() {
@@ -83,8 +84,8 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	s.operator("vic@example.com", operator.RoleViewer)
 	at := s.paths()
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
@@ -100,7 +101,7 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 func TestTrustedOriginsMaySendForms(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Origins: []string{"https://admin.example"}}})
-	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("ada@example.com", operator.RoleAdmin)
 	for origin, want := range map[string]int{"https://admin.example": http.StatusSeeOther, "https://evil.example": http.StatusForbidden} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in",
 			strings.NewReader("email=ada@example.com&password="+strings.ReplaceAll(password, " ", "+")))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
 // scopeHints say what each scope is for.
@@ -52,7 +53,7 @@ type credentialEditor struct {
 
 func showNewCredential(v *visit) error {
 	f := credentialForm(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}})
-	f.Once = auth.NewForm()
+	f.Once = forms.NewMark()
 	return v.renderNewCredential(http.StatusOK, f)
 }
 
@@ -66,7 +67,7 @@ func createCredential(v *visit) error {
 	name, scopes, products := readCredential(v, f)
 	var c auth.Client
 	var secret string
-	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (_ string, err error) {
+	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
 		c, secret, err = v.auth.CreateClient(v.r.Context(), auth.CreateClientParams{Name: name, Scopes: scopes, Products: products})
 		return c.ID, err
 	})
@@ -82,7 +83,7 @@ func createCredential(v *visit) error {
 }
 
 func (v *visit) credential() (auth.Client, error) {
-	return v.auth.Client(v.r.Context(), v.params["id"])
+	return v.auth.GetClient(v.r.Context(), v.params["id"])
 }
 
 func credentialPath(id string) string { return "settings/credentials/" + url.PathEscape(id) }

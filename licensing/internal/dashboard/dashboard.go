@@ -10,22 +10,27 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Options set up the pages. Licenses, Auth, Now and Logger are required.
+// Options set up the pages. Licenses, Auth, Operators, Forms, Now and Logger are
+// required.
 type Options struct {
-	Licenses *license.Service
-	Auth     *auth.Auth
-	Now      func() time.Time
-	Logger   *slog.Logger
+	Licenses  *license.Service
+	Auth      *auth.Auth
+	Operators *operator.Service
+	Forms     *forms.Forms
+	Now       func() time.Time
+	Logger    *slog.Logger
 
 	// Operator, when set, says who is there instead of the built-in
 	// sign-in, which is then off. False means that it has answered. An
 	// operator without an ID, with an unknown role or disabled gets 403.
-	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
+	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 
 	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
 	About       About  // for the page about the service
@@ -128,7 +133,7 @@ func (v *visit) serve(route *route) error {
 // identify finds out who is there. It is done if the visitor has been sent to
 // sign in.
 func (v *visit) identify(route *route) (done bool, err error) {
-	a := v.h.opts.Auth.As(auth.Caller{RequestID: v.id})
+	v.operators = v.h.opts.Operators.As(auth.Caller{RequestID: v.id})
 	switch {
 	case v.h.opts.Operator != nil && route.access == anybody:
 		// Not asked: its way to say no is to answer the request.
@@ -145,11 +150,11 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		}
 		v.op, v.known = op, true
 	default:
-		op, err := a.Session(v.r)
+		op, err := v.operators.Session(v.r)
 		switch {
 		case err == nil:
 			v.op, v.known = op, true
-		case !errors.Is(err, auth.ErrNoSession):
+		case !errors.Is(err, operator.ErrNoSession):
 			return false, err
 		case route.access != anybody:
 			to := "sign-in"
@@ -164,26 +169,26 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		return false, &web.Problem{Status: http.StatusForbidden, Code: "viewer",
 			Detail: "You may look at everything here, but not change it. An admin can do this, or make you one."}
 	}
-	actor := ""
 	if v.known {
-		actor = "operator:" + v.op.ID
 		web.SetOperator(v.r, v.op.ID)
 	}
-	v.auth = a.As(auth.Caller{Actor: actor, RequestID: v.id})
+	actor := v.actor()
+	v.auth = v.h.opts.Auth.As(auth.Caller{Actor: actor, RequestID: v.id})
+	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
 }
 
 // operatorFault returns why an operator that the host named cannot be let in,
 // or "" if it can.
-func operatorFault(op auth.Operator) string {
+func operatorFault(op operator.Operator) string {
 	switch {
 	case op.ID == "":
 		return "the ID is empty"
 	case op.Disabled:
 		return "the operator is disabled"
-	case op.Role != auth.RoleAdmin && op.Role != auth.RoleViewer:
-		return fmt.Sprintf("the role %q is unknown; it must be %q or %q", op.Role, auth.RoleAdmin, auth.RoleViewer)
+	case op.Role != operator.RoleAdmin && op.Role != operator.RoleViewer:
+		return fmt.Sprintf("the role %q is unknown; it must be %q or %q", op.Role, operator.RoleAdmin, operator.RoleViewer)
 	}
 	return ""
 }

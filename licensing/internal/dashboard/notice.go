@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
 // A notice tells the operator, once, what a POST has done. The POST stores the
@@ -42,16 +42,13 @@ var notices = map[string]string{
 	"repeated":        "This form was sent before: what it asked for had already been created.",
 }
 
-// markLength is the length of a mark made by auth.NewForm.
-const markLength = 26
-
 // redirectDone answers 303 to a page, given as a reference from dashboard/,
 // that shows the notice named by word. If the notice cannot be stored, the
 // page shows none: the change itself is already made.
 func (v *visit) redirectDone(to, word string) {
-	mark := auth.NewForm()
+	mark := forms.NewMark()
 	ctx := context.WithoutCancel(v.r.Context())
-	if _, _, err := v.auth.Once(ctx, mark, func() (string, error) { return word, nil }); err != nil {
+	if _, _, err := v.once(ctx, mark, func() (string, error) { return word, nil }); err != nil {
 		v.h.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: notice not stored", slog.String("request_id", v.id), slog.Any("error", err))
 		v.redirect(to)
 		return
@@ -74,16 +71,16 @@ func withQuery(reference, query string) string {
 // mark is bound to the operator who made the change.
 func (v *visit) notice() string {
 	mark := v.r.URL.Query().Get("done")
-	if len(mark) != markLength || !v.known || v.auth == nil || v.r.Method != http.MethodGet {
+	if len(mark) != forms.MarkLength || !v.known || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
 	ctx := v.r.Context()
 	errUnknown := errors.New("no such notice")
-	word, stored, err := v.auth.Once(ctx, mark, func() (string, error) { return "", errUnknown })
+	word, stored, err := v.once(ctx, mark, func() (string, error) { return "", errUnknown })
 	if err != nil || !stored {
 		return ""
 	}
-	_, shown, err := v.auth.Once(ctx, mark+" shown", func() (string, error) { return "", nil })
+	_, shown, err := v.once(ctx, mark+" shown", func() (string, error) { return "", nil })
 	if err != nil || shown {
 		return ""
 	}

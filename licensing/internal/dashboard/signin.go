@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
 // gate is the body of the pages before one is signed in.
@@ -29,7 +29,7 @@ func showSignIn(v *visit) error {
 		v.redirect(back)
 		return nil
 	}
-	offered, err := v.auth.OfferSetup(v.r.Context())
+	offered, err := v.operators.NeedsSetup(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -44,14 +44,14 @@ func showSignIn(v *visit) error {
 // no Secure cookie: they leave out Sec-Fetch-Mode there. A proxy that speaks
 // TLS for us passes it on.
 func (v *visit) plain() bool {
-	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && !auth.PlainLoopback(v.r)
+	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && v.operators.SecureSession(v.r)
 }
 
 func signIn(v *visit) error {
 	f := signInForm()
 	f.fill(v)
 	back := local(v.sent("return"))
-	_, err := v.auth.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
+	_, err := v.operators.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirect(back)
 		return nil
@@ -73,7 +73,7 @@ func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
 			}
 		}
 	}
-	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
+	if throttled, ok := errors.AsType[*operator.ThrottledError](err); ok {
 		seconds := int(math.Ceil(throttled.RetryAfter.Seconds()))
 		v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		wait := count(seconds, "second")
@@ -83,7 +83,7 @@ func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
 		f.Problem = "There were too many failed attempts. Try again in " + wait + "."
 		return http.StatusTooManyRequests, nil
 	}
-	if errors.Is(err, auth.ErrCredentials) {
+	if errors.Is(err, operator.ErrCredentials) {
 		f.Problem = wrong
 		return http.StatusUnprocessableEntity, nil
 	}
@@ -91,7 +91,7 @@ func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
 }
 
 func signOut(v *visit) error {
-	if err := v.auth.SignOut(v.w, v.r); err != nil {
+	if err := v.operators.SignOut(v.w, v.r); err != nil {
 		return err
 	}
 	v.redirect("sign-in")
@@ -108,11 +108,11 @@ func setupForm() *form {
 
 func newPassword(name, label string) *field {
 	return &field{Name: name, Label: label, Type: "password", Autocomplete: "new-password", Required: true,
-		Hint: "At least " + strconv.Itoa(auth.MinPassword) + " characters, spaces included. A sentence is easy to remember."}
+		Hint: "At least " + strconv.Itoa(operator.MinPassword) + " characters, spaces included. A sentence is easy to remember."}
 }
 
 func showSetup(v *visit) error {
-	offered, err := v.auth.OfferSetup(v.r.Context())
+	offered, err := v.operators.NeedsSetup(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -127,15 +127,15 @@ func setUp(v *visit) error {
 	f := setupForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.SetUp(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
+	_, err := v.operators.CompleteSetup(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")
 		return nil
-	case errors.Is(err, auth.ErrAlreadySetUp):
+	case errors.Is(err, operator.ErrAlreadySetUp):
 		v.redirect("sign-in")
 		return nil
-	case errors.Is(err, auth.ErrSetupCode):
+	case errors.Is(err, operator.ErrSetupCode):
 		f.wrong("code", "This code is wrong or has ended. Reload this page to have a new one written to the log.")
 	case f.take(err):
 	default:
@@ -169,12 +169,12 @@ func (v *visit) renderAccount(status int, f *form) error {
 func changePassword(v *visit) error {
 	f := passwordForm()
 	f.fill(v)
-	err := v.auth.ChangePassword(v.w, v.r, v.r.PostForm.Get("present"), v.r.PostForm.Get("password"))
+	err := v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("present"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirectDone("password", "password")
 		return nil
 	}
-	if errors.Is(err, auth.ErrNoSession) {
+	if errors.Is(err, operator.ErrNoSession) {
 		v.redirect("sign-in")
 		return nil
 	}

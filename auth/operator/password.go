@@ -1,4 +1,4 @@
-package auth
+package operator
 
 import (
 	"context"
@@ -15,19 +15,20 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// MinPassword is the least number of characters in an operator's password,
-// and maxPassword the most. There are no rules about which characters: NIST
-// SP 800-63B-4 asks for length, and against what everybody else would choose.
+// MinPassword is the minimum number of characters in a password, and
+// maxPassword the maximum. There are no rules about kinds of characters: NIST SP
+// 800-63B-4 requires length, and a list of common passwords to refuse.
 const (
 	MinPassword = 15
 	maxPassword = 256
 )
 
-// hashCost is what argon2id is asked to spend: the least that OWASP's
-// password storage sheet names. A hash made with less is made anew at the
-// next sign-in.
+// hashCost is the cost of argon2id: the minimum in the OWASP Password Storage
+// Cheat Sheet. A hash with a lower cost is replaced at the next sign-in.
 var hashCost = argonCost{memory: 19456, time: 2, threads: 1}
 
 // argonCost holds the cost parameters of argon2id: KiB of memory, passes over
@@ -42,13 +43,13 @@ const (
 	hashLength = 32
 )
 
-// hashes bounds how many hashes are computed at once: each takes about 19 MiB
-// and 25 ms of a core, and whoever asks for more than the machine has must
-// not slow down everybody else.
+// hashes limits how many hashes are computed concurrently: each needs about
+// 19 MiB and 25 ms of a core, and more of them than cores would slow down all
+// other requests.
 var hashes = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
 
-// argon computes one hash when there is room for it. It is [ErrThrottled] if
-// every place was taken for too long.
+// argon computes one hash as soon as a slot is free. It returns [ErrThrottled]
+// if no slot is free within five seconds.
 func argon(ctx context.Context, password string, salt []byte, c argonCost) ([]byte, error) {
 	wait := time.NewTimer(5 * time.Second)
 	defer wait.Stop()
@@ -74,14 +75,14 @@ func hashPassword(ctx context.Context, password string) (string, error) {
 	return formatPHC(hashCost, salt, sum), nil
 }
 
-// dummyHash is compared with when there is nobody to compare with, so that an
+// dummyHash is compared with the password of an unknown operator, so that an
 // unknown e-mail address takes as long as a wrong password.
 var dummyHash = sync.OnceValue(func() string {
 	return formatPHC(hashCost, make([]byte, saltLength), make([]byte, hashLength))
 })
 
-// verifyPassword reports whether password is the one that phc was made from,
-// and whether phc was made at less cost than is asked for today.
+// verifyPassword reports whether phc is the hash of password, and whether its
+// cost is below hashCost.
 func verifyPassword(ctx context.Context, password, phc string) (ok, weak bool, err error) {
 	c, salt, want, err := parsePHC(phc)
 	if err != nil {
@@ -102,7 +103,7 @@ func formatPHC(c argonCost, salt, sum []byte) string {
 }
 
 func parsePHC(s string) (c argonCost, salt, sum []byte, err error) {
-	fail := errors.New("auth: a stored password hash is not an argon2id PHC string")
+	fail := errors.New("operator: a stored password hash is not an argon2id PHC string")
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != "v="+strconv.Itoa(argon2.Version) {
 		return c, nil, nil, fail
@@ -121,8 +122,17 @@ func parsePHC(s string) (c argonCost, salt, sum []byte, err error) {
 	return c, salt, sum, nil
 }
 
-// checkPassword says what is wrong with a new password: a code and a
-// sentence, or two empty strings. The password's bytes are taken as they are.
+// invalidPassword returns an [*auth.InvalidError] about "password" if a new
+// password is not allowed.
+func invalidPassword(password, email string) error {
+	if code, detail := checkPassword(password, email); code != "" {
+		return &auth.InvalidError{Fields: []auth.FieldError{{Field: "password", Code: code, Detail: detail}}}
+	}
+	return nil
+}
+
+// checkPassword returns what is wrong with a new password, or two empty
+// strings. It does not normalize the password.
 func checkPassword(password, email string) (code, detail string) {
 	folded := strings.ToLower(password)
 	name, _, _ := strings.Cut(foldEmail(email), "@")
@@ -134,16 +144,16 @@ func checkPassword(password, email string) (code, detail string) {
 	case n > maxPassword:
 		return "too_long", fmt.Sprintf("Use at most %d characters.", maxPassword)
 	case repeats(folded) || runs(folded):
-		return "too_common", "This is one pattern over and over. Choose something that is hard to guess."
+		return "too_common", "This password repeats one pattern. Choose something that is hard to guess."
 	case commonPasswords[strip(folded)]:
-		return "too_common", "This password is among the first that anybody would try. Choose another."
+		return "too_common", "This password is too common. Choose another one."
 	case strings.ReplaceAll(folded, foldEmail(email), "") == "" || len(name) > 2 && len(strings.ReplaceAll(folded, name, "")) < 4:
-		return "too_common", "This password is your e-mail address. Choose something else."
+		return "too_common", "This password is your e-mail address. Choose another one."
 	}
 	return "", ""
 }
 
-// repeats reports whether s is a short unit over and over.
+// repeats reports whether s repeats a short unit.
 func repeats(s string) bool {
 	for unit := 1; unit <= min(8, len(s)/2); unit++ {
 		if s[unit:] == s[:len(s)-unit] {
@@ -153,8 +163,8 @@ func repeats(s string) bool {
 	return false
 }
 
-// runs reports whether s walks along the alphabet, the digits or a row of the
-// keyboard, forwards or backwards, for all of its length.
+// runs reports whether s consists of runs along the alphabet, the digits or a
+// row of the keyboard, forwards or backwards.
 func runs(s string) bool {
 	const rows = "01234567890123456789 98765432109876543210 abcdefghijklmnopqrstuvwxyz zyxwvutsrqponmlkjihgfedcba " +
 		"qwertyuiopasdfghjklzxcvbnm 1234567890qwertyuiop qwertyuiop[]asdfghjkl;'zxcvbnm,./"
@@ -171,8 +181,8 @@ func runs(s string) bool {
 	return true
 }
 
-// strip leaves the letters and digits of s, so that a common password with a
-// full stop or spaces in it stays common.
+// strip removes all but the letters and digits of s, so that punctuation does
+// not hide a common password.
 func strip(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -182,9 +192,8 @@ func strip(s string) string {
 	}, s)
 }
 
-// commonPasswords are long passwords that many people choose, in lower case
-// and without anything but letters and digits. What is shorter than
-// MinPassword needs no place here.
+// commonPasswords are common passwords of at least MinPassword characters, in
+// lower case, letters and digits only.
 var commonPasswords = wordSet(`
 adminadminadmin administrator1 administrator12 administrator123 administrator1234 administratoradministrator
 changemechangeme changemeplease changemenow12345 correcthorsebatterystaple defaultpassword defaultpassword1

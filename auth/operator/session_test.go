@@ -1,4 +1,4 @@
-package auth
+package operator
 
 import (
 	"context"
@@ -16,10 +16,12 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// browser is one person's browser, as far as cookies go.
+// browser is a browser that keeps one cookie.
 type browser struct {
 	o      *office
 	addr   string
@@ -37,7 +39,7 @@ func (b *browser) request() *http.Request {
 	return r
 }
 
-// do calls fn and keeps the cookie that it sets.
+// do calls fn and stores the cookie that it sets.
 func (b *browser) do(fn func(http.ResponseWriter, *http.Request) error) error {
 	w := httptest.NewRecorder()
 	err := fn(w, b.request())
@@ -77,13 +79,13 @@ func TestSession(t *testing.T) {
 	is.Equal(b.cookie.Path, "") // the browser scopes it to the folder of the page
 	is.True(b.cookie.HttpOnly && b.cookie.Secure && b.cookie.SameSite == http.SameSiteLaxMode)
 	_, err := o.st.Entry(t.Context(), kindSession, b.cookie.Value)
-	is.True(errors.Is(err, store.ErrNotFound)) // the store knows only the token's hash
+	is.True(errors.Is(err, store.ErrNotFound)) // the store has only the hash of the token
 
 	first := *b.cookie
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	is.True(b.cookie.Value != first.Value) // a new token at each sign-in
 	b.cookie = &first
-	is.Equal(b.who(), ErrNoSession.Error()) // and the one that came with the request is gone
+	is.Equal(b.who(), ErrNoSession.Error()) // and the previous token has ended
 
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	o.now = o.now.Add(sessionLifetime - time.Second)
@@ -92,56 +94,26 @@ func TestSession(t *testing.T) {
 	is.Equal(b.who(), ErrNoSession.Error()) // twelve hours later
 }
 
-func TestSessionCookieIsSecureButOnPlainLoopback(t *testing.T) {
-	for url, secure := range map[string]bool{
-		"http://localhost:8080/x/dashboard/sign-in": false,
-		"http://app.localhost/dashboard/sign-in":    false,
-		"http://127.0.0.1:8080/dashboard/sign-in":   false,
-		"http://[::1]:8080/dashboard/sign-in":       false,
-		"https://localhost/dashboard/sign-in":       true,
-		"http://host.example/dashboard/sign-in":     true, // a proxy may speak TLS for us
-		"http://localhost.example/":                 true,
-	} {
-		t.Run(url, func(t *testing.T) {
-			is.New(t).Equal(!PlainLoopback(httptest.NewRequest(http.MethodGet, url, nil)), secure)
-		})
-	}
-	for origin, secure := range map[string]bool{
-		"http://localhost:8080": false,
-		"http://[::1]:8080":     false,
-		"https://host.example":  true, // a proxy that calls us by its own address for us
-		"https://localhost":     true,
-		"http://host.example":   true,
-		"null":                  true,
-	} {
-		t.Run("form from "+origin, func(t *testing.T) {
-			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/dashboard/sign-in", nil)
-			r.Header.Set("Origin", origin)
-			is.New(t).Equal(!PlainLoopback(r), secure)
-		})
-	}
-}
-
-// A host that manages its sessions with a literal of its own keeps them under
-// the same context key as ours.
-func TestSessionNestsInTheHosts(t *testing.T) {
+// A host that uses scs without scs.New stores its sessions under the same
+// context key.
+func TestSessionIsSeparateFromTheHosts(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	hosts := &scs.SessionManager{Lifetime: time.Hour, Store: sessionStore{o.Auth}, Codec: scs.GobCodec{}, Cookie: scs.SessionCookie{Name: "host"}}
+	hosts := &scs.SessionManager{Lifetime: time.Hour, Store: sessionStore{o.Service}, Codec: scs.GobCodec{}, Cookie: scs.SessionCookie{Name: "host"}}
 	ctx, err := hosts.Load(context.Background(), "")
 	is.NoErr(err)
-	hosts.Put(ctx, "operator", "somebody else")
+	hosts.Put(ctx, "operator", "another operator")
 
 	b := &browser{o: o}
 	is.NoErr(b.do(func(w http.ResponseWriter, r *http.Request) error {
 		_, err := o.SignIn(w, r.WithContext(ctx), "ada@example.com", goodPassword)
 		return err
 	}))
-	is.Equal(hosts.GetString(ctx, "operator"), "somebody else") // the host's is not written
+	is.Equal(hosts.GetString(ctx, "operator"), "another operator") // the session of the host is not written
 	op, err := o.Session(b.request().WithContext(ctx))
 	is.NoErr(err)
-	is.Equal(op.Email, "ada@example.com") // nor read
+	is.Equal(op.Email, "ada@example.com") // or read
 }
 
 func TestSessionsEnd(t *testing.T) {
@@ -154,18 +126,18 @@ func TestSessionsEnd(t *testing.T) {
 			return o.SignOutEverywhere(context.Background(), op.ID)
 		},
 		"by a change of role": func(o *office, _ *browser, op Operator) error {
-			_, err := o.UpdateOperator(context.Background(), UpdateOperatorParams{ID: op.ID, Role: &viewer})
+			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Role: &viewer})
 			return err
 		},
 		"by being disabled": func(o *office, _ *browser, op Operator) error {
-			_, err := o.UpdateOperator(context.Background(), UpdateOperatorParams{ID: op.ID, Disabled: &yes})
+			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Disabled: &yes})
 			return err
 		},
 		"by a new password": func(o *office, _ *browser, op Operator) error {
-			_, err := o.UpdateOperator(context.Background(), UpdateOperatorParams{ID: op.ID, Password: &password})
+			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Password: &password})
 			return err
 		},
-		"by a new password of one's own": func(o *office, b *browser, op Operator) error {
+		"by changing the password": func(o *office, b *browser, op Operator) error {
 			return b.do(func(w http.ResponseWriter, r *http.Request) error {
 				return o.ChangePassword(w, r, goodPassword, otherPassword)
 			})
@@ -193,11 +165,11 @@ func TestSignOutAppendsItsOwnEvent(t *testing.T) {
 	b := &browser{o: o}
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	is.NoErr(b.do(o.SignOut))
-	is.NoErr(o.As(Caller{Actor: "operator:opr_boss"}).SignOutEverywhere(t.Context(), ada.ID))
+	is.NoErr(o.As(auth.Caller{Actor: "operator:opr_boss"}).SignOutEverywhere(t.Context(), ada.ID))
 	types, text := o.events(t)
 	is.Equal(types[len(types)-2:], []string{"operator.signed_out by operator:" + ada.ID, "operator.signed_out by operator:opr_boss"})
 	is.True(!strings.Contains(text, "sessions"))
-	is.True(errors.Is(o.SignOutEverywhere(t.Context(), "opr_nobody"), ErrNotFound))
+	is.True(errors.Is(o.SignOutEverywhere(t.Context(), "opr_unknown"), auth.ErrNotFound))
 }
 
 func TestChangePassword(t *testing.T) {
@@ -205,17 +177,17 @@ func TestChangePassword(t *testing.T) {
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleViewer)
 	b := &browser{o: o}
-	change := func(present, next string) error {
-		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.ChangePassword(w, r, present, next) })
+	change := func(current, next string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.ChangePassword(w, r, current, next) })
 	}
 	is.True(errors.Is(change(goodPassword, otherPassword), ErrNoSession))
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
-	is.True(errors.Is(change("not it at all, is it", otherPassword), ErrCredentials))
+	is.True(errors.Is(change("not the right password", otherPassword), ErrCredentials))
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.sign_in_failed by "+actorOf(t, o, "ada@example.com"))
-	is.True(errors.Is(change(goodPassword, "too short"), ErrInvalid))
+	is.True(errors.Is(change(goodPassword, "too short"), auth.ErrInvalid))
 	is.NoErr(change(goodPassword, otherPassword))
-	is.Equal(b.who(), "ada@example.com") // who changed it stays signed in
+	is.Equal(b.who(), "ada@example.com") // the browser that changed it stays signed in
 	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrCredentials))
 	is.NoErr(b.signIn("ada@example.com", otherPassword))
 }
@@ -224,12 +196,12 @@ func TestSignInIsThrottled(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	thief, ada := &browser{o: o, addr: "198.51.100.7:4711"}, &browser{o: o}
+	attacker, ada := &browser{o: o, addr: "198.51.100.7:4711"}, &browser{o: o}
 
-	for _, email := range []string{"ada@example.com", "nobody@example.com"} { // the same for both
+	for _, email := range []string{"ada@example.com", "unknown@example.com"} { // the same for both
 		var waits []time.Duration
 		for len(waits) < 5 {
-			err := thief.signIn(email, "not the password")
+			err := attacker.signIn(email, "not the password")
 			var throttled *ThrottledError
 			if errors.As(err, &throttled) {
 				waits = append(waits, throttled.RetryAfter)
@@ -240,29 +212,29 @@ func TestSignInIsThrottled(t *testing.T) {
 		}
 		is.Equal(waits, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second})
 	}
-	is.NoErr(ada.signIn("ada@example.com", goodPassword)) // somebody else's failures do not lock anybody out
+	is.NoErr(ada.signIn("ada@example.com", goodPassword)) // failures from another address do not lock an operator out
 
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
 	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by anonymous"), 14)
 	is.True(strings.Contains(text, "198.51.100.7"))
-	is.True(!strings.Contains(text, "nobody@example.com")) // what was typed stays out of the feed
+	is.True(!strings.Contains(text, "unknown@example.com")) // events do not contain the entered address
 }
 
-// Many addresses together must not fill the feed, which is kept, with failed
-// sign-ins: neither for unknown accounts nor for a known one.
+// Many addresses together must not fill the event feed with failed sign-ins,
+// neither of unknown accounts nor of a known one.
 func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	o.signInEvents = newThrottle(3, time.Hour)
+	o.signInEvents = throttle.New(3, time.Hour)
 	failed := func() int {
 		types, _ := o.events(t)
 		return strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed")
 	}
 	for i := range 6 {
 		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
-		is.True(errors.Is(b.signIn(fmt.Sprintf("nobody%d@example.com", i), otherPassword), ErrCredentials))
+		is.True(errors.Is(b.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword), ErrCredentials))
 	}
 	is.Equal(failed(), 3)
 	for i := range 6 {
@@ -270,11 +242,11 @@ func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 		is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
 	}
 	is.Equal(failed(), 3+3)
-	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // and a success is always an event
+	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // a success is always an event
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
 	o.now = o.now.Add(20 * time.Minute)
-	is.True(errors.Is((&browser{o: o}).signIn("nobody@example.com", otherPassword), ErrCredentials))
+	is.True(errors.Is((&browser{o: o}).signIn("unknown@example.com", otherPassword), ErrCredentials))
 	is.Equal(failed(), 3+3+1)
 }
 
@@ -290,40 +262,40 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	o.failures = newThrottle(3, time.Minute)
-	thief := &browser{o: o, addr: "[2001:db8::7]:4711"}
-	guess := func(i int) error { return thief.signIn(fmt.Sprintf("nobody%d@example.com", i), otherPassword) }
+	o.failures = throttle.New(3, time.Minute)
+	attacker := &browser{o: o, addr: "[2001:db8::7]:4711"}
+	guess := func(i int) error { return attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }
 	for i := range 3 {
 		is.True(errors.Is(guess(i), ErrCredentials))
 	}
 	rows := o.attempts(t)
 	var throttled *ThrottledError
 	for i := range 20 {
-		thief.addr = fmt.Sprintf("[2001:db8::%x]:4711", i) // the same /64
+		attacker.addr = fmt.Sprintf("[2001:db8::%x]:4711", i) // the same /64
 		is.True(errors.As(guess(100+i), &throttled))
 		is.Equal(throttled.RetryAfter, 20*time.Second)
 	}
-	is.Equal(o.attempts(t), rows) // refused before the store is asked
+	is.Equal(o.attempts(t), rows) // refused before the store is read
 	for range 6 {
-		is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // others are not delayed, and a success does not count
+		is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // other addresses are not delayed, and a success does not count
 	}
 	o.now = o.now.Add(20 * time.Second)
 	is.True(errors.Is(guess(4), ErrCredentials))
 }
 
-// One address must not take every place to hash in.
-func TestSignInsOfOneAddressWaitInASmallNumber(t *testing.T) {
+// One address must not use all hashing slots.
+func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	for range cap(hashes) {
-		hashes <- struct{}{} // every place is taken
+		hashes <- struct{}{} // all slots are in use
 	}
 	const sent = 12
 	errs := make(chan error)
 	for i := range sent {
-		thief := &browser{o: o, addr: fmt.Sprintf("198.51.100.7:%d", 1000+i)}
-		go func() { errs <- thief.signIn(fmt.Sprintf("nobody%d@example.com", i), otherPassword) }()
+		attacker := &browser{o: o, addr: fmt.Sprintf("198.51.100.7:%d", 1000+i)}
+		go func() { errs <- attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }()
 	}
 	for range sent - maxWaiting {
 		is.True(errors.Is(<-errs, ErrThrottled)) // refused without waiting
@@ -343,25 +315,25 @@ func TestSignInsOfOneAddressWaitInASmallNumber(t *testing.T) {
 	is.Equal(signedIn, 1)
 }
 
-func TestAttemptsRemoveOldOnes(t *testing.T) {
+func TestAttemptsRemoveExpiredCounters(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	for i := range 5 {
-		is.NoErr(o.begin(t.Context(), newAttempt(fmt.Sprintf("nobody%d@example.com", i), place(i))))
+		is.NoErr(o.begin(t.Context(), newAttempt(fmt.Sprintf("unknown%d@example.com", i), place(i))))
 	}
 	is.Equal(o.attempts(t), 10)
 	o.now = o.now.Add(failuresKept)
-	is.NoErr(o.begin(t.Context(), newAttempt("nobody@example.com", place(1))))
+	is.NoErr(o.begin(t.Context(), newAttempt("unknown@example.com", place(1))))
 	is.Equal(o.attempts(t), 2) // without Purge
 }
 
-func TestAClockThatWasAheadLocksNobodyOut(t *testing.T) {
+func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
 	for _, tt := range []struct {
 		ahead time.Duration
 		wait  time.Duration // after three failures
 	}{
 		{30 * 24 * time.Hour, 0},
-		{30 * time.Second, time.Second}, // as the clocks of several processes may differ
+		{30 * time.Second, time.Second}, // a normal difference between the clocks of two processes
 	} {
 		t.Run(tt.ahead.String(), func(t *testing.T) {
 			is := is.New(t)
@@ -384,25 +356,25 @@ func TestAClockThatWasAheadLocksNobodyOut(t *testing.T) {
 	}
 }
 
-// Whether anybody has an address must not show in what the store is asked.
-func TestSignInAsksTheSameForNobody(t *testing.T) {
+// The calls to the store must not show whether an address is known.
+func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
-	st := &watchedStore{Store: o.st}
-	a := New(st, Options{Now: o.opts.Now, Logger: o.opts.Logger})
+	st := &recordingStore{Store: o.st}
+	s := New(st, Options{Now: o.opts.Now, Logger: o.opts.Logger})
 	ask := func(email string) []string {
-		return st.callsOf(func() {
-			_, err := a.checkCredentials(t.Context(), email, otherPassword, place(1))
-			is.True(errors.Is(err, ErrCredentials))
-		})
+		st.calls = nil
+		_, err := s.checkCredentials(t.Context(), email, otherPassword, place(1))
+		is.True(errors.Is(err, ErrCredentials))
+		return st.calls
 	}
-	is.Equal(ask("nobody@example.com"), ask("ada@example.com"))
+	is.Equal(ask("unknown@example.com"), ask("ada@example.com"))
 }
 
 func actorOf(t *testing.T, o *office, email string) string {
 	t.Helper()
-	e, err := o.st.Entry(t.Context(), kindOperatorEmail, email)
+	e, err := o.st.Entry(t.Context(), kindEmail, email)
 	is.New(t).NoErr(err)
 	return "operator:" + e.Owner
 }
@@ -421,34 +393,34 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 	}
 	var throttled *ThrottledError
 	is.True(errors.As(o.begin(ctx, newAttempt("ada@example.com", place(1000))), &throttled))
-	is.Equal(throttled.RetryAfter, attackDelay) // an address gets few guesses then
+	is.Equal(throttled.RetryAfter, attackDelay) // each address gets few guesses now
 	is.NoErr(o.begin(ctx, newAttempt("bob@example.com", place(1000))))
 
-	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // the right password gets in
+	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // the right password works
 	o.now = o.now.Add(time.Second)
-	is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000)))) // and the row of failures has ended
+	is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000)))) // and resets the counter
 }
 
-func TestParallelGuessesCountEach(t *testing.T) {
+func TestConcurrentGuessesAreCounted(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	let := 0
+	allowed := 0
 	for range 20 {
 		wg.Go(func() {
 			if o.begin(context.Background(), newAttempt("ada@example.com", place(1))) == nil {
 				mu.Lock()
-				let++
+				allowed++
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	is.Equal(let, 3) // as many as one after another
+	is.Equal(allowed, 3) // as many as consecutive guesses
 }
 
-func TestSignInHashesAnewWhenTheCostHasRisen(t *testing.T) {
+func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	ctx := t.Context()
@@ -458,7 +430,7 @@ func TestSignInHashesAnewWhenTheCostHasRisen(t *testing.T) {
 	sum, err := argon(ctx, goodPassword, salt, cheap)
 	is.NoErr(err)
 	is.NoErr(o.st.Update(ctx, func(tx store.Tx) error {
-		e, rec, err := readOperator(ctx, tx, op.ID)
+		e, rec, err := readRecord(ctx, tx, op.ID)
 		if err != nil {
 			return err
 		}
@@ -470,36 +442,36 @@ func TestSignInHashesAnewWhenTheCostHasRisen(t *testing.T) {
 	is.Equal(b.who(), "ada@example.com")
 	e, err := o.st.Entry(ctx, kindOperator, op.ID)
 	is.NoErr(err)
-	var rec operatorRecord
+	var rec record
 	is.NoErr(json.Unmarshal(e.Data, &rec))
 	is.True(strings.Contains(rec.Password, "$m=19456,t=2,p=1$"))
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 }
 
-func TestSetUp(t *testing.T) {
+func TestCompleteSetup(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	b := &browser{o: o}
-	setUp := func(code, email, password string) error {
+	complete := func(code, email, password string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error {
-			_, err := o.SetUp(w, r, code, email, password)
+			_, err := o.CompleteSetup(w, r, code, email, password)
 			return err
 		})
 	}
-	is.True(errors.Is(setUp("", "ada@example.com", goodPassword), ErrSetupCode)) // nothing is open by default
-	ended, err := o.SetupCode(t.Context())
+	is.True(errors.Is(complete("", "ada@example.com", goodPassword), ErrSetupCode)) // nothing is open by default
+	ended, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
-	code, err := o.SetupCode(t.Context())
+	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
-	is.True(errors.Is(setUp(ended, "ada@example.com", goodPassword), ErrSetupCode))
-	is.True(errors.Is(setUp(code, "ada", goodPassword), ErrInvalid))
-	is.True(errors.Is(setUp(code, "ada@example.com", "too short"), ErrInvalid))
+	is.True(errors.Is(complete(ended, "ada@example.com", goodPassword), ErrSetupCode))
+	is.True(errors.Is(complete(code, "ada", goodPassword), auth.ErrInvalid))
+	is.True(errors.Is(complete(code, "ada@example.com", "too short"), auth.ErrInvalid))
 
 	o.now = o.now.Add(setupCodeTTL)
-	is.True(errors.Is(setUp(code, "ada@example.com", goodPassword), ErrSetupCode)) // half an hour later
+	is.True(errors.Is(complete(code, "ada@example.com", goodPassword), ErrSetupCode)) // half an hour later
 	o.now = o.now.Add(-time.Second)
-	is.NoErr(setUp(" "+strings.ToLower(code[:13])+"-"+code[13:]+"\n", "ada@example.com", goodPassword))
-	is.Equal(b.who(), "ada@example.com") // signed in at once
+	is.NoErr(complete(" "+strings.ToLower(code[:13])+"-"+code[13:]+"\n", "ada@example.com", goodPassword))
+	is.Equal(b.who(), "ada@example.com") // signed in immediately
 	op, err := o.Session(b.request())
 	is.NoErr(err)
 	is.Equal(op.Role, RoleAdmin)
@@ -507,7 +479,7 @@ func TestSetUp(t *testing.T) {
 	types, _ := o.events(t)
 	is.Equal(types, []string{"operator.created by setup", "operator.signed_in by operator:" + op.ID})
 
-	is.True(errors.Is(setUp(code, "eve@example.com", goodPassword), ErrAlreadySetUp)) // once is once
+	is.True(errors.Is(complete(code, "eve@example.com", goodPassword), ErrAlreadySetUp)) // a code works once
 }
 
 // place returns the address of one of many machines.

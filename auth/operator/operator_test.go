@@ -1,4 +1,4 @@
-package auth
+package operator
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -21,9 +22,9 @@ const (
 	otherPassword = "nine lamps along the harbour wall"
 )
 
-// office is an Auth over an empty store with a clock that tests can turn.
+// office is a Service on an empty store with a clock that tests set.
 type office struct {
-	*Auth
+	*Service
 	st  store.Store
 	now time.Time
 	log strings.Builder
@@ -32,7 +33,7 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{st: storetest.Twice(memory.New()), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	o.Auth = New(o.st, Options{
+	o.Service = New(o.st, Options{
 		Now:    func() time.Time { return o.now },
 		Logger: slog.New(slog.NewTextHandler(io.Writer(&o.log), nil)),
 	})
@@ -41,12 +42,12 @@ func newOffice(t *testing.T) *office {
 
 func (o *office) operator(t *testing.T, email string, role Role) Operator {
 	t.Helper()
-	op, err := o.CreateOperator(t.Context(), CreateOperatorParams{Email: email, Password: goodPassword, Role: role})
+	op, err := o.Create(t.Context(), CreateParams{Email: email, Password: goodPassword, Role: role})
 	is.New(t).NoErr(err)
 	return op
 }
 
-// events returns the types of all events, with who did it, and all of their text.
+// events returns the types and actors of all events, and all of their data.
 func (o *office) events(t *testing.T) (types []string, text string) {
 	t.Helper()
 	list, err := o.st.Events(t.Context(), store.EventQuery{})
@@ -58,34 +59,34 @@ func (o *office) events(t *testing.T) (types []string, text string) {
 	return types, text
 }
 
-func TestCreateOperator(t *testing.T) {
+func TestCreate(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 
-	op, err := o.As(Caller{Actor: "operator:opr_boss"}).CreateOperator(t.Context(), CreateOperatorParams{Email: "Ada@Example.com", Password: goodPassword})
+	op, err := o.As(auth.Caller{Actor: "operator:opr_boss"}).Create(t.Context(), CreateParams{Email: "Ada@Example.com", Password: goodPassword})
 	is.NoErr(err)
 	is.Equal(op.Role, RoleViewer) // the role that may do least
 	is.Equal(op.CreatedAt, o.now)
-	got, err := o.Operator(t.Context(), op.ID)
+	got, err := o.Get(t.Context(), op.ID)
 	is.NoErr(err)
 	is.Equal(got, op)
 
-	var invalid *InvalidError
-	_, err = o.CreateOperator(t.Context(), CreateOperatorParams{Email: "ada@example.COM", Password: goodPassword})
+	var invalid *auth.InvalidError
+	_, err = o.Create(t.Context(), CreateParams{Email: "ada@example.COM", Password: goodPassword})
 	is.True(errors.As(err, &invalid)) // addresses are compared without regard to case
 	is.Equal(invalid.Fields[0].Code, "taken")
 
-	for field, p := range map[string]CreateOperatorParams{
+	for field, p := range map[string]CreateParams{
 		"email":    {Email: "Ada <ada@example.com>", Password: goodPassword},
 		"role":     {Email: "b@example.com", Password: goodPassword, Role: "root"},
 		"password": {Email: "b@example.com", Password: "short"},
 	} {
-		_, err := o.CreateOperator(t.Context(), p)
-		is.True(errors.As(err, &invalid) && errors.Is(err, ErrInvalid))
+		_, err := o.Create(t.Context(), p)
+		is.True(errors.As(err, &invalid) && errors.Is(err, auth.ErrInvalid))
 		is.Equal(invalid.Fields[0].Field, field)
 	}
-	_, err = o.Operator(t.Context(), "opr_nobody")
-	is.True(errors.Is(err, ErrNotFound))
+	_, err = o.Get(t.Context(), "opr_unknown")
+	is.True(errors.Is(err, auth.ErrNotFound))
 
 	types, text := o.events(t)
 	is.Equal(types, []string{"operator.created by operator:opr_boss"})
@@ -93,7 +94,7 @@ func TestCreateOperator(t *testing.T) {
 	is.True(!strings.Contains(text, "argon2")) // no hash in an event
 }
 
-func TestOperators(t *testing.T) {
+func TestList(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	for _, name := range []string{"c", "a", "b"} {
@@ -102,7 +103,7 @@ func TestOperators(t *testing.T) {
 	}
 	var emails []string
 	for after := ""; ; {
-		page, err := o.Operators(t.Context(), ListOperatorsParams{After: after, Limit: 2})
+		page, err := o.List(t.Context(), ListParams{After: after, Limit: 2})
 		is.NoErr(err)
 		for _, op := range page {
 			emails = append(emails, op.Email)
@@ -115,7 +116,7 @@ func TestOperators(t *testing.T) {
 	is.Equal(emails, []string{"c@example.com", "a@example.com", "b@example.com"}) // in order of creation
 }
 
-func TestUpdateOperator(t *testing.T) {
+func TestUpdate(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	o := newOffice(t)
@@ -123,31 +124,31 @@ func TestUpdateOperator(t *testing.T) {
 	bob := o.operator(t, "bob@example.com", RoleViewer)
 	viewer, admin, yes := RoleViewer, RoleAdmin, true
 
-	_, err := o.UpdateOperator(ctx, UpdateOperatorParams{ID: ada.ID, Role: &viewer})
-	is.True(errors.Is(err, ErrLastAdmin)) // nobody would be left to give the role back
-	_, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: ada.ID, Disabled: &yes})
+	_, err := o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
+	is.True(errors.Is(err, ErrLastAdmin)) // no admin would be left
+	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Disabled: &yes})
 	is.True(errors.Is(err, ErrLastAdmin))
 
 	o.now = o.now.Add(time.Hour)
-	bob, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: bob.ID, Role: &admin})
+	bob, err = o.Update(ctx, UpdateParams{ID: bob.ID, Role: &admin})
 	is.NoErr(err)
 	is.Equal(bob.Role, RoleAdmin)
 	is.Equal(bob.UpdatedAt, o.now)
 
-	ada, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: ada.ID, Role: &viewer})
+	ada, err = o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
 	is.NoErr(err)
-	is.Equal(ada.Role, RoleViewer) // now that there is another admin
+	is.Equal(ada.Role, RoleViewer) // another admin exists now
 
 	o.now = o.now.Add(time.Hour)
-	same, err := o.UpdateOperator(ctx, UpdateOperatorParams{ID: ada.ID, Role: &viewer})
+	same, err := o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
 	is.NoErr(err)
-	is.Equal(same, ada) // what changes nothing leaves no trace
+	is.Equal(same, ada) // an update without changes is not recorded
 
 	password := "password"
-	_, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: ada.ID, Password: &password})
-	is.True(errors.Is(err, ErrInvalid))
-	_, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: "opr_nobody", Role: &viewer})
-	is.True(errors.Is(err, ErrNotFound))
+	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Password: &password})
+	is.True(errors.Is(err, auth.ErrInvalid))
+	_, err = o.Update(ctx, UpdateParams{ID: "opr_unknown", Role: &viewer})
+	is.True(errors.Is(err, auth.ErrNotFound))
 
 	types, text := o.events(t)
 	is.Equal(types, []string{"operator.created by go", "operator.created by go", "operator.updated by go", "operator.updated by go"})
@@ -155,8 +156,8 @@ func TestUpdateOperator(t *testing.T) {
 
 	o = newOffice(t)
 	eve := o.operator(t, "eve@example.com", RoleViewer)
-	_, err = o.UpdateOperator(ctx, UpdateOperatorParams{ID: eve.ID, Disabled: &yes})
-	is.NoErr(err) // who never was an admin is not the last one
+	_, err = o.Update(ctx, UpdateParams{ID: eve.ID, Disabled: &yes})
+	is.NoErr(err) // a viewer is not the last admin
 }
 
 func TestSetupCode(t *testing.T) {
@@ -164,64 +165,42 @@ func TestSetupCode(t *testing.T) {
 	ctx := t.Context()
 	o := newOffice(t)
 
-	offered, err := o.OfferSetup(ctx)
+	offered, err := o.NeedsSetup(ctx)
 	is.NoErr(err)
 	is.True(offered)
 	logged := o.log.String()
-	is.True(strings.Contains(logged, "code=")) // the first question makes a code and logs it
-	_, err = o.OfferSetup(ctx)
+	is.True(strings.Contains(logged, "code=")) // the first call creates a code and logs it
+	_, err = o.NeedsSetup(ctx)
 	is.NoErr(err)
 	is.Equal(o.log.String(), logged) // the second does not
 
 	o.now = o.now.Add(setupCodeTTL)
-	_, err = o.OfferSetup(ctx)
+	_, err = o.NeedsSetup(ctx)
 	is.NoErr(err)
-	is.True(o.log.String() != logged) // until the code has ended
+	is.True(o.log.String() != logged) // until the code expires
 
-	code, err := o.SetupCode(ctx)
+	code, err := o.CreateSetupCode(ctx)
 	is.NoErr(err)
-	is.True(!strings.Contains(o.log.String(), code)) // what was asked for from Go is not logged
+	is.True(!strings.Contains(o.log.String(), code)) // a code that was returned is not logged
 	e, err := o.st.Entry(ctx, kindSetup, setupKey)
 	is.NoErr(err)
-	is.True(!strings.Contains(string(e.Data), code)) // nor kept
+	is.True(!strings.Contains(string(e.Data), code)) // or stored in clear
 
 	o.operator(t, "ada@example.com", RoleAdmin)
-	offered, err = o.OfferSetup(ctx)
+	offered, err = o.NeedsSetup(ctx)
 	is.NoErr(err)
 	is.True(!offered)
-	_, err = o.SetupCode(ctx)
+	_, err = o.CreateSetupCode(ctx)
 	is.True(errors.Is(err, ErrAlreadySetUp))
 }
 
-func TestOnce(t *testing.T) {
-	is := is.New(t)
-	o := newOffice(t)
-	form := NewForm()
-	calls := 0
-	do := func(a *Auth, err error) (string, bool, error) {
-		return a.Once(t.Context(), form, func() (string, error) { calls++; return "cid_1", err })
-	}
-	broken := errors.New("broken")
-	_, repeated, err := do(o.Auth, broken)
-	is.True(errors.Is(err, broken) && !repeated)
-	ref, repeated, err := do(o.Auth, nil)
-	is.NoErr(err)
-	is.True(!repeated && ref == "cid_1" && calls == 2) // a failure does not use the form up
-	ref, repeated, err = do(o.Auth, nil)
-	is.NoErr(err)
-	is.True(repeated && ref == "cid_1" && calls == 2) // success does
-	_, repeated, err = do(o.As(Caller{Actor: "operator:opr_2"}), nil)
-	is.NoErr(err)
-	is.True(!repeated) // another person's form is another form
-}
-
-func TestOperatorRecordsHoldNoClearPassword(t *testing.T) {
+func TestRecordsContainNoClearPassword(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	op := o.operator(t, "ada@example.com", RoleAdmin)
 	e, err := o.st.Entry(t.Context(), kindOperator, op.ID)
 	is.NoErr(err)
-	var rec operatorRecord
+	var rec record
 	is.NoErr(json.Unmarshal(e.Data, &rec))
 	is.True(strings.HasPrefix(rec.Password, "$argon2id$"))
 	is.True(!strings.Contains(string(e.Data), goodPassword))
