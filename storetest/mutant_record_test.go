@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// recordSaboteurs break what holds for records as such.
-var recordSaboteurs = []saboteur{
+// recordMutants break what holds for records as such.
+var recordMutants = []mutant{
 	{13, "keeps what it is passed", func() store.Store {
 		a := &aliases{passed: map[string][]byte{}}
 		return spoiling(func(r store.Reader) store.Reader { return aliasReader{r, a} },

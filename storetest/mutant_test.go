@@ -12,26 +12,26 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A saboteur is a store that breaks one rule and keeps the others.
-type saboteur struct {
+// A mutant is a store that breaks one rule and keeps the others.
+type mutant struct {
 	rule int
 	does string
 	open func() store.Store
 }
 
-var allSaboteurs = flag.Bool("saboteurs", false, "run every case on every saboteur, which takes a minute")
+var allMutants = flag.Bool("mutants", false, "run every case on every mutant, which takes a minute")
 
-// TestSaboteurs runs the cases on each saboteur, and looks that what is
-// reported is the rule that it breaks, and no other. The first saboteur of each
-// rule meets every case; the others, and all of them under the race detector,
-// meet the cases of their rule and those that are about more than records,
-// unless -saboteurs is given.
-func TestSaboteurs(t *testing.T) {
-	all := slices.Concat(visibilitySaboteurs, isolationSaboteurs, endingSaboteurs, valueSaboteurs, recordSaboteurs, listSaboteurs, feedSaboteurs)
-	caught := map[int]bool{1: true} // by TestDurableSaboteurs
+// TestMutants runs the cases on each mutant and checks that the failures cite
+// the rule that the mutant breaks, and no other. The first mutant of each rule
+// runs every case. The others, and all of them under the race detector, run the
+// cases of their rule and those that are about more than records, unless
+// -mutants is given.
+func TestMutants(t *testing.T) {
+	all := slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants, listMutants, feedMutants)
+	caught := map[int]bool{1: true} // by TestDurableMutants
 	for _, s := range all {
 		meets := cases()
-		if (caught[s.rule] || racing) && !*allSaboteurs {
+		if (caught[s.rule] || racing) && !*allMutants {
 			meets = slices.DeleteFunc(meets, func(c testCase) bool {
 				return c.rule != s.rule && !slices.Contains([]string{"Updates", "Views", "Concurrency", "Context"}, c.area)
 			})
@@ -42,12 +42,12 @@ func TestSaboteurs(t *testing.T) {
 		caught[s.rule] = true
 		t.Run(title(s.rule, s.does), func(t *testing.T) {
 			t.Parallel()
-			accuse(t, newSuite(meets), s.rule, func(b *bench) { b.Store = s.open() })
+			citesOnly(t, newSuite(meets), s.rule, func(b *bench) { b.Store = s.open() })
 		})
 	}
 	for rule := range rules {
 		if rule > 0 && !caught[rule] {
-			t.Errorf("no saboteur breaks rule %d: %s", rule, rules[rule])
+			t.Errorf("no mutant breaks rule %d: %s", rule, rules[rule])
 		}
 	}
 }
@@ -57,11 +57,11 @@ func title(rule int, does string) string {
 	return fmt.Sprintf("Rule%d/%s", rule, strings.ReplaceAll(does, " ", "_"))
 }
 
-// accuse runs a suite, several cases at a time, and compares the rules that it
-// cites.
-func accuse(t *testing.T, s *suite, rule int, prepare func(*bench)) {
+// citesOnly runs a suite, several cases at a time, and checks that its failures
+// cite the rule and no other.
+func citesOnly(t *testing.T, s *suite, rule int, prepare func(*bench)) {
 	if strings.Contains(t.Name(), "keeps_its_turn") || strings.Contains(t.Name(), "waits_on") {
-		s.limits.answer = 2 * time.Second // for they hang
+		s.limits.answer = 2 * time.Second // these hang
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

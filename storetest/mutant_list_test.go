@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// listSaboteurs break what holds for lists.
-var listSaboteurs = []saboteur{
+// listMutants break what holds for lists.
+var listMutants = []mutant{
 	{10, "leaves ties as they are when descending", reading(func(r store.Reader) store.Reader { return ascendingTies{r} })},
 	{10, "lists entries last that never expire", reading(func(r store.Reader) store.Reader { return neverLast{r} })},
 	{10, "lists the newest delivery first also by when it is due", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// endingSaboteurs break what holds for the ways in which an Update ends.
-var endingSaboteurs = []saboteur{
+// endingMutants break what holds for the ways in which an Update ends.
+var endingMutants = []mutant{
 	{15, "dooms an Update that met a sentinel", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		var doomed bool
 		err := st.Update(ctx, func(tx store.Tx) error {

@@ -23,8 +23,8 @@ type diskCall struct {
 	call   written
 }
 
-// durableSaboteurs break what holds across closing and opening.
-var durableSaboteurs = []struct {
+// durableMutants break what holds across closing and opening.
+var durableMutants = []struct {
 	rule int
 	does string
 	lose func([]diskCall) []diskCall
@@ -100,17 +100,17 @@ func onDisk(lose func([]diskCall) []diskCall) func(*bench) {
 	}
 }
 
-// TestDurableSaboteurs is TestSaboteurs for stores that forget when closed.
-func TestDurableSaboteurs(t *testing.T) {
-	for _, s := range durableSaboteurs {
+// TestDurableMutants is TestMutants for stores that forget when closed.
+func TestDurableMutants(t *testing.T) {
+	for _, s := range durableMutants {
 		t.Run(title(s.rule, s.does), func(t *testing.T) {
 			t.Parallel()
-			accuse(t, newSuite(durableCases()), s.rule, onDisk(s.lose))
+			citesOnly(t, newSuite(durableCases()), s.rule, onDisk(s.lose))
 		})
 	}
 }
 
-// TestDiskIsHonest keeps the saboteurs from breaking more than they say.
+// TestDiskIsHonest keeps the mutants from breaking more than they say.
 func TestDiskIsHonest(t *testing.T) {
 	for _, c := range slices.Concat(durableCases(), cases()) {
 		for _, f := range newSuite(nil).try(c, onDisk(nil)) {

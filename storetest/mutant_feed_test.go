@@ -13,8 +13,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// feedSaboteurs break what holds for events and tallies.
-var feedSaboteurs = []saboteur{
+// feedMutants break what holds for events and tallies.
+var feedMutants = []mutant{
 	{20, "draws Seqs early and commits late", func() store.Store { return newFeed(feed{early: new(atomic.Int64)}) }},
 	{20, "gives the Seqs of removed events again", func() store.Store { return newFeed(feed{reuses: true}) }},
 	{20, "gives falling Seqs within an Update", func() store.Store { return newFeed(feed{falling: true}) }},

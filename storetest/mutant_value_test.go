@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// valueSaboteurs break what holds for the fields of records.
-var valueSaboteurs = []saboteur{
+// valueMutants break what holds for the fields of records.
+var valueMutants = []mutant{
 	{7, "folds case to find an entry", reading(func(r store.Reader) store.Reader { return foldsEntry{r} })},
 	{7, "folds case to find a customer", reading(func(r store.Reader) store.Reader { return foldsCustomer{r} })},
 	{7, "takes keys for equal that differ by case", writing(func(tx store.Tx) store.Writer { return foldsKeys{tx, tx} })},

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// isolationSaboteurs break what holds for Updates and Views at the same time.
-var isolationSaboteurs = []saboteur{
+// isolationMutants break what holds for Updates and Views at the same time.
+var isolationMutants = []mutant{
 	{5, "runs Updates on a snapshot", func() store.Store { return &onSnapshot{Store: memory.New()} }},
 	{5, "trusts a count", func() store.Store {
 		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"CountActivations": true}}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// visibilitySaboteurs break what holds for who sees what when.
-var visibilitySaboteurs = []saboteur{
+// visibilityMutants break what holds for who sees what when.
+var visibilityMutants = []mutant{
 	{2, "remembers that a key led nowhere", func() store.Store {
 		return &remembersMisses{Store: memory.New(), missed: map[string]error{}}
 	}},
