@@ -52,6 +52,7 @@ var answers = []struct {
 	// What may pass by itself.
 	{store.ErrConflict, 503, "busy", "Too many changes at once; nothing was done. Repeat the request.", addRetryAfter},
 	{store.ErrUnavailable, 503, "unavailable", "The service cannot reach its records now. Repeat the request later.", addRetryAfter},
+	{store.ErrUnknownOutcome, 503, "outcome_unknown", "The change may or may not have been made. Read the resource before you repeat the request, or repeat it with the same Idempotency-Key.", addRetryAfter},
 	{context.DeadlineExceeded, 503, "unavailable", "The service could not answer in time. Repeat the request later.", addRetryAfter},
 	{context.Canceled, 503, "unavailable", "The request was given up before it was done.", addRetryAfter},
 }
