@@ -93,10 +93,14 @@ func onDisk(lose func([]diskCall) []diskCall) func(*bench) {
 		d := &disk{lose: lose}
 		b.Store = d.open()
 		b.close = func() { b.ok(b.Store.(*diskStore).Close(), "Close") }
-		b.reopen = func() {
+		b.reopen = func(between ...func()) {
 			b.close()
+			for _, fn := range between {
+				fn()
+			}
 			b.Store = d.open()
 		}
+		b.child = func(string, int) ([]answer, error) { return nil, nil } // another process does not see it
 	}
 }
 

@@ -207,7 +207,16 @@ func (w *feedWriter) ReplaceEvent(ctx context.Context, e store.Event) error {
 	return putEvent(ctx, w, rows[0])
 }
 
-func (w *feedWriter) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+func (w *feedWriter) DeleteEvents(ctx context.Context, through int64, limit int) (all int, err error) {
+	for {
+		n, err := w.deletePage(ctx, through, limit-all)
+		if all += n; n == 0 || err != nil {
+			return all, err
+		}
+	}
+}
+
+func (w *feedWriter) deletePage(ctx context.Context, through int64, limit int) (int, error) {
 	rows, err := feedReader{w.tx}.Events(ctx, store.EventQuery{})
 	if err != nil {
 		return 0, err

@@ -27,8 +27,9 @@ var allMutants = flag.Bool("mutants", false, "run every case on every mutant, wh
 // cases of their rule and those that are about more than records, unless
 // -mutants is given.
 func TestMutants(t *testing.T) {
-	all := slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants, listMutants, feedMutants)
-	caught := map[int]bool{1: true} // by TestDurableMutants
+	all := slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants, listMutants, feedMutants,
+		leftoverMutants, usageMutants)
+	caught := map[int]bool{1: true, 28: true, 29: true} // by TestDurableMutants and TestCrashMutants
 	for _, s := range all {
 		meets := cases()
 		if (caught[s.rule] || racing) && !*allMutants {

@@ -260,7 +260,7 @@ func (s *twoSteps) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := replay(s.Store, log[:1]); err != nil {
 		return err
 	}
-	for seen, n := s.reads.Load(), 0; s.reads.Load() < seen+4 && n < 1000; n++ {
+	for seen, n := s.reads.Load(), 0; s.reads.Load() < seen+4 && n < 50; n++ {
 		time.Sleep(10 * time.Microsecond)
 	}
 	return replay(s.Store, log[1:])
