@@ -22,3 +22,7 @@ func TestMemoryByHandles(t *testing.T) {
 		return storetest.Handles(st, storetest.Twice(st), st)
 	})
 }
+
+func BenchmarkMemory(b *testing.B) {
+	storetest.Benchmark(b, func(*testing.B) store.Store { return memory.New() })
+}
