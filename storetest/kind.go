@@ -193,7 +193,7 @@ func (k kind[R]) times(b *bench) {
 }
 
 // lost returns the fields of a plain record that do not come back at all,
-// which is another rule's affair.
+// which is covered by another rule.
 func (k kind[R]) lost(b *bench, r store.Reader, way read[R], plain R) map[string]bool {
 	lost := map[string]bool{}
 	got, found, err := k.find(b.ctx, r, way, plain)

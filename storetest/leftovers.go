@@ -152,7 +152,7 @@ func undoOfRepeatedWrites(b *bench) {
 }
 
 // activeActivationsAreDeleted deletes a license whose activations are active,
-// and looks for them in every list that leaves out those that have ended.
+// and looks for them in every list of active activations.
 func activeActivationsAreDeleted(b *bench) {
 	l := license(1)
 	var rows []any

@@ -107,7 +107,7 @@ func (e *early) Update(ctx context.Context, fn func(store.Tx) error) error {
 	})
 }
 
-// speculates tells an Update at once that a key is taken if another Update,
+// speculates tells an Update immediately that a key is taken if another Update,
 // which has not ended, has taken it.
 type speculates struct {
 	store.Store

@@ -220,7 +220,7 @@ func usableAfterSentinels(b *bench) {
 				return errOnPurpose // rule 14
 			}
 			if _, err := tx.Entry(b.ctx, "before", entry("before", n).Key); err != nil && !errors.Is(err, store.ErrNotFound) {
-				return err // what was not found is rule 3's affair
+				return err // rule 3 covers what was not found
 			}
 			if err := put(b.ctx, tx, license(n)); err != nil {
 				return err
