@@ -8,75 +8,74 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Options sets up an [Auth]. The zero value is secure and useful.
+// Options configures an [Auth]. The zero value is secure and useful.
 type Options struct {
-	// Now is the clock; nil: [time.Now]. What it returns is cut to the
-	// millisecond, in UTC.
+	// Now returns the current time, which is truncated to milliseconds.
+	// Default: [time.Now].
 	Now func() time.Time
 
-	// Logger is told of failures of the store, and the set-up code of
-	// [Auth.OfferSetup]; nil: [slog.Default]. No secret, token or query ever
-	// reaches it.
+	// Logger receives failures of the store. It never receives a secret, a
+	// token or a query. Default: [slog.Default].
 	Logger *slog.Logger `validate:"-"`
 
-	// Realm is named in challenges: printable ASCII without quotation mark
-	// and backslash; empty: "licensing".
+	// Realm is the realm in WWW-Authenticate challenges: up to 100 printable
+	// ASCII characters without quotation mark and backslash. Default:
+	// "licensing".
 	Realm string `validate:"max=100,realm"`
 
 	// Tokens are about access tokens and the OAuth endpoints.
 	Tokens TokenOptions
 
-	// ClientIP returns the address a request comes from; nil: that of the
-	// connection. Set it behind a proxy: without it all operators share the
-	// proxy's address, and the failed sign-ins of one delay the others. It
-	// serves to slow down those who fail to authenticate and to tell of them
-	// in events, and nothing else.
+	// ClientIP returns the address of the caller. It is used only to throttle
+	// failed authentications. Set it behind a proxy. Default: the address of
+	// the connection.
 	ClientIP func(*http.Request) netip.Addr
 
-	// Limit is called with the id of each client that has authenticated at
-	// an OAuth endpoint. If it returns more than zero, the client has to
-	// wait that long: the answer is 429. nil: no limit.
+	// Limit is called with the ID of each client that has authenticated at an
+	// OAuth endpoint. If it returns a positive duration, the answer is 429
+	// with that duration in Retry-After. Default: no limit.
 	Limit func(ctx context.Context, clientID string) (wait time.Duration)
 
 	// Fail answers a request that [Auth.RequireScope] refuses; the error is
-	// an [*Error]. nil: a small problem document (RFC 9457).
+	// an [*Error]. Default: a problem document (RFC 9457).
 	Fail func(http.ResponseWriter, *http.Request, error)
 }
 
-// TokenOptions are about access tokens and the OAuth endpoints.
+// TokenOptions configure access tokens and the OAuth endpoints.
 type TokenOptions struct {
-	// TTL is how long an access token is valid, in whole seconds: from a
-	// minute to 24 hours. Default: an hour.
+	// TTL is how long an access token is valid, in whole seconds: one minute
+	// to 24 hours. Default: one hour.
 	TTL time.Duration `validate:"omitempty,min=1m,max=24h"`
 
-	// DisableGET turns off GET on the token endpoint, which carries the
-	// client secret in the query. It is on by default because the interface
-	// is specified with it; new programs should use POST.
+	// DisableGET disables GET on the token endpoint, where the client secret
+	// is in the query. The specification of the service requires GET, so it
+	// is enabled by default; new programs should use POST.
 	DisableGET bool
 
-	// Max is how many valid tokens a client can have, up to 10,000. One more
-	// ends the oldest; if Max is over 100, the oldest hundredth part of
-	// them, so that not every request counts them. Of several processes that
-	// share a store, each may exceed Max by that part for a while. Default:
+	// Max is the number of valid tokens that one client can have: 1 to
+	// 10,000. A further token ends the oldest. If Max is above 100, it ends
+	// the oldest 1%, so that not every request has to count them; each of
+	// several processes may exceed the limit by 1% for a while. Default:
 	// 1,000.
 	Max int `validate:"omitempty,min=1,max=10000"`
 
-	// MaxFailures is how many times a minute a client id can fail to
-	// authenticate from one address before it has to wait, up to 1,000. Some
-	// OAuth libraries try a wrong secret twice. A correct secret is always
-	// accepted. Operators get as many failed sign-ins a minute and address.
+	// MaxFailures is how many times per minute one client ID can fail to
+	// authenticate from one address before it must wait: 1 to 1,000. Some
+	// OAuth libraries try a wrong secret twice. The right secret works at any
+	// time. Operators get as many failed sign-ins per minute and address.
 	// Default: 20.
 	MaxFailures int `validate:"omitempty,min=1,max=1000"`
 
-	// MaxBody is the largest body of a request to an OAuth endpoint, in
-	// bytes; at least 1 KiB. Default: 16,384.
+	// MaxBody is the maximum size in bytes of the body of a request to an
+	// OAuth endpoint: at least 1,024. Default: 16,384.
 	MaxBody int64 `validate:"omitempty,min=1024"`
 }
 
-// Validate reports the options that are out of their bounds, by name.
+// Validate returns an [*InvalidError] that lists the invalid options, or nil.
 func (o Options) Validate() error { return check(o) }
 
 func (o Options) withDefaults() Options {
@@ -99,28 +98,27 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// peer returns the address of the other end of the connection.
+// peer returns the remote address of the connection.
 func peer(r *http.Request) netip.Addr {
 	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return ap.Addr()
 }
 
-// Auth looks after clients and their tokens. It is safe for concurrent use.
+// Auth manages clients and their tokens. It is safe for concurrent use.
 type Auth struct {
 	st     store.Store
 	opts   Options
 	caller Caller
 
-	failures     *throttle
-	signIns      *inFlight
-	signInEvents *throttle // of failures
-	purges       *pacer    // of expired tokens
-	recounts     *rounds   // of a client's tokens, when it is issued one
+	cache    *tokenCache
+	failures *throttle.Throttle // failed authentications of clients
+	purges   *pacer             // of expired tokens
+	recounts *rounds            // of a client's tokens, when it is issued one
 }
 
-// New returns an Auth that keeps its records in st. It does no I/O and starts
-// no goroutine. It panics if st is nil or an option is out of its bounds;
-// [Options.Validate] tells beforehand.
+// New returns an Auth that stores its records in st. It does no I/O and starts
+// no goroutine. It panics if st is nil or an option is invalid; see
+// [Options.Validate].
 func New(st store.Store, opts Options) *Auth {
 	if st == nil {
 		panic("auth: New needs a store")
@@ -130,13 +128,12 @@ func New(st store.Store, opts Options) *Auth {
 	}
 	opts = opts.withDefaults()
 	a := &Auth{
-		st:           st,
-		opts:         opts,
-		failures:     newThrottle(opts.Tokens.MaxFailures, time.Minute),
-		signIns:      newInFlight(maxWaiting),
-		signInEvents: newThrottle(maxSignInEvents, time.Hour),
-		purges:       &pacer{every: time.Second},
-		recounts:     newRounds(max(1, opts.Tokens.Max/100)),
+		st:       st,
+		opts:     opts,
+		cache:    newTokenCache(),
+		failures: throttle.New(opts.Tokens.MaxFailures, time.Minute),
+		purges:   &pacer{every: time.Second},
+		recounts: newRounds(max(1, opts.Tokens.Max/100)),
 	}
 	if opts.Fail == nil {
 		a.opts.Fail = a.fail
@@ -147,24 +144,19 @@ func New(st store.Store, opts Options) *Auth {
 // Options returns the options in force, with all defaults filled in.
 func (a *Auth) Options() Options { return a.opts }
 
-// A Caller is who acts, as events will name it.
+// A Caller is the actor of a change, as events name it.
 type Caller struct {
-	Actor     string // such as "operator:opr_…"; empty: "go", or "anonymous" for a failed sign-in
-	RequestID string // the request it acts by, if any
+	Actor     string // such as "operator:opr_…"; empty: "go"
+	RequestID string // the ID of the request that makes the change, if any
 }
 
-// As returns an Auth that writes c into the events of what it changes. It
-// shares everything else with a.
+// As returns an Auth that names c in the events of its changes. It shares
+// everything else with a.
 func (a *Auth) As(c Caller) *Auth {
 	b := *a
 	b.caller = c
 	return &b
 }
 
-// asOperator returns an Auth that acts as the operator with that id.
-func (a *Auth) asOperator(id string) *Auth {
-	return a.As(Caller{Actor: "operator:" + id, RequestID: a.caller.RequestID})
-}
-
-// now returns the time as it is kept: to the millisecond, in UTC.
+// now returns the current time in UTC, truncated to milliseconds, the precision of the store.
 func (a *Auth) now() time.Time { return a.opts.Now().UTC().Truncate(time.Millisecond) }

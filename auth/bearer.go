@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -15,28 +16,23 @@ import (
 type Grant struct {
 	ClientID  string
 	Scopes    []string
-	Products  []string // the product ids it is limited to; nil: all products
+	Products  []string // the IDs of the products it is limited to; nil: all products
 	ExpiresAt time.Time
 }
 
 type grantKey struct{}
 
-// WithGrant returns a context that carries g.
-func WithGrant(ctx context.Context, g Grant) context.Context {
-	return context.WithValue(ctx, grantKey{}, g)
-}
-
-// GrantFrom returns the Grant that [Auth.RequireScope] put into the context
-// of a request.
+// GrantFrom returns the Grant that [Auth.RequireScope] added to the context of
+// a request.
 func GrantFrom(ctx context.Context) (Grant, bool) {
 	g, ok := ctx.Value(grantKey{}).(Grant)
 	return g, ok
 }
 
-// RequireScope returns middleware that lets a request through only with an
-// access token that has the scope, and puts the token's [Grant] into the
-// request's context; the empty scope asks for any good token. Other requests
-// are answered by [Options.Fail].
+// RequireScope returns middleware that passes on only requests with an access
+// token that has the scope, and adds the [Grant] of the token to the context of
+// the request. With an empty scope, any valid token will do. [Options.Fail]
+// answers other requests.
 func (a *Auth) RequireScope(scope string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,17 +41,18 @@ func (a *Auth) RequireScope(scope string) func(http.Handler) http.Handler {
 				a.opts.Fail(w, r, err)
 				return
 			}
-			next.ServeHTTP(w, r.WithContext(WithGrant(r.Context(), g)))
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), grantKey{}, g)))
 		})
 	}
 }
 
-// Authenticate checks the access token of r (RFC 6750) and that it has the
-// scope; the empty scope asks for any good token. The token comes in the
+// Authenticate checks the access token of r (RFC 6750), and that it has the
+// scope. With an empty scope, any valid token will do. The token must be in the
 // Authorization header, as "Bearer <token>" with the scheme in any case, or
-// bare; never in the query or a body. It reads nothing of the body.
+// without a scheme; not in the query or the body. Authenticate does not read the
+// body.
 //
-// The error is an [*Error] with status 400, 401, 403 or 503.
+// It returns an [*Error] with status 400, 401, 403 or 503.
 func (a *Auth) Authenticate(r *http.Request, scope string) (Grant, error) {
 	headers := r.Header["Authorization"]
 	if len(headers) > 1 {
@@ -73,23 +70,23 @@ func (a *Auth) Authenticate(r *http.Request, scope string) (Grant, error) {
 		}
 	}
 	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
-		return Grant{}, a.challenge(http.StatusBadRequest, "invalid_request", "The request has an access token in its URL as well; send it in the Authorization header only.", "")
+		return Grant{}, a.challenge(http.StatusBadRequest, "invalid_request", "The request also has an access token in its URL; send it in the Authorization header only.", "")
 	}
-	t, err := a.token(r.Context(), raw)
+	g, err := a.verifyToken(r.Context(), raw)
 	if errors.Is(err, errBadToken) {
 		return Grant{}, a.challenge(http.StatusUnauthorized, "invalid_token", "The access token is unknown, expired or revoked; get a new one.", "")
 	}
 	if err != nil {
 		return Grant{}, storeFailed("unavailable", err)
 	}
-	if scope != "" && !slices.Contains(t.Scopes, scope) {
-		return Grant{}, a.challenge(http.StatusForbidden, "insufficient_scope", "The access token does not have the scope that this needs.", scope)
+	if scope != "" && !slices.Contains(g.Scopes, scope) {
+		return Grant{}, a.challenge(http.StatusForbidden, "insufficient_scope", "The access token does not have the required scope.", scope)
 	}
-	return Grant{ClientID: t.ClientID, Scopes: t.Scopes, Products: t.Products, ExpiresAt: t.ExpiresAt}, nil
+	return g, nil
 }
 
-// readBearer returns the token in the value of an Authorization header, or
-// false if it is of another scheme.
+// readBearer returns the token in an Authorization header, or false if the
+// header has another scheme.
 func readBearer(header string) (raw string, ok bool) {
 	if strings.HasPrefix(header, tokenPrefix) {
 		return header, true
@@ -98,12 +95,33 @@ func readBearer(header string) (raw string, ok bool) {
 	return strings.Trim(raw, " "), strings.EqualFold(scheme, "Bearer")
 }
 
-// errBadToken is the one answer to all tokens that are of no use.
+// errBadToken is the answer to every token that is not valid, whatever the cause.
 var errBadToken = errors.New("auth: the token is malformed, unknown, expired or revoked")
 
-// token looks a token up and narrows it to what its client allows: two point
-// reads, or none for what cannot be a token. The client is read last, so that
-// every change of it that is done counts.
+// verifyToken returns what a token allows, from the cache if possible.
+func (a *Auth) verifyToken(ctx context.Context, raw string) (Grant, error) {
+	if !wellFormed(tokenPrefix, raw) {
+		return Grant{}, errBadToken
+	}
+	key := tokenDigest(sha256.Sum256([]byte(raw)))
+	now := a.opts.Now() // with its monotonic clock, so that setting the clock does not extend cacheTTL
+	g, flushes, ok := a.cache.get(key, now)
+	if !ok {
+		t, err := a.token(ctx, raw)
+		if err != nil {
+			return Grant{}, err
+		}
+		g = Grant{ClientID: t.ClientID, Scopes: t.Scopes, Products: t.Products, ExpiresAt: t.ExpiresAt}
+		a.cache.put(key, g, now, flushes)
+	}
+	// The caller may change the slices.
+	g.Scopes, g.Products = slices.Clone(g.Scopes), slices.Clone(g.Products)
+	return g, nil
+}
+
+// token reads a token and narrows it to what its client allows, with two point
+// reads. It reads the client last, so that every stored change of the client
+// applies. It does not read the store if raw cannot be a token.
 func (a *Auth) token(ctx context.Context, raw string) (token, error) {
 	if !wellFormed(tokenPrefix, raw) {
 		return token{}, errBadToken
@@ -135,7 +153,7 @@ func (a *Auth) token(ctx context.Context, raw string) (token, error) {
 	return t, nil
 }
 
-// challenge returns the refusal of a token in the words of RFC 6750.
+// challenge returns the refusal of a token with the challenge of RFC 6750.
 func (a *Auth) challenge(status int, code, description, scope string) *Error {
 	c := `Bearer realm="` + a.opts.Realm + `", error="` + code + `", error_description="` + description + `"`
 	if scope != "" {

@@ -7,14 +7,15 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// BenchmarkToken issues tokens, to one client that has as many as it may;
-// BenchmarkCheck looks one up; BenchmarkHello is what to compare them with.
+// BenchmarkToken issues tokens to one client at its limit, BenchmarkCheck passes
+// a request through RequireScope, and BenchmarkHello has no check, for comparison.
 func BenchmarkToken(b *testing.B) {
 	benchmark(b, func(a *Auth, c Client, secret, token string) (http.Handler, func() *http.Request) {
 		body := "grant_type=client_credentials&client_id=" + c.ID + "&client_secret=" + secret
@@ -34,6 +35,26 @@ func BenchmarkCheck(b *testing.B) {
 			return r
 		}
 	})
+}
+
+// BenchmarkAuthenticate verifies a token without the rest of a request: "cached"
+// within a second of the last verification, "read" after it.
+func BenchmarkAuthenticate(b *testing.B) {
+	for name, step := range map[string]time.Duration{"cached": 0, "read": time.Second} {
+		b.Run(name, func(b *testing.B) {
+			is := is.New(b)
+			s := newIssuer(b)
+			a := New(s.st.Store, s.opts)
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Authorization", "Bearer "+s.token(b, s.client.ID, s.secret))
+			b.ReportAllocs()
+			for b.Loop() {
+				s.ahead.Store((s.ahead.Load() + int64(step)) % int64(time.Hour/2))
+				_, err := a.Authenticate(r, ScopeLicenseRead)
+				is.NoErr(err)
+			}
+		})
+	}
 }
 
 func BenchmarkHello(b *testing.B) {

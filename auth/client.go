@@ -12,21 +12,21 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Client is a program that may ask for access tokens.
+// A Client is a program that can get access tokens.
 type Client struct {
 	ID       string // cid_…
 	Name     string
 	Scopes   []string // what its tokens may do, in the order of Scopes
-	Products []string // the product ids it is limited to; nil: all products
-	Disabled bool     // a disabled client gets no tokens, and has none
-	Secrets  []Secret // the live ones, oldest first
+	Products []string // the IDs of the products it is limited to; nil: all products
+	Disabled bool     // a disabled client gets no tokens, and its tokens are refused
+	Secrets  []Secret // the valid ones, oldest first
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	// LastUsedAt is when it was last given a token, to within five
-	// minutes; zero: never. LastUsedVia is how it sent its secret then:
-	// "basic", "form", "json" or "query".
+	// LastUsedAt is the time of its last token, accurate to five minutes;
+	// zero: never. LastUsedVia is how it sent its secret then: "basic",
+	// "form", "json" or "query".
 	LastUsedAt  time.Time
 	LastUsedVia string
 }
@@ -35,11 +35,12 @@ type Client struct {
 type CreateClientParams struct {
 	Name     string   // 1–255 characters
 	Scopes   []string // nil: license:read and license:write
-	Products []string // 1–100 product ids; nil: all products
+	Products []string // 1–100 product IDs; nil: all products
 }
 
-// CreateClient adds a client and returns it with its first secret, which is
-// shown this once and cannot be had again. It appends client.created.
+// CreateClient adds a client, appends client.created, and returns the client and
+// its first secret. The secret cannot be read again. If a parameter is invalid,
+// CreateClient returns an [*InvalidError].
 func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
 	if p.Scopes == nil {
 		p.Scopes = []string{ScopeLicenseRead, ScopeLicenseWrite}
@@ -65,8 +66,8 @@ func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, 
 	return c.view(now), raw, nil
 }
 
-// Client returns the client with that id, or [ErrNotFound].
-func (a *Auth) Client(ctx context.Context, id string) (Client, error) {
+// GetClient returns the client with that ID, or [ErrNotFound].
+func (a *Auth) GetClient(ctx context.Context, id string) (Client, error) {
 	c, err := clientByID(ctx, a.st, id)
 	if err != nil {
 		return Client{}, err
@@ -74,14 +75,14 @@ func (a *Auth) Client(ctx context.Context, id string) (Client, error) {
 	return c.view(a.now()), nil
 }
 
-// ListClientsParams are the parameters of [Auth.Clients].
+// ListClientsParams are the parameters of [Auth.ListClients].
 type ListClientsParams struct {
-	After string // the ID of the last client of the page before; empty: from the beginning
+	After string // the ID of the last client of the previous page; empty: start at the beginning
 	Limit int    `validate:"min=0,max=200"` // 1–200; zero: 50
 }
 
-// Clients lists clients in order of their ids, which is no order of time.
-func (a *Auth) Clients(ctx context.Context, p ListClientsParams) ([]Client, error) {
+// ListClients returns clients in the order of their IDs, which are random.
+func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) ([]Client, error) {
 	if err := check(p); err != nil {
 		return nil, err
 	}
@@ -106,8 +107,8 @@ func (a *Auth) Clients(ctx context.Context, p ListClientsParams) ([]Client, erro
 	return clients, nil
 }
 
-// UpdateClientParams are the parameters of [Auth.UpdateClient]. What is nil
-// stays as it is.
+// UpdateClientParams are the parameters of [Auth.UpdateClient]. Fields that are
+// nil are not changed.
 type UpdateClientParams struct {
 	ID       string
 	Name     *string
@@ -116,13 +117,15 @@ type UpdateClientParams struct {
 	Disabled *bool
 }
 
-// UpdateClient changes a client, or returns [ErrNotFound]. Its tokens follow
-// immediately: those of a disabled client end, and no token keeps a scope or a
-// product that its client has lost. Neither enabling a client again nor giving
-// a scope back restores a token.
+// UpdateClient changes a client. The change applies to existing tokens,
+// immediately in this process and within one second in others: the tokens of a
+// disabled client end, and no token keeps a scope or a product that its client
+// has lost. Enabling the client or adding the scope again does not restore a
+// token.
 //
 // It appends client.disabled if it disables the client, client.updated if it
-// changes anything else, and nothing if it changes nothing.
+// changes anything else, and no event if it changes nothing. It returns
+// [ErrNotFound] or an [*InvalidError].
 func (a *Auth) UpdateClient(ctx context.Context, p UpdateClientParams) (Client, error) {
 	return a.changeClient(ctx, p.ID, func(c *clientRecord) (eventType string, err error) {
 		before := *c
@@ -139,7 +142,7 @@ func (a *Auth) UpdateClient(ctx context.Context, p UpdateClientParams) (Client, 
 	})
 }
 
-// or returns what p points to, or v if there is nothing.
+// or returns *p, or v if p is nil.
 func or[T any](p *T, v T) T {
 	if p != nil {
 		return *p
@@ -147,9 +150,8 @@ func or[T any](p *T, v T) T {
 	return v
 }
 
-// changeClient runs change on the client with that id in an update. If change
-// changed anything, it is kept, and an event of the type that change returned
-// tells of it.
+// changeClient runs change on the stored client. If that changes anything, it
+// stores the client and appends an event of the type that change returns.
 func (a *Auth) changeClient(ctx context.Context, id string, change func(*clientRecord) (eventType string, err error)) (Client, error) {
 	now := a.now()
 	var c clientRecord
@@ -173,17 +175,17 @@ func (a *Auth) changeClient(ctx context.Context, id string, change func(*clientR
 		}
 		return a.appendEvent(ctx, tx, eventType, c, changes)
 	})
+	a.cache.flush()
 	if err != nil {
 		return Client{}, err
 	}
 	return c.view(now), nil
 }
 
-// kindClient is the kind of the entries that clients are kept in, under their
-// ids.
+// kindClient is the kind of the entries of clients. Their keys are the client IDs.
 const kindClient = "client"
 
-// A clientRecord is what is kept of a client.
+// A clientRecord is the stored form of a client.
 type clientRecord struct {
 	ID        string    `json:"-"`
 	CreatedAt time.Time `json:"-"`
@@ -197,17 +199,17 @@ type clientRecord struct {
 	LastUsedAt  time.Time      `json:"last_used_at,omitzero"`
 	LastUsedVia string         `json:"last_used_via,omitempty"`
 
-	// ExpiredSecrets are those whose tokens may still count, oldest first.
+	// ExpiredSecrets are those whose tokens may still be valid, oldest first.
 	ExpiredSecrets []expiredSecret `json:"expired_secrets,omitempty"`
 
-	// Generation counts the changes by which tokens lost scopes, and
-	// LostScopes has the last one for each scope. Tokens of an earlier
+	// Generation is the number of changes that removed scopes from tokens,
+	// and LostScopes has the last one for each scope. Tokens of an earlier
 	// generation do not have the scope, even if the client has it again.
 	Generation int64            `json:"generation,omitempty"`
 	LostScopes map[string]int64 `json:"lost_scopes,omitempty"`
 }
 
-// lose takes scopes from all tokens that the client has now.
+// lose removes scopes from all existing tokens of the client.
 func (c *clientRecord) lose(scopes []string) {
 	if len(scopes) == 0 {
 		return
@@ -232,7 +234,7 @@ func readClient(e store.Entry) (clientRecord, error) {
 // clientByID reads a client, or returns ErrNotFound.
 func clientByID(ctx context.Context, r store.Reader, id string) (clientRecord, error) {
 	if !wellFormed(clientPrefix, id) {
-		return clientRecord{}, fmt.Errorf("%w: a client id is %s and %d letters and digits", ErrNotFound, clientPrefix, credentialLen-prefixLen)
+		return clientRecord{}, fmt.Errorf("%w: a client ID is %s followed by %d letters and digits", ErrNotFound, clientPrefix, credentialLen-prefixLen)
 	}
 	e, err := r.Entry(ctx, kindClient, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -252,8 +254,8 @@ func (c clientRecord) put(ctx context.Context, tx store.Tx) error {
 	return tx.PutEntry(ctx, store.Entry{Kind: kindClient, Key: c.ID, Data: data, CreatedAt: c.CreatedAt})
 }
 
-// setFields sets the fields that callers choose, if they are within bounds.
-// What stands in a list twice is kept once; the caller keeps its slices.
+// setFields checks and sets the fields that callers choose. It copies the lists
+// and removes duplicates.
 func (c *clientRecord) setFields(name string, scopes, products []string) error {
 	err := check(struct {
 		Name     string   `validate:"required,max=255,text"`
@@ -268,7 +270,7 @@ func (c *clientRecord) setFields(name string, scopes, products []string) error {
 	return nil
 }
 
-// distinct returns a copy of list in which each value stands once.
+// distinct returns a copy of list without duplicates.
 func distinct(list []string) []string {
 	var kept []string
 	for _, s := range list {
@@ -279,7 +281,7 @@ func distinct(list []string) []string {
 	return kept
 }
 
-// view returns the client as callers see it.
+// view returns the client without what callers must not see.
 func (c clientRecord) view(now time.Time) Client {
 	v := Client{
 		ID: c.ID, Name: c.Name, Scopes: slices.Clone(c.Scopes), Products: slices.Clone(c.Products),

@@ -24,18 +24,18 @@ func TestCreateClient(t *testing.T) {
 	is.True(wellFormed(clientPrefix, c.ID))
 	is.True(wellFormed(secretPrefix, secret))
 	is.Equal(c.Name, "Zähler 2")
-	is.Equal(c.Scopes, []string{ScopeLicenseRead, ScopeEventRead}) // each once, in the order of Scopes
+	is.Equal(c.Scopes, []string{ScopeLicenseRead, ScopeEventRead}) // without duplicates, in the order of Scopes
 	is.Equal(c.Products, []string{"p2", "p1"})
 	is.Equal(c.CreatedAt, start)
 	is.Equal(len(c.Secrets), 1)
 	is.Equal(c.Secrets[0].Hint, secret[len(secret)-4:])
 	is.True(strings.HasPrefix(c.Secrets[0].ID, "sec_"))
 
-	got, err := s.Client(t.Context(), c.ID)
+	got, err := s.GetClient(t.Context(), c.ID)
 	is.NoErr(err)
 	is.Equal(got, c)
 
-	is.Equal(s.client.Scopes, []string{ScopeLicenseRead, ScopeLicenseWrite}) // unless others are named
+	is.Equal(s.client.Scopes, []string{ScopeLicenseRead, ScopeLicenseWrite}) // the default
 	is.Equal(s.client.Products, nil)
 
 	events := s.events(t, c.ID)
@@ -47,7 +47,7 @@ func TestCreateClient(t *testing.T) {
 	is.Equal(s.events(t, s.client.ID)[0].Actor, "go")
 
 	for _, id := range []string{"", "cid_x", newCredential(clientPrefix)} {
-		_, err := s.Client(t.Context(), id)
+		_, err := s.GetClient(t.Context(), id)
 		is.True(errors.Is(err, ErrNotFound))
 	}
 }
@@ -90,7 +90,7 @@ func TestClientParams(t *testing.T) {
 			is.True(errors.As(err, &invalid))
 			is.True(errors.Is(err, ErrInvalid))
 			is.Equal(invalid.Fields[0].Field+" "+invalid.Fields[0].Code, tt.want)
-			is.True(strings.HasPrefix(invalid.Fields[0].Detail, "must ")) // a sentence that says how to mend it
+			is.True(strings.HasPrefix(invalid.Fields[0].Detail, "must ")) // says how to fix it
 			is.Equal(s.st.written.Len(), before)                          // nothing was stored
 		})
 	}
@@ -109,7 +109,7 @@ func TestClients(t *testing.T) {
 
 	var got []string
 	for after := ""; ; {
-		page, err := s.Clients(t.Context(), ListClientsParams{After: after, Limit: 3})
+		page, err := s.ListClients(t.Context(), ListClientsParams{After: after, Limit: 3})
 		is.NoErr(err)
 		for _, c := range page {
 			got = append(got, c.ID)
@@ -121,11 +121,11 @@ func TestClients(t *testing.T) {
 	}
 	is.Equal(got, want)
 
-	all, err := s.Clients(t.Context(), ListClientsParams{})
+	all, err := s.ListClients(t.Context(), ListClientsParams{})
 	is.NoErr(err)
 	is.Equal(len(all), 7)
 	for _, limit := range []int{-1, 201} {
-		_, err = s.Clients(t.Context(), ListClientsParams{Limit: limit})
+		_, err = s.ListClients(t.Context(), ListClientsParams{Limit: limit})
 		is.True(errors.Is(err, ErrInvalid))
 	}
 }
@@ -139,7 +139,7 @@ func TestUpdateClient(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(c.Name, "mill")
 	is.Equal(c.Products, []string{"p"})
-	is.Equal(c.Scopes, s.client.Scopes) // what is not named stays
+	is.Equal(c.Scopes, s.client.Scopes) // nil fields are not changed
 	is.Equal(c.UpdatedAt, start.Add(time.Minute))
 	is.Equal(c.Secrets, s.client.Secrets)
 
@@ -160,7 +160,7 @@ func TestUpdateClient(t *testing.T) {
 	calls := s.st.callsOf(func() {
 		same, err := s.UpdateClient(t.Context(), UpdateClientParams{ID: c.ID, Name: new("mill"), Disabled: new(false)})
 		is.NoErr(err)
-		is.Equal(same, c) // changing nothing leaves even the time
+		is.Equal(same, c) // an update without changes keeps UpdatedAt
 	})
 	is.Equal(calls, []string{"Update", "tx.Entry client"})
 
@@ -174,7 +174,7 @@ func TestUpdateClient(t *testing.T) {
 	is.True(errors.Is(err, ErrNotFound))
 }
 
-func TestTokensFollowTheirClient(t *testing.T) {
+func TestChangesOfAClientApplyToItsTokens(t *testing.T) {
 	read := func(t *testing.T, s *issuer, token string) answer {
 		return s.send(t, "GET", "/read", "", "Authorization: Bearer "+token)
 	}
@@ -185,7 +185,7 @@ func TestTokensFollowTheirClient(t *testing.T) {
 		is.NoErr(err)
 	}
 
-	t.Run("a lost scope is lost at once, a gained one is not gained", func(t *testing.T) {
+	t.Run("a removed scope is lost immediately, an added one is not gained", func(t *testing.T) {
 		is := is.New(t)
 		s := newIssuer(t)
 		token := s.token(t, s.client.ID, s.secret)
@@ -193,12 +193,12 @@ func TestTokensFollowTheirClient(t *testing.T) {
 		is.Equal(read(t, s, token).status, 403)
 		is.True(strings.Contains(s.try(t, token).body, "[license:write]"))
 		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeEventRead}})
-		is.Equal(s.try(t, token).status, 401) // nothing is left of it
+		is.Equal(s.try(t, token).status, 401) // no scope is left
 		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead}})
-		is.Equal(s.try(t, token).status, 401) // giving a scope back does not restore it
+		is.Equal(s.try(t, token).status, 401) // adding the scope again does not restore it
 		is.Equal(s.try(t, s.token(t, s.client.ID, s.secret)).status, 200)
 	})
-	t.Run("products change at once", func(t *testing.T) {
+	t.Run("products change immediately", func(t *testing.T) {
 		is := is.New(t)
 		s := newIssuer(t)
 		token := s.token(t, s.client.ID, s.secret)
@@ -207,7 +207,7 @@ func TestTokensFollowTheirClient(t *testing.T) {
 		update(t, s, UpdateClientParams{Products: new([]string)})
 		is.True(strings.HasSuffix(read(t, s, token).body, "[]"))
 	})
-	t.Run("disabling ends them for good", func(t *testing.T) {
+	t.Run("disabling ends tokens permanently", func(t *testing.T) {
 		is := is.New(t)
 		s := newIssuer(t)
 		token := s.token(t, s.client.ID, s.secret)
@@ -217,13 +217,13 @@ func TestTokensFollowTheirClient(t *testing.T) {
 		is.Equal(events[len(events)-1].Type, "client.disabled")
 
 		update(t, s, UpdateClientParams{Disabled: new(false)})
-		is.Equal(s.try(t, token).status, 401) // stays dead
+		is.Equal(s.try(t, token).status, 401) // enabling does not restore it
 		is.Equal(s.try(t, s.token(t, s.client.ID, s.secret)).status, 200)
 	})
 }
 
-// A change of a client holds the write lock of the store, so it must not take
-// longer the more tokens the client has.
+// A change of a client holds the write lock of the store, so the time it takes
+// must not depend on the number of tokens.
 func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 	for name, change := range map[string]func(*issuer, context.Context) error{
 		"disable": func(s *issuer, ctx context.Context) error {

@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 )
 
-// The prefixes of what this package makes up. All are of one length.
+// The prefixes of credentials. All have the same length.
 const (
 	clientPrefix = "cid_"
 	secretPrefix = "csk_"
@@ -23,8 +23,8 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// newCredential returns a new client id, secret or token: the prefix, random
-// characters and a checksum over both.
+// newCredential returns a new client ID, secret or token: the prefix, random
+// characters and a checksum of both.
 func newCredential(prefix string) string {
 	b := append(make([]byte, 0, credentialLen), prefix...)
 	var buf [64]byte
@@ -32,7 +32,7 @@ func newCredential(prefix string) string {
 		rand.Read(buf[:])
 		for _, c := range buf {
 			// 248 is the largest multiple of 62 in a byte: taking more
-			// would favour some characters.
+			// would favor some characters.
 			if c < 248 && len(b) < prefixLen+randomLen {
 				b = append(b, base62[c%62])
 			}
@@ -42,8 +42,7 @@ func newCredential(prefix string) string {
 	return string(append(b, sum[:]...))
 }
 
-// wellFormed reports whether newCredential(prefix) could have returned s. It
-// says nothing about whether it has.
+// wellFormed reports whether newCredential(prefix) could have returned s.
 func wellFormed(prefix, s string) bool {
 	if len(s) != credentialLen || s[:prefixLen] != prefix {
 		return false
@@ -58,7 +57,7 @@ func wellFormed(prefix, s string) bool {
 	return s[prefixLen+randomLen:] == string(sum[:])
 }
 
-// checksum returns the CRC-32 (IEEE) of b as six digits to the base 62.
+// checksum returns the CRC-32 (IEEE) of b as six digits in base 62.
 func checksum(b []byte) (out [checksumLen]byte) {
 	sum := crc32.ChecksumIEEE(b)
 	for i := len(out) - 1; i >= 0; i-- {
@@ -68,8 +67,7 @@ func checksum(b []byte) (out [checksumLen]byte) {
 	return out
 }
 
-// digest returns what is kept of a secret or a token: its SHA-256 in
-// hexadecimal.
+// digest returns the stored form of a secret or a token: its SHA-256 in hex.
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])

@@ -28,14 +28,14 @@ func TestCredential(t *testing.T) {
 	}
 	is.Equal(len(seen), 62)
 
-	// One that was made once stays good for ever.
+	// A credential that was issued stays well-formed in later versions.
 	good := "lat_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg0DEBRb"
 	is.True(wellFormed(tokenPrefix, good))
 	is.True(!wellFormed(secretPrefix, "csk_"+good[4:])) // the checksum covers the prefix
 	for i := range good {
 		for _, b := range []byte("0z_ é\x00") {
 			if bad := good[:i] + string(b) + good[i+1:]; bad != good {
-				is.True(!wellFormed(tokenPrefix, bad)) // any one character that is wrong
+				is.True(!wellFormed(tokenPrefix, bad)) // any wrong character
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func TestOptions(t *testing.T) {
 	is := is.New(t)
 	for _, tt := range []struct {
 		opts Options
-		want string // empty: fine
+		want string // empty: valid
 	}{
 		{Options{}, ""},
 		{Options{Realm: "my realm", Tokens: TokenOptions{TTL: time.Minute, Max: 1, MaxFailures: 1}}, ""},
@@ -124,8 +124,8 @@ func FuzzReadBasic(f *testing.F) {
 		if c == (credentials{}) {
 			return
 		}
-		// What was read means the same when it is written as it is, as long
-		// as it holds nothing to encode.
+		// Credentials without special characters are the same without
+		// encoding.
 		if strings.ContainsAny(c.id+c.secret, "%+:") {
 			return
 		}

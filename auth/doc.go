@@ -1,10 +1,10 @@
 /*
-Package auth says who may call: clients and their secrets, the OAuth 2.0
-endpoints that turn a secret into an access token, and the middleware that
-checks one.
+Package auth authenticates programs: it stores API clients and their secrets,
+serves the OAuth 2.0 endpoints that exchange a secret for an access token, and
+has middleware that checks the token.
 
-It keeps everything in a [store.Store] and needs nothing else of this module,
-so a host can use it for routes of its own:
+It needs a [store.Store] and no other package of this module, so a host can use
+it for routes of its own:
 
 	a := auth.New(st, auth.Options{})
 	client, secret, err := a.CreateClient(ctx, auth.CreateClientParams{Name: "build farm"})
@@ -12,70 +12,86 @@ so a host can use it for routes of its own:
 	mux.HandleFunc("/oauth/token", a.ServeToken)
 	mux.Handle("/reports", a.RequireScope(auth.ScopeLicenseRead)(reports))
 
-# Credentials
+People who sign in to the dashboard are operators; see package
+auth/operator.
 
-A client id begins with cid_, a secret with csk_, an access token with lat_.
-Each goes on with 43 random characters of A–Z, a–z, 0–9 (256 bits) and six
-that are a checksum, so that a scanner recognises one in a source file, a
-mistyped one is refused without asking the store, and no client has to quote
-or encode anything. Secrets and tokens are kept as SHA-256 digests only: with
-256 random bits there is nothing to guess, and a slow hash would only make the
-token endpoint easy to overload.
+# Clients and secrets
 
-A client has at most two live secrets, so that a new one can be rolled out
-while the old one still works; see [Auth.RotateSecret]. Disabling a client,
-revoking a secret or narrowing what a client may do takes effect on its
-tokens immediately: the next request, on any machine, sees it.
+A [Client] is a program. Its scopes and products limit what its tokens may do. A
+client has at most two valid secrets, so that a new one can be deployed while the
+old one still works; see [Auth.RotateSecret].
+
+A client ID starts with cid_, a secret with csk_, and an access token with lat_.
+The prefix is followed by 43 random letters and digits (256 bits) and a checksum
+of six. A scanner can find them in source code, a mistyped one is refused without
+a store read, and none needs quoting or encoding. The store has only the SHA-256
+digests of secrets and tokens: nobody can guess 256 random bits, and a slow hash
+would only make the token endpoint easy to overload.
 
 # Endpoints
 
 [Auth.ServeToken] is the token endpoint of RFC 6749 for the client credentials
-grant, [Auth.ServeRevoke] is RFC 7009, [Auth.ServeIntrospect] is RFC 7662, and
-[Auth.Metadata] is the document of RFC 8414. All answer JSON of their own, not
-problem documents. Whoever fails to authenticate is told the same in the same
-bytes whatever the cause, after the same work; callers that keep failing are
-told to wait, while a right secret is always let in.
+grant, [Auth.ServeRevoke] is the revocation endpoint of RFC 7009,
+[Auth.ServeIntrospect] is the introspection endpoint of RFC 7662, and
+[Auth.Metadata] is the metadata document of RFC 8414. They answer errors as
+these RFCs say, not as problem documents.
 
-A server of net/http limits neither how long a body may take nor how many
-requests come: set its timeouts, and mount the endpoints behind the host's
-limits. A plain [http.ServeMux] redirects a path like //oauth/token and
-repeats its query, and with it a secret sent by GET; refuse such paths first.
+All failed authentications get the same answer after the same work, whatever the
+cause. A client that fails more than [Options.MaxFailures] times per minute from
+one address must wait, but the right secret works at any time.
+
+A net/http server limits neither how long a body may take nor the number of
+requests: set its timeouts, and mount the endpoints behind the limits of the
+host. [http.ServeMux] redirects a path such as //oauth/token and repeats its
+query, which may contain a secret; refuse such paths first, or set
+[Options.DisableTokenGET].
 
 # Tokens
 
-[Auth.RequireScope] and [Auth.Authenticate] check the token of a request as
-RFC 6750 says, with two point reads of the store. What the token allows is a
-[Grant], found in the request's context by [GrantFrom].
+[Auth.RequireScope] and [Auth.Authenticate] check the access token of a request
+as RFC 6750 says. What the token allows is a [Grant], which [GrantFrom] returns
+from the context of the request.
 
-Tokens that have expired are removed a few at a time whenever others are
-issued, and a client that asks for more than [TokenOptions.Max] loses its
-oldest, so neither a busy nor a careless client makes the store grow.
+A token is valid for [TokenOptions.TTL], one hour by default. Disabling a client,
+revoking a secret, removing a scope or changing the products applies to existing
+tokens.
+
+A verified token is cached for at most one second, in which verifying it again
+does not read the store. A change made through an Auth, or one that [Auth.As]
+derived from it, flushes its cache and so applies immediately: when the method or
+the request returns, that Auth refuses the token. Other processes that share the
+store, and any other Auth on it, may accept the token for up to one second more.
+The cache has at most 10,000 tokens, about 3 MB. [Auth.ServeIntrospect] always
+reads the store.
+
+A client that has more than [TokenOptions.Max] tokens loses the oldest. Issuing
+a token removes a few expired ones, so the number of tokens stays bounded without
+[Auth.Purge].
 
 # Events
 
-Every change appends an event in the same update: client.created,
-client.updated, client.rotated and client.disabled, with the client's id as
-subject and without anything secret. [Auth.As] says who is named in it. To
-issue and to use tokens are no events; when a secret was last used is kept
-with it, to within five minutes.
+Every change of a client appends an event in the same update: client.created,
+client.updated, client.rotated or client.disabled, with the ID of the client as
+the subject. [Auth.As] sets the actor. Events never contain a secret. Issuing and
+using tokens appends no events; instead, a client and a secret have the time of
+their last use, updated at most every five minutes.
 
-# Operators
+# Errors
 
-People sign in with e-mail and password: [Auth.CreateOperator] makes an
-account, [Auth.SetUp] the first one of all from a code that the log shows, and
-[Auth.Invite] a code with which somebody makes their own.
-Passwords are argon2id hashes in PHC strings, made anew at sign-in when the
-cost has risen. Attempts are throttled by address, and by account and address,
-before anything is hashed: an address may fail [Options.MaxFailures] times a
-minute, and many addresses that guess at one account do not lock it. Failed
-attempts append at most 60 events at once and then 60 an hour in each process,
-for each operator and for all unknown accounts together.
+Methods that manage clients return [ErrNotFound], [ErrTooManySecrets] or an
+[*InvalidError] that lists the invalid parameters; test for them with
+[errors.Is] and [errors.As]. [Auth.Authenticate] returns an [*Error] with the
+HTTP status and the challenge. Any other error comes from the store.
 
-A session is a cookie without a Path, so that a browser scopes it to the
-folder of the page that set it: call [Auth.SignIn], [Auth.SignOut],
-[Auth.ChangePassword] and [Auth.SetUp] from pages of one folder, and
-[Auth.Session] from anything below. Each operator has a generation, which
-[Auth.Session] compares: to sign out, to change a password or a role ends all
-sessions of the operator, on every machine, whatever is in flight.
+# Concurrency
+
+An [Auth] is safe for concurrent use. It starts no goroutine. Any number of
+processes may share a store.
+
+# Defaults
+
+The zero [Options] are secure: tokens are valid for one hour, a client has up to
+1,000 of them and may fail 20 times per minute and address, and the body of a
+request has at most 16,384 bytes.
 */
 package auth

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// serve answers a request to an OAuth endpoint with what fn returns: an
-// object for 200, or an error. Nothing it answers may be kept by a cache.
+// serve answers a request to an OAuth endpoint with the object or the error that
+// fn returns. Caches must not store the answer.
 func (a *Auth) serve(w http.ResponseWriter, r *http.Request, methods []string, fn func() (any, error)) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -34,9 +34,9 @@ func (a *Auth) serve(w http.ResponseWriter, r *http.Request, methods []string, f
 	writeJSON(w, http.StatusOK, "application/json", answer)
 }
 
-// refuse answers an error in the form of RFC 6749 section 5.2. One that is
-// not an Error is a failure of the store, of which the caller learns only
-// that it may try again, and the log the rest.
+// refuse answers with an error as in RFC 6749 section 5.2. Any other type than
+// *Error is a failure of the store: it is logged, and the caller only learns that
+// it can try again.
 func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -50,23 +50,23 @@ func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}{e.Code, e.Description})
 }
 
-// storeFailed returns what a caller is told when the store fails.
+// storeFailed returns the answer to a request for which the store failed.
 func storeFailed(code string, err error) *Error {
 	return &Error{
 		Status: http.StatusServiceUnavailable, Code: code,
-		Description: "The service cannot answer at the moment; try again soon.",
+		Description: "The service is temporarily unavailable; try again soon.",
 		RetryAfter:  5 * time.Second, err: err,
 	}
 }
 
-// logFailure tells the log of a failure, unless the caller has gone away.
+// logFailure logs a failure of the store, unless the caller has disconnected.
 func (a *Auth) logFailure(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		a.opts.Logger.ErrorContext(ctx, "auth: the store failed", "error", err)
+		a.opts.Logger.ErrorContext(ctx, "auth: store failed", "error", err)
 	}
 }
 
-// setHeaders sets what an error says outside its body.
+// setHeaders sets the headers of the answer to e.
 func (e *Error) setHeaders(h http.Header) {
 	if e.Challenge != "" {
 		h.Set("WWW-Authenticate", e.Challenge)
@@ -79,7 +79,7 @@ func (e *Error) setHeaders(h http.Header) {
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only our own structs of strings and numbers come here
+		panic(err) // v is always a struct of strings and numbers
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)

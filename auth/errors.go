@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Errors of the calls that look after clients; test with [errors.Is].
+// Errors of the methods that manage clients; test for them with [errors.Is].
 var (
-	// ErrNotFound: there is no such client or secret.
+	// ErrNotFound means that there is no such client, secret or operator.
 	ErrNotFound = errors.New("auth: not found")
 
 	// ErrInvalid: a parameter is out of its bounds. The error is an
 	// [*InvalidError] that lists them.
 	ErrInvalid = errors.New("invalid parameters")
 
-	// ErrTooManySecrets: the client has two live secrets, and both would
-	// go on beside the new one. Revoke one, or rotate without an overlap.
-	ErrTooManySecrets = errors.New("auth: the client has two live secrets; revoke one of them first")
+	// ErrTooManySecrets means that the client already has two valid secrets.
+	// Revoke one, or rotate without an overlap.
+	ErrTooManySecrets = errors.New("auth: the client already has two valid secrets; revoke one of them first")
 )
 
 // An InvalidError lists every parameter that breaks a rule. It is [ErrInvalid]
@@ -44,13 +44,12 @@ func (e *InvalidError) Error() string {
 // Is reports whether target is [ErrInvalid].
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
-// An Error is the refusal of a request: what the endpoints of this package
-// answer in the form of RFC 6749, and what [Auth.Authenticate] returns for a
-// request without a good token. Everything in it but the cause it wraps is
-// meant for the caller.
+// An Error is the refusal of a request. The endpoints of this package answer it
+// as in RFC 6749, and [Auth.Authenticate] returns it for a request without a
+// valid token. Its fields may be shown to the caller; the wrapped cause may not.
 type Error struct {
 	Status      int    // the HTTP status
-	Code        string // such as "invalid_token" or "invalid_client"; "unauthorized" where RFC 6750 wants no code on the wire
+	Code        string // such as "invalid_token"; "unauthorized" if the request has no token, for which RFC 6750 defines no code
 	Description string // a sentence in plain ASCII
 	Challenge   string // the value of WWW-Authenticate; empty: none
 	// RetryAfter is how long to wait before trying again; zero: unknown.
@@ -66,5 +65,5 @@ func (e *Error) Error() string {
 	return "auth: " + e.Code + ": " + e.Description
 }
 
-// Unwrap returns the cause, which is for the log and not for the caller.
+// Unwrap returns the cause. Log it, but do not show it to the caller.
 func (e *Error) Unwrap() error { return e.err }

@@ -9,13 +9,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A change is what an event says of a field that changed.
+// A change has the values of a changed field.
 type change struct {
 	From any `json:"from"`
 	To   any `json:"to"`
 }
 
-// changes returns what is different in c from before, as events name it.
+// changes returns the fields of c that differ from before, by their names in events.
 func (c clientRecord) changes(before clientRecord) map[string]*change {
 	from, to := before.described(), c.described()
 	changes := map[string]*change{}
@@ -27,8 +27,8 @@ func (c clientRecord) changes(before clientRecord) map[string]*change {
 	return changes
 }
 
-// described returns what events tell of a client: nothing of its secrets but
-// their ids and times.
+// described returns a client as events show it. Of the secrets it has only the
+// IDs and times.
 func (c clientRecord) described() map[string]any {
 	type secret struct {
 		ID        string    `json:"id"`
@@ -45,7 +45,7 @@ func (c clientRecord) described() map[string]any {
 	}
 }
 
-// appendEvent tells of a change of a client in the update that makes it.
+// appendEvent appends an event about c in the update that changes it.
 func (a *Auth) appendEvent(ctx context.Context, tx store.Tx, eventType string, c clientRecord, changes map[string]*change) error {
 	data, err := json.Marshal(struct {
 		Client  map[string]any     `json:"client"`

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A host guards a route of its own; a program gets a token and calls it.
+// A host guards its own route; a program gets a token and calls it.
 func Example() {
 	a := auth.New(memory.New(), auth.Options{})
 	mux := http.NewServeMux()
@@ -69,8 +69,8 @@ func Example() {
 	// reports for a client with [license:read]
 }
 
-// A new secret is rolled out while the old one still works, and the old one
-// is revoked as soon as nobody needs it any more.
+// A new secret is deployed while the old one still works, and the old one is
+// revoked when no program uses it any more.
 func ExampleAuth_RotateSecret() {
 	ctx := context.Background()
 	a := auth.New(memory.New(), auth.Options{Now: func() time.Time { return time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC) }})

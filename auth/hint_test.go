@@ -7,9 +7,9 @@ import (
 	"github.com/matryer/is"
 )
 
-// Whether a client exists, whether it is disabled, and what is wrong with a
-// secret must not show: not in the answer, and not in what the store is asked.
-func TestRefusalsGiveNoHint(t *testing.T) {
+// Neither the answer nor the calls to the store may show whether a client exists,
+// whether it is disabled, or what is wrong with a secret.
+func TestRefusalsDoNotShowTheCause(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t)
 	off, offSecret, err := s.CreateClient(t.Context(), CreateClientParams{Name: "off"})
@@ -30,7 +30,7 @@ func TestRefusalsGiveNoHint(t *testing.T) {
 			{"disabled client", off.ID, offSecret},
 		} {
 			if tt.name == "expired secret" && i%2 == 0 || tt.name == "wrong secret" && i%2 == 1 {
-				continue // the two count together
+				continue // the two share a counter
 			}
 			var a answer
 			calls := s.st.callsOf(func() { a = s.ask(t, tt.id, tt.secret) })
@@ -49,9 +49,8 @@ func TestRefusalsGiveNoHint(t *testing.T) {
 	}
 }
 
-// What cannot be right is refused in the same bytes, without a question to
-// the store.
-func TestJunkAsksNothingOfTheStore(t *testing.T) {
+// Malformed credentials get the same answer without a store read.
+func TestMalformedCredentialsNeedNoStoreRead(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t)
 	want := s.ask(t, newCredential(clientPrefix), newCredential(secretPrefix))

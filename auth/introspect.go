@@ -9,8 +9,9 @@ import (
 
 // ServeIntrospect is the introspection endpoint of RFC 7662: POST with the
 // token and the client's credentials, in the ways that [Auth.ServeToken]
-// takes them. A client learns about its own tokens, and about those of others
-// if it has the scope token:introspect; anything else is {"active":false}.
+// takes them. A client learns about its own tokens and, if it has the scope
+// token:introspect, about the tokens of other clients; the answer to anything
+// else is {"active":false}.
 func (a *Auth) ServeIntrospect(w http.ResponseWriter, r *http.Request) {
 	a.serve(w, r, []string{http.MethodPost}, func() (any, error) {
 		client, raw, err := a.readTokenRequest(w, r)
@@ -32,8 +33,8 @@ func (a *Auth) ServeIntrospect(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// An introspection is the answer of RFC 7662 section 2.2; the zero one says
-// no more than that the token is not active.
+// An introspection is the answer of RFC 7662 section 2.2. The zero value says
+// that the token is not active.
 type introspection struct {
 	Active    bool   `json:"active"`
 	Scope     string `json:"scope,omitempty"`

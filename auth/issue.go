@@ -12,18 +12,17 @@ import (
 )
 
 const (
-	// purgeBatch is how many expired tokens one issue removes at most.
+	// purgeBatch is the largest number of expired tokens that one issue removes.
 	purgeBatch = 10
-	// evictBatch is how many tokens over the limit one issue removes at
-	// most. It is as many as ever need be, unless the limit was lowered.
+	// evictBatch is the largest number of tokens over the limit that one
+	// issue removes. More are over the limit only after it was lowered.
 	evictBatch = 100
-	// useStep is how coarsely the use of a secret is kept.
+	// useStep is how often the time of the last use is updated.
 	useStep = 5 * time.Minute
 )
 
-// issue gives a verified client a new token for the scope it asked for. What
-// was verified is looked at again in the update that writes the token, so
-// that no token outlives a change that came in between.
+// issue returns a new token for the requested scope. The update that writes the
+// token verifies the client again, so that a change in between applies to it.
 func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string, t token, err error) {
 	raw = newCredential(tokenPrefix)
 	t = token{
@@ -32,10 +31,10 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	if t.Scopes, err = client.grant(scope); err != nil {
 		return "", token{}, err
 	}
-	ctx, more := r.Context(), false
+	ctx, more, evicted := r.Context(), false, false
 	purge, recount := a.purges.due(client.at), a.recounts.due(client.ID)
 	err = a.st.Update(ctx, func(tx store.Tx) error {
-		now, err := client.again(ctx, tx)
+		now, err := client.reload(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -51,9 +50,11 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 			}
 		}
 		if recount {
-			if err := count.makeRoom(ctx, tx, now.ID, a.opts.Tokens.Max-a.recounts.every); err != nil {
+			n, err := count.makeRoom(ctx, tx, now.ID, a.opts.Tokens.Max-a.recounts.every)
+			if err != nil {
 				return err
 			}
+			evicted = evicted || n > 0
 		}
 		if err := t.put(ctx, tx); err != nil {
 			return err
@@ -64,11 +65,14 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 		}
 		return now.noteUse(ctx, tx)
 	})
+	if evicted {
+		a.cache.flush()
+	}
 	if purge && (more || err != nil) {
-		a.purges.again()
+		a.purges.reset()
 	}
 	if recount && err != nil {
-		a.recounts.again(client.ID)
+		a.recounts.reset(client.ID)
 	}
 	if errors.Is(err, errBadClient) {
 		err = a.failed(r, client.creds)
@@ -76,8 +80,8 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	return raw, t, err
 }
 
-// again verifies the client as it is in tx.
-func (v verified) again(ctx context.Context, tx store.Tx) (verified, error) {
+// reload verifies the client as stored in tx.
+func (v verified) reload(ctx context.Context, tx store.Tx) (verified, error) {
 	e, err := tx.Entry(ctx, kindClient, v.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, errBadClient
@@ -89,18 +93,18 @@ func (v verified) again(ctx context.Context, tx store.Tx) (verified, error) {
 	return v, err
 }
 
-// grant returns the scopes that a token is given to a request for scope.
+// grant returns the scopes of a token for a request with the parameter scope.
 func (c clientRecord) grant(scope string) ([]string, error) {
 	if scope == "" {
 		return c.Scopes, nil
 	}
 	asked, ok := parseScope(scope)
 	if !ok {
-		return nil, invalidScope("The scope must be names parted by single spaces.")
+		return nil, invalidScope("The scope must be names separated by single spaces.")
 	}
 	for _, s := range asked {
 		if !slices.Contains(c.Scopes, s) {
-			return nil, invalidScope("The scope goes beyond what the client may ask for.")
+			return nil, invalidScope("The scope exceeds the scopes of the client.")
 		}
 	}
 	scopes := distinct(asked)
@@ -112,8 +116,9 @@ func invalidScope(description string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_scope", Description: description}
 }
 
-// noteUse keeps that the secret was used, unless that was noted lately. A time
-// in the future was noted while a clock was ahead, and is replaced.
+// noteUse stores the time at which the secret was used, unless the stored time
+// is recent. A time in the future was stored while a clock was ahead and is
+// replaced.
 func (v verified) noteUse(ctx context.Context, tx store.Tx) error {
 	c := v.clientRecord
 	c.Secrets = slices.Clone(c.Secrets)
@@ -126,34 +131,34 @@ func (v verified) noteUse(ctx context.Context, tx store.Tx) error {
 	return c.put(ctx, tx)
 }
 
-// A tokenCount gathers by how much the number of tokens of each client
-// changes in one update.
+// A tokenCount has the change in the number of tokens of each client in one
+// update.
 type tokenCount map[string]int64
 
-// purge removes some tokens that have expired, of whichever clients, and
-// reports whether there may be more.
+// purge removes some expired tokens of any clients and reports whether there may
+// be more.
 func (n tokenCount) purge(ctx context.Context, tx store.Tx, now time.Time) (more bool, err error) {
-	// The range does not hold now itself; one millisecond is the precision.
+	// The range excludes its end; times are stored in milliseconds.
 	expired := store.TimeRange{Before: now.Add(time.Millisecond)}
 	removed, err := n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Expires: expired, Limit: purgeBatch})
 	return removed == purgeBatch, err
 }
 
-// makeRoom removes the oldest tokens of a client that are too many.
-func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int) error {
+// makeRoom removes the oldest tokens of a client that has too many, and returns
+// how many it removed.
+func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int) (int, error) {
 	tallies, err := tx.Tallies(ctx, store.TallyQuery{Kind: kindToken, From: clientID, Limit: 1})
 	if err != nil || len(tallies) == 0 || tallies[0].Name != clientID {
-		return err
+		return 0, err
 	}
 	over := int(tallies[0].N+n[clientID]) - limit
 	if over <= 0 {
-		return nil
+		return 0, nil
 	}
-	_, err = n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Owner: clientID, Limit: min(over, evictBatch)})
-	return err
+	return n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Owner: clientID, Limit: min(over, evictBatch)})
 }
 
-// remove removes the tokens that q selects and returns how many.
+// remove removes the tokens that q selects and returns their number.
 func (n tokenCount) remove(ctx context.Context, tx store.Tx, q store.EntryQuery) (int, error) {
 	entries, err := tx.Entries(ctx, q)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func TestIssueTakesFewCalls(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t)
-	s.token(t, s.client.ID, s.secret) // notes the use, looks for expired tokens
+	s.token(t, s.client.ID, s.secret) // stores the use and looks for expired tokens
 	is.Equal(s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) }), []string{
 		"Entry client", "Update", "tx.Entry client", "tx.PutEntry token", "tx.AddTally token",
 	})
@@ -42,11 +42,11 @@ func TestLiveTokensAreCapped(t *testing.T) {
 				is.Equal(stored, min(i+1, 3))
 			}
 			for i, token := range tokens {
-				is.Equal(s.try(t, token).status == 200, i >= 2) // the oldest gave way
+				is.Equal(s.try(t, token).status == 200, i >= 2) // the oldest ended
 			}
-			is.Equal(s.try(t, foreign).status, 200) // another client's does not
+			is.Equal(s.try(t, foreign).status, 200) // tokens of another client do not
 
-			// One that is revoked makes room.
+			// Revoking a token makes room for another.
 			form := url.Values{"token": {tokens[4]}, "client_id": {s.client.ID}, "client_secret": {s.secret}}
 			is.Equal(s.send(t, "POST", "/oauth/revoke", form.Encode(), formType).status, 200)
 			counted, stored := s.tally(t, s.client.ID)
@@ -73,7 +73,7 @@ func TestLoweredCapIsReached(t *testing.T) {
 	is.Equal(stored, 2)
 }
 
-func TestManyTokensGiveWayInBatches(t *testing.T) {
+func TestManyTokensAreEvictedInBatches(t *testing.T) {
 	is := is.New(t)
 	s := newIssuer(t, func(o *Options) { o.Tokens.Max = 300 })
 	most, looks := 0, 0
@@ -84,7 +84,7 @@ func TestManyTokensGiveWayInBatches(t *testing.T) {
 		counted, stored := s.tally(t, s.client.ID)
 		is.Equal(counted, stored)
 		most = max(most, stored)
-		is.True(stored > 300-3 || most < 300) // no more than a hundredth part goes early
+		is.True(stored > 300-3 || most < 300) // at most 1% ends early
 	}
 	is.Equal(most, 300)
 	is.Equal(looks, 110) // one in three
@@ -118,7 +118,14 @@ func TestExpiredTokensArePurged(t *testing.T) {
 	is.Equal(counted, 0)
 	is.Equal(stored, 0)
 
-	// With nothing left, it looks once a second.
+	calls := s.st.callsOf(func() {
+		more, err := s.Purge(t.Context())
+		is.NoErr(err)
+		is.True(!more)
+	})
+	is.Equal(calls, []string{"Entries token"}) // no update
+
+	// When none are left, it looks once per second.
 	looks := func() int {
 		return strings.Count(strings.Join(s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) }), ","), "tx.Entries token")
 	}
@@ -135,7 +142,7 @@ func TestLastUse(t *testing.T) {
 	s := newIssuer(t)
 	use := func() (Client, bool) {
 		calls := s.st.callsOf(func() { s.token(t, s.client.ID, s.secret) })
-		c, err := s.Client(t.Context(), s.client.ID)
+		c, err := s.GetClient(t.Context(), s.client.ID)
 		is.NoErr(err)
 		return c, strings.Contains(strings.Join(calls, ","), "tx.PutEntry client")
 	}
@@ -145,7 +152,7 @@ func TestLastUse(t *testing.T) {
 	is.Equal(c.LastUsedAt, start)
 	is.Equal(c.LastUsedVia, "form")
 	is.Equal(c.Secrets[0].LastUsedAt, start)
-	is.Equal(c.UpdatedAt, s.client.UpdatedAt) // to be used is not to be changed
+	is.Equal(c.UpdatedAt, s.client.UpdatedAt) // using a client does not change it
 
 	s.turn(5*time.Minute - time.Millisecond)
 	c, wrote = use()
@@ -165,12 +172,12 @@ func TestLastUse(t *testing.T) {
 	} {
 		s.turn(5 * time.Minute)
 		is.Equal(s.send(t, "POST", "/oauth/token", tt.body, tt.contentType, "Authorization: "+tt.auth).status, 200)
-		c, err := s.Client(t.Context(), s.client.ID)
+		c, err := s.GetClient(t.Context(), s.client.ID)
 		is.NoErr(err)
 		is.Equal(c.LastUsedVia, tt.via)
 		is.Equal(c.LastUsedAt, start.Add(time.Duration(i+2)*5*time.Minute))
 	}
-	is.Equal(len(s.events(t, s.client.ID)), 1) // only its creation
+	is.Equal(len(s.events(t, s.client.ID)), 1) // only client.created
 
 	s.turn(-30 * time.Minute) // the clock was ahead
 	c, wrote = use()
@@ -193,7 +200,7 @@ func TestRevokeEndsOnlyOwnTokens(t *testing.T) {
 	revoke(own)
 	is.Equal(s.try(t, own).status, 401)
 	counted, stored := s.tally(t, s.client.ID)
-	is.Equal(counted, 0) // counted down once
+	is.Equal(counted, 0) // decremented once
 	is.Equal(stored, 0)
 }
 
@@ -214,8 +221,8 @@ func TestConcurrentIssues(t *testing.T) {
 	is.Equal(stored, 30)
 }
 
-// Whoever has ended a client or a secret must find no token of it alive,
-// whatever was under way at the time.
+// After a client or a secret is ended, none of its tokens may be valid, including
+// tokens that were being issued at that time.
 func TestNoTokenOutlivesItsEnd(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *issuer){
 		"the client is disabled": func(t *testing.T, s *issuer) { disabled(t, s) },
@@ -261,7 +268,7 @@ func TestNoTokenOutlivesItsEnd(t *testing.T) {
 			mu.Unlock()
 			next := s.try(t, soon).status
 			wg.Wait()
-			is.Equal(next, 401) // on the very next request
+			is.Equal(next, 401) // on the next request
 			for _, token := range tokens {
 				is.Equal(s.try(t, token).status, 401)
 			}

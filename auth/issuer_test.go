@@ -22,8 +22,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// issuer is an Auth behind a real server, over a store that is watched, with
-// a clock that tests can turn and one client.
+// issuer is an Auth behind a real server, with a recording store, a clock that
+// tests set, and one client.
 type issuer struct {
 	*Auth
 	st     *watchedStore
@@ -31,8 +31,8 @@ type issuer struct {
 	client Client
 	secret string
 	log    lockedBuffer
-	ahead  atomic.Int64      // of the start, in nanoseconds
-	names  *strings.Replacer // what the names in the rows of the protocol stand for
+	ahead  atomic.Int64      // nanoseconds after start
+	names  *strings.Replacer // values of the names in the rows of the protocol
 }
 
 // start is 1767323045.678 in Unix time.
@@ -72,10 +72,10 @@ func newIssuer(t testing.TB, edit ...func(*Options)) *issuer {
 	return s
 }
 
-// turn puts the clock forward.
+// turn moves the clock forward.
 func (s *issuer) turn(d time.Duration) { s.ahead.Add(int64(d)) }
 
-// answer is what came back to a request.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -102,14 +102,14 @@ func (s *issuer) send(t testing.TB, method, target, body string, lines ...string
 
 const formType = "Content-Type: application/x-www-form-urlencoded"
 
-// ask asks for a token with these credentials in a form.
+// ask requests a token with these credentials in a form.
 func (s *issuer) ask(t testing.TB, id, secret string) answer {
 	t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}}
 	return s.send(t, "POST", "/oauth/token", form.Encode(), formType)
 }
 
-// token issues a token to a client, which must be right.
+// token issues a token to a client and fails the test if it cannot.
 func (s *issuer) token(t testing.TB, id, secret string) string {
 	t.Helper()
 	a := s.ask(t, id, secret)
@@ -120,13 +120,13 @@ func (s *issuer) token(t testing.TB, id, secret string) string {
 	return rest[:credentialLen]
 }
 
-// try uses a token on a route that takes any.
+// try sends a token to a route that accepts any valid token.
 func (s *issuer) try(t testing.TB, token string) answer {
 	t.Helper()
 	return s.send(t, "GET", "/any", "", "Authorization: Bearer "+token)
 }
 
-// tally returns how many tokens of a client are counted, and how many there are.
+// tally returns the counted and the stored number of tokens of a client.
 func (s *issuer) tally(t testing.TB, clientID string) (counted, stored int) {
 	t.Helper()
 	is := is.New(t)
@@ -155,8 +155,8 @@ func basic(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
 }
 
-// watchedStore notes the calls that package auth makes of its store and all
-// that it writes, fails when told to, and can run every update twice.
+// watchedStore records the calls and the data that package auth writes. It can
+// fail, and it can run every update twice.
 type watchedStore struct {
 	store.Store
 	broken atomic.Pointer[error]

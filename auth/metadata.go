@@ -6,12 +6,12 @@ import (
 )
 
 // Metadata returns a handler of the authorization server metadata of RFC 8414
-// for a service at publicURL, an absolute URL without query and fragment.
-// Without one it answers 404, since nothing true could be said.
+// for a service at publicURL, an absolute URL without query and fragment. If
+// publicURL is empty, the handler answers 404.
 //
-// For an issuer with a path the document belongs at the root of the host, at
+// If publicURL has a path, mount the handler at the root of the host, at
 // /.well-known/oauth-authorization-server followed by that path. Many clients
-// look below the issuer as well.
+// also look below publicURL.
 func (a *Auth) Metadata(publicURL string) http.Handler {
 	issuer := strings.TrimRight(publicURL, "/")
 	methods := []string{"client_secret_basic", "client_secret_post"}
@@ -33,7 +33,7 @@ func (a *Auth) Metadata(publicURL string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case issuer == "":
-			a.opts.Fail(w, r, &Error{Status: http.StatusNotFound, Code: "not_found", Description: "There is no metadata, because the public address of the service is not set."})
+			a.opts.Fail(w, r, &Error{Status: http.StatusNotFound, Code: "not_found", Description: "There is no metadata because the public URL of the service is not set."})
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			a.opts.Fail(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Description: "The method must be GET or HEAD."})

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A pacer lets housekeeping run along with requests, now and then.
+// A pacer limits how often requests do housekeeping.
 type pacer struct {
 	every time.Duration
 	last  atomic.Int64 // Unix milliseconds
 }
 
-// due reports whether it is time, to one caller each time.
+// due returns true to one caller per interval.
 func (p *pacer) due(now time.Time) bool {
 	last := p.last.Load()
 	if since := now.UnixMilli() - last; since >= 0 && since < p.every.Milliseconds() {
@@ -21,21 +21,24 @@ func (p *pacer) due(now time.Time) bool {
 	return p.last.CompareAndSwap(last, now.UnixMilli())
 }
 
-// again makes it time for the next caller.
-func (p *pacer) again() { p.last.Store(0) }
+// reset makes due return true to the next caller.
+func (p *pacer) reset() { p.last.Store(0) }
 
-// rounds lets something be done the first time for each key, and then every
-// so many times.
+// maxKeys limits the clients whose rounds are counted.
+const maxKeys = 4096
+
+// rounds makes due return true on the first call for each key, and then on every
+// nth call.
 type rounds struct {
 	every int
 
 	mu   sync.Mutex
-	left map[string]int // how many times until it is done again
+	left map[string]int // calls until due returns true
 }
 
 func newRounds(every int) *rounds { return &rounds{every: every, left: map[string]int{}} }
 
-// due reports whether this is one of the times.
+// due reports whether this call is the first or the nth for the key.
 func (r *rounds) due(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,14 +48,14 @@ func (r *rounds) due(key string) bool {
 		return false
 	}
 	if !known && len(r.left) >= maxKeys {
-		clear(r.left) // doing it too often is safe
+		clear(r.left) // an extra true is safe
 	}
 	r.left[key] = r.every - 1
 	return true
 }
 
-// again makes the next time of a key one of them.
-func (r *rounds) again(key string) {
+// reset makes due return true on the next call for the key.
+func (r *rounds) reset(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.left, key)

@@ -16,12 +16,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A row is one situation of the protocol and the whole answer to it: tok is
-// the token endpoint, rev and int are revocation and introspection, bea is
-// the use of tokens, met the metadata.
+// A row is a request and its complete answer: tok is the token endpoint, rev is
+// revocation, int is introspection, bea is the use of tokens, and met is the
+// metadata.
 //
-// Names in braces stand for values of the row's own service, see name. In
-// the answer, credentials are masked.
+// Names in braces stand for values of the service of the row; see name. In the
+// answer, credentials are masked.
 type row struct {
 	id, name string
 	prepare  func(testing.TB, *issuer)
@@ -41,20 +41,20 @@ const (
 	creds = "&client_id={id}&client_secret={secret}"
 
 	tokenAnswer   = `{"access_token":"lat_*","token_type":"Bearer","expires_in":3600,"scope":"license:read license:write"}`
-	badClient     = `{"error":"invalid_client","error_description":"The client id or the client secret is not right."}`
+	badClient     = `{"error":"invalid_client","error_description":"The client ID or the client secret is wrong."}`
 	badGrant      = `{"error":"unsupported_grant_type","error_description":"The grant_type must be client_credentials."}`
-	beyondScope   = `{"error":"invalid_scope","error_description":"The scope goes beyond what the client may ask for."}`
-	badScope      = `{"error":"invalid_scope","error_description":"The scope must be names parted by single spaces."}`
+	beyondScope   = `{"error":"invalid_scope","error_description":"The scope exceeds the scopes of the client."}`
+	badScope      = `{"error":"invalid_scope","error_description":"The scope must be names separated by single spaces."}`
 	notObject     = `{"error":"invalid_request","error_description":"The body is not a JSON object."}`
 	notForm       = `{"error":"invalid_request","error_description":"The parameters are not in the form application/x-www-form-urlencoded."}`
-	twoWays       = `{"error":"invalid_request","error_description":"The request authenticates in more than one way; send the client's credentials once."}`
-	inURL         = `{"error":"invalid_request","error_description":"The parameters of a POST belong in its body; the URL must hold none of them."}`
+	twoWays       = `{"error":"invalid_request","error_description":"The request has credentials in more than one place; send them once."}`
+	inURL         = `{"error":"invalid_request","error_description":"Send the parameters of a POST request in its body, not in the URL."}`
 	wrongType     = `{"error":"invalid_request","error_description":"The Content-Type must be application/x-www-form-urlencoded or application/json."}`
 	tooLarge      = `{"error":"invalid_request","error_description":"The body is larger than 16384 bytes."}`
 	noGrantType   = `{"error":"invalid_request","error_description":"The parameter grant_type is missing; it must be client_credentials."}`
 	noTokenParam  = `{"error":"invalid_request","error_description":"The parameter token is missing."}`
-	unavailable   = `{"error":"temporarily_unavailable","error_description":"The service cannot answer at the moment; try again soon."}`
-	tooMany       = `{"error":"temporarily_unavailable","error_description":"Too many failed attempts; check the client's credentials and try again later."}`
+	unavailable   = `{"error":"temporarily_unavailable","error_description":"The service is temporarily unavailable; try again soon."}`
+	tooMany       = `{"error":"temporarily_unavailable","error_description":"Too many failed attempts; check the credentials of the client and try again later."}`
 	getOrPost     = `{"error":"invalid_request","error_description":"The method must be GET or POST."}`
 	onlyPost      = `{"error":"invalid_request","error_description":"The method must be POST."}`
 	inactive      = `{"active":false}`
@@ -65,9 +65,9 @@ const (
 
 	noToken     = "The request has no access token; get one from the token endpoint and send it in the Authorization header as Bearer."
 	uselessOne  = "The access token is unknown, expired or revoked; get a new one."
-	tokenTwice  = "The request has an access token in its URL as well; send it in the Authorization header only."
+	tokenTwice  = "The request also has an access token in its URL; send it in the Authorization header only."
 	headerTwice = "The request has more than one Authorization header."
-	lacksScope  = "The access token does not have the scope that this needs."
+	lacksScope  = "The access token does not have the required scope."
 )
 
 func bearerDemand(code, detail string) string {
@@ -84,19 +84,19 @@ var tokenRows = []row{
 	{id: "tok-07", name: "GET with grant_type", method: "GET", target: "/oauth/token?" + grant + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-08", name: "GET with another grant_type", method: "GET", target: "/oauth/token?grant_type=password" + creds, status: 400, want: []string{"Referrer-Policy: no-referrer"}, answer: badGrant},
 	{id: "tok-09", name: "GET with Basic and credentials in the query", method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}", send: []string{"Authorization: {basic}"}, status: 400, answer: twoWays},
-	{id: "tok-10", name: "GET that is turned off", options: func(o *Options) { o.Tokens.DisableGET = true }, method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
-	{id: "tok-11", name: "HEAD mints nothing", method: "HEAD", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: GET, POST"}},
+	{id: "tok-10", name: "GET that is disabled", options: func(o *Options) { o.Tokens.DisableGET = true }, method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
+	{id: "tok-11", name: "HEAD issues nothing", method: "HEAD", target: "/oauth/token?client_id={id}&client_secret={secret}", status: 405, want: []string{"Allow: GET, POST"}},
 	{id: "tok-12", name: "PUT", method: "PUT", target: "/oauth/token", body: grant + creds, status: 405, want: []string{"Allow: GET, POST"}, answer: getOrPost},
-	{id: "tok-13", name: "OPTIONS, without a word of CORS", method: "OPTIONS", target: "/oauth/token", send: []string{"Origin: https://evil.example", "Access-Control-Request-Method: POST"}, status: 405, want: []string{"Allow: GET, POST", "Access-Control-Allow-Origin:"}, answer: getOrPost},
+	{id: "tok-13", name: "OPTIONS, without CORS headers", method: "OPTIONS", target: "/oauth/token", send: []string{"Origin: https://evil.example", "Access-Control-Request-Method: POST"}, status: 405, want: []string{"Allow: GET, POST", "Access-Control-Allow-Origin:"}, answer: getOrPost},
 	{id: "tok-14", name: "POST with the secret in the URL", target: "/oauth/token?client_secret={secret}", body: grant + "&client_id={id}", status: 400, answer: inURL},
 	{id: "tok-15", name: "POST with Basic and a client_id in the URL", target: "/oauth/token?client_id={id}", send: []string{"Authorization: {basic}"}, body: grant, status: 400, answer: inURL},
 	{id: "tok-16", name: "POST with Basic and a secret in the body", send: []string{"Authorization: {basic}"}, body: grant + creds, status: 400, answer: twoWays},
 	{id: "tok-17", name: "POST with Basic and the same client_id in the body", send: []string{"Authorization: {basic}"}, body: grant + "&client_id={id}", status: 200, answer: tokenAnswer},
 	{id: "tok-18", name: "POST with Basic and another client_id in the body", send: []string{"Authorization: {basic}"}, body: grant + "&client_id={unknown}", status: 400, answer: `{"error":"invalid_request","error_description":"The client_id differs from the one in the Authorization header."}`},
 	{id: "tok-19", name: "two Authorization lines", send: []string{"Authorization: {basic}", "Authorization: {basic}"}, body: grant, status: 400, answer: twoWays},
-	{id: "tok-20", name: "a known parameter twice in a form", body: grant + "&scope=license:read&scope=license:read" + creds, status: 400, answer: `{"error":"invalid_request","error_description":"The parameter scope is there more than once."}`},
-	{id: "tok-21", name: "a known parameter twice in JSON", send: []string{jsonType}, body: `{"grant_type":"client_credentials","client_id":"{id}","client_id":"{id}","client_secret":"{secret}"}`, status: 400, answer: `{"error":"invalid_request","error_description":"The parameter client_id is there more than once."}`},
-	{id: "tok-22", name: "a known parameter twice in the query", method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}&client_id={id}", status: 400, answer: `{"error":"invalid_request","error_description":"The parameter client_id is there more than once."}`},
+	{id: "tok-20", name: "a known parameter twice in a form", body: grant + "&scope=license:read&scope=license:read" + creds, status: 400, answer: `{"error":"invalid_request","error_description":"The parameter scope must not be repeated."}`},
+	{id: "tok-21", name: "a known parameter twice in JSON", send: []string{jsonType}, body: `{"grant_type":"client_credentials","client_id":"{id}","client_id":"{id}","client_secret":"{secret}"}`, status: 400, answer: `{"error":"invalid_request","error_description":"The parameter client_id must not be repeated."}`},
+	{id: "tok-22", name: "a known parameter twice in the query", method: "GET", target: "/oauth/token?client_id={id}&client_secret={secret}&client_id={id}", status: 400, answer: `{"error":"invalid_request","error_description":"The parameter client_id must not be repeated."}`},
 	{id: "tok-23", name: "POST without grant_type", body: creds[1:], status: 400, answer: noGrantType},
 	{id: "tok-24", name: "an empty grant_type counts as absent", body: "grant_type=" + creds, status: 400, answer: noGrantType},
 	{id: "tok-25", name: "another grant_type", body: "grant_type=authorization_code&code=x" + creds, status: 400, answer: badGrant},
@@ -115,7 +115,7 @@ var tokenRows = []row{
 	{id: "tok-38", name: "another scheme", send: []string{"Authorization: Bearer {token}"}, body: grant, status: 401, want: []string{basicDemand}, answer: badClient},
 	{id: "tok-39", name: "GET without credentials", method: "GET", target: "/oauth/token", status: 401, want: []string{basicDemand, "Referrer-Policy: no-referrer"}, answer: badClient},
 	{id: "tok-40", name: "a part of the scope", body: grant + "&scope=license:read" + creds, status: 200, answer: `{"access_token":"lat_*","token_type":"Bearer","expires_in":3600,"scope":"license:read"}`},
-	{id: "tok-41", name: "the scope in another order and twice over", body: grant + "&scope=license:write+license:read+license:write" + creds, status: 200, answer: tokenAnswer},
+	{id: "tok-41", name: "the scope in another order and repeated", body: grant + "&scope=license:write+license:read+license:write" + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-42", name: "an empty scope counts as absent", body: grant + "&scope=" + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-43", name: "a scope beyond the client's", body: grant + "&scope=license:read+event:read" + creds, status: 400, want: []string{noDemand}, answer: beyondScope},
 	{id: "tok-44", name: "a scope that does not exist", body: grant + "&scope=everything" + creds, status: 400, answer: beyondScope},
@@ -133,12 +133,12 @@ var tokenRows = []row{
 	{id: "tok-56", name: "a broken form", body: grant + creds + "&x=%zz", status: 400, answer: notForm},
 	{id: "tok-57", name: "broken JSON", send: []string{jsonType}, body: `{"grant_type":`, status: 400, answer: notObject},
 	{id: "tok-58", name: "a JSON array", send: []string{jsonType}, body: `["grant_type"]`, status: 400, answer: notObject},
-	{id: "tok-59", name: "JSON with something behind it", send: []string{jsonType}, body: `{"grant_type":"client_credentials"}{}`, status: 400, answer: notObject},
+	{id: "tok-59", name: "JSON followed by more data", send: []string{jsonType}, body: `{"grant_type":"client_credentials"}{}`, status: 400, answer: notObject},
 	{id: "tok-60", name: "a known member that is no string", send: []string{jsonType}, body: `{"grant_type":null}`, status: 400, answer: `{"error":"invalid_request","error_description":"The member grant_type must be a string."}`},
 	{id: "tok-61", name: "JSON that is not UTF-8", send: []string{jsonType}, body: "{\"x\":\"\xff\"}", status: 400, answer: notObject},
 	{id: "tok-62", name: "an empty JSON body", send: []string{jsonType}, status: 400, answer: notObject},
 	{id: "tok-63", name: "too many failures", prepare: failing("{id}"), body: grant + "&client_id={id}&client_secret={wrong}", status: 429, want: []string{"Retry-After: 3", noDemand}, answer: tooMany},
-	{id: "tok-64", name: "too many failures in the name of a client that does not exist", prepare: failing("{unknown}"), body: grant + "&client_id={unknown}&client_secret={wrong}", status: 429, want: []string{"Retry-After: 3", noDemand}, answer: tooMany},
+	{id: "tok-64", name: "too many failures of a client that does not exist", prepare: failing("{unknown}"), body: grant + "&client_id={unknown}&client_secret={wrong}", status: 429, want: []string{"Retry-After: 3", noDemand}, answer: tooMany},
 	{id: "tok-65", name: "the right secret after too many failures", prepare: failing("{id}"), body: grant + creds, status: 200, answer: tokenAnswer},
 	{id: "tok-66", name: "the store is down", prepare: storeDown, body: grant + creds, status: 503, want: []string{"Retry-After: 5", noDemand}, answer: unavailable},
 	{id: "tok-67", name: "the old secret while a rotation overlaps", prepare: rotated(time.Hour, time.Minute), body: grant + creds, status: 200, answer: tokenAnswer},
@@ -162,7 +162,7 @@ var revokeRows = []row{
 	{id: "rev-11", name: "no credentials", body: "token={token}", status: 401, want: []string{basicDemand}, answer: badClient},
 	{id: "rev-12", name: "GET", method: "GET", target: "/oauth/revoke?token={token}" + creds, status: 405, want: []string{"Allow: POST"}, answer: onlyPost},
 	{id: "rev-13", name: "the token in the URL", target: "/oauth/revoke?token={token}", body: creds[1:], status: 400, answer: inURL},
-	{id: "rev-14", name: "two tokens", body: "token={token}&token={foreign}" + creds, status: 400, answer: `{"error":"invalid_request","error_description":"The parameter token is there more than once."}`},
+	{id: "rev-14", name: "two tokens", body: "token={token}&token={foreign}" + creds, status: 400, answer: `{"error":"invalid_request","error_description":"The parameter token must not be repeated."}`},
 	{id: "rev-15", name: "JSON", send: []string{jsonType}, body: `{"token":"{token}","client_id":"{id}","client_secret":"{secret}"}`, status: 200, answer: "{}"},
 	{id: "rev-16", name: "too many failures", prepare: failing("{id}"), body: "token={token}&client_id={id}&client_secret={wrong}", status: 429, want: []string{"Retry-After: 3"}, answer: tooMany},
 	{id: "rev-17", name: "the store is down", prepare: storeDown, body: "token={token}" + creds, status: 503, want: []string{"Retry-After: 5"}, answer: unavailable},
@@ -205,18 +205,18 @@ var bearerRows = []row{
 	{id: "bea-18", name: "bearer", send: []string{"Authorization: bearer {token}"}, status: 200, answer: "true cid_* [license:read license:write] []"},
 	{id: "bea-19", name: "BEARER and more spaces", send: []string{"Authorization: BEARER   {token}"}, status: 200, answer: "true cid_* [license:read license:write] []"},
 	{id: "bea-20", name: "a secret for a token", send: []string{"Authorization: Bearer {secret}"}, status: 401, want: []string{bearerDemand("invalid_token", uselessOne)}, answer: fmt.Sprintf(problemAnswer, "Unauthorized", 401, uselessOne, "invalid_token")},
-	{id: "bea-21", name: "the store is down", prepare: storeDown, send: []string{"Authorization: Bearer {token}"}, status: 503, want: []string{"Retry-After: 5", noDemand}, answer: fmt.Sprintf(problemAnswer, "Service Unavailable", 503, "The service cannot answer at the moment; try again soon.", "unavailable")},
+	{id: "bea-21", name: "the store is down", prepare: storeDown, send: []string{"Authorization: Bearer {token}"}, status: 503, want: []string{"Retry-After: 5", noDemand}, answer: fmt.Sprintf(problemAnswer, "Service Unavailable", 503, "The service is temporarily unavailable; try again soon.", "unavailable")},
 }
 
 var metadataRows = []row{
 	{id: "met-01", name: "the document", status: 200, want: []string{jsonType, "Cache-Control: public, max-age=3600"}, answer: `{"issuer":"https://host.example/licensing","token_endpoint":"https://host.example/licensing/oauth/token","revocation_endpoint":"https://host.example/licensing/oauth/revoke","introspection_endpoint":"https://host.example/licensing/oauth/introspect","grant_types_supported":["client_credentials"],"response_types_supported":[],"scopes_supported":["license:read","license:write","event:read","webhook:write","token:introspect"],"token_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post"],"revocation_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post"],"introspection_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post"]}`},
 	{id: "met-02", name: "HEAD", method: "HEAD", target: "/metadata", status: 200, want: []string{jsonType}},
 	{id: "met-03", name: "POST", method: "POST", target: "/metadata", status: 405, want: []string{"Allow: GET, HEAD"}, answer: fmt.Sprintf(problemAnswer, "Method Not Allowed", 405, "The method must be GET or HEAD.", "method_not_allowed")},
-	{id: "met-04", name: "without a public address", target: "/nowhere", status: 404, answer: fmt.Sprintf(problemAnswer, "Not Found", 404, "There is no metadata, because the public address of the service is not set.", "not_found")},
+	{id: "met-04", name: "without a public address", target: "/nowhere", status: 404, answer: fmt.Sprintf(problemAnswer, "Not Found", 404, "There is no metadata because the public URL of the service is not set.", "not_found")},
 }
 
-// endpoints says where the rows of a prefix go when they do not say it, and
-// the headers that each of their answers has.
+// endpoints has the default endpoint for the rows of a prefix, and the headers of
+// each of their answers.
 var endpoints = map[string]struct {
 	method, target string
 	always         []string
@@ -289,7 +289,7 @@ func (row row) run(t *testing.T, prefix string) {
 	}
 }
 
-// name makes what the names in braces stand for.
+// name creates the values of the names in braces.
 func (s *issuer) name(t testing.TB) {
 	t.Helper()
 	is := is.New(t)
@@ -322,7 +322,7 @@ func (s *issuer) name(t testing.TB) {
 	s.names = strings.NewReplacer(pairs...)
 }
 
-// The ways to prepare a row's service.
+// The functions that prepare the service of a row.
 
 func disabled(t testing.TB, s *issuer) {
 	is := is.New(t)
@@ -355,7 +355,7 @@ func revoked(t testing.TB, s *issuer) {
 	}
 }
 
-// failing fails in the name of a client as often as it may.
+// failing makes a client fail as often as it may.
 func failing(id string) func(testing.TB, *issuer) {
 	return func(t testing.TB, s *issuer) {
 		for range 20 {

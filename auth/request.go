@@ -15,21 +15,20 @@ import (
 	"unicode/utf8"
 )
 
-// A request is what a caller says to an OAuth endpoint.
+// A request has the parameters and credentials of a request to an OAuth endpoint.
 type request struct {
-	params map[string]string // the known parameters that have a value
+	params map[string]string // known parameters that are not empty
 	creds  credentials
 }
 
-// credentials are what a client presents as its id and secret.
+// credentials are the ID and the secret that a client sends.
 type credentials struct {
 	id, secret string
 	via        string // "basic", "form", "json" or "query"
 }
 
-// readRequest reads the parameters of those names, and the client's
-// credentials from wherever they are. Other parameters are ignored, as RFC
-// 6749 section 3.2 demands.
+// readRequest reads the named parameters and the credentials of the client. It
+// ignores other parameters, as RFC 6749 section 3.2 requires.
 func (a *Auth) readRequest(w http.ResponseWriter, r *http.Request, names ...string) (request, error) {
 	names = append(names, "client_id", "client_secret")
 	params, via, err := a.readParams(w, r, names)
@@ -46,7 +45,7 @@ func (a *Auth) readRequest(w http.ResponseWriter, r *http.Request, names ...stri
 	basic.via = "basic"
 	switch {
 	case len(headers) > 1, params["client_secret"] != "":
-		return request{}, invalidRequest("The request authenticates in more than one way; send the client's credentials once.")
+		return request{}, invalidRequest("The request has credentials in more than one place; send them once.")
 	case basic.id != "" && params["client_id"] != "" && params["client_id"] != basic.id:
 		return request{}, invalidRequest("The client_id differs from the one in the Authorization header.")
 	}
@@ -54,10 +53,10 @@ func (a *Auth) readRequest(w http.ResponseWriter, r *http.Request, names ...stri
 	return req, nil
 }
 
-// readBasic reads the value of an Authorization header of the Basic scheme.
-// Both halves are percent-decoded, as RFC 6749 section 2.3.1 says; callers
-// that send them as they are mean the same, since ours hold nothing to
-// encode. What cannot be read is empty, and so belongs to no client.
+// readBasic reads an Authorization header of the Basic scheme. It
+// percent-decodes the ID and the secret, as RFC 6749 section 2.3.1 says; ours
+// have no characters that need encoding. If the header is malformed, the
+// credentials are empty.
 func readBasic(header string) credentials {
 	scheme, encoded, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Basic") {
@@ -79,8 +78,8 @@ func readBasic(header string) credentials {
 	return credentials{id: id, secret: secret}
 }
 
-// readParams reads the parameters of those names from the query of a GET, or
-// from the body of a POST, and says where they were.
+// readParams reads the named parameters from the query of a GET request or the
+// body of a POST request. It also returns where they were.
 func (a *Auth) readParams(w http.ResponseWriter, r *http.Request, names []string) (params map[string]string, via string, err error) {
 	if r.Method == http.MethodGet {
 		params, err = readForm(r.URL.RawQuery, names)
@@ -89,7 +88,7 @@ func (a *Auth) readParams(w http.ResponseWriter, r *http.Request, names []string
 
 	for name := range r.URL.Query() {
 		if slices.Contains(names, name) {
-			return nil, "", invalidRequest("The parameters of a POST belong in its body; the URL must hold none of them.")
+			return nil, "", invalidRequest("Send the parameters of a POST request in its body, not in the URL.")
 		}
 	}
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -114,7 +113,7 @@ func (a *Auth) readParams(w http.ResponseWriter, r *http.Request, names []string
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	tooLarge := &Error{Status: http.StatusRequestEntityTooLarge, Code: "invalid_request", Description: fmt.Sprintf("The body is larger than %d bytes.", limit)}
 	if r.ContentLength > limit {
-		return nil, tooLarge // unread, so that a caller who waits for 100 Continue need not send it
+		return nil, tooLarge // not read, so that a caller that waits for 100 Continue need not send it
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
@@ -126,7 +125,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return nil, invalidRequest("The body ended early.")
 }
 
-// readForm reads parameters in the form of a query.
+// readForm reads parameters that are encoded as a form.
 func readForm(query string, names []string) (map[string]string, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -192,5 +191,5 @@ func invalidRequest(description string) *Error {
 }
 
 func repeated(name string) *Error {
-	return invalidRequest("The parameter " + name + " is there more than once.")
+	return invalidRequest("The parameter " + name + " must not be repeated.")
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // ServeRevoke is the revocation endpoint of RFC 7009: POST with the token and
-// the client's credentials, in the ways that [Auth.ServeToken] takes them.
-// Whatever the token is, the answer is 200 with an empty object; it ends the
-// token if that is the client's own.
+// the client's credentials, in the ways that [Auth.ServeToken] takes them. It
+// ends the token if the token belongs to the client. The answer is 200 with an
+// empty object in any case.
 func (a *Auth) ServeRevoke(w http.ResponseWriter, r *http.Request) {
 	a.serve(w, r, []string{http.MethodPost}, func() (any, error) {
 		client, raw, err := a.readTokenRequest(w, r)
@@ -22,10 +22,9 @@ func (a *Auth) ServeRevoke(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// readTokenRequest reads a request about a token from an authenticated client.
+// readTokenRequest authenticates a client and returns the token it asks about.
 func (a *Auth) readTokenRequest(w http.ResponseWriter, r *http.Request) (client verified, raw string, err error) {
-	// token_type_hint is known so that it cannot be there twice; there is
-	// only one type.
+	// Read token_type_hint only to refuse it if repeated: there is one type.
 	req, err := a.readRequest(w, r, "token", "token_type_hint")
 	if err != nil {
 		return verified{}, "", err
@@ -37,11 +36,16 @@ func (a *Auth) readTokenRequest(w http.ResponseWriter, r *http.Request) (client 
 	return client, req.params["token"], err
 }
 
-// revoke ends a token of a client. Most tokens that come here have ended
-// already, so it looks before it asks for an update.
+// revoke ends a token of a client. Most tokens have ended before they are
+// revoked, so revoke reads the token before it starts an update.
 func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 	t, err := a.token(ctx, raw)
-	if errors.Is(err, errBadToken) || err == nil && t.ClientID != clientID {
+	if err == nil && t.ClientID != clientID {
+		return nil
+	}
+	// Also if the token has ended already: another process may have ended it.
+	defer a.cache.flush()
+	if errors.Is(err, errBadToken) {
 		return nil
 	}
 	if err != nil {
@@ -49,7 +53,7 @@ func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 	}
 	return a.st.Update(ctx, func(tx store.Tx) error {
 		switch err := tx.DeleteEntry(ctx, kindToken, t.Key); {
-		case errors.Is(err, store.ErrNotFound): // someone was faster
+		case errors.Is(err, store.ErrNotFound): // ended in the meantime
 			return nil
 		case err != nil:
 			return err

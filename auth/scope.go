@@ -5,27 +5,26 @@ import (
 	"strings"
 )
 
-// The scopes of the service. A client has a set of them, and each of its
-// tokens that set or a part of it.
+// The scopes of the service. A client has a set of scopes, and each of its tokens
+// has all or some of them.
 const (
 	ScopeLicenseRead  = "license:read"  // read licenses, their seats and verdicts
 	ScopeLicenseWrite = "license:write" // create, change and delete licenses
 	ScopeEventRead    = "event:read"    // read the event feed
 	ScopeWebhookWrite = "webhook:write" // read and change webhook endpoints
-	// ScopeTokenIntrospect lets a client introspect the tokens of others,
-	// as a service does that is called with them; without it a client
-	// learns only about its own.
+	// ScopeTokenIntrospect allows a client to introspect the tokens of other
+	// clients, as a service needs to that receives them. Without it a client
+	// can introspect only its own.
 	ScopeTokenIntrospect = "token:introspect"
 )
 
-// Scopes returns all scopes that a client can have, in the order in which
-// they are listed everywhere.
+// Scopes returns all scopes that a client can have, in their usual order.
 func Scopes() []string {
 	return []string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead, ScopeWebhookWrite, ScopeTokenIntrospect}
 }
 
-// parseScope reads the scope parameter of RFC 6749 section 3.3: names parted
-// by single spaces. It reports false for anything else.
+// parseScope reads the scope parameter of RFC 6749 section 3.3: names separated
+// by single spaces. It returns false for anything else.
 func parseScope(s string) ([]string, bool) {
 	names := strings.Split(s, " ")
 	for _, name := range names {
@@ -47,7 +46,7 @@ func isScopeToken(s string) bool {
 	return s != ""
 }
 
-// sortScopes puts scopes into the order of Scopes.
+// sortScopes sorts scopes in the order of [Scopes].
 func sortScopes(scopes []string) {
 	order := Scopes()
 	slices.SortFunc(scopes, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })

@@ -11,33 +11,34 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// maxSecrets is how many live secrets a client can have.
+// maxSecrets is the number of valid secrets that a client can have.
 const maxSecrets = 2
 
-// DefaultOverlap is how long an old secret usually goes on beside a new one.
+// DefaultOverlap is the usual time for which an old secret works beside a new one.
 const DefaultOverlap = 24 * time.Hour
 
-// A Secret is what there is to see of a client's secret once it was shown.
+// A Secret describes a secret of a client without its value.
 type Secret struct {
 	ID         string    `json:"id"`   // sec_…
-	Hint       string    `json:"hint"` // its last four characters, which are of its checksum
+	Hint       string    `json:"hint"` // its last four characters, which are part of the checksum
 	CreatedAt  time.Time `json:"created_at"`
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`   // zero: never
-	LastUsedAt time.Time `json:"last_used_at,omitzero"` // when a token was last issued for it, to within five minutes; zero: never
+	LastUsedAt time.Time `json:"last_used_at,omitzero"` // the time of the last token for it, accurate to five minutes; zero: never
 }
 
 // RotateSecretParams are the parameters of [Auth.RotateSecret].
 type RotateSecretParams struct {
 	ClientID string
-	// Overlap is how long the secret in use stays valid, up to 90 days; see
-	// [DefaultOverlap]. Zero ends all present secrets immediately, and
-	// with them the tokens that were issued for them.
+	// Overlap is how long the current secret stays valid, up to 90 days; see
+	// [DefaultOverlap]. Zero ends all current secrets and their tokens
+	// immediately.
 	Overlap time.Duration `validate:"min=0,max=2160h"`
 }
 
-// RotateSecret gives the client a new secret, which is shown this once, or
-// returns [ErrNotFound], or [ErrTooManySecrets] if that would make three with
-// the overlap. It appends client.rotated.
+// RotateSecret adds a secret to a client, appends client.rotated, and returns the
+// client and the new secret. The secret cannot be read again. RotateSecret
+// returns [ErrNotFound], an [*InvalidError], or [ErrTooManySecrets] if the client
+// would have three valid secrets.
 func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, string, error) {
 	if err := check(p); err != nil {
 		return Client{}, "", err
@@ -67,33 +68,33 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 	return c, raw, nil
 }
 
-// RevokeSecret ends a secret and the tokens that were issued for it at once,
-// or returns [ErrNotFound]. A client without a secret stays, and can be given
-// one by [Auth.RotateSecret]. It appends client.updated.
+// RevokeSecret ends a secret and the tokens that were issued for it, and appends
+// client.updated. A client without a secret can get one by [Auth.RotateSecret].
+// RevokeSecret returns [ErrNotFound] if there is no such client or secret.
 func (a *Auth) RevokeSecret(ctx context.Context, clientID, secretID string) (Client, error) {
 	return a.changeClient(ctx, clientID, func(c *clientRecord) (eventType string, err error) {
 		i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == secretID })
 		if i < 0 {
-			return "", fmt.Errorf("%w: client %s has no live secret %q", ErrNotFound, clientID, secretID)
+			return "", fmt.Errorf("%w: client %s has no valid secret %q", ErrNotFound, clientID, secretID)
 		}
 		c.Secrets = slices.Delete(slices.Clone(c.Secrets), i, i+1)
 		return "client.updated", nil
 	})
 }
 
-// A secretRecord is what is kept of a secret.
+// A secretRecord is the stored form of a secret.
 type secretRecord struct {
 	Secret
 	Digest string `json:"digest"`
 }
 
-// An expiredSecret is what is kept of a secret that has expired.
+// An expiredSecret is the stored form of an expired secret.
 type expiredSecret struct {
 	ID        string    `json:"id"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// newSecret makes a secret up, and what is kept of it.
+// newSecret returns a new secret and its stored form.
 func newSecret(now time.Time) (raw string, s secretRecord) {
 	raw = newCredential(secretPrefix)
 	return raw, secretRecord{
@@ -113,15 +114,15 @@ func (c clientRecord) liveSecrets(now time.Time) []secretRecord {
 	return live
 }
 
-// maxTokenTTL is the longest that a token can live; see [TokenOptions.TTL].
+// maxTokenTTL is the maximum of [TokenOptions.TTL].
 const maxTokenTTL = 24 * time.Hour
 
-// maxExpired is how many expired secrets a client remembers. It is reached
-// only by rotating every few minutes.
+// maxExpired is the number of expired secrets that are stored with a client. Only
+// a client whose secret is rotated every few minutes reaches it.
 const maxExpired = 10
 
-// dropExpired moves the secrets that have expired to ExpiredSecrets, for as
-// long as there can be tokens that were issued for them.
+// dropExpired moves expired secrets to ExpiredSecrets, where they stay as long as
+// tokens that were issued for them can be valid.
 func (c *clientRecord) dropExpired(now time.Time) {
 	expired := slices.Clone(c.ExpiredSecrets)
 	for _, s := range c.Secrets {
@@ -134,18 +135,18 @@ func (c *clientRecord) dropExpired(now time.Time) {
 	c.Secrets = c.liveSecrets(now)
 }
 
-// hadSecret reports whether the client has a secret or had it until it
-// expired. The secrets that were ended before are not among them.
+// hadSecret reports whether the client has the secret, or had it until it
+// expired. It is false for a revoked secret.
 func (c clientRecord) hadSecret(id string) bool {
 	return slices.ContainsFunc(c.Secrets, func(s secretRecord) bool { return s.ID == id }) ||
 		slices.ContainsFunc(c.ExpiredSecrets, func(s expiredSecret) bool { return s.ID == id })
 }
 
-// noDigest has the length of a digest and is none.
+// noDigest has the length of a digest, but no secret has it.
 var noDigest = strings.Repeat("-", len(digest("")))
 
-// match returns the id of the client's live secret with that digest. It takes
-// the same time however many secrets there are and whichever it is.
+// match returns the ID of the client's valid secret with that digest. The time it
+// takes does not depend on the number of secrets or on which one matches.
 func (c clientRecord) match(digest string, now time.Time) (secretID string, ok bool) {
 	live := c.liveSecrets(now)
 	for i := range maxSecrets {

@@ -26,15 +26,15 @@ func TestRotateSecret(t *testing.T) {
 		last := s.token(t, c.ID, s.secret)
 		s.turn(time.Millisecond)
 		is.Equal(s.ask(t, c.ID, s.secret).status, 400)
-		is.Equal(s.try(t, last).status, 200) // a token outlives a secret that expires
+		is.Equal(s.try(t, last).status, 200) // a token stays valid after its secret expires
 		is.Equal(s.ask(t, c.ID, secret).status, 200)
 
-		c, err = s.Client(t.Context(), c.ID)
+		c, err = s.GetClient(t.Context(), c.ID)
 		is.NoErr(err)
-		is.Equal(len(c.Secrets), 1) // the old one is gone from sight
+		is.Equal(len(c.Secrets), 1) // the old one is not listed
 		_, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: c.ID, Overlap: time.Hour})
-		is.NoErr(err)                        // and takes no room
-		is.Equal(s.try(t, last).status, 200) // whatever is changed then
+		is.NoErr(err)                        // and does not count
+		is.Equal(s.try(t, last).status, 200) // also after another change
 
 		for range 2 * maxExpired {
 			s.turn(time.Minute)
@@ -51,7 +51,7 @@ func TestRotateSecret(t *testing.T) {
 		is.NoErr(err)
 		rec, err = clientByID(t.Context(), s.st, c.ID)
 		is.NoErr(err)
-		is.Equal(len(rec.ExpiredSecrets), 1) // and no longer than its tokens
+		is.Equal(len(rec.ExpiredSecrets), 1) // for as long as its tokens
 	})
 	t.Run("without overlap the old secret and its tokens end now", func(t *testing.T) {
 		is := is.New(t)
@@ -114,15 +114,15 @@ func TestRevokeSecret(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 1)
 	is.Equal(s.ask(t, c.ID, s.secret).status, 400)
-	is.Equal(s.try(t, first).status, 401)  // its token ended with it
-	is.Equal(s.try(t, second).status, 200) // and no other
+	is.Equal(s.try(t, first).status, 401)  // its token has ended
+	is.Equal(s.try(t, second).status, 200) // other tokens have not
 	events := s.events(t, c.ID)
 	is.Equal(events[len(events)-1].Type, "client.updated")
 	is.True(strings.Contains(string(events[len(events)-1].Data), `"changes":{"secrets":`))
 
 	_, err = s.RevokeSecret(t.Context(), c.ID, "sec_unknown")
 	is.True(errors.Is(err, ErrNotFound))
-	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID) // the last one may go as well
+	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID) // the last one can be revoked too
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 0)
 	is.Equal(s.ask(t, c.ID, secret).status, 400)
@@ -146,11 +146,11 @@ func TestOnlyDigestsAreStored(t *testing.T) {
 	made = append(made, wrong)
 
 	kept := s.st.written.String() + s.log.String()
-	is.True(strings.Contains(kept, s.client.ID)) // it holds what was written
-	is.True(strings.Contains(kept, "the store failed"))
+	is.True(strings.Contains(kept, s.client.ID)) // it has what was written
+	is.True(strings.Contains(kept, "store failed"))
 	for _, c := range made {
 		for i := 0; i+8 <= randomLen; i++ {
-			is.True(!strings.Contains(kept, c[prefixLen+i:prefixLen+i+8])) // not even a part
+			is.True(!strings.Contains(kept, c[prefixLen+i:prefixLen+i+8])) // and no part of one
 		}
 	}
 	is.True(!strings.Contains(kept, secretPrefix))

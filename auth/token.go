@@ -10,15 +10,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// kindToken is the kind of the entries that tokens are kept in, under their
-// digests and owned by their clients, and of the tallies that count the
-// entries of each client.
+// kindToken is the kind of the entries of tokens, with the digest as the key and
+// the client as the owner, and of the tallies that count them by client.
 const kindToken = "token"
 
-// A token is what is kept of an access token. What it allows also depends on
-// its client as it is now; see narrow. So a change of a client never writes
-// its tokens, however many there are: those that it ends stay in the store
-// until they expire and are purged.
+// A token is the stored form of an access token. What it allows also depends on
+// the current state of its client; see narrow. A change of a client therefore
+// never writes its tokens: the tokens that it ends stay in the store until they
+// expire and are purged.
 type token struct {
 	Key       string    `json:"-"` // the digest
 	ClientID  string    `json:"-"`
@@ -52,13 +51,13 @@ func (t token) put(ctx context.Context, tx store.Tx) error {
 	})
 }
 
-// liveAt reports whether the token still counts.
+// liveAt reports whether the token has not expired.
 func (t token) liveAt(now time.Time) bool { return now.Before(t.ExpiresAt) }
 
-// narrow limits t to what its client still allows, and reports whether
-// anything is left. A token of a secret that was ended has nothing left; that
-// of one that expired keeps what it has. A scope counts if the client has it
-// and has not lost it since t was issued. The products are those of the client.
+// narrow limits t to what its client allows and reports whether any scope is
+// left. A token of a revoked secret has none; a token of an expired secret keeps
+// its scopes. A scope is left if the client has it and has not lost it since t
+// was issued. The products are those of the client.
 func (t *token) narrow(c clientRecord) bool {
 	t.Scopes = slices.DeleteFunc(t.Scopes, func(s string) bool {
 		return !slices.Contains(c.Scopes, s) || t.Generation < c.LostScopes[s]

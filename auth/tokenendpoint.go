@@ -6,10 +6,10 @@ import (
 )
 
 // ServeToken is the token endpoint of RFC 6749 for the client credentials
-// grant. It takes POST with a form or a JSON object, and GET with a query,
-// unless [TokenOptions.DisableGET] is set; the client authenticates by Basic
-// or by client_id and client_secret among the parameters. Without a scope the
-// token has all those of the client.
+// grant. It accepts POST with a form or a JSON object and, unless
+// [TokenOptions.DisableGET] is set, GET with a query. The client authenticates
+// with Basic authentication or the parameters client_id and client_secret.
+// Without the parameter scope, the token has all scopes of the client.
 func (a *Auth) ServeToken(w http.ResponseWriter, r *http.Request) {
 	methods := []string{http.MethodGet, http.MethodPost}
 	if a.opts.Tokens.DisableGET {
@@ -43,8 +43,8 @@ func (a *Auth) ServeToken(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// checkGrantType allows the one grant there is. GET, which comes from the
-// interface as specified and not from RFC 6749, may leave it out.
+// checkGrantType returns an error unless the grant is client_credentials. A GET
+// request, which RFC 6749 does not have, may omit it.
 func checkGrantType(method, grantType string) error {
 	switch {
 	case grantType == "client_credentials", grantType == "" && method == http.MethodGet:

@@ -13,14 +13,14 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// The largest values that the tags below and the answers to them name.
+// The maximum values in validation tags and messages.
 const (
 	maxText     = 255
 	maxProducts = 100
 	maxPage     = 200
 )
 
-// validate is made on first use: it takes longer to make than to run.
+// validate is created on first use, because creating it is slow.
 var validate = sync.OnceValue(func() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	for tag, check := range map[string]func(string) bool{
@@ -35,8 +35,8 @@ var validate = sync.OnceValue(func() *validator.Validate {
 	return v
 })
 
-// isText reports whether s can stand in a list, a log or a form as it is:
-// UTF-8 without control characters, noncharacters or outer white space.
+// isText reports whether s is UTF-8 without control characters, noncharacters,
+// and white space at either end.
 func isText(s string) bool {
 	if !utf8.ValidString(s) || s != strings.TrimSpace(s) {
 		return false
@@ -46,12 +46,12 @@ func isText(s string) bool {
 	})
 }
 
-// isQuotable reports whether s can stand between quotation marks in a header.
+// isQuotable reports whether s can be a quoted string in a header.
 func isQuotable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
-// check validates a parameter struct and tells what is wrong in our words.
+// check validates a parameter struct and returns an [*InvalidError], or nil.
 func check(params any) error {
 	err := validate().Struct(params)
 	var failures validator.ValidationErrors
@@ -66,7 +66,7 @@ func check(params any) error {
 	return invalid
 }
 
-// describe says which rule a value broke, and how to keep it.
+// describe returns the code of the rule that a value breaks, and how to fix it.
 func describe(f validator.FieldError) (code, detail string) {
 	switch f.Tag() {
 	case "required":
@@ -92,7 +92,7 @@ func describe(f validator.FieldError) (code, detail string) {
 	return "out_of_range", ranges[f.StructNamespace()]
 }
 
-// ranges says which values a number or a duration may have.
+// ranges has the allowed values of numbers and durations.
 var ranges = map[string]string{
 	"ListClientsParams.Limit":    fmt.Sprintf("must be 1 to %d, or zero for 50", maxPage),
 	"RotateSecretParams.Overlap": "must be zero to 90 days (2160h)",
@@ -102,8 +102,8 @@ var ranges = map[string]string{
 	"Options.Tokens.MaxBody":     "must be at least 1,024, or zero for 16,384",
 }
 
-// wireName turns the name of a Go field into the one on the wire, such as
-// products/3 for Products[3]. An option has none, and keeps its Go name.
+// wireName returns the name of a Go field as callers know it, such as products/3
+// for Products[3]. An option keeps its Go name.
 func wireName(f validator.FieldError) string {
 	if strings.HasPrefix(f.StructNamespace(), "Options.") {
 		return f.StructNamespace()

@@ -9,27 +9,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A verified client has shown a right secret.
+// A verified client has sent a valid secret.
 type verified struct {
 	clientRecord
 	secretID string
 	creds    credentials
 	at       time.Time
-	data     []byte // the record as it was read
+	data     []byte // the stored record
 }
 
-// nobody stands in for a client that does not exist, so that refusing one
-// takes the same work.
-var nobody = store.Entry{Data: []byte(`{"name":"-","scopes":["license:read","license:write"],` +
+// unknownClient is checked in place of a client that does not exist, so that
+// refusing it takes the same work.
+var unknownClient = store.Entry{Data: []byte(`{"name":"-","scopes":["license:read","license:write"],` +
 	`"secrets":[{"id":"-","hint":"-","created_at":"2000-01-01T00:00:00Z","digest":"` + noDigest + `"}],` +
 	`"updated_at":"2000-01-01T00:00:00Z"}`)}
 
-// errBadClient is the one answer to all who do not authenticate.
+// errBadClient is the answer to every failed authentication, whatever the cause.
 var errBadClient = errors.New("auth: the client is unknown or disabled, or the secret is wrong")
 
-// authenticate checks a client's credentials. Whoever fails is told so in the
-// same words for every cause, or to wait if it fails often; the check comes
-// first, so that no one can lock out a client by failing in its name.
+// authenticate checks the credentials of a client. The answer to a failure does
+// not depend on the cause, and says to wait if there were many. The credentials
+// are checked first, so that failures of others cannot lock out a client.
 func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error) {
 	v, err := a.verify(r.Context(), creds)
 	if errors.Is(err, errBadClient) {
@@ -39,7 +39,7 @@ func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error
 		if wait := a.opts.Limit(r.Context(), v.ID); wait > 0 {
 			return v, &Error{
 				Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
-				Description: "Too many requests; wait as long as Retry-After says.",
+				Description: "Too many requests; wait for the time in Retry-After.",
 				RetryAfter:  wait,
 			}
 		}
@@ -47,10 +47,9 @@ func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error
 	return v, err
 }
 
-// verify reads the client and compares the secret. Both causes of failure
-// that depend on what is stored, an unknown client and a wrong secret, take
-// one read, one decoding and the same comparisons; what cannot be right takes
-// none, which shows only what the caller can compute.
+// verify reads the client and compares the secret. An unknown client and a wrong
+// secret take one read, one decoding and the same comparisons. Malformed
+// credentials take none; this shows only what the caller can compute.
 func (a *Auth) verify(ctx context.Context, creds credentials) (verified, error) {
 	v := verified{creds: creds, at: a.now()}
 	if !wellFormed(clientPrefix, creds.id) || !wellFormed(secretPrefix, creds.secret) {
@@ -59,7 +58,7 @@ func (a *Auth) verify(ctx context.Context, creds credentials) (verified, error) 
 	e, err := a.st.Entry(ctx, kindClient, creds.id)
 	known := err == nil
 	if errors.Is(err, store.ErrNotFound) {
-		e, err = nobody, nil
+		e, err = unknownClient, nil
 	}
 	if err == nil {
 		err = v.accept(e, known)
@@ -67,8 +66,8 @@ func (a *Auth) verify(ctx context.Context, creds credentials) (verified, error) 
 	return v, err
 }
 
-// accept makes the stored client e the one that is verified, if the secret is
-// its own and it is not disabled.
+// accept sets the verified client to the stored client e, if e has the secret and
+// is not disabled.
 func (v *verified) accept(e store.Entry, known bool) (err error) {
 	if v.clientRecord, err = readClient(e); err != nil {
 		return err
@@ -81,16 +80,16 @@ func (v *verified) accept(e store.Entry, known bool) (err error) {
 	return nil
 }
 
-// failed counts a failed authentication and returns the answer to it.
+// failed counts a failed authentication and returns the answer.
 func (a *Auth) failed(r *http.Request, creds credentials) *Error {
-	if wait := a.failures.fail(creds.id, a.opts.ClientIP(r), a.now()); wait > 0 {
+	if wait := a.failures.Fail(creds.id, a.opts.ClientIP(r), a.now()); wait > 0 {
 		return &Error{
 			Status: http.StatusTooManyRequests, Code: "temporarily_unavailable",
-			Description: "Too many failed attempts; check the client's credentials and try again later.",
+			Description: "Too many failed attempts; check the credentials of the client and try again later.",
 			RetryAfter:  wait,
 		}
 	}
-	e := &Error{Status: http.StatusUnauthorized, Code: "invalid_client", Description: "The client id or the client secret is not right."}
+	e := &Error{Status: http.StatusUnauthorized, Code: "invalid_client", Description: "The client ID or the client secret is wrong."}
 	if creds.secret != "" && (creds.via == "form" || creds.via == "json") {
 		// A 401 must carry a challenge (RFC 9110, 15.5.2), and a client that
 		// did not use the Authorization header may report that challenge in

@@ -15,6 +15,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -54,15 +55,15 @@ func readmeMount(t *testing.T) error {
 		return err
 	}
 	password := "the ferry leaves before breakfast"
-	op, err := h.Auth().CreateOperator(ctx, auth.CreateOperatorParams{
-		Email: "ada@example.com", Password: password, Role: auth.RoleAdmin, // a viewer changes nothing
+	op, err := h.Operators().Create(ctx, operator.CreateParams{
+		Email: "ada@example.com", Password: password, Role: operator.RoleAdmin, // a viewer changes nothing
 	})
 	if err != nil {
 		return err
 	}
 
 	is := is.New(t)
-	is.Equal(op.Role, auth.RoleAdmin)
+	is.Equal(op.Role, operator.RoleAdmin)
 	r := httptest.NewRequest("GET", "/licensing/oauth/token", nil)
 	r.SetBasicAuth(client.ID, secret)
 	w := httptest.NewRecorder()

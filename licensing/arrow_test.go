@@ -24,20 +24,25 @@ var arrows = map[string][]string{
 	"store/sqlite":                 {"store"},
 	"store/postgres":               {"store"},
 	"storetest":                    {"store"},
-	"auth":                         {"store"},
+	"auth":                         {"store", "auth/internal/throttle"},
+	"auth/internal/throttle":       {},
+	"auth/internal/purge":          {"store"},
+	"auth/internal/loopback":       {},
+	"auth/operator":                {"store", "auth", "auth/internal/throttle", "auth/internal/purge", "auth/internal/loopback"},
 	"licensing/internal/input":     {"auth"}, // for the errors of fields
+	"licensing/internal/forms":     {"store"},
 	"licensing/license":            {"store", "auth", "licensing/internal/input"},
-	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
-	"licensing/internal/dashboard": {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
+	"licensing/internal/dashboard": {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
 	"licensing/internal/delivery":  {"licensing/license", "store"},
 	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
-		"licensing/internal/delivery", "auth", "store"},
+		"licensing/internal/delivery", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/client":              {},
 	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
-	"example/internal/host":         {"licensing", "licensing/license", "licensing/client", "auth", "store"},
+	"example/internal/host":         {"licensing", "licensing/license", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},
-	"example/internal/firstrelease": {"licensing", "licensing/license", "auth", "store"}, // for tests only
+	"example/internal/firstrelease": {"licensing", "licensing/license", "auth", "auth/operator", "store"}, // for tests only
 }
 
 // pure are the packages that import nothing but the standard library and each

@@ -23,10 +23,10 @@ import (
 var secrets = map[string]string{
 	"sec-01": "a credential is a prefix, 43 random and 6 checking characters of base62",
 	"sec-02": "a token lasts as long as the options say, from a minute to 24 hours",
-	"sec-03": "disabling a client ends its tokens with the next request, on every node",
+	"sec-03": "disabling a client ends its tokens with the next request, and on other nodes within a second",
 	"sec-04": "revoking a secret ends the tokens that it got, and no others",
 	"sec-05": "rotation: two secrets live while they overlap, and then the new one; never three",
-	"sec-06": "revoking a token ends it with the next request, on every node",
+	"sec-06": "revoking a token ends it with the next request, and on other nodes within a second",
 	"sec-07": "failures are throttled, and a right secret is let in all the same",
 	"sec-08": "no credential in an event or in the answer to an error",
 	"sec-09": "live tokens are capped, and expired ones purged in small batches",
@@ -49,7 +49,7 @@ var wholeTests = map[string][]string{
 	"sec-09":  {"TestLiveTokensAreCapped", "TestExpiredTokensArePurged"},
 	"sec-10":  {"TestLastUse"},
 	"sec-11":  {"TestOnlyDigestsAreStored", "TestPasswordHash"},
-	"sec-12":  {"TestRefusalsGiveNoHint"},
+	"sec-12":  {"TestRefusalsDoNotShowTheCause"},
 	"see-01":  {"TestReadyAsksTheStore"},
 	"see-02":  {"TestRequestIDsAreTakenOverIfTheyFitALog"},
 	"see-03":  {"TestEachRequestIsOneLineWithoutSecrets"},
@@ -90,7 +90,7 @@ func init() {
 func TestWholeTestsAreThere(t *testing.T) {
 	is := is.New(t)
 	there := map[string]bool{}
-	for _, dir := range []string{".", "internal/web", "../auth"} {
+	for _, dir := range []string{".", "internal/web", "../auth", "../auth/operator"} {
 		files, err := filepath.Glob(dir + "/*_test.go")
 		is.NoErr(err)
 		for _, file := range files {
@@ -156,8 +156,9 @@ var secretCases = []protocolCase{
 		is.Equal(other.list(c.token), http.StatusOK)
 		_, err := c.Handler.Auth().UpdateClient(c.t.Context(), auth.UpdateClientParams{ID: c.Client.ID, Disabled: new(true)})
 		is.NoErr(err)
-		is.Equal(other.list(c.token), http.StatusUnauthorized)
 		is.Equal(c.list(c.token), http.StatusUnauthorized)
+		c.Clock.Advance(time.Second)
+		is.Equal(other.list(c.token), http.StatusUnauthorized)
 		is.Equal(other.tokenOf(c.Client.ID, c.Secret).Code, http.StatusBadRequest)
 	}},
 	{id: "sec-04", run: func(is *is.I, c *caller, _ string) {
@@ -192,6 +193,8 @@ var secretCases = []protocolCase{
 		a := c.do("POST", "/oauth/revoke", "token="+c.token+"&client_id="+c.Client.ID+"&client_secret="+c.Secret,
 			"Authorization", "", "Content-Type", "application/x-www-form-urlencoded")
 		is.Equal(a.Code, http.StatusOK)
+		is.Equal(c.list(c.token), http.StatusUnauthorized)
+		c.Clock.Advance(time.Second)
 		is.Equal(other.list(c.token), http.StatusUnauthorized)
 	}},
 	{id: "sec-07", run: func(is *is.I, c *caller, _ string) {

@@ -37,6 +37,9 @@ by key and by address.
 [Handler.Service] is the rules themselves, typed: what the API checks, it
 checks; what the API writes into the event feed, it writes.
 
+[Handler.Operators] manages the people who sign in to the dashboard; see package
+operator.
+
 [Handler.Require] is middleware for routes of the host's own: it asks for a
 license, by its key or by the customer who is signed in. [Handler.Auth] has
 middleware that asks for an access token. Handlers behind either can answer

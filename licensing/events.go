@@ -74,7 +74,7 @@ func (h *Handler) newEngine() *delivery.Engine {
 		Store: h.store, Licenses: h.service, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval,
 		Webhooks: o.Webhooks,
 		Limit:    h.limitOf, Sealed: o.MasterKey != nil,
-		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.service.Purge},
+		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge, h.forms.Purge, h.service.Purge},
 	}
 	for _, s := range o.Subscribers {
 		c.Subscribers = append(c.Subscribers, delivery.Subscriber(s))
@@ -89,7 +89,7 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 	if !isClient {
 		return nil, true, nil
 	}
-	c, err := h.auth.Client(ctx, id)
+	c, err := h.auth.GetClient(ctx, id)
 	if errors.Is(err, auth.ErrNotFound) {
 		return nil, false, nil
 	}

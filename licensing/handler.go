@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/delivery"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -17,16 +19,18 @@ import (
 // A Handler is a licensing service. It is an [http.Handler] and safe for
 // concurrent use.
 type Handler struct {
-	opts     Options
-	store    store.Store
-	service  *license.Service
-	auth     *auth.Auth
-	whole    http.Handler
-	api      http.Handler
-	pages    http.Handler
-	metadata http.Handler
-	engine   *delivery.Engine
-	watch    watch
+	opts      Options
+	store     store.Store
+	service   *license.Service
+	auth      *auth.Auth
+	operators *operator.Service
+	forms     *forms.Forms
+	whole     http.Handler
+	api       http.Handler
+	pages     http.Handler
+	metadata  http.Handler
+	engine    *delivery.Engine
+	watch     watch
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -56,6 +60,10 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
 		Fail: h.WriteError, Limit: limitClients(limiters.Clients),
 	})
+	h.operators = operator.New(waking, operator.Options{
+		Now: opts.Now, Logger: opts.Logger, MaxFailures: h.auth.Options().Tokens.MaxFailures, ClientIP: opts.ClientIP,
+	})
+	h.forms = forms.New(waking, opts.Now)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	cfg := web.Config{
@@ -118,16 +126,19 @@ func (h *Handler) Metadata() http.Handler { return h.metadata }
 // idempotency as over HTTP, without a token.
 func (h *Handler) Service() *license.Service { return h.service }
 
-// Auth returns what looks after clients and their tokens. Its
-// [auth.Auth.RequireScope] guards routes of the host's own.
+// Auth returns the manager of API clients and their tokens. Use its
+// [auth.Auth.RequireScope] to guard the host's own routes.
 func (h *Handler) Auth() *auth.Auth { return h.auth }
+
+// Operators returns the manager of the people who sign in to the dashboard.
+func (h *Handler) Operators() *operator.Service { return h.operators }
 
 // WriteError answers r with err as the API answers errors, with
 // application/problem+json (RFC 9457), for handlers and middleware of the host.
 // Errors of the packages license and auth, and of a store that cannot answer,
 // get the status and the code that they get in the API. Any other error is a
-// 500 that tells the client only a request id; it is logged to Options.Logger
-// with that id.
+// 500 that tells the client only a request ID; it is logged to Options.Logger
+// with that ID.
 func (h *Handler) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	web.WriteError(h.opts.Logger, w, r, err)
 }

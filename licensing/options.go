@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -146,7 +147,7 @@ type DashboardOptions struct {
 	// unknown role, or with Disabled set gets 403, and the log names the
 	// fault. Operator replaces the built-in sign-in with its operators and
 	// sessions. Default: the built-in sign-in.
-	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
+	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 
 	// Origins are the origins, such as "https://admin.example.com", at which
 	// browsers reach the dashboard if a proxy rewrites the Host header.

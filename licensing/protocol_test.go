@@ -158,7 +158,7 @@ var protocolCases = []protocolCase{
 		is.True(!strings.Contains(a.Body.String(), "disk 7"))
 	}},
 	{id: "http-15", run: func(is *is.I, c *caller, id string) {
-		for _, err := range []error{store.ErrUnavailable, store.ErrConflict, context.DeadlineExceeded} {
+		for _, err := range []error{store.ErrUnavailable, store.ErrUnknownOutcome, store.ErrConflict, context.DeadlineExceeded} {
 			a := c.broken(err).do("DELETE", "/license/"+id, "")
 			is.Equal(a.Code, 503)
 			is.True(a.Header().Get("Retry-After") != "")

@@ -1,32 +1,34 @@
 /*
-Package store is the contract between licensekit and where it keeps its data.
+Package store is the contract between licensekit and the place where it keeps
+its data.
 
 A backend implements [Store]. Three come with the module: store/memory is the
 reference, written to be read; store/sqlite is the default, one file and no
 server; store/postgres is for more than one machine. Package storetest checks
-any backend against the rules below, and names the rule in each failure:
+any backend against the rules below, and each failure names its rule:
 
 	func TestStore(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Store { return mystore.New() })
 	}
 
-The store keeps records and makes them atomic. It has no opinions: it never
-reads a clock, never derives a state, never decides what is allowed. All of
-that is in package licensing/license and in package auth.
+The store keeps records and makes changes atomic. It never reads a clock,
+derives a state or decides what is allowed: packages licensing/license and auth
+do.
 
 # The rules
 
 Every backend keeps these rules, and everything above the store relies on
-them. The numbers are stable.
+them. The numbers are stable. A sentinel is one of the errors in errors.go.
 
  1. Durable: what an Update wrote before it returned nil is there after the
-    store is closed and opened again, and after a crash of the process.
+    store is closed and opened again, after the process is killed, and after
+    the machine loses power.
  2. Read your writes: what an Update wrote before it returned nil is seen by
     every read that begins later, from any goroutine and through any handle on
     the same data.
  3. Own writes: reads in an Update see what that Update has written so far, in
     gets, lists and counts alike.
- 4. Atomic: an Update whose function returns an error leaves no trace, and
+ 4. Atomic: an Update whose function returns an error changes nothing and
     returns that error; no reader ever sees part of an Update.
  5. Serializable: concurrent Updates have the outcome of some order of running
     one after another, also when each reads what the other writes and when the
@@ -35,65 +37,96 @@ them. The numbers are stable.
     itself sees one state.
  7. Bytes: strings and documents come back byte for byte as they were given,
     without folding, trimming or normalizing; they are compared and ordered by
-    their bytes, so that identifiers are case-sensitive.
- 8. Times: an instant comes back as the same instant, to the millisecond, in
-    UTC; the zero time comes back as the zero time.
+    their bytes, so identifiers are case-sensitive.
+ 8. Times: a time comes back as the same instant in UTC, in whole
+    milliseconds. The rest is cut off from a stored time and from a position
+    before they are compared or ordered; the bounds of a range count as they
+    are. The zero time comes back as the zero time.
  9. Whole: every field of a record comes back as it was given, and replacing a
     record replaces every field. An empty slice and nil may come back for each
     other.
  10. Order: each list comes in the order its query documents, in both
     directions.
  11. Filters: a list holds every record that matches all set fields of its
-    query, and no other, up to Limit.
- 12. Paging: a list that goes on after a position yields what lies behind that
-    position, whether or not the record there still exists; paging yields
-    each record that stays in place exactly once, whatever is added or removed
-    meanwhile.
- 13. Ownership: the caller owns what it passes and what it gets; changing
-    either later changes nothing in the store.
- 14. Sentinels: a missing record is ErrNotFound, a taken id, key or
-    fingerprint is ErrExists, under errors.Is, and the call did nothing else.
- 15. Usable: after a call in an Update returned a sentinel, the Update goes on
-    and may commit what it wrote besides.
+    query, and no other, up to Limit, however many records do not match.
+ 12. Paging: a list with a position yields what comes after that position,
+    whether or not the record there still exists; paging yields each record
+    that stays in place exactly once, whatever is added or removed between two
+    pages.
+ 13. Ownership: the caller owns what it passes and what it gets, and may write
+    to both; that changes nothing in the store.
+ 14. Sentinels: a missing record is ErrNotFound, a taken id, key or fingerprint
+    is ErrExists, under errors.Is, and the call did nothing else.
+ 15. Usable: after a call in an Update returned a sentinel, the Update
+    continues and may commit its other writes.
  16. Over: once the function has returned, every method of its Tx or Reader
     returns ErrTxDone and does nothing.
  17. Panic: a panic or runtime.Goexit in the function undoes that Update only,
     reaches the caller, and leaves the store usable.
- 18. Context: a context that has ended ends the wait for a turn and makes the
-    next call in the function fail with its error; but once the function has
-    returned nil, the answer is the commit's.
+ 18. Context: a call whose context has ended does nothing and fails with the
+    context's error. The context of an Update or a View ends the wait for its
+    start; after that, each call in the function obeys the context that this
+    call was given and no other. Once the function has returned nil, the
+    answer is the commit's.
  19. Cascade: deleting a license deletes its activations and frees its key.
  20. Feed: events get rising Seqs in the order in which they become visible,
-    within an Update in the order of appending: whoever reads on from the last
-    Seq it was given never misses an event, however Updates interleave, and a
-    Seq is never given twice.
- 21. Removal: DeleteEvents removes the oldest events first, at most as many as
-    it was told, none above the Seq it was given, and counts them.
+    within an Update in the order of appending: a reader that continues after
+    the last Seq it was given never misses an event, however Updates
+    interleave, and a Seq is never given twice.
+ 21. Removal: DeleteEvents removes the oldest events first: all up to the Seq
+    it was given or, if these are more, as many as its limit, never fewer. It
+    returns how many it removed.
  22. Tallies: a tally is the sum of what was added to it, and one at zero is
     not listed.
+ 23. Undone writes: no answer rests on a write that is undone. If an Update
+    fails because of what another one has written and not committed, and that
+    is undone, its function runs again.
+ 24. Text: every string is valid UTF-8 without NUL. Ids, kinds, types and
+    states have at most 255 bytes, all other strings at most 1,024, and
+    documents at most 1 MiB; every backend stores these. A read by any other
+    string finds nothing. A write of one may fail with an error that is no
+    sentinel; it did nothing then, and the Update continues as in rule 15.
+ 25. Empty values: ids, keys, fingerprints and kinds are never empty, and a get
+    by an empty one returns ErrNotFound. An empty After, the zero Position and
+    a Seq of 0 start a list at its beginning, in both directions. In an order
+    by id, only the id of a Position counts.
+ 26. Calls: the function of an Update or a View calls no method of the Store,
+    only those of its Tx or Reader. It may call them from several goroutines,
+    one at a time.
+ 27. Waiting: a call may wait for the Updates, Views and reads that began
+    before it, and for nothing else: when these have returned, it continues.
+ 28. Failures: after a call in an Update failed with an error other than a
+    sentinel, the error of its context or that of rule 24, the Update returns
+    an error and changes nothing, also when its function returns nil.
+ 29. Unknown outcome: an Update that cannot know whether it was committed
+    returns ErrUnknownOutcome. After any other error of an Update, nothing
+    that it wrote is there, then or later.
 
 # Writing a backend
 
 Begin with store/memory: it is short, and every method is there. In a backend
 over a database:
 
-  - An Update may be run again when the engine asks for it; so may the
-    function passed to it. Bound the retries, and return ErrConflict after the
-    last.
-  - A failed statement must not doom the transaction (rule 15): find out about
-    conflicts with ON CONFLICT DO NOTHING or a savepoint.
-  - A sequence is not a feed (rule 20): numbers drawn early may commit late.
-  - Return ErrUnavailable when the database is busy, full or gone; the HTTP
-    side answers 503 with Retry-After to it, and 500 to any error that it does
-    not know.
+  - An Update may run its function again, for instance after a conflict. Bound
+    the attempts, and return ErrConflict after the last.
+  - A failed statement must not end the transaction (rule 15): detect conflicts
+    with ON CONFLICT DO NOTHING or a savepoint. Any other failure must (rule 28),
+    because the engine may have rolled back without saying so.
+  - A sequence is not a feed (rule 20): a transaction can commit later than one
+    with a higher number.
+  - Updates that share one commit get no answer before it is durable (rules 1
+    and 2), and run again when it fails (rule 23).
+  - Return ErrUnavailable when the database is busy, full or out of reach, and
+    ErrUnknownOutcome when the connection is lost during the commit. The HTTP
+    handler answers both with 503 and Retry-After, and unknown errors with 500.
   - All methods take a context; check it at the start of each (rule 18).
-  - Put a prefix with the operation and the id before each error:
+  - Put the operation and the id before each error:
     fmt.Errorf("mystore: license %s: %w", id, store.ErrNotFound).
 
 # Changes of the contract
 
-Until version 1 of the module the contract may grow; every such change is
-listed in CHANGELOG.md under "For backend authors", comes with its cases in
-storetest, and lands only in a minor version.
+Until version 1 of the module the contract may grow. CHANGELOG.md lists every
+change under "For backend authors"; each comes with its cases in storetest, in a
+minor version.
 */
 package store

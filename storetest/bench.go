@@ -26,8 +26,9 @@ type bench struct {
 	*findings
 
 	// Only under RunDurable:
-	close  func() // closes the store
-	reopen func() // closes the store and opens it again
+	close  func()                                       // closes the store
+	reopen func(between ...func())                      // closes the store, calls the functions, and opens it again
+	child  func(job string, kill int) ([]answer, error) // does a job in another process
 }
 
 // findings are shared by all benches of a case.

@@ -95,20 +95,20 @@ func contextEndsTheWait(b *bench) {
 		windowOr(ctx.waiting)
 		end()
 		if b.answers(done) {
-			b.is(err, inner.Err(), "Update whose context ended while another Update had its turn")
+			b.is(err, inner.Err(), "Update whose context ended while another Update was running")
 		} else {
-			b.fail("none", inner.Err(), "answer of an Update whose context ended while another Update had its turn")
+			b.fail("none", inner.Err(), "answer of an Update whose context ended while another Update was running")
 		}
 		close(release)
 		<-over
 		<-done
 	}
 	_, err := b.Entry(b.ctx, "call", entry("call", 1).Key)
-	b.equal(err, nil, "Entry written by the Update that had its turn")
+	b.equal(err, nil, "Entry written by the Update that was running")
 }
 
-// contextEndsBetweenCalls ends the context in the function of an Update, and
-// goes on to each of the calls.
+// contextEndsBetweenCalls ends the context in the function of an Update and
+// makes each of the calls after that.
 func contextEndsBetweenCalls(b *bench) {
 	b.write(1)
 	seq := b.feed(store.EventQuery{})[0].Seq

@@ -16,6 +16,9 @@ func durableCases() []testCase {
 		{"Durable", "FailedUpdates", 1, durableFailed},
 		{"Durable", "Records", 1, durableRecords},
 		{"Durable", "FeedGoesOn", 20, durableFeed},
+		{"Durable", "Killed", 1, durableKilled},
+		{"Durable", "FullDisk", 29, durableFull},
+		{"Durable", "FullDiskInCalls", 28, durableFullInCalls},
 	}
 }
 

@@ -32,3 +32,12 @@ func ExampleTwice() {
 	fmt.Println(err, attempts, tallies)
 	// Output: <nil> 2 [{license.product app 1}]
 }
+
+// What a backend's author writes to measure it, with another New.
+func ExampleBenchmark() {
+	BenchmarkStore := func(b *testing.B) {
+		storetest.Benchmark(b, func(b *testing.B) store.Store { return memory.New() })
+	}
+
+	_ = BenchmarkStore // go test -bench calls it
+}

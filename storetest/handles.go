@@ -11,7 +11,7 @@ import (
 // to be handles on the same data: two openings of one file, or of one database
 // as by two processes. Under [Run] it shows that the rules hold across them.
 //
-// Closing is left to whoever opened the handles.
+// The caller closes the handles.
 func Handles(handles ...store.Store) store.Store {
 	var calls atomic.Uint64
 	next := func() store.Store { return handles[calls.Add(1)%uint64(len(handles))] }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -39,6 +40,19 @@ type read[R any] struct {
 	exact bool
 }
 
+// field names what the read looks by, for a failure: the field, which is new if
+// the record was replaced, or the list.
+func (way read[R]) field(when string) string {
+	_, field, ok := strings.Cut(way.name, " by ")
+	switch {
+	case !ok:
+		return "place in the list"
+	case strings.Contains(when, "replaced"):
+		return "new " + field
+	}
+	return field
+}
+
 // get makes the rows of a read from the answer of a get.
 func get[R any](row R, err error) ([]R, error) {
 	if err != nil {
@@ -54,6 +68,7 @@ func (k kind[R]) cases() []testCase {
 		{k.area, "Bytes", 7, k.bytes},
 		{k.area, "Documents", 7, k.documents},
 		{k.area, "Times", 8, k.times},
+		{k.area, "Lengths", 24, k.lengths},
 		{k.area, "OwnershipOfWhatIsPassed", 13, k.passed},
 		{k.area, "OwnershipOfWhatIsReturned", 13, k.returned},
 	}
@@ -85,8 +100,12 @@ func (k kind[R]) check(b *bench, want R, when string) {
 	b.readers(func(how string, r store.Reader) {
 		for _, way := range k.reads {
 			got, found, err := k.find(b.ctx, r, way, want)
-			if err != nil || !found {
+			if err != nil {
 				b.fail(err, "the record", "%s %s, %s", way.name, how, when)
+				continue
+			}
+			if !found {
+				b.fail("not found by its "+way.field(when), "the record", "%s %s, %s", way.name, how, when)
 				continue
 			}
 			for _, f := range differences(got, want, k.fixed) {
@@ -174,7 +193,7 @@ func (k kind[R]) times(b *bench) {
 }
 
 // lost returns the fields of a plain record that do not come back at all,
-// which is another rule's affair.
+// which is covered by another rule.
 func (k kind[R]) lost(b *bench, r store.Reader, way read[R], plain R) map[string]bool {
 	lost := map[string]bool{}
 	got, found, err := k.find(b.ctx, r, way, plain)

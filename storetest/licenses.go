@@ -262,7 +262,7 @@ func licenseLongKeys(b *bench) {
 	})
 }
 
-// licenseCascade deletes a license with activations, and makes it anew.
+// licenseCascade deletes a license with activations, and creates it again.
 func licenseCascade(b *bench) {
 	l := license(1)
 	seats := []any{activation(l.ID, 1), activation(l.ID, 2), activation(l.ID, 3)}
@@ -285,7 +285,7 @@ func licenseCascade(b *bench) {
 	none("after its license was deleted")
 	l.Key = "another"
 	b.add(l)
-	none("after its license was deleted and made anew")
+	none("after its license was deleted and created again")
 
 	b.ok(b.tryAdd(seats...), "putting the same activations again")
 	b.update(func(tx store.Tx) error {
@@ -296,7 +296,7 @@ func licenseCascade(b *bench) {
 		}
 		return tx.CreateLicense(b.ctx, again)
 	})
-	none("after its license was deleted and made anew in one Update")
+	none("after its license was deleted and created again in one Update")
 }
 
 // licenseCascadeAmongOthers has licenses and activations with ids that are

@@ -80,10 +80,14 @@ func (b *bench) start(fn func()) (done <-chan struct{}) {
 	go func() {
 		defer close(ended)
 		defer func() {
-			if p := recover(); p != nil {
+			p := recover()
+			if fault, ok := p.(interface{ Addr() uintptr }); ok { // a slice of memory that the store has mapped
+				b.under(13).fail(fmt.Sprintf("%v at %#x", p, fault.Addr()), "memory that the caller owns", "access to what the store returned")
+			} else if p != nil {
 				b.fail(fmt.Sprintf("%v\n%s", p, debug.Stack()), "none", "panic")
 			}
 		}()
+		debug.SetPanicOnFault(true) // of this goroutine; otherwise the process ends
 		fn()
 	}()
 	return ended

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// passed changes what it has passed to the store, at once and after the Update.
+// passed changes what it has passed to the store, in the Update and after it.
 func (k kind[R]) passed(b *bench) {
 	b.add(k.needs...)
 	early, late := k.plain(1), k.plain(2)

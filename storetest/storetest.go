@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -24,7 +25,8 @@ type testCase struct {
 // cases are those of Run.
 func cases() []testCase {
 	return slices.Concat(licenseCases(), activationCases(), eventCases(), entryCases(), deliveryCases(),
-		tallyCases(), updateCases(), viewCases(), concurrencyCases(), contextCases())
+		tallyCases(), updateCases(), viewCases(), concurrencyCases(), contextCases(),
+		leftoverCases(), positionCases(), longListCases(), contentionCases(), textCases(), usageCases())
 }
 
 // Run checks every rule but the first, durability, on stores that open
@@ -39,32 +41,52 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-// RunDurable checks that what was written outlives the store. It calls open
-// with an empty directory, writes, closes the store, and calls open with the
-// same directory again. Use dir for the files, or as a name for what stands for
-// them.
+// RunDurable checks that what was written outlives the store and its process.
+// It calls open with an empty directory, writes, closes the store, and calls
+// open with the same directory again. Use dir for the files, or derive from it
+// the name of a database.
+//
+// Some cases run the test that called RunDurable in another process, which
+// calls open with the same directory, writes, and is killed or, on Linux, cannot
+// let its files grow. What open reads from the environment is the same there.
 //
 // The stores must have a method Close() error. RunDurable calls it once for
-// each call of open, so open must not.
+// each call of open in this process, so open must not.
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) store.Store) {
 	t.Helper()
-	newSuite(durableCases()).run(t, func(t *testing.T) func(*bench) {
-		return func(b *bench) {
-			dir := t.TempDir()
-			b.Store = open(t, dir)
-			b.close = func() {
-				c, ok := b.Store.(io.Closer)
-				if !ok {
-					b.stop(fmt.Sprintf("a %T", b.Store), "a store with a method Close() error", "what open returned")
-				}
-				b.ok(c.Close(), "Close")
+	if inChild(t, open) {
+		return
+	}
+	name := t.Name()
+	newSuite(durableCases()).run(t, func(t *testing.T) func(*bench) { return onDirectory(t, name, open) })
+}
+
+// onDirectory prepares a bench for the cases of RunDurable, which the test
+// called name has called.
+func onDirectory(t *testing.T, name string, open func(t *testing.T, dir string) store.Store) func(*bench) {
+	return func(b *bench) {
+		dir := t.TempDir()
+		b.Store = open(t, dir)
+		b.close = func() {
+			c, ok := b.Store.(io.Closer)
+			if !ok {
+				b.stop(fmt.Sprintf("a %T", b.Store), "a store with a method Close() error", "what open returned")
 			}
-			b.reopen = func() {
-				b.close()
-				b.Store = open(t, dir)
+			var err error
+			if !b.answers(b.start(func() { err = c.Close() })) {
+				b.stop(fmt.Sprintf("none after %v", b.limits.answer), "an answer", "Close")
 			}
+			b.ok(err, "Close")
 		}
-	})
+		b.reopen = func(between ...func()) {
+			b.close()
+			for _, fn := range between {
+				fn()
+			}
+			b.Store = open(t, dir)
+		}
+		b.child = func(job string, kill int) ([]answer, error) { return runChild(name, dir, job, kill) }
+	}
 }
 
 // A suite is one run over one backend.
@@ -104,10 +126,14 @@ func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 			for _, c := range area {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
+					w := &watch{name: t.Name(), after: s.limits.answer, out: os.Stderr, report: []string{"nothing"}}
+					t.Cleanup(w.closed) // runs last
 					failures, causes := s.verdict(c, prepare(t))
-					for _, f := range failures {
+					for i, f := range failures {
 						t.Error(f)
+						w.report = append(w.report[:i], f.String())
 					}
+					t.Cleanup(w.closing) // runs before what open has registered
 					for _, rule := range causes {
 						t.Logf("cannot be judged: rests on rule %d, which is broken. %s", rule, rules[rule])
 					}

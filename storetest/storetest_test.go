@@ -1,7 +1,6 @@
 package storetest_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -24,16 +23,6 @@ func TestMemoryByHandles(t *testing.T) {
 	})
 }
 
-// TestDurable takes a map of stores by directory for something durable.
-func TestDurable(t *testing.T) {
-	var stores sync.Map
-	storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
-		st, _ := stores.LoadOrStore(dir, memory.New())
-		return keeping{st.(store.Store)}
-	})
+func BenchmarkMemory(b *testing.B) {
+	storetest.Benchmark(b, func(*testing.B) store.Store { return memory.New() })
 }
-
-// keeping is a store that forgets nothing when it is closed.
-type keeping struct{ store.Store }
-
-func (keeping) Close() error { return nil }

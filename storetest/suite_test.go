@@ -1,13 +1,18 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // TestRulesAreThoseOfTheContract compares rules with the package comment of
@@ -122,4 +127,51 @@ func TestFailureSaysEverything(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+}
+
+// TestHangingCloseDoesNotHideFailures has a store whose cleanup does not end.
+func TestHangingCloseDoesNotHideFailures(t *testing.T) {
+	r, out := io.Pipe()
+	w := &watch{name: "TestStore/Licenses/Whole", after: time.Millisecond, out: out, report: []string{"a failure"}}
+	w.closing()
+	defer w.closed()
+	said := make([]byte, 200)
+	n, err := r.Read(said)
+	if err != nil || !strings.Contains(string(said[:n]), "Licenses/Whole") || !strings.Contains(string(said[:n]), "a failure") {
+		t.Errorf("got %q, %v", said[:n], err)
+	}
+}
+
+// TestHangingCloseIsAFailure has a store that RunDurable cannot close.
+func TestHangingCloseIsAFailure(t *testing.T) {
+	s := newSuite(nil)
+	s.limits.answer = 20 * time.Millisecond
+	failures := s.try(testCase{"Durable", "Case", 1, func(b *bench) { b.equal(1, 2, "a number") }}, onDirectory(t, t.Name(),
+		func(*testing.T, string) store.Store { return hangs{memory.New()} }))
+	if len(failures) != 2 || failures[0].what != "a number" || failures[1].what != "Close" {
+		t.Errorf("got %v; want a number and Close", failures)
+	}
+}
+
+type hangs struct{ store.Store }
+
+func (hangs) Close() error { select {} }
+
+// TestMissingRecordsAreNamed has a store that does not find licenses by the
+// customer they were moved to.
+func TestMissingRecordsAreNamed(t *testing.T) {
+	open := reading(func(r store.Reader) store.Reader { return loses{r} })
+	failures := newSuite(nil).try(testCase{"Licenses", "Whole", 9, licenses.whole}, func(b *bench) { b.Store = open() })
+	if len(failures) == 0 || failures[0].gotten != "not found by its new CustomerID" {
+		t.Errorf("got %v; want one that is not found by its new CustomerID", failures)
+	}
+}
+
+type loses struct{ store.Reader }
+
+func (r loses) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if q.CustomerID == license(3).CustomerID {
+		return nil, ctx.Err()
+	}
+	return r.Reader.Licenses(ctx, q)
 }

@@ -12,8 +12,7 @@ import (
 // asks for it. Code above a store that is right on st and wrong on Twice(st)
 // keeps something from an attempt that did not count.
 //
-// A function that fails the first time is not run again. Closing is left to
-// whoever opened st.
+// A function that fails the first time is not run again. The caller closes st.
 func Twice(st store.Store) store.Store { return twice{st} }
 
 type twice struct{ store.Store }

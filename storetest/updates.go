@@ -48,7 +48,7 @@ func (b *bench) write(n int) {
 	b.update(func(tx store.Tx) error { return write(b.ctx, tx, n) })
 }
 
-// readYourWrites looks at once after each Update.
+// readYourWrites reads immediately after each Update.
 func readYourWrites(b *bench) {
 	for n := 1; n <= 3; n++ {
 		b.write(n)

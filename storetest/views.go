@@ -119,8 +119,8 @@ func torn(b *bench, read func(first, second string) (revision int64, ok bool)) {
 
 // readsSeeOneState lists what Updates change together. Where the first of two
 // gets in a View shows an older state than the second, an Update came between
-// them; the other way round, part of an Update was seen, which is the next
-// case's affair.
+// them; the other way round, part of an Update was seen, which the
+// next case covers.
 func readsSeeOneState(b *bench) {
 	torn(b, func(first, second string) (int64, bool) {
 		rows, err := b.Licenses(b.ctx, store.LicenseQuery{Limit: many})

@@ -77,7 +77,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	case store.ByStartsAt:
 		table, after = s.licensesByStart, at("", q.After.Time, q.After.ID)
 	}
-	if q.After.IsZero() {
+	if q.After.IsZero() || q.Order == store.ByID && q.After.ID == "" {
 		after = end("", q.Descending)
 	}
 	return list(table.beyond(after, q.Descending), func(l *store.License) bool {

@@ -64,9 +64,10 @@ knows at once. When it is back, they succeed again; nothing needs to be
 restarted. A connection that is lost in a read or, before COMMIT was sent, in an
 Update, is made good by running the read or the Update again on another.
 
-If it is lost while COMMIT is under way, nobody can tell whether that was done.
-Then, and only then, the error says that the outcome is unknown. Callers who
-repeat such a request do it with an idempotency key.
+If the connection is lost while COMMIT is under way, the Store cannot know
+whether the Update was committed. Then, and only then, it returns
+[store.ErrUnknownOutcome]. To repeat such a request, send the same idempotency
+key.
 
 # Turns
 

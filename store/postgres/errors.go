@@ -26,8 +26,8 @@ var (
 	// waits for it.
 	errBusy = fmt.Errorf("%w: other updates have kept the lock", store.ErrUnavailable)
 
-	// errUnknown: the connection is gone, and COMMIT may have been done.
-	errUnknown = fmt.Errorf("%w: lost while committing, the outcome is unknown", store.ErrUnavailable)
+	// errUnknown: the connection was lost while COMMIT was under way.
+	errUnknown = fmt.Errorf("connection lost during the commit: %w", store.ErrUnknownOutcome)
 
 	// errClosed: Close was called.
 	errClosed = fmt.Errorf("%w: closed", store.ErrUnavailable)

@@ -78,7 +78,7 @@ func TestRetriesAreBounded(t *testing.T) {
 		{"after two conflicts", []error{errGaveWay, errGaveWay}, 3, nil},
 		{"not what is final", []error{store.ErrExists}, 1, store.ErrExists},
 		{"not what the server refuses", []error{store.ErrUnavailable}, 1, store.ErrUnavailable},
-		{"not what may have been done", []error{errUnknown}, 1, store.ErrUnavailable},
+		{"not what may have been done", []error{errUnknown}, 1, store.ErrUnknownOutcome},
 		{"not the caller's conflict", []error{store.ErrConflict}, 1, store.ErrConflict},
 		{"not for ever, when lost", []error{errLost, errLost, errLost, errLost, errLost, errLost}, 5, store.ErrUnavailable},
 		{"not for ever, in conflict", []error{errGaveWay, errGaveWay, errGaveWay, errGaveWay, errGaveWay, errGaveWay}, 5, store.ErrConflict},

@@ -51,8 +51,8 @@ type group struct {
 //
 // If the connection was lost before COMMIT was sent, or the server undid the
 // transaction in favour of another, fn runs again, at most five times in all.
-// If it was lost while COMMIT was under way, Update returns an error that is
-// [store.ErrUnavailable] and says that the outcome is unknown.
+// If it was lost while COMMIT was under way, Update returns
+// [store.ErrUnknownOutcome].
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	deadline := time.Now().Add(s.lockWait)
 	late := time.NewTimer(s.lockWait)

@@ -222,7 +222,7 @@ func (w *writer) commit() {
 		return
 	}
 	if err := w.guard.check(); err != nil {
-		w.group.err, w.group.unknown = fmt.Errorf("the outcome is unknown: %w", err), true
+		w.group.err, w.group.unknown = fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err), true
 	}
 	close(w.group.settled)
 	w.group = nil

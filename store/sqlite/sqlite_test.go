@@ -46,6 +46,10 @@ func TestDurable(t *testing.T) {
 	})
 }
 
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(b *testing.B) store.Store { return open(b) })
+}
+
 // TestConnectionsAreAsTheyShouldBe reads back the pragmas, since the engine
 // takes one that it does not know for a comment.
 func TestConnectionsAreAsTheyShouldBe(t *testing.T) {

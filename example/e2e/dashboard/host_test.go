@@ -16,6 +16,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -70,9 +71,9 @@ func newHost(t *testing.T) *host {
 }
 
 // admin creates an admin.
-func (h *host) admin(t *testing.T) auth.Operator {
+func (h *host) admin(t *testing.T) operator.Operator {
 	t.Helper()
-	op, err := h.Auth().CreateOperator(t.Context(), auth.CreateOperatorParams{Email: adminEmail, Password: adminPassword, Role: auth.RoleAdmin})
+	op, err := h.Operators().Create(t.Context(), operator.CreateParams{Email: adminEmail, Password: adminPassword, Role: operator.RoleAdmin})
 	is.New(t).NoErr(err)
 	return op
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -122,7 +123,7 @@ func TestEveryPage(t *testing.T) {
 	is.New(t).NoErr(err)
 	suspended, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusSuspended})
 	is.New(t).NoErr(err)
-	client, err := full.Auth().Client(t.Context(), clientID)
+	client, err := full.Auth().GetClient(t.Context(), clientID)
 	is.New(t).NoErr(err)
 	t.Run("signed out", func(t *testing.T) {
 		checkViews(t, full, nil, dir, source, []view{
@@ -202,7 +203,7 @@ func TestEveryPage(t *testing.T) {
 			{"not-found", func(b *browser) { b.open("licenses/lic_nowhere") }},
 		})
 	})
-	_, err = full.Auth().CreateOperator(t.Context(), auth.CreateOperatorParams{Email: "vic@example.com", Password: adminPassword, Role: auth.RoleViewer})
+	_, err = full.Operators().Create(t.Context(), operator.CreateParams{Email: "vic@example.com", Password: adminPassword, Role: operator.RoleViewer})
 	is.New(t).NoErr(err)
 	t.Run("viewer", func(t *testing.T) {
 		checkViews(t, full, full.cookie(t, "vic@example.com", adminPassword), dir, source, []view{

@@ -89,7 +89,7 @@ func (l *load) create(ctx context.Context, st store.Store, id string) {
 		l.acknowledged.Add(1)
 	case err == undone && fails:
 		l.refused[id] = true
-	case errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "outcome is unknown") && !fails:
+	case errors.Is(err, store.ErrUnknownOutcome) && !fails:
 	case errors.Is(err, store.ErrUnavailable):
 		l.refused[id] = true
 		l.slowest = max(l.slowest, took)

@@ -90,6 +90,7 @@ func sharedDSN(t testing.TB) string {
 		}
 		if shared.own, shared.err = makeServer("fsync=off", "full_page_writes=off"); shared.err == nil {
 			shared.dsn = shared.own.dsn()
+			os.Setenv(environment, shared.dsn) // for the processes that storetest starts
 		}
 	})
 	if errors.Is(shared.err, pgserver.ErrNotInstalled) {

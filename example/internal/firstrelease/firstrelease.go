@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -38,7 +39,7 @@ type credentials struct {
 }
 
 // shortLived are the sections of what an archive leaves out.
-var shortLived = []string{"token", "session", "invitation", "throttled", "form", "running"}
+var shortLived = []string{"token", "session", "invitation", "throttled", "running"}
 
 // Check compares what st holds with what the first release stored. It writes
 // to st. An archive does not hold short-lived records.
@@ -103,7 +104,7 @@ func Observe(t testing.TB, st store.Store, archive bool) []string {
 			{Name: "ledger", FromStart: true, Handle: o.handle},
 		},
 	})
-	o.service, o.auth = o.handler.Service(), o.handler.Auth()
+	o.service, o.auth, o.operators = o.handler.Service(), o.handler.Auth(), o.handler.Operators()
 	o.address = netip.MustParseAddr("192.0.2.1")
 	o.readLicenses()
 	o.readLists()
@@ -115,14 +116,15 @@ func Observe(t testing.TB, st store.Store, archive bool) []string {
 
 // An observer writes down what a service answers.
 type observer struct {
-	t       testing.TB
-	archive bool
-	known   credentials
-	handler *licensing.Handler
-	service *license.Service
-	auth    *auth.Auth
-	address netip.Addr
-	lines   []string
+	t         testing.TB
+	archive   bool
+	known     credentials
+	handler   *licensing.Handler
+	service   *license.Service
+	auth      *auth.Auth
+	operators *operator.Service
+	address   netip.Addr
+	lines     []string
 
 	mu      sync.Mutex
 	now     time.Time

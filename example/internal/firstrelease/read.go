@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -152,21 +153,21 @@ func (o *observer) readEvents() {
 // readCredentials writes clients, operators and invitations.
 func (o *observer) readCredentials() {
 	ctx := o.t.Context()
-	clients, err := o.auth.Clients(ctx, auth.ListClientsParams{})
+	clients, err := o.auth.ListClients(ctx, auth.ListClientsParams{})
 	o.add("clients", "", len(clients), err)
 	for _, c := range clients {
 		o.add("client", "", c, nil)
 	}
-	operators, err := o.auth.Operators(ctx, auth.ListOperatorsParams{})
+	operators, err := o.operators.List(ctx, operator.ListParams{})
 	o.add("operators", "", len(operators), err)
 	for _, op := range operators {
 		o.add("operator", "", op, nil)
 	}
-	invitations, err := o.auth.Invitations(ctx)
+	invitations, err := o.operators.Invitations(ctx)
 	o.add("invitation", "count", len(invitations), err)
 	for _, i := range invitations {
 		o.add("invitation", "", i, nil)
 	}
-	offered, err := o.auth.OfferSetup(ctx)
+	offered, err := o.operators.NeedsSetup(ctx)
 	o.add("setup offered", "", offered, err)
 }

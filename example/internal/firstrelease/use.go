@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // use uses every credential and cursor in the data.
 func (o *observer) use() {
 	o.useTokens()
-	o.useForms()
+	o.useThrottles()
 	o.useBacklog()
 	o.signIn()
 	o.useSecrets()
@@ -73,23 +74,19 @@ func (o *observer) tokenRequest(name string) *httptest.ResponseRecorder {
 	return o.request("POST", "/oauth/token", string(body))
 }
 
-// useForms sends a form again, and signs in too early.
-func (o *observer) useForms() {
-	ctx := o.t.Context()
-	as := o.auth.As(auth.Caller{Actor: "operator:" + o.known.Ada})
-	ref, repeated, err := as.Once(ctx, "form-mark", func() (string, error) { return "lost", nil })
-	o.add("form", "", []any{ref, repeated}, err)
+// useThrottles signs in too early.
+func (o *observer) useThrottles() {
 	if o.archive {
 		return
 	}
 	for _, address := range []string{"192.0.2.1", "192.0.2.2"} {
 		o.address = netip.MustParseAddr(address)
-		op, err := o.auth.SignIn(httptest.NewRecorder(), page(), "throttled@example.com", "a long enough password for throttled")
-		var throttled *auth.ThrottledError
+		op, err := o.operators.SignIn(httptest.NewRecorder(), page(), "throttled@example.com", "a long enough password for throttled")
+		var throttled *operator.ThrottledError
 		if errors.As(err, &throttled) {
 			err = nil
 		} else {
-			throttled = new(auth.ThrottledError)
+			throttled = new(operator.ThrottledError)
 			o.signedIn = "operator.signed_in " + op.ID
 		}
 		o.add("throttled", address, throttled.RetryAfter.String(), err)
@@ -196,22 +193,22 @@ func (o *observer) signIn() {
 		"viewer@example.com":   "a long enough password for viewer",
 		"disabled@example.com": "a long enough password for disabled",
 	} {
-		op, err := o.auth.SignIn(httptest.NewRecorder(), page(), email, password)
-		if errors.Is(err, auth.ErrCredentials) {
+		op, err := o.operators.SignIn(httptest.NewRecorder(), page(), email, password)
+		if errors.Is(err, operator.ErrCredentials) {
 			op.ID, err = "refused", nil
 		}
 		o.add("sign-in", email, op.ID, err)
 	}
 	slices.Sort(o.lines[len(o.lines)-3:])
 	for _, email := range []string{"ada@example.com", "viewer@example.com", "disabled@example.com", "throttled@example.com"} {
-		_, err := o.auth.Invite(o.t.Context(), auth.InviteParams{Email: email})
+		_, err := o.operators.Invite(o.t.Context(), operator.InviteParams{Email: email})
 		o.add("email taken", email, errors.Is(err, auth.ErrInvalid), nil)
 	}
 	for _, name := range []string{"invite_new", "invite_back"} {
 		if o.archive {
 			break
 		}
-		op, err := o.auth.Join(httptest.NewRecorder(), page(), o.known.Secrets[name], "another long enough password")
+		op, err := o.operators.AcceptInvitation(httptest.NewRecorder(), page(), o.known.Secrets[name], "another long enough password")
 		o.add("invitation", name, op.Email+" "+string(op.Role), err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
 // credentials are what a program needs to get access tokens.
@@ -36,9 +37,9 @@ func issue(ctx context.Context, a *auth.Auth, name string, products []string) (*
 
 // setupCode returns a code for the first admin of the dashboard, or "" if
 // there is an operator already.
-func setupCode(ctx context.Context, a *auth.Auth) (string, error) {
-	code, err := a.SetupCode(ctx)
-	if errors.Is(err, auth.ErrAlreadySetUp) {
+func setupCode(ctx context.Context, operators *operator.Service) (string, error) {
+	code, err := operators.CreateSetupCode(ctx)
+	if errors.Is(err, operator.ErrAlreadySetUp) {
 		return "", nil
 	}
 	return code, err

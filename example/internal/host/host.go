@@ -102,7 +102,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 			return err
 		}
 	}
-	if w.SetupCode, err = setupCode(ctx, h.Auth()); err != nil {
+	if w.SetupCode, err = setupCode(ctx, h.Operators()); err != nil {
 		return err
 	}
 	hook, err := newReceiver(ctx, h.Service(), "http://"+ln.Addr().String(), out)

@@ -28,7 +28,7 @@ func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	clients, err := h.Auth().Clients(ctx, auth.ListClientsParams{Limit: 1})
+	clients, err := h.Auth().ListClients(ctx, auth.ListClientsParams{Limit: 1})
 	if err != nil {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -23,7 +24,7 @@ func (s *site) paths() func(string) string {
 	seat := s.activate(l, "machine-1", "Reception")
 	c, _, err := s.Auth().CreateClient(s.t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.New(s.t).NoErr(err)
-	op := s.operator("zoe@example.com", auth.RoleViewer)
+	op := s.operator("zoe@example.com", operator.RoleViewer)
 	hook := s.webhook("https://shop.example/hooks")
 	sent, err := s.Service().TestWebhook(s.t.Context(), hook.ID)
 	is.New(s.t).NoErr(err)
@@ -41,8 +42,8 @@ func (s *site) paths() func(string) string {
 
 func TestRoutesEnforceAccess(t *testing.T) {
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	s.operator("vic@example.com", operator.RoleViewer)
 	at := s.paths()
 	stranger, viewer := s.visitor(), s.signedIn("vic@example.com")
 	for _, route := range dashboard.Routes() {
@@ -84,8 +85,8 @@ func TestRoutesEnforceAccess(t *testing.T) {
 func TestViewersSeeNoAdminButtons(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	s.operator("vic@example.com", operator.RoleViewer)
 	at := s.paths()
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
@@ -101,7 +102,7 @@ func TestViewersSeeNoAdminButtons(t *testing.T) {
 func TestTrustedOriginsCanSubmitForms(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Origins: []string{"https://admin.example"}}})
-	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("ada@example.com", operator.RoleAdmin)
 	for origin, want := range map[string]int{"https://admin.example": http.StatusSeeOther, "https://evil.example": http.StatusForbidden} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in",
 			strings.NewReader("email=ada@example.com&password="+strings.ReplaceAll(password, " ", "+")))

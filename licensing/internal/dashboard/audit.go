@@ -155,7 +155,7 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 			row.SubjectLink = webhookPath(data.Webhook.ID)
 		}
 	case strings.HasPrefix(e.Subject, "opr_"):
-		if op, err := n.v.auth.Operator(n.v.r.Context(), e.Subject); err == nil {
+		if op, err := n.v.operators.Get(n.v.r.Context(), e.Subject); err == nil {
 			row.Subject = op.Email
 		} else if !errors.Is(err, auth.ErrNotFound) {
 			row.Subject = e.Subject

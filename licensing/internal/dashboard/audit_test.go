@@ -68,7 +68,7 @@ func TestAuditLog(t *testing.T) {
 func TestAuditLogOfSignIns(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	code, err := s.Auth().SetupCode(t.Context())
+	code, err := s.Operators().CreateSetupCode(t.Context())
 	is.NoErr(err)
 	v := s.visitor()
 	is.Equal(v.post("setup", "code", code, "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -27,7 +27,7 @@ func TestBulkActions(t *testing.T) {
 	list := v.get("licenses")
 	is.Equal(strings.Count(list.body, `name="id"`), 3)
 	is.True(list.says(`formaction="./licenses/selected/suspend"`) && list.says(`formaction="./licenses/selected/revoke"`))
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("vic@example.com", operator.RoleViewer)
 	is.True(!s.signedIn("vic@example.com").get("licenses").says("selected")) // not for viewers
 
 	ask := v.get("licenses/selected/suspend?id=" + strings.Join(append(ids, ids[0]), "&id="))

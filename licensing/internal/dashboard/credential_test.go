@@ -50,7 +50,7 @@ func TestCreateCredential(t *testing.T) {
 	is.Equal(s.token(id, secret), http.StatusOK)
 	is.True(a.says("TOKEN=$(curl -sS -u &#39;" + id + ":" + secret + "&#39;")) // a shell command
 
-	c, err := s.Auth().Client(t.Context(), id)
+	c, err := s.Auth().GetClient(t.Context(), id)
 	is.NoErr(err)
 	is.Equal(c.Scopes, []string{auth.ScopeLicenseRead})
 	is.Equal(c.Products, []string{"atlas", "compass"})
@@ -58,7 +58,7 @@ func TestCreateCredential(t *testing.T) {
 	again := v.post("settings/credentials/new", fields...)
 	is.Equal(again.StatusCode, http.StatusConflict)
 	is.True(again.says("Already submitted") && again.says(id) && !again.says(secret))
-	clients, err := s.Auth().Clients(t.Context(), auth.ListClientsParams{})
+	clients, err := s.Auth().ListClients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
 	is.Equal(len(clients), 1)
 
@@ -152,7 +152,7 @@ func TestDisableAndEditCredential(t *testing.T) {
 
 	a := v.post(page+"/edit", "name", "Shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeEventRead, "products", "")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
-	c, err := s.Auth().Client(t.Context(), id)
+	c, err := s.Auth().GetClient(t.Context(), id)
 	is.NoErr(err)
 	is.Equal(c.Name, "Shop")
 	is.Equal(c.Scopes, []string{auth.ScopeLicenseRead, auth.ScopeEventRead})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
 // scopeHints describe what each scope allows.
@@ -42,7 +43,7 @@ func readCredential(v *visit, f *form) (name string, scopes, products []string) 
 
 func showNewCredential(v *visit) error {
 	f := credentialForm(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}})
-	f.Once = auth.NewForm()
+	f.Once = forms.NewMark()
 	return v.renderNewCredential(http.StatusOK, f)
 }
 
@@ -58,7 +59,7 @@ func createCredential(v *visit) error {
 	name, scopes, products := readCredential(v, f)
 	var c auth.Client
 	var secret string
-	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (_ string, err error) {
+	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
 		c, secret, err = v.auth.CreateClient(v.r.Context(), auth.CreateClientParams{Name: name, Scopes: scopes, Products: products})
 		return c.ID, err
 	})
@@ -74,7 +75,7 @@ func createCredential(v *visit) error {
 }
 
 func (v *visit) credential() (auth.Client, error) {
-	return v.auth.Client(v.r.Context(), v.params["id"])
+	return v.auth.GetClient(v.r.Context(), v.params["id"])
 }
 
 func credentialPath(id string) string { return "settings/credentials/" + url.PathEscape(id) }
@@ -90,7 +91,7 @@ func showEditCredential(v *visit) error {
 func (v *visit) renderEditCredential(status int, c auth.Client, f *form) error {
 	return v.render(status, "confirm", page{Title: "Edit " + c.Name, Section: "credentials", Body: confirmation{
 		Heading: "Edit API credential", Form: f, Action: "Save changes", Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"Changes apply immediately, including to existing access tokens."},
+		Text: []string{"Changes apply within one second, including to existing access tokens."},
 	}})
 }
 

@@ -36,7 +36,7 @@ func (v *visit) credentialRow(c auth.Client) credentialRow {
 
 func showCredentials(v *visit) error {
 	after := v.r.URL.Query().Get("after")
-	clients, err := v.auth.Clients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPage + 1})
+	clients, err := v.auth.ListClients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPage + 1})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ type credentialBody struct {
 }
 
 func showCredential(v *visit) error {
-	c, err := v.auth.Client(v.r.Context(), v.params["id"])
+	c, err := v.auth.GetClient(v.r.Context(), v.params["id"])
 	if err != nil {
 		return err
 	}

@@ -10,22 +10,27 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Options configure a Handler. Licenses, Auth, Now and Logger are required.
+// Options configure a Handler. Licenses, Auth, Operators, Forms, Now and Logger
+// are required.
 type Options struct {
-	Licenses *license.Service
-	Auth     *auth.Auth
-	Now      func() time.Time
-	Logger   *slog.Logger
+	Licenses  *license.Service
+	Auth      *auth.Auth
+	Operators *operator.Service
+	Forms     *forms.Forms
+	Now       func() time.Time
+	Logger    *slog.Logger
 
 	// Operator replaces the built-in sign-in. It returns the operator who
 	// makes the request, or false if it has written a response itself. An
 	// operator that has no ID, has an unknown role or is disabled gets 403.
-	Operator func(http.ResponseWriter, *http.Request) (auth.Operator, bool)
+	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 
 	Description []byte // the OpenAPI document, which the API reference page shows
 	About       About  // the content of the About page
@@ -129,7 +134,7 @@ func (v *visit) serve(route *route) error {
 // identify determines the operator and checks the access to the route. It
 // returns done if it has written a response, such as a redirect to the sign-in.
 func (v *visit) identify(route *route) (done bool, err error) {
-	a := v.h.opts.Auth.As(auth.Caller{RequestID: v.id})
+	v.operators = v.h.opts.Operators.As(auth.Caller{RequestID: v.id})
 	switch {
 	case v.h.opts.Operator != nil && route.access == public:
 		// The function is not called: it could reject the request.
@@ -146,11 +151,11 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		}
 		v.op, v.signedIn = op, true
 	default:
-		op, err := a.Session(v.r)
+		op, err := v.operators.Session(v.r)
 		switch {
 		case err == nil:
 			v.op, v.signedIn = op, true
-		case !errors.Is(err, auth.ErrNoSession):
+		case !errors.Is(err, operator.ErrNoSession):
 			return false, err
 		case route.access != public:
 			to := "sign-in"
@@ -165,26 +170,26 @@ func (v *visit) identify(route *route) (done bool, err error) {
 		return false, &web.Problem{Status: http.StatusForbidden, Code: "viewer",
 			Detail: "Viewers cannot make changes. Ask an admin to do this or to change your role."}
 	}
-	actor := ""
 	if v.signedIn {
-		actor = "operator:" + v.op.ID
 		web.SetOperator(v.r, v.op.ID)
 	}
-	v.auth = a.As(auth.Caller{Actor: actor, RequestID: v.id})
+	actor := v.actor()
+	v.auth = v.h.opts.Auth.As(auth.Caller{Actor: actor, RequestID: v.id})
+	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
 }
 
 // operatorProblem returns why an operator from the host application cannot use
 // the dashboard, or "" if the operator is valid.
-func operatorProblem(op auth.Operator) string {
+func operatorProblem(op operator.Operator) string {
 	switch {
 	case op.ID == "":
 		return "the ID is empty"
 	case op.Disabled:
 		return "the operator is disabled"
-	case op.Role != auth.RoleAdmin && op.Role != auth.RoleViewer:
-		return fmt.Sprintf("the role %q is unknown; it must be %q or %q", op.Role, auth.RoleAdmin, auth.RoleViewer)
+	case op.Role != operator.RoleAdmin && op.Role != operator.RoleViewer:
+		return fmt.Sprintf("the role %q is unknown; it must be %q or %q", op.Role, operator.RoleAdmin, operator.RoleViewer)
 	}
 	return ""
 }

@@ -74,7 +74,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 	after, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(after, l)
-	clients, err := s.Auth().Clients(t.Context(), auth.ListClientsParams{})
+	clients, err := s.Auth().ListClients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
 	is.Equal(len(clients), 0)
 }

@@ -88,14 +88,14 @@ func (n *actorNames) actor(actor string) (name, link string) {
 	switch name = actor; kind {
 	case "operator":
 		name = id
-		if op, err := n.v.auth.Operator(n.v.r.Context(), id); err == nil {
+		if op, err := n.v.operators.Get(n.v.r.Context(), id); err == nil {
 			name = op.Email
 		} else if id == n.v.op.ID && n.v.op.Email != "" {
 			name = n.v.op.Email
 		}
 	case "client":
 		name = id
-		if c, err := n.v.auth.Client(n.v.r.Context(), id); err == nil {
+		if c, err := n.v.auth.GetClient(n.v.r.Context(), id); err == nil {
 			name, link = c.Name, credentialPath(id)
 		}
 	case "license":

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -13,7 +13,7 @@ import (
 func showNewLicense(v *visit) error {
 	q := v.r.URL.Query()
 	f := licenseForm(license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")})
-	f.Once = auth.NewForm()
+	f.Once = forms.NewMark()
 	return v.renderNewLicense(http.StatusOK, f)
 }
 
@@ -31,7 +31,7 @@ func createLicense(v *visit) error {
 	f := licenseForm(license.License{})
 	f.fill(v)
 	in := f.readLicense()
-	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (string, error) {
+	id, repeated, err := v.once(v.r.Context(), f.Once, func() (string, error) {
 		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), license.CreateParams{
 			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,

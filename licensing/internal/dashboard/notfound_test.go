@@ -8,7 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -32,12 +32,12 @@ func TestNotFoundPageKeepsNavigation(t *testing.T) {
 
 func TestNotFoundPageUsesHostSignIn(t *testing.T) {
 	is := is.New(t)
-	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (operator.Operator, bool) {
 		if r.Header.Get("X-User") == "" {
 			http.Error(w, "Log in at the host.", http.StatusUnauthorized)
-			return auth.Operator{}, false
+			return operator.Operator{}, false
 		}
-		return auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}, true
+		return operator.Operator{ID: "host-ada", Email: "ada@host.example", Role: operator.RoleAdmin}, true
 	}}})
 	for _, page := range []string{"nowhere", "settings/nowhere"} {
 		is.Equal(s.visitor().get(page).StatusCode, http.StatusUnauthorized)

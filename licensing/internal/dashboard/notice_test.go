@@ -7,17 +7,18 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestNoticeIsShownOnce(t *testing.T) {
-	hosted := auth.Operator{ID: "host-ada", Email: "ada@host.example", Role: auth.RoleAdmin}
+	hosted := operator.Operator{ID: "host-ada", Email: "ada@host.example", Role: operator.RoleAdmin}
 	for name, opts := range map[string]licensing.Options{
 		"built-in sign-in":           {},
-		"Options.Dashboard.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return hosted, true }}},
+		"Options.Dashboard.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return hosted, true }}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -43,7 +44,7 @@ func TestNoticeCannotBeForged(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas"})
-	for _, token := range []string{"ended", "updated", auth.NewForm(), "%01"} {
+	for _, token := range []string{"ended", "updated", forms.NewMark(), "%01"} {
 		page := v.get("licenses/" + l.ID + "?done=" + token)
 		is.Equal(page.StatusCode, http.StatusOK)
 		is.Equal(page.notice(), "")
@@ -51,7 +52,7 @@ func TestNoticeCannotBeForged(t *testing.T) {
 
 	// Another operator does not see the notice and does not consume it.
 	a := v.post("licenses/" + l.ID + "/suspend")
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("vic@example.com", operator.RoleViewer)
 	vic := s.signedIn("vic@example.com")
 	is.Equal(vic.follow(a).notice(), "")
 	query := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]

@@ -8,7 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
 var inviteCode = regexp.MustCompile(`join#code=([A-Z2-7]{26})`)
@@ -46,7 +46,7 @@ func TestChangeOperator(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	op := s.operator("bob@example.com", auth.RoleViewer)
+	op := s.operator("bob@example.com", operator.RoleViewer)
 	bob := s.signedIn("bob@example.com")
 	page := "settings/operators/" + op.ID
 	change := func(form ...string) reply { return v.post(page, form...) }

@@ -6,29 +6,30 @@ import (
 	"net/url"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
 // operatorRow is an operator with times formatted for a page.
 type operatorRow struct {
-	auth.Operator
+	operator.Operator
 	Created, LastSignIn *moment
 }
 
-func (v *visit) operatorRow(op auth.Operator) operatorRow {
+func (v *visit) operatorRow(op operator.Operator) operatorRow {
 	return operatorRow{op, v.moment(op.CreatedAt), v.moment(op.LastSignInAt)}
 }
 
 // inviteRow is an invitation with its expiry formatted for a page.
 type inviteRow struct {
-	auth.Invitation
+	operator.Invitation
 	Expires *moment
 }
 
 func showOperators(v *visit) error {
 	ctx := v.r.Context()
 	const shown = 50
-	list, err := v.auth.Operators(ctx, auth.ListOperatorsParams{After: v.r.URL.Query().Get("after"), Limit: shown + 1})
+	list, err := v.operators.List(ctx, operator.ListParams{After: v.r.URL.Query().Get("after"), Limit: shown + 1})
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func showOperators(v *visit) error {
 		body.Rows = append(body.Rows, v.operatorRow(op))
 	}
 	if v.admin() && body.First == "" {
-		invites, err := v.auth.Invitations(ctx)
+		invites, err := v.operators.Invitations(ctx)
 		if err != nil {
 			return err
 		}
@@ -60,17 +61,17 @@ func showOperators(v *visit) error {
 	return v.render(http.StatusOK, "operators", page{Title: "Operators", Section: "operators", Body: body})
 }
 
-func roleField(chosen auth.Role) *field {
+func roleField(chosen operator.Role) *field {
 	return &field{Name: "role", Label: "Role", Type: "radios", Options: []option{
-		{Value: string(auth.RoleViewer), Label: "Viewer", Hint: "Can view everything and change only their own password.", Chosen: chosen == auth.RoleViewer},
-		{Value: string(auth.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators.", Chosen: chosen == auth.RoleAdmin},
+		{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Can view everything and change only their own password.", Chosen: chosen == operator.RoleViewer},
+		{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators.", Chosen: chosen == operator.RoleAdmin},
 	}}
 }
 
 func inviteForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
 		{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
-		roleField(auth.RoleViewer),
+		roleField(operator.RoleViewer),
 	}}}}
 }
 
@@ -86,7 +87,7 @@ func (v *visit) renderInvite(status int, f *form) error {
 func invite(v *visit) error {
 	f := inviteForm()
 	f.fill(v)
-	code, err := v.auth.Invite(v.r.Context(), auth.InviteParams{Email: v.sent("email"), Role: auth.Role(v.sent("role"))})
+	code, err := v.operators.Invite(v.r.Context(), operator.InviteParams{Email: v.sent("email"), Role: operator.Role(v.sent("role"))})
 	if f.takeErrors(err) {
 		return v.renderInvite(http.StatusUnprocessableEntity, f)
 	}
@@ -106,15 +107,15 @@ func (v *visit) renderInvited(email, code string) error {
 }
 
 func withdraw(v *visit) error {
-	if err := v.auth.Withdraw(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
+	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
 	v.redirectDone("settings/operators", "withdrawn")
 	return nil
 }
 
-func (v *visit) operator() (auth.Operator, error) {
-	return v.auth.Operator(v.r.Context(), v.params["id"])
+func (v *visit) operator() (operator.Operator, error) {
+	return v.operators.Get(v.r.Context(), v.params["id"])
 }
 
 func operatorPath(id string) string { return "settings/operators/" + url.PathEscape(id) }
@@ -127,7 +128,7 @@ func showOperator(v *visit) error {
 	return v.renderOperator(http.StatusOK, op, &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}})
 }
 
-func (v *visit) renderOperator(status int, op auth.Operator, f *form) error {
+func (v *visit) renderOperator(status int, op operator.Operator, f *form) error {
 	return v.render(status, "operator", page{Title: op.Email, Section: "operators", Body: struct {
 		operatorRow
 		Form *form
@@ -141,24 +142,24 @@ func changeOperator(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := auth.UpdateOperatorParams{ID: op.ID}
+	p := operator.UpdateParams{ID: op.ID}
 	yes, no := true, false
 	switch v.sent("change") {
 	case "role":
-		role := auth.Role(v.sent("role"))
+		role := operator.Role(v.sent("role"))
 		p.Role = &role
 	case "disable":
 		p.Disabled = &yes
 	case "enable":
 		p.Disabled = &no
 	case "sign-out":
-		if err := v.auth.SignOutEverywhere(v.r.Context(), op.ID); err != nil {
+		if err := v.operators.SignOutEverywhere(v.r.Context(), op.ID); err != nil {
 			return err
 		}
 		v.redirectDone(operatorPath(op.ID), "signed-out")
 		return nil
 	case "password":
-		code, err := v.auth.InviteBack(v.r.Context(), op.ID)
+		code, err := v.operators.CreatePasswordReset(v.r.Context(), op.ID)
 		if err != nil {
 			return err
 		}
@@ -167,9 +168,9 @@ func changeOperator(v *visit) error {
 		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "Unknown action."}
 	}
 	f := &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}}
-	_, err = v.auth.UpdateOperator(v.r.Context(), p)
+	_, err = v.operators.Update(v.r.Context(), p)
 	switch {
-	case errors.Is(err, auth.ErrLastAdmin):
+	case errors.Is(err, operator.ErrLastAdmin):
 		f.Problem = "This is the last admin who can sign in. Make another operator an admin first."
 		return v.renderOperator(http.StatusConflict, op, f)
 	case f.takeErrors(err):
@@ -202,12 +203,12 @@ func join(v *visit) error {
 	f := joinForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.Join(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
+	_, err := v.operators.AcceptInvitation(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")
 		return nil
-	case errors.Is(err, auth.ErrInviteCode):
+	case errors.Is(err, operator.ErrInvitationCode):
 		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
 	case f.takeErrors(err):
 	default:

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -126,7 +127,7 @@ func isVerb(n int64) string {
 // steps returns the setup checklist.
 func (v *visit) steps() ([]step, error) {
 	ctx := v.r.Context()
-	clients, err := v.auth.Clients(ctx, auth.ListClientsParams{Limit: 1})
+	clients, err := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (v *visit) steps() ([]step, error) {
 		},
 	}
 	if v.h.opts.Operator == nil {
-		people, err := v.auth.Operators(ctx, auth.ListOperatorsParams{Limit: 2})
+		people, err := v.operators.List(ctx, operator.ListParams{Limit: 2})
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -27,7 +28,7 @@ func TestOverviewOfEmptyStore(t *testing.T) {
 	_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)
 	is.Equal(done(v.get("")), 1)
-	s.operator("vic@example.com", auth.RoleViewer)
+	s.operator("vic@example.com", operator.RoleViewer)
 	is.Equal(done(v.get("")), 2)
 	is.True(!s.signedIn("vic@example.com").get("").says("/new\"")) // no buttons for viewers
 	s.license(license.CreateParams{Name: "Atlas"})

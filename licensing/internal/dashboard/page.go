@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
@@ -49,7 +49,7 @@ type page struct {
 	Keep       string // the state as a query for pages about licenses
 	Here       string // this page, for the redirect after a change of theme
 	Theme      string
-	Operator   auth.Operator
+	Operator   operator.Operator
 	Known      bool
 	Admin      bool
 	SignIn     bool   // the built-in sign-in is enabled

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
 // A secretPage is the body of the page that shows a new secret once, and of
@@ -68,7 +69,7 @@ func showRotate(v *visit) error {
 		return err
 	}
 	f := rotateForm(c, "24h")
-	f.Once = auth.NewForm()
+	f.Once = forms.NewMark()
 	return v.renderRotate(http.StatusOK, c, f)
 }
 
@@ -97,7 +98,7 @@ func rotate(v *visit) error {
 		return v.renderRotate(http.StatusUnprocessableEntity, c, f)
 	}
 	var secret string
-	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (_ string, err error) {
+	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
 		c, secret, err = v.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.params["id"], Overlap: overlap})
 		return c.ID, err
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -126,8 +126,8 @@ func TestSignOutDuringSlowForm(t *testing.T) {
 func TestDemotionDuringSlowForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
-	eve := s.operator("eve@example.com", auth.RoleAdmin)
+	s.operator("ada@example.com", operator.RoleAdmin)
+	eve := s.operator("eve@example.com", operator.RoleAdmin)
 	v := s.signedIn("eve@example.com")
 	body, typing := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/settings/operators/new", body)
@@ -138,14 +138,14 @@ func TestDemotionDuringSlowForm(t *testing.T) {
 	go func() { answer <- v.do(req) }()
 	_, err = io.WriteString(typing, "email=mallory%40example.com") // the server accepted the request
 	is.NoErr(err)
-	viewer := auth.RoleViewer
-	_, err = s.Auth().UpdateOperator(t.Context(), auth.UpdateOperatorParams{ID: eve.ID, Role: &viewer})
+	viewer := operator.RoleViewer
+	_, err = s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Role: &viewer})
 	is.NoErr(err)
 	_, err = io.WriteString(typing, "&role=admin")
 	is.NoErr(err)
 	is.NoErr(typing.Close())
 	is.Equal((<-answer).StatusCode, http.StatusSeeOther) // redirected to the sign-in
-	list, err := s.Auth().Invitations(t.Context())
+	list, err := s.Operators().Invitations(t.Context())
 	is.NoErr(err)
 	is.Equal(len(list), 0)
 }
@@ -182,7 +182,7 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 func TestSignInReturnsToPage(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("ada@example.com", operator.RoleAdmin)
 	v := s.visitor()
 	a := v.get("licenses/new?product=atlas&customer=a%26b")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
@@ -207,7 +207,7 @@ func TestSignInReturnsToPage(t *testing.T) {
 func TestSignInErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("ada@example.com", operator.RoleAdmin)
 	v := s.visitor()
 	wrong := v.post("sign-in", "email", "ada@example.com", "password", "not it")
 	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
@@ -226,13 +226,13 @@ func TestSignInErrors(t *testing.T) {
 
 func TestHostSignIn(t *testing.T) {
 	is := is.New(t)
-	role := auth.RoleAdmin
-	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (auth.Operator, bool) {
+	role := operator.RoleAdmin
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (operator.Operator, bool) {
 		if r.Header.Get("X-Person") == "" {
 			w.WriteHeader(http.StatusTeapot)
-			return auth.Operator{}, false
+			return operator.Operator{}, false
 		}
-		return auth.Operator{ID: "ida", Email: "ida@host.example", Role: role}, true
+		return operator.Operator{ID: "ida", Email: "ida@host.example", Role: role}, true
 	}}})
 	v := s.visitor()
 	is.Equal(v.get("licenses").StatusCode, http.StatusTeapot) // the response of the host
@@ -259,24 +259,24 @@ func TestHostSignIn(t *testing.T) {
 	is.Equal(events[0].Actor, "operator:ida")
 	is.True(visit(http.MethodGet, strings.TrimPrefix(a.Header.Get("Location"), "../"), nil).says("ida@host.example")) // the history shows the operator
 
-	role = auth.RoleViewer
+	role = operator.RoleViewer
 	is.Equal(visit(http.MethodGet, "licenses/new", nil).StatusCode, http.StatusForbidden)
 }
 
 func TestHostOperatorMustBeValid(t *testing.T) {
 	for name, tt := range map[string]struct {
-		op      auth.Operator
+		op      operator.Operator
 		problem string
 	}{
-		"no operator":       {auth.Operator{}, "the ID is empty"},
-		"no ID":             {auth.Operator{Email: "ida@host.example", Role: auth.RoleAdmin}, "the ID is empty"},
-		"no role":           {auth.Operator{ID: "ida"}, `the role \"\" is unknown`},
-		"unknown role":      {auth.Operator{ID: "ida", Role: "owner"}, `the role \"owner\" is unknown`},
-		"disabled operator": {auth.Operator{ID: "ida", Role: auth.RoleAdmin, Disabled: true}, "the operator is disabled"},
+		"no operator":       {operator.Operator{}, "the ID is empty"},
+		"no ID":             {operator.Operator{Email: "ida@host.example", Role: operator.RoleAdmin}, "the ID is empty"},
+		"no role":           {operator.Operator{ID: "ida"}, `the role \"\" is unknown`},
+		"unknown role":      {operator.Operator{ID: "ida", Role: "owner"}, `the role \"owner\" is unknown`},
+		"disabled operator": {operator.Operator{ID: "ida", Role: operator.RoleAdmin, Disabled: true}, "the operator is disabled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (auth.Operator, bool) { return tt.op, true }}})
+			s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return tt.op, true }}})
 			l := s.license(license.CreateParams{Name: "Atlas"})
 			v := s.visitor()
 			for _, page := range []string{"", "licenses", "licenses/" + l.ID, "licenses.csv", "licenses/new", "settings/credentials", "audit"} {

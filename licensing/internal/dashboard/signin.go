@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
 // signInPage is the body of the pages for visitors who are not signed in: the
@@ -45,7 +45,7 @@ func showSignIn(v *visit) error {
 		v.redirect(back)
 		return nil
 	}
-	offered, err := v.auth.OfferSetup(v.r.Context())
+	offered, err := v.operators.NeedsSetup(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -60,14 +60,14 @@ func showSignIn(v *visit) error {
 // it keeps no Secure cookie. A browser sends no Sec-Fetch-Mode to such an
 // address; a proxy that terminates TLS forwards the header.
 func (v *visit) insecure() bool {
-	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && !auth.PlainLoopback(v.r)
+	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && v.operators.SecureSession(v.r)
 }
 
 func signIn(v *visit) error {
 	f := signInForm()
 	f.fill(v)
 	back := local(v.sent("return"))
-	_, err := v.auth.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
+	_, err := v.operators.SignIn(v.w, v.r, v.sent("email"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirect(back)
 		return nil
@@ -89,7 +89,7 @@ func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ 
 			}
 		}
 	}
-	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
+	if throttled, ok := errors.AsType[*operator.ThrottledError](err); ok {
 		seconds := int(math.Ceil(throttled.RetryAfter.Seconds()))
 		v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		wait := count(seconds, "second")
@@ -99,7 +99,7 @@ func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ 
 		f.Problem = "Too many failed attempts. Try again in " + wait + "."
 		return http.StatusTooManyRequests, nil
 	}
-	if errors.Is(err, auth.ErrCredentials) {
+	if errors.Is(err, operator.ErrCredentials) {
 		f.Problem = wrong
 		return http.StatusUnprocessableEntity, nil
 	}
@@ -107,7 +107,7 @@ func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ 
 }
 
 func signOut(v *visit) error {
-	if err := v.auth.SignOut(v.w, v.r); err != nil {
+	if err := v.operators.SignOut(v.w, v.r); err != nil {
 		return err
 	}
 	v.redirect("sign-in")
@@ -124,11 +124,11 @@ func setupForm() *form {
 
 func newPassword(name, label string) *field {
 	return &field{Name: name, Label: label, Type: "password", Autocomplete: "new-password", Required: true,
-		Hint: "At least " + strconv.Itoa(auth.MinPassword) + " characters, spaces allowed. A sentence is easy to remember."}
+		Hint: "At least " + strconv.Itoa(operator.MinPassword) + " characters, spaces allowed. A sentence is easy to remember."}
 }
 
 func showSetup(v *visit) error {
-	offered, err := v.auth.OfferSetup(v.r.Context())
+	offered, err := v.operators.NeedsSetup(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -143,15 +143,15 @@ func setUp(v *visit) error {
 	f := setupForm()
 	f.fill(v)
 	status := http.StatusUnprocessableEntity
-	_, err := v.auth.SetUp(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
+	_, err := v.operators.CompleteSetup(v.w, v.r, v.sent("code"), v.sent("email"), v.r.PostForm.Get("password"))
 	switch {
 	case err == nil:
 		v.redirect("")
 		return nil
-	case errors.Is(err, auth.ErrAlreadySetUp):
+	case errors.Is(err, operator.ErrAlreadySetUp):
 		v.redirect("sign-in")
 		return nil
-	case errors.Is(err, auth.ErrSetupCode):
+	case errors.Is(err, operator.ErrSetupCode):
 		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
 	case f.takeErrors(err):
 	default:
@@ -185,12 +185,12 @@ func (v *visit) renderAccount(status int, f *form) error {
 func changePassword(v *visit) error {
 	f := passwordForm()
 	f.fill(v)
-	err := v.auth.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password"))
+	err := v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirectDone("password", "password")
 		return nil
 	}
-	if errors.Is(err, auth.ErrNoSession) {
+	if errors.Is(err, operator.ErrNoSession) {
 		v.redirect("sign-in")
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -86,9 +86,9 @@ func (s *site) advance(d time.Duration) {
 }
 
 // operator creates an operator with the common password.
-func (s *site) operator(email string, role auth.Role) auth.Operator {
+func (s *site) operator(email string, role operator.Role) operator.Operator {
 	s.t.Helper()
-	op, err := s.Auth().CreateOperator(s.t.Context(), auth.CreateOperatorParams{Email: email, Password: password, Role: role})
+	op, err := s.Operators().Create(s.t.Context(), operator.CreateParams{Email: email, Password: password, Role: role})
 	is.New(s.t).NoErr(err)
 	return op
 }
@@ -130,7 +130,7 @@ func (s *site) signedIn(email string) *visitor {
 // admin creates an admin and returns a visitor who is signed in as this admin.
 func (s *site) admin() *visitor {
 	s.t.Helper()
-	s.operator("ada@example.com", auth.RoleAdmin)
+	s.operator("ada@example.com", operator.RoleAdmin)
 	return s.signedIn("ada@example.com")
 }
 

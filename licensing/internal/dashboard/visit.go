@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -26,10 +27,25 @@ type visit struct {
 	root   string // the relative reference to dashboard/: "./", "../"
 	params map[string]string
 
-	op       auth.Operator
-	signedIn bool // op is set
-	auth     *auth.Auth
-	licenses *license.Service
+	op        operator.Operator
+	signedIn  bool // op is set
+	auth      *auth.Auth
+	operators *operator.Service
+	licenses  *license.Service
+}
+
+// actor returns the actor of events, or "" without a sign-in.
+func (v *visit) actor() string {
+	if !v.signedIn {
+		return ""
+	}
+	return "operator:" + v.op.ID
+}
+
+// once runs fn unless the operator has already submitted the form with the
+// mark; see [forms.Forms.Once].
+func (v *visit) once(ctx context.Context, mark string, fn func() (string, error)) (ref string, repeated bool, err error) {
+	return v.h.opts.Forms.Once(ctx, v.actor(), mark, fn)
 }
 
 type visitKey struct{}
@@ -65,7 +81,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 }
 
 // admin reports whether the operator has the admin role.
-func (v *visit) admin() bool { return v.signedIn && v.op.Role == auth.RoleAdmin && !v.op.Disabled }
+func (v *visit) admin() bool { return v.signedIn && v.op.Role == operator.RoleAdmin && !v.op.Disabled }
 
 // here returns the page with its query, as a reference from dashboard/.
 func (v *visit) here() string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -94,7 +94,7 @@ func showRotateWebhook(v *visit) error {
 		return err
 	}
 	f := rotateWebhookForm("24h")
-	f.Once = auth.NewForm()
+	f.Once = forms.NewMark()
 	return v.renderRotateWebhook(http.StatusOK, w, f)
 }
 
@@ -118,7 +118,7 @@ func rotateWebhook(v *visit) error {
 	}
 	var after license.Webhook
 	var secret string
-	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (_ string, err error) {
+	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
 		after, secret, err = v.licenses.RotateWebhookSecret(v.r.Context(), license.RotateWebhookParams{ID: w.ID, Overlap: overlap})
 		return after.ID, err
 	})

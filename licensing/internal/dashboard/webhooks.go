@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -134,7 +134,7 @@ func (f *form) lines(name string) (list []string) {
 
 func showNewWebhook(v *visit) error {
 	f := newWebhookForm()
-	f.Once = auth.NewForm()
+	f.Once = forms.NewMark()
 	return v.renderNewWebhook(http.StatusOK, f)
 }
 
@@ -150,7 +150,7 @@ func createWebhook(v *visit) error {
 	f.fill(v)
 	var w license.Webhook
 	var secret string
-	id, repeated, err := v.auth.Once(v.r.Context(), f.Once, func() (_ string, err error) {
+	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
 		w, secret, err = v.licenses.CreateWebhook(v.r.Context(), license.CreateWebhookParams{
 			URL: strings.TrimSpace(f.Field("url").Value), Description: strings.TrimSpace(f.Field("description").Value),
 			Types: f.lines("types"), Products: f.lines("products"),

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -125,7 +124,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 	caller := license.Caller{RequestID: RequestID(r.Context())}
 	if route.Scope != "" {
-		grant, _ := auth.GrantFrom(r.Context())
+		grant := exchangeOf(r.Context()).grant
 		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
 	}
 	return s.cfg.Rules.As(caller)

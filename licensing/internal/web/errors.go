@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -40,17 +41,18 @@ var answers = []struct {
 	// Credentials and people.
 	{auth.ErrNotFound, 404, "not_found", "There is no such client, secret or operator.", nil},
 	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two live secrets. Revoke one of them first.", nil},
-	{auth.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Make another one first.", nil},
-	{auth.ErrAlreadySetUp, 409, "already_set_up", "There is an operator already. Sign in, or ask an admin for access.", nil},
-	{auth.ErrSetupCode, 422, "setup_code", "The set-up code is wrong or has ended.", nil},
-	{auth.ErrInviteCode, 422, "invite_code", "The invitation is wrong, was used or has ended. Ask for a new one.", nil},
-	{auth.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong.", nil},
-	{auth.ErrNoSession, 403, "no_session", "Nobody is signed in. Sign in first.", nil},
-	{auth.ErrThrottled, 429, "rate_limited", "Too many attempts failed. Wait as long as Retry-After says.", addWait},
+	{operator.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Make another one first.", nil},
+	{operator.ErrAlreadySetUp, 409, "already_set_up", "There is an operator already. Sign in, or ask an admin for access.", nil},
+	{operator.ErrSetupCode, 422, "setup_code", "The set-up code is wrong or has ended.", nil},
+	{operator.ErrInvitationCode, 422, "invite_code", "The invitation is wrong, was used or has ended. Ask for a new one.", nil},
+	{operator.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong.", nil},
+	{operator.ErrNoSession, 403, "no_session", "Nobody is signed in. Sign in first.", nil},
+	{operator.ErrThrottled, 429, "rate_limited", "Too many attempts failed. Wait as long as Retry-After says.", addWait},
 
 	// What may pass by itself.
 	{store.ErrConflict, 503, "busy", "Too many changes at once; nothing was done. Repeat the request.", addRetryAfter},
 	{store.ErrUnavailable, 503, "unavailable", "The service cannot reach its records now. Repeat the request later.", addRetryAfter},
+	{store.ErrUnknownOutcome, 503, "outcome_unknown", "The change may or may not have been made. Read the resource before you repeat the request, or repeat it with the same Idempotency-Key.", addRetryAfter},
 	{context.DeadlineExceeded, 503, "unavailable", "The service could not answer in time. Repeat the request later.", addRetryAfter},
 	{context.Canceled, 503, "unavailable", "The request was given up before it was done.", addRetryAfter},
 }
@@ -135,7 +137,7 @@ func addVerdict(p *Problem, err error) {
 }
 
 func addWait(p *Problem, err error) {
-	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
+	if throttled, ok := errors.AsType[*operator.ThrottledError](err); ok {
 		p.Header = http.Header{"Retry-After": {retryAfter(throttled.RetryAfter)}}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -39,15 +40,16 @@ var sentinels = map[string]struct {
 	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
 	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},
 	"auth.ErrTooManySecrets":      {auth.ErrTooManySecrets, 409},
-	"auth.ErrLastAdmin":           {auth.ErrLastAdmin, 409},
-	"auth.ErrAlreadySetUp":        {auth.ErrAlreadySetUp, 409},
-	"auth.ErrSetupCode":           {auth.ErrSetupCode, 422},
-	"auth.ErrInviteCode":          {auth.ErrInviteCode, 422},
-	"auth.ErrCredentials":         {auth.ErrCredentials, 422},
-	"auth.ErrNoSession":           {auth.ErrNoSession, 403},
-	"auth.ErrThrottled":           {&auth.ThrottledError{RetryAfter: time.Minute}, 429},
+	"operator.ErrLastAdmin":       {operator.ErrLastAdmin, 409},
+	"operator.ErrAlreadySetUp":    {operator.ErrAlreadySetUp, 409},
+	"operator.ErrSetupCode":       {operator.ErrSetupCode, 422},
+	"operator.ErrInvitationCode":  {operator.ErrInvitationCode, 422},
+	"operator.ErrCredentials":     {operator.ErrCredentials, 422},
+	"operator.ErrNoSession":       {operator.ErrNoSession, 403},
+	"operator.ErrThrottled":       {&operator.ThrottledError{RetryAfter: time.Minute}, 429},
 	"store.ErrConflict":           {store.ErrConflict, 503},
 	"store.ErrUnavailable":        {store.ErrUnavailable, 503},
+	"store.ErrUnknownOutcome":     {store.ErrUnknownOutcome, 503},
 	"store.ErrNotFound":           {store.ErrNotFound, 500},
 	"store.ErrExists":             {store.ErrExists, 500},
 	"store.ErrTxDone":             {store.ErrTxDone, 500},
@@ -63,7 +65,7 @@ func TestEveryErrorOfThePackagesBelowHasAnAnswer(t *testing.T) {
 			is.True(strings.HasSuffix(p.Detail, "."))
 		})
 	}
-	for pkg, dir := range map[string]string{"license": "../../license", "auth": "../../../auth", "store": "../../../store"} {
+	for pkg, dir := range map[string]string{"license": "../../license", "auth": "../../../auth", "operator": "../../../auth/operator", "store": "../../../store"} {
 		for _, name := range exportedErrors(t, dir) {
 			if _, listed := sentinels[pkg+"."+name]; !listed {
 				t.Errorf("%s.%s has no answer", pkg, name)
@@ -117,6 +119,6 @@ func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {
 	unknown := ProblemOf(&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictNotFound}})
 	is.Equal(unknown.Status, 404)
 	is.Equal(unknown.Verdict, nil) // as for everything that is not there
-	is.True(ProblemOf(sentinels["auth.ErrThrottled"].err).Header.Get("Retry-After") != "")
+	is.True(ProblemOf(sentinels["operator.ErrThrottled"].err).Header.Get("Retry-After") != "")
 	is.True(ProblemOf(store.ErrConflict).Header.Get("Retry-After") != "")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
 // An exchange is one request and its answer: what the handlers write to, and
@@ -18,8 +20,9 @@ type exchange struct {
 	values   []string  // what the parameters in the path stand for
 	oauth    bool      // errors take the form of RFC 6749
 	client   string    // the id of the client; empty: none
-	page     bool      // errors are pages
-	operator string    // the id of the operator; empty: none
+	grant    auth.Grant
+	page     bool   // errors are pages
+	operator string // the id of the operator; empty: none
 }
 
 type exchangeKey struct{}

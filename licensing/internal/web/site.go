@@ -156,7 +156,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 			return s.unauthorized(r, err)
 		}
 		x.client = grant.ClientID
-		r = r.WithContext(auth.WithGrant(r.Context(), grant))
+		x.grant = grant
 	}
 	if !x.page { // the pages limit sign-ins themselves
 		if err := s.limit(r, x.client); err != nil {

@@ -1,0 +1,75 @@
+/*
+Package operator manages the operators of a licensing service: the people who
+sign in to its dashboard, their passwords, invitations and sessions.
+
+A host gets the [Service] from its handler and uses it to create accounts:
+
+	h := licensing.NewHandler(st, licensing.Options{})
+	op, err := h.Operators().Create(ctx, operator.CreateParams{
+		Email: "ada@example.com", Password: password, Role: operator.RoleAdmin,
+	})
+
+A host with its own sign-in sets Options.Operator of package licensing instead
+and returns an [Operator] for each request. The accounts, passwords and sessions
+of this package are then not used.
+
+# Accounts
+
+An operator has an e-mail address, a password and a [Role]. An admin may see and
+change everything; a viewer may see everything. [Service.Update] changes an
+operator and never leaves the service without an admin who can sign in.
+
+There are three ways to an account:
+
+  - [Service.Create] creates one with a password.
+  - [Service.Invite] returns a code. The person enters it on the dashboard and
+    chooses a password; see [Service.AcceptInvitation].
+    [Service.CreatePasswordReset] returns such a code for an existing operator.
+  - The setup code creates the first admin. The dashboard logs it while no
+    operator exists; [Service.CreateSetupCode] returns one for the host to show.
+
+# Passwords
+
+A password has at least [MinPassword] characters and is not a common one. The
+store has an argon2id hash as a PHC string, which the next sign-in replaces if
+its cost is below the current one.
+
+# Failed attempts
+
+Failed attempts are throttled by address, and by account and address, before a
+password is hashed. An address may fail [Options.MaxFailures] times per minute.
+Many addresses that guess the password of one account cannot lock it. A caller
+who must wait gets a [*ThrottledError]. Each process appends at most 60 events
+about failed attempts immediately and then 60 per hour, for each operator and for
+all unknown accounts together.
+
+# Sessions
+
+A session is a cookie that is valid for twelve hours. The cookie has no Path, so
+a browser limits it to the folder of the page that set it: call
+[Service.SignIn], [Service.SignOut], [Service.ChangePassword],
+[Service.CompleteSetup] and [Service.AcceptInvitation] only on pages of one
+folder, and [Service.Session] anywhere below it. The dashboard does this.
+
+Signing out, a new password, a new role and disabling an operator end all
+sessions of the operator immediately, in every process.
+
+# Events
+
+Every change appends an event in the same update: operator.created,
+operator.updated, operator.signed_in, operator.signed_out and
+operator.sign_in_failed, with the ID of the operator as the subject. [Service.As]
+sets the actor. Events never contain a password or a session.
+
+# Errors
+
+Invalid parameters are reported as an [*auth.InvalidError], and an unknown
+operator as [auth.ErrNotFound]. The other errors are variables of this package;
+test for them with [errors.Is]. Any other error comes from the store.
+
+# Concurrency
+
+A [Service] is safe for concurrent use. It starts no goroutine. Any number of
+processes may share a store.
+*/
+package operator

@@ -1,0 +1,69 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// changes lists the changed fields of an operator. A changed secret is listed
+// without its values.
+type changes map[string]change
+
+type change struct {
+	From any `json:"from,omitempty"`
+	To   any `json:"to,omitempty"`
+}
+
+// appendChange appends an event about op. Events never contain the password,
+// its hash, or anything about the session.
+func (s *Service) appendChange(ctx context.Context, tx store.Tx, typ string, op Operator, made changes) error {
+	type shown struct {
+		ID       string `json:"id"`
+		Email    string `json:"email"`
+		Role     Role   `json:"role"`
+		Disabled bool   `json:"disabled"`
+	}
+	data, err := json.Marshal(struct {
+		Operator shown   `json:"operator"`
+		Changes  changes `json:"changes,omitempty"`
+	}{shown{op.ID, op.Email, op.Role, op.Disabled}, made})
+	if err != nil {
+		return err
+	}
+	return s.appendEvent(ctx, tx, typ, op.ID, data)
+}
+
+// appendFailure appends the event of a failed sign-in. Its actor is the
+// operator who is signed in, or "anonymous". It does not contain the e-mail
+// address that was entered, because people enter passwords in that field.
+func (s *Service) appendFailure(ctx context.Context, tx store.Tx, id string, addr netip.Addr) error {
+	if s.caller.Actor == "" {
+		s = s.As(auth.Caller{Actor: "anonymous", RequestID: s.caller.RequestID})
+	}
+	from := ""
+	if addr.IsValid() {
+		from = addr.String()
+	}
+	data, err := json.Marshal(map[string]string{"address": from})
+	if err != nil {
+		return err
+	}
+	return s.appendEvent(ctx, tx, "operator.sign_in_failed", id, data)
+}
+
+func (s *Service) appendEvent(ctx context.Context, tx store.Tx, typ, subject string, data []byte) error {
+	now := s.now()
+	actor := s.caller.Actor
+	if actor == "" {
+		actor = "go"
+	}
+	_, err := tx.AppendEvent(ctx, store.Event{
+		ID: store.NewID("evt", now), Type: typ, Time: now,
+		Actor: actor, RequestID: s.caller.RequestID, Subject: subject, Data: data,
+	})
+	return err
+}

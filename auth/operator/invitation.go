@@ -1,0 +1,247 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ErrInvitationCode means that the code of an invitation is wrong, or that the
+// invitation was used, was revoked or has expired.
+var ErrInvitationCode = errors.New("operator: the code is wrong or has expired")
+
+// InvitationTTL is how long the code of an invitation is valid.
+const InvitationTTL = 72 * time.Hour
+
+const kindInvitation = "invite"
+
+// An Invitation lets a person become an operator, or lets an operator choose a
+// new password.
+type Invitation struct {
+	ID         string // for [Service.RevokeInvitation]; the code cannot be derived from it
+	Email      string
+	Role       Role
+	OperatorID string // the operator whose password it resets; empty: it creates an operator
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+}
+
+// InviteParams are the parameters of [Service.Invite].
+type InviteParams struct {
+	Email string // no operator may have it
+	Role  Role   // default: [RoleViewer]
+}
+
+// invitationRecord is the stored form of an invitation. Its key is the digest
+// of the code.
+type invitationRecord struct {
+	Email      string `json:"email"`
+	Role       Role   `json:"role"`
+	OperatorID string `json:"operator_id,omitempty"`
+	Actor      string `json:"actor"` // who created the invitation, and is the actor when it creates an operator
+}
+
+// Invite returns a code with which a person becomes an operator; see
+// [Service.AcceptInvitation]. The service sends nothing: give the person the
+// code yourself. An invitation created by an operator ends when that operator
+// is disabled or is no longer an admin.
+//
+// It returns an [*auth.InvalidError] if a parameter is invalid or the address
+// is taken.
+func (s *Service) Invite(ctx context.Context, p InviteParams) (code string, err error) {
+	if p.Role == "" {
+		p.Role = RoleViewer
+	}
+	var fields []auth.FieldError
+	if code, detail := checkEmail(p.Email); code != "" {
+		fields = append(fields, auth.FieldError{Field: "email", Code: code, Detail: detail})
+	}
+	if !p.Role.known() {
+		fields = append(fields, unknownRole)
+	}
+	if fields != nil {
+		return "", &auth.InvalidError{Fields: fields}
+	}
+	return s.putInvitation(ctx, invitationRecord{Email: p.Email, Role: p.Role}, func(tx store.Tx) error { return emailFree(ctx, tx, p.Email) })
+}
+
+// CreatePasswordReset returns a code with which an operator chooses a new
+// password; see [Service.AcceptInvitation]. The current password keeps working
+// until the code is used, and any new password ends the code. It returns [auth.ErrNotFound]
+// if there is no such operator.
+func (s *Service) CreatePasswordReset(ctx context.Context, operatorID string) (code string, err error) {
+	op, err := s.Get(ctx, operatorID)
+	if err != nil {
+		return "", err
+	}
+	return s.putInvitation(ctx, invitationRecord{Email: op.Email, Role: op.Role, OperatorID: op.ID}, func(store.Tx) error { return nil })
+}
+
+// putInvitation writes an invitation unless check returns an error.
+func (s *Service) putInvitation(ctx context.Context, rec invitationRecord, check func(store.Tx) error) (code string, err error) {
+	rec.Actor = s.caller.Actor
+	err = s.st.Update(ctx, func(tx store.Tx) error {
+		if err := check(tx); err != nil {
+			return err
+		}
+		code = rand.Text()
+		now := s.now()
+		return putJSON(ctx, tx, store.Entry{Kind: kindInvitation, Key: invitationKey(code), CreatedAt: now, ExpiresAt: now.Add(InvitationTTL)}, rec)
+	})
+	if err != nil {
+		return "", err
+	}
+	return code, nil
+}
+
+func invitationKey(code string) string {
+	sum := sha256.Sum256([]byte(cleanCode(code)))
+	return hex.EncodeToString(sum[:])
+}
+
+// Invitations returns up to 200 invitations that are still valid, in order of
+// expiry.
+func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
+	live := store.TimeRange{From: s.now().Add(time.Millisecond)}
+	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation, Expires: live, Limit: maxPage})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Invitation, len(entries))
+	for i, e := range entries {
+		var rec invitationRecord
+		if err := json.Unmarshal(e.Data, &rec); err != nil {
+			return nil, fmt.Errorf("operator: invitation %s: %w", e.Key, err)
+		}
+		list[i] = Invitation{ID: e.Key, Email: rec.Email, Role: rec.Role, OperatorID: rec.OperatorID, CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt}
+	}
+	return list, nil
+}
+
+// RevokeInvitation ends an invitation. It returns [auth.ErrNotFound] if there
+// is no such invitation.
+func (s *Service) RevokeInvitation(ctx context.Context, id string) error {
+	return s.st.Update(ctx, func(tx store.Tx) error {
+		err := tx.DeleteEntry(ctx, kindInvitation, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("operator: invitation: %w", auth.ErrNotFound)
+		}
+		return err
+	})
+}
+
+// endInvitations ends the invitations that are no longer valid after a change
+// of op: password resets for op, if op has a new password or is disabled, and
+// invitations created by op, if op is disabled or is no longer an admin.
+func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword bool) error {
+	q := store.EntryQuery{Kind: kindInvitation, Limit: store.MaxLimit}
+	for {
+		entries, err := tx.Entries(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			var rec invitationRecord
+			if err := json.Unmarshal(e.Data, &rec); err != nil {
+				return fmt.Errorf("operator: invitation %s: %w", e.Key, err)
+			}
+			reset := rec.OperatorID == op.ID && (newPassword || op.Disabled)
+			if reset || rec.Actor == "operator:"+op.ID && (op.Role != RoleAdmin || op.Disabled) {
+				if err := tx.DeleteEntry(ctx, kindInvitation, e.Key); err != nil {
+					return err
+				}
+			}
+		}
+		if len(entries) < q.Limit {
+			return nil
+		}
+		last := entries[len(entries)-1]
+		q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
+	}
+}
+
+// AcceptInvitation sets the password of the operator whom the code is for,
+// creates the operator if the code is an invitation, and sets the cookie of a
+// new session on w. It returns [ErrInvitationCode], [ErrThrottled], or an
+// [*auth.InvalidError] about "password", or about "email" if another operator
+// has taken the address.
+func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code, password string) (Operator, error) {
+	ctx := r.Context()
+	// Check the code before hashing the password, so that only a caller with
+	// a valid code can make the process hash.
+	rec, err := s.readInvitation(ctx, s.st, code)
+	if err != nil {
+		return Operator{}, s.countWrongCode(r, err)
+	}
+	if err := invalidPassword(password, rec.Email); err != nil {
+		return Operator{}, err
+	}
+	hash, err := hashPassword(ctx, password)
+	if err != nil {
+		return Operator{}, err
+	}
+	by := s.As(auth.Caller{Actor: rec.Actor, RequestID: s.caller.RequestID})
+	var in signedIn
+	err = s.st.Update(ctx, func(tx store.Tx) error {
+		rec, err := s.readInvitation(ctx, tx, code)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteEntry(ctx, kindInvitation, invitationKey(code)); err != nil {
+			return err
+		}
+		if rec.OperatorID == "" {
+			added, err := by.add(ctx, tx, CreateParams{Email: rec.Email, Role: rec.Role}, hash)
+			if err != nil {
+				return err
+			}
+			e, op, err := readRecord(ctx, tx, added.ID)
+			if err != nil {
+				return err
+			}
+			in, err = s.recordSignIn(ctx, tx, e, op)
+			return err
+		}
+		e, op, err := readRecord(ctx, tx, rec.OperatorID)
+		if errors.Is(err, auth.ErrNotFound) || err == nil && op.Disabled {
+			return ErrInvitationCode
+		}
+		if err != nil {
+			return err
+		}
+		op.Password, op.UpdatedAt = hash, s.now()
+		op.Generation++
+		if err := endInvitations(ctx, tx, op.operator(e), true); err != nil {
+			return err
+		}
+		if err := by.appendChange(ctx, tx, "operator.updated", op.operator(e), changes{"password": {}}); err != nil {
+			return err
+		}
+		in, err = s.recordSignIn(ctx, tx, e, op)
+		return err
+	})
+	if err != nil {
+		return Operator{}, err
+	}
+	return in.Operator, s.openSession(w, r, in)
+}
+
+func (s *Service) readInvitation(ctx context.Context, r store.Reader, code string) (rec invitationRecord, err error) {
+	e, err := r.Entry(ctx, kindInvitation, invitationKey(code))
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.now().Before(e.ExpiresAt) {
+		return rec, ErrInvitationCode
+	}
+	if err != nil {
+		return rec, err
+	}
+	return rec, json.Unmarshal(e.Data, &rec)
+}

@@ -1,0 +1,216 @@
+package operator
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// accept accepts an invitation.
+func (b *browser) accept(code, password string) error {
+	return b.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := b.o.AcceptInvitation(w, r, code, password)
+		return err
+	})
+}
+
+func TestInvite(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	ada := o.As(auth.Caller{Actor: actorOf(t, o, "ada@example.com")})
+	for _, p := range []InviteParams{{Email: "bob"}, {Email: "bob@example.com", Role: "root"}, {Email: "ADA@example.com"}} {
+		_, err := ada.Invite(ctx, p)
+		is.True(errors.Is(err, auth.ErrInvalid))
+	}
+	code, err := ada.Invite(ctx, InviteParams{Email: "bob@example.com", Role: RoleAdmin})
+	is.NoErr(err)
+	entries, err := o.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation})
+	is.NoErr(err)
+	is.True(!strings.Contains(string(entries[0].Data)+entries[0].Key, code)) // only a digest is kept
+	list, err := o.Invitations(ctx)
+	is.NoErr(err)
+	is.Equal(list[0].Email, "bob@example.com")
+	is.Equal(list[0].ExpiresAt, o.now.Add(InvitationTTL))
+
+	b := &browser{o: o}
+	is.True(errors.Is(b.accept("wrong", goodPassword), ErrInvitationCode))
+	is.True(errors.Is(b.accept(code, "too short"), auth.ErrInvalid))
+	is.NoErr(b.accept(strings.ToLower(code), goodPassword))
+	is.Equal(b.who(), "bob@example.com")
+	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)) // a code works once
+	types, _ := o.events(t)
+	is.Equal(types[len(types)-2:], []string{
+		"operator.created by " + actorOf(t, o, "ada@example.com"), // the inviting operator
+		"operator.signed_in by " + actorOf(t, o, "bob@example.com"),
+	})
+	bob, err := o.Session(b.request())
+	is.NoErr(err)
+	is.Equal(bob.LastSignInAt, o.now)
+	list, err = o.Invitations(ctx)
+	is.NoErr(err)
+	is.Equal(len(list), 0)
+}
+
+func TestInvitationsEnd(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	o := newOffice(t)
+	code, err := o.Invite(ctx, InviteParams{Email: "bob@example.com"})
+	is.NoErr(err)
+	o.now = o.now.Add(InvitationTTL)
+	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode))
+	list, err := o.Invitations(ctx)
+	is.NoErr(err)
+	is.Equal(len(list), 0)
+
+	code, err = o.Invite(ctx, InviteParams{Email: "bob@example.com"})
+	is.NoErr(err)
+	list, err = o.Invitations(ctx)
+	is.NoErr(err)
+	is.NoErr(o.RevokeInvitation(ctx, list[0].ID))
+	is.True(errors.Is(o.RevokeInvitation(ctx, list[0].ID), auth.ErrNotFound))
+	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode))
+
+	code, err = o.Invite(ctx, InviteParams{Email: "bob@example.com"})
+	is.NoErr(err)
+	o.operator(t, "bob@example.com", RoleViewer) // created in the meantime
+	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), auth.ErrInvalid))
+}
+
+func TestPasswordReset(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	o := newOffice(t)
+	bob := o.operator(t, "bob@example.com", RoleViewer)
+	_, err := o.CreatePasswordReset(ctx, "opr_unknown")
+	is.True(errors.Is(err, auth.ErrNotFound))
+	code, err := o.CreatePasswordReset(ctx, bob.ID)
+	is.NoErr(err)
+	old, b := &browser{o: o}, &browser{o: o}
+	is.NoErr(old.signIn("bob@example.com", goodPassword)) // the password still works
+	o.now = o.now.Add(time.Hour)
+	is.NoErr(b.accept(code, otherPassword))
+	is.Equal(b.who(), "bob@example.com")
+	types, _ := o.events(t)
+	is.Equal(types[len(types)-2:], []string{"operator.updated by go", "operator.signed_in by operator:" + bob.ID})
+	bob, err = o.Get(ctx, bob.ID)
+	is.NoErr(err)
+	is.Equal(bob.LastSignInAt, o.now)
+	is.Equal(old.who(), ErrNoSession.Error())
+	is.True(errors.Is(old.signIn("bob@example.com", goodPassword), ErrCredentials))
+
+	code, err = o.CreatePasswordReset(ctx, bob.ID)
+	is.NoErr(err)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	yes := true
+	_, err = o.Update(ctx, UpdateParams{ID: bob.ID, Disabled: &yes})
+	is.NoErr(err)
+	is.True(errors.Is(b.accept(code, goodPassword), ErrInvitationCode)) // disabled operators cannot reset their password
+}
+
+// An operator who loses the right to invite must not keep an invitation to use.
+func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
+	viewer, yes := RoleViewer, true
+	for name, change := range map[string]UpdateParams{
+		"by being disabled":      {Disabled: &yes},
+		"by becoming a viewer":   {Role: &viewer},
+		"by a change of another": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			ctx := t.Context()
+			o := newOffice(t)
+			other := o.operator(t, "ada@example.com", RoleAdmin)
+			eve := o.operator(t, "eve@example.com", RoleAdmin)
+			code, err := o.As(auth.Caller{Actor: "operator:" + eve.ID}).Invite(ctx, InviteParams{Email: "bob@example.com", Role: RoleAdmin})
+			is.NoErr(err)
+			back, err := o.As(auth.Caller{Actor: "operator:" + eve.ID}).CreatePasswordReset(ctx, other.ID)
+			is.NoErr(err)
+			is.NoErr(o.SignOutEverywhere(ctx, eve.ID)) // does not remove any right
+			if change.ID = eve.ID; change.Role == nil && change.Disabled == nil {
+				is.NoErr((&browser{o: o}).accept(code, goodPassword))
+				return
+			}
+			_, err = o.Update(ctx, change)
+			is.NoErr(err)
+			list, err := o.Invitations(ctx)
+			is.NoErr(err)
+			is.Equal(len(list), 0)
+			is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode))
+			is.True(errors.Is((&browser{o: o}).accept(back, otherPassword), ErrInvitationCode))
+		})
+	}
+}
+
+// A password reset ends when the operator gets a new password another way.
+func TestANewPasswordEndsPasswordResets(t *testing.T) {
+	password := otherPassword
+	for name, change := range map[string]func(*office, *browser, Operator) error{
+		"by the operator": func(o *office, b *browser, _ Operator) error {
+			return b.do(func(w http.ResponseWriter, r *http.Request) error {
+				return o.ChangePassword(w, r, goodPassword, password)
+			})
+		},
+		"by an admin": func(o *office, b *browser, bob Operator) error {
+			_, err := o.Update(b.request().Context(), UpdateParams{ID: bob.ID, Password: &password})
+			return err
+		},
+		"by another link": func(o *office, b *browser, bob Operator) error {
+			code, err := o.CreatePasswordReset(b.request().Context(), bob.ID)
+			if err != nil {
+				return err
+			}
+			return b.accept(code, password)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			o := newOffice(t)
+			o.operator(t, "ada@example.com", RoleAdmin)
+			bob := o.operator(t, "bob@example.com", RoleViewer)
+			b := &browser{o: o}
+			is.NoErr(b.signIn("bob@example.com", goodPassword))
+			leaked, err := o.CreatePasswordReset(t.Context(), bob.ID)
+			is.NoErr(err)
+			other, err := o.Invite(t.Context(), InviteParams{Email: "eve@example.com"})
+			is.NoErr(err)
+			is.NoErr(change(o, b, bob))
+			is.True(errors.Is((&browser{o: o}).accept(leaked, goodPassword), ErrInvitationCode))
+			is.NoErr((&browser{o: o}).accept(other, goodPassword)) // other invitations stay valid
+		})
+	}
+}
+
+func TestWrongCodesAreThrottled(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	complete := func(b *browser, code string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := o.CompleteSetup(w, r, code, "ada@example.com", goodPassword)
+			return err
+		})
+	}
+	attacker := &browser{o: o, addr: "198.51.100.7:4711"}
+	for i := range o.opts.MaxFailures { // both kinds count together
+		if i%2 == 0 {
+			is.True(errors.Is(complete(attacker, "wrong"), ErrSetupCode))
+		} else {
+			is.True(errors.Is(attacker.accept("wrong", goodPassword), ErrInvitationCode))
+		}
+	}
+	is.True(errors.Is(complete(attacker, "wrong"), ErrThrottled))
+	is.True(errors.Is(attacker.accept("wrong", goodPassword), ErrThrottled))
+	is.True(errors.Is((&browser{o: o}).accept("wrong", goodPassword), ErrInvitationCode)) // other addresses do not wait
+	code, err := o.CreateSetupCode(t.Context())
+	is.NoErr(err)
+	is.NoErr(complete(attacker, code)) // a valid code works at any time
+}

@@ -1,0 +1,146 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An Operator is a person who uses the dashboard.
+type Operator struct {
+	ID       string // opr_…
+	Email    string // the address they sign in with; compared without regard to case
+	Role     Role
+	Disabled bool // a disabled operator cannot sign in and has no sessions
+
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	LastSignInAt time.Time // zero: never
+}
+
+// A Role says what an operator may do.
+type Role string
+
+// The roles of operators.
+const (
+	RoleAdmin  Role = "admin"  // may see and change everything
+	RoleViewer Role = "viewer" // may see everything and change only their own password
+)
+
+func (r Role) known() bool { return r == RoleAdmin || r == RoleViewer }
+
+var unknownRole = auth.FieldError{Field: "role", Code: "unknown", Detail: "A role is admin or viewer."}
+
+// CreateParams are the parameters of [Service.Create].
+type CreateParams struct {
+	Email    string // at most 254 bytes; no other operator may have it
+	Password string // 15–256 characters, taken byte for byte; common passwords are refused
+	Role     Role   // default: [RoleViewer]
+}
+
+// Create adds an operator and appends operator.created. It returns an
+// [*auth.InvalidError] if a parameter is invalid or the address is taken.
+func (s *Service) Create(ctx context.Context, p CreateParams) (Operator, error) {
+	if p.Role == "" {
+		p.Role = RoleViewer
+	}
+	hash, err := checkAndHash(ctx, p)
+	if err != nil {
+		return Operator{}, err
+	}
+	var op Operator
+	err = s.st.Update(ctx, func(tx store.Tx) error {
+		op, err = s.add(ctx, tx, p, hash)
+		return err
+	})
+	return op, err
+}
+
+// checkAndHash checks the parameters of a new operator and hashes the password.
+// Hashing is slow, so it runs before the Update.
+func checkAndHash(ctx context.Context, p CreateParams) (hash string, err error) {
+	var fields []auth.FieldError
+	if code, detail := checkEmail(p.Email); code != "" {
+		fields = append(fields, auth.FieldError{Field: "email", Code: code, Detail: detail})
+	}
+	if !p.Role.known() {
+		fields = append(fields, unknownRole)
+	}
+	if code, detail := checkPassword(p.Password, p.Email); code != "" {
+		fields = append(fields, auth.FieldError{Field: "password", Code: code, Detail: detail})
+	}
+	if fields != nil {
+		return "", &auth.InvalidError{Fields: fields}
+	}
+	return hashPassword(ctx, p.Password)
+}
+
+// add writes a new operator and its event.
+func (s *Service) add(ctx context.Context, tx store.Tx, p CreateParams, hash string) (Operator, error) {
+	now := s.now()
+	if err := emailFree(ctx, tx, p.Email); err != nil {
+		return Operator{}, err
+	}
+	e := store.Entry{Kind: kindOperator, Key: store.NewID("opr", now), CreatedAt: now}
+	rec := record{Email: p.Email, Role: p.Role, Password: hash, Generation: 1, UpdatedAt: now}
+	if err := putJSON(ctx, tx, e, rec); err != nil {
+		return Operator{}, err
+	}
+	if err := tx.PutEntry(ctx, store.Entry{Kind: kindEmail, Key: foldEmail(p.Email), Owner: e.Key, CreatedAt: now}); err != nil {
+		return Operator{}, err
+	}
+	op := rec.operator(e)
+	return op, s.appendChange(ctx, tx, "operator.created", op, nil)
+}
+
+// emailFree returns an [*auth.InvalidError] if an operator has the address.
+func emailFree(ctx context.Context, r store.Reader, email string) error {
+	_, err := r.Entry(ctx, kindEmail, foldEmail(email))
+	switch {
+	case err == nil:
+		return &auth.InvalidError{Fields: []auth.FieldError{{Field: "email", Code: "taken", Detail: "Another operator has this address."}}}
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// Get returns the operator with that ID, or [auth.ErrNotFound].
+func (s *Service) Get(ctx context.Context, id string) (Operator, error) {
+	e, rec, err := readRecord(ctx, s.st, id)
+	if err != nil {
+		return Operator{}, err
+	}
+	return rec.operator(e), nil
+}
+
+// ListParams are the parameters of [Service.List].
+type ListParams struct {
+	After string // the ID of the last operator of the previous page; empty: start at the beginning
+	Limit int    // 1–200; zero or out of range: 200
+}
+
+// List returns operators in the order in which they were created.
+func (s *Service) List(ctx context.Context, p ListParams) ([]Operator, error) {
+	if p.Limit < 1 || p.Limit > maxPage {
+		p.Limit = maxPage
+	}
+	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindOperator, After: store.Position{ID: p.After}, Limit: p.Limit})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Operator, len(entries))
+	for i, e := range entries {
+		var rec record
+		if err := json.Unmarshal(e.Data, &rec); err != nil {
+			return nil, fmt.Errorf("operator: %s: %w", e.Key, err)
+		}
+		list[i] = rec.operator(e)
+	}
+	return list, nil
+}

@@ -1,0 +1,207 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+const (
+	goodPassword  = "the ferry leaves before breakfast"
+	otherPassword = "nine lamps along the harbour wall"
+)
+
+// office is a Service on an empty store with a clock that tests set.
+type office struct {
+	*Service
+	st  store.Store
+	now time.Time
+	log strings.Builder
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{st: storetest.Twice(memory.New()), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	o.Service = New(o.st, Options{
+		Now:    func() time.Time { return o.now },
+		Logger: slog.New(slog.NewTextHandler(io.Writer(&o.log), nil)),
+	})
+	return o
+}
+
+func (o *office) operator(t *testing.T, email string, role Role) Operator {
+	t.Helper()
+	op, err := o.Create(t.Context(), CreateParams{Email: email, Password: goodPassword, Role: role})
+	is.New(t).NoErr(err)
+	return op
+}
+
+// events returns the types and actors of all events, and all of their data.
+func (o *office) events(t *testing.T) (types []string, text string) {
+	t.Helper()
+	list, err := o.st.Events(t.Context(), store.EventQuery{})
+	is.New(t).NoErr(err)
+	for _, e := range list {
+		types = append(types, e.Type+" by "+e.Actor)
+		text += string(e.Data) + "\n"
+	}
+	return types, text
+}
+
+func TestCreate(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+
+	op, err := o.As(auth.Caller{Actor: "operator:opr_boss"}).Create(t.Context(), CreateParams{Email: "Ada@Example.com", Password: goodPassword})
+	is.NoErr(err)
+	is.Equal(op.Role, RoleViewer) // the role that may do least
+	is.Equal(op.CreatedAt, o.now)
+	got, err := o.Get(t.Context(), op.ID)
+	is.NoErr(err)
+	is.Equal(got, op)
+
+	var invalid *auth.InvalidError
+	_, err = o.Create(t.Context(), CreateParams{Email: "ada@example.COM", Password: goodPassword})
+	is.True(errors.As(err, &invalid)) // addresses are compared without regard to case
+	is.Equal(invalid.Fields[0].Code, "taken")
+
+	for field, p := range map[string]CreateParams{
+		"email":    {Email: "Ada <ada@example.com>", Password: goodPassword},
+		"role":     {Email: "b@example.com", Password: goodPassword, Role: "root"},
+		"password": {Email: "b@example.com", Password: "short"},
+	} {
+		_, err := o.Create(t.Context(), p)
+		is.True(errors.As(err, &invalid) && errors.Is(err, auth.ErrInvalid))
+		is.Equal(invalid.Fields[0].Field, field)
+	}
+	_, err = o.Get(t.Context(), "opr_unknown")
+	is.True(errors.Is(err, auth.ErrNotFound))
+
+	types, text := o.events(t)
+	is.Equal(types, []string{"operator.created by operator:opr_boss"})
+	is.True(strings.Contains(text, `"email":"Ada@Example.com"`))
+	is.True(!strings.Contains(text, "argon2")) // no hash in an event
+}
+
+func TestList(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	for _, name := range []string{"c", "a", "b"} {
+		o.operator(t, name+"@example.com", RoleAdmin)
+		o.now = o.now.Add(time.Second)
+	}
+	var emails []string
+	for after := ""; ; {
+		page, err := o.List(t.Context(), ListParams{After: after, Limit: 2})
+		is.NoErr(err)
+		for _, op := range page {
+			emails = append(emails, op.Email)
+			after = op.ID
+		}
+		if len(page) < 2 {
+			break
+		}
+	}
+	is.Equal(emails, []string{"c@example.com", "a@example.com", "b@example.com"}) // in order of creation
+}
+
+func TestUpdate(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	bob := o.operator(t, "bob@example.com", RoleViewer)
+	viewer, admin, yes := RoleViewer, RoleAdmin, true
+
+	_, err := o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
+	is.True(errors.Is(err, ErrLastAdmin)) // no admin would be left
+	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Disabled: &yes})
+	is.True(errors.Is(err, ErrLastAdmin))
+
+	o.now = o.now.Add(time.Hour)
+	bob, err = o.Update(ctx, UpdateParams{ID: bob.ID, Role: &admin})
+	is.NoErr(err)
+	is.Equal(bob.Role, RoleAdmin)
+	is.Equal(bob.UpdatedAt, o.now)
+
+	ada, err = o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
+	is.NoErr(err)
+	is.Equal(ada.Role, RoleViewer) // another admin exists now
+
+	o.now = o.now.Add(time.Hour)
+	same, err := o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
+	is.NoErr(err)
+	is.Equal(same, ada) // an update without changes is not recorded
+
+	password := "password"
+	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Password: &password})
+	is.True(errors.Is(err, auth.ErrInvalid))
+	_, err = o.Update(ctx, UpdateParams{ID: "opr_unknown", Role: &viewer})
+	is.True(errors.Is(err, auth.ErrNotFound))
+
+	types, text := o.events(t)
+	is.Equal(types, []string{"operator.created by go", "operator.created by go", "operator.updated by go", "operator.updated by go"})
+	is.True(strings.Contains(text, `"changes":{"role":{"from":"viewer","to":"admin"}}`))
+
+	o = newOffice(t)
+	eve := o.operator(t, "eve@example.com", RoleViewer)
+	_, err = o.Update(ctx, UpdateParams{ID: eve.ID, Disabled: &yes})
+	is.NoErr(err) // a viewer is not the last admin
+}
+
+func TestSetupCode(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	o := newOffice(t)
+
+	offered, err := o.NeedsSetup(ctx)
+	is.NoErr(err)
+	is.True(offered)
+	logged := o.log.String()
+	is.True(strings.Contains(logged, "code=")) // the first call creates a code and logs it
+	_, err = o.NeedsSetup(ctx)
+	is.NoErr(err)
+	is.Equal(o.log.String(), logged) // the second does not
+
+	o.now = o.now.Add(setupCodeTTL)
+	_, err = o.NeedsSetup(ctx)
+	is.NoErr(err)
+	is.True(o.log.String() != logged) // until the code expires
+
+	code, err := o.CreateSetupCode(ctx)
+	is.NoErr(err)
+	is.True(!strings.Contains(o.log.String(), code)) // a code that was returned is not logged
+	e, err := o.st.Entry(ctx, kindSetup, setupKey)
+	is.NoErr(err)
+	is.True(!strings.Contains(string(e.Data), code)) // or stored in clear
+
+	o.operator(t, "ada@example.com", RoleAdmin)
+	offered, err = o.NeedsSetup(ctx)
+	is.NoErr(err)
+	is.True(!offered)
+	_, err = o.CreateSetupCode(ctx)
+	is.True(errors.Is(err, ErrAlreadySetUp))
+}
+
+func TestRecordsContainNoClearPassword(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	op := o.operator(t, "ada@example.com", RoleAdmin)
+	e, err := o.st.Entry(t.Context(), kindOperator, op.ID)
+	is.NoErr(err)
+	var rec record
+	is.NoErr(json.Unmarshal(e.Data, &rec))
+	is.True(strings.HasPrefix(rec.Password, "$argon2id$"))
+	is.True(!strings.Contains(string(e.Data), goodPassword))
+}

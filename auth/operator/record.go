@@ -1,0 +1,83 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An operator has two entries: the record under the operator's ID, and the ID
+// under the folded e-mail address.
+const (
+	kindOperator = "operator"
+	kindEmail    = "operator_email"
+)
+
+// maxPage is the largest number of records that a list returns.
+const maxPage = 200
+
+// A record is the stored form of an operator.
+type record struct {
+	Email    string `json:"email"`
+	Role     Role   `json:"role"`
+	Disabled bool   `json:"disabled,omitempty"`
+	Password string `json:"password"` // a PHC string
+	// Generation increases whenever all sessions of the operator must end.
+	// A session stores the generation in which it was opened.
+	Generation   int64     `json:"generation"`
+	UpdatedAt    time.Time `json:"updated_at"`
+	LastSignInAt time.Time `json:"last_sign_in_at,omitzero"`
+}
+
+func (rec record) operator(e store.Entry) Operator {
+	return Operator{
+		ID: e.Key, Email: rec.Email, Role: rec.Role, Disabled: rec.Disabled,
+		CreatedAt: e.CreatedAt, UpdatedAt: rec.UpdatedAt, LastSignInAt: rec.LastSignInAt,
+	}
+}
+
+func readRecord(ctx context.Context, r store.Reader, id string) (e store.Entry, rec record, err error) {
+	e, err = r.Entry(ctx, kindOperator, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return e, rec, fmt.Errorf("operator %q: %w", id, auth.ErrNotFound)
+	}
+	if err != nil {
+		return e, rec, err
+	}
+	if err := json.Unmarshal(e.Data, &rec); err != nil {
+		return e, rec, fmt.Errorf("operator: %s: %w", id, err)
+	}
+	return e, rec, nil
+}
+
+// putJSON writes e with v as its data.
+func putJSON(ctx context.Context, tx store.Tx, e store.Entry, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	e.Data = data
+	return tx.PutEntry(ctx, e)
+}
+
+// foldEmail returns the form in which addresses are compared.
+func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// checkEmail returns what is wrong with an address, or two empty strings.
+func checkEmail(email string) (code, detail string) {
+	if email == "" {
+		return "required", "Enter an e-mail address."
+	}
+	addr, err := mail.ParseAddress(email)
+	if err != nil || addr.Address != email || len(email) > 254 {
+		return "invalid_format", "Enter an address such as ada@example.com."
+	}
+	return "", ""
+}

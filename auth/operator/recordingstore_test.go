@@ -1,0 +1,53 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// recordingStore records the calls to a store in order.
+type recordingStore struct {
+	store.Store
+	calls []string
+}
+
+func (s *recordingStore) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	s.calls = append(s.calls, "Entry "+kind)
+	return s.Store.Entry(ctx, kind, key)
+}
+
+func (s *recordingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	s.calls = append(s.calls, "Update")
+	return s.Store.Update(ctx, func(tx store.Tx) error { return fn(recordingTx{tx, s}) })
+}
+
+type recordingTx struct {
+	store.Tx
+	s *recordingStore
+}
+
+func (tx recordingTx) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	tx.s.calls = append(tx.s.calls, "tx.Entry "+kind)
+	return tx.Tx.Entry(ctx, kind, key)
+}
+
+func (tx recordingTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	tx.s.calls = append(tx.s.calls, "tx.Entries "+q.Kind)
+	return tx.Tx.Entries(ctx, q)
+}
+
+func (tx recordingTx) PutEntry(ctx context.Context, e store.Entry) error {
+	tx.s.calls = append(tx.s.calls, "tx.PutEntry "+e.Kind)
+	return tx.Tx.PutEntry(ctx, e)
+}
+
+func (tx recordingTx) DeleteEntry(ctx context.Context, kind, key string) error {
+	tx.s.calls = append(tx.s.calls, "tx.DeleteEntry "+kind)
+	return tx.Tx.DeleteEntry(ctx, kind, key)
+}
+
+func (tx recordingTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	tx.s.calls = append(tx.s.calls, "tx.AppendEvent "+e.Type)
+	return tx.Tx.AppendEvent(ctx, e)
+}

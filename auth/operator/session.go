@@ -1,0 +1,193 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/internal/loopback"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ErrNoSession means that the request has no session, or that its session has
+// ended.
+var ErrNoSession = errors.New("operator: not signed in")
+
+const (
+	kindSession     = "session"
+	sessionCookie   = "licensing_session"
+	sessionLifetime = 12 * time.Hour
+)
+
+// manager returns the session manager for one request.
+//
+// It is a literal because scs.New starts a goroutine that nothing stops. The
+// cookie has no Path, so a browser limits it to the folder of the page that
+// set it, wherever that is mounted; all pages that set it must be in one
+// folder. Sessions are written only by Load and Commit, not by the middleware
+// of scs: it saves what it loaded, and so would restore a session that was
+// ended in the meantime.
+func (s *Service) manager(r *http.Request) *scs.SessionManager {
+	return &scs.SessionManager{
+		Lifetime:         sessionLifetime,
+		Store:            sessionStore{s},
+		Codec:            scs.GobCodec{},
+		HashTokenInStore: true,
+		// Only the middleware of scs calls this, and it is not used.
+		ErrorFunc: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusServiceUnavailable) },
+		Cookie: scs.SessionCookie{
+			Name:     sessionCookie,
+			HttpOnly: true,
+			SameSite: http.SameSiteLaxMode,
+			Secure:   s.SecureSession(r),
+		},
+	}
+}
+
+// SecureSession reports whether a session that begins with r has a Secure
+// cookie, which browsers keep over TLS only. It does not on plain HTTP to a
+// loopback address.
+func (s *Service) SecureSession(r *http.Request) bool { return !loopback.Plain(r) }
+
+// bare hides the values of a context: a host that uses scs in the same way
+// keeps its session under the same key.
+type bare struct{ context.Context }
+
+func (bare) Value(any) any { return nil }
+
+// session loads the session of r, or an empty one. The context that it returns
+// is for the methods of the manager.
+func (s *Service) session(r *http.Request) (*scs.SessionManager, context.Context, error) {
+	token := ""
+	if c, err := r.Cookie(sessionCookie); err == nil {
+		token = c.Value
+	}
+	m := s.manager(r)
+	ctx, err := m.Load(bare{r.Context()}, token)
+	return m, ctx, err
+}
+
+// Session returns the operator who is signed in, or [ErrNoSession]. It reads
+// the store on every call, so a session that ended in any process has ended.
+func (s *Service) Session(r *http.Request) (Operator, error) {
+	in, err := s.loadSession(r)
+	return in.Operator, err
+}
+
+func (s *Service) loadSession(r *http.Request) (signedIn, error) {
+	m, ctx, err := s.session(r)
+	if err != nil {
+		return signedIn{}, err
+	}
+	id := m.GetString(ctx, "operator")
+	if id == "" {
+		return signedIn{}, ErrNoSession
+	}
+	e, rec, err := readRecord(ctx, s.st, id)
+	switch {
+	case errors.Is(err, auth.ErrNotFound):
+		return signedIn{}, ErrNoSession
+	case err != nil:
+		return signedIn{}, err
+	case rec.Disabled || rec.Generation != m.GetInt64(ctx, "generation"):
+		return signedIn{}, ErrNoSession
+	}
+	return signedIn{rec.operator(e), rec.Generation}, nil
+}
+
+// SignIn checks an e-mail address and a password, sets the cookie of a new
+// session on w, and appends operator.signed_in. The session lasts twelve hours.
+// SignIn returns [ErrCredentials] or [ErrThrottled].
+//
+// Call it, and every other method that takes a ResponseWriter, before anything
+// is written to w, and only on pages of one folder.
+func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, email, password string) (Operator, error) {
+	in, err := s.checkCredentials(r.Context(), email, password, s.opts.ClientIP(r))
+	if err != nil {
+		return Operator{}, err
+	}
+	return in.Operator, s.openSession(w, r, in)
+}
+
+// openSession sets the cookie of a new session, with a new token.
+func (s *Service) openSession(w http.ResponseWriter, r *http.Request, in signedIn) error {
+	m, ctx, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	if err := m.Clear(ctx); err != nil {
+		return err
+	}
+	if err := m.RenewToken(ctx); err != nil { // the token that came with the request is no longer valid
+		return err
+	}
+	m.SetDeadline(ctx, s.now().Add(sessionLifetime))
+	m.Put(ctx, "operator", in.ID)
+	m.Put(ctx, "generation", in.generation)
+	token, expires, err := m.Commit(ctx)
+	if err != nil {
+		return err
+	}
+	m.WriteSessionCookie(ctx, w, token, expires)
+	return nil
+}
+
+// SignOut removes the session cookie and ends all sessions of the operator who
+// is signed in, in every process. Without a session it only removes the
+// cookie.
+func (s *Service) SignOut(w http.ResponseWriter, r *http.Request) error {
+	m, ctx, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	in, err := s.loadSession(r)
+	if err == nil {
+		err = s.asOperator(in.ID).SignOutEverywhere(r.Context(), in.ID)
+	}
+	if err != nil && !errors.Is(err, ErrNoSession) {
+		return err
+	}
+	if err := m.Destroy(ctx); err != nil {
+		return err
+	}
+	m.WriteSessionCookie(ctx, w, "", time.Time{})
+	return nil
+}
+
+// ChangePassword sets a new password for the operator who is signed in, if the
+// current password is right. It ends all sessions of the operator and sets the
+// cookie of a new one on w. It returns [ErrNoSession], [ErrCredentials],
+// [ErrThrottled], or an [*auth.InvalidError] about "password".
+func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, current, next string) error {
+	ctx := r.Context()
+	in, err := s.loadSession(r)
+	if err != nil {
+		return err
+	}
+	if err := invalidPassword(next, in.Email); err != nil {
+		return err
+	}
+	b := s.asOperator(in.ID)
+	if _, err := b.checkCredentials(ctx, in.Email, current, s.opts.ClientIP(r)); err != nil {
+		return err
+	}
+	hash, err := hashPassword(ctx, next)
+	if err != nil {
+		return err
+	}
+	op, err := b.change(ctx, in.ID, func(_ store.Tx, rec *record) (changes, error) {
+		if rec.Generation != in.generation {
+			return nil, ErrNoSession // signed out in the meantime
+		}
+		rec.Password = hash
+		return changes{"password": {}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.openSession(w, r, signedIn{op, in.generation + 1})
+}

@@ -1,0 +1,488 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// browser is a browser that keeps one cookie.
+type browser struct {
+	o      *office
+	addr   string
+	cookie *http.Cookie
+}
+
+func (b *browser) request() *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "https://host.example/dashboard/sign-in", nil)
+	if r.RemoteAddr = b.addr; b.addr == "" {
+		r.RemoteAddr = "192.0.2.1:1234"
+	}
+	if b.cookie != nil {
+		r.AddCookie(b.cookie)
+	}
+	return r
+}
+
+// do calls fn and stores the cookie that it sets.
+func (b *browser) do(fn func(http.ResponseWriter, *http.Request) error) error {
+	w := httptest.NewRecorder()
+	err := fn(w, b.request())
+	for _, c := range w.Result().Cookies() {
+		if b.cookie = c; c.MaxAge < 0 {
+			b.cookie = nil
+		}
+	}
+	return err
+}
+
+func (b *browser) signIn(email, password string) error {
+	return b.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := b.o.SignIn(w, r, email, password)
+		return err
+	})
+}
+
+func (b *browser) who() string {
+	op, err := b.o.Session(b.request())
+	if err != nil {
+		return err.Error()
+	}
+	return op.Email
+}
+
+func TestSession(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "Ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.Equal(b.who(), ErrNoSession.Error())
+
+	is.NoErr(b.signIn(" ada@EXAMPLE.com", goodPassword))
+	is.Equal(b.who(), "Ada@example.com")
+	is.Equal(b.cookie.Name, "licensing_session")
+	is.Equal(b.cookie.Path, "") // the browser scopes it to the folder of the page
+	is.True(b.cookie.HttpOnly && b.cookie.Secure && b.cookie.SameSite == http.SameSiteLaxMode)
+	_, err := o.st.Entry(t.Context(), kindSession, b.cookie.Value)
+	is.True(errors.Is(err, store.ErrNotFound)) // the store has only the hash of the token
+
+	first := *b.cookie
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.True(b.cookie.Value != first.Value) // a new token at each sign-in
+	b.cookie = &first
+	is.Equal(b.who(), ErrNoSession.Error()) // and the previous token has ended
+
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o.now = o.now.Add(sessionLifetime - time.Second)
+	is.Equal(b.who(), "Ada@example.com")
+	o.now = o.now.Add(time.Second)
+	is.Equal(b.who(), ErrNoSession.Error()) // twelve hours later
+}
+
+// A host that uses scs without scs.New stores its sessions under the same
+// context key.
+func TestSessionIsSeparateFromTheHosts(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	hosts := &scs.SessionManager{Lifetime: time.Hour, Store: sessionStore{o.Service}, Codec: scs.GobCodec{}, Cookie: scs.SessionCookie{Name: "host"}}
+	ctx, err := hosts.Load(context.Background(), "")
+	is.NoErr(err)
+	hosts.Put(ctx, "operator", "another operator")
+
+	b := &browser{o: o}
+	is.NoErr(b.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := o.SignIn(w, r.WithContext(ctx), "ada@example.com", goodPassword)
+		return err
+	}))
+	is.Equal(hosts.GetString(ctx, "operator"), "another operator") // the session of the host is not written
+	op, err := o.Session(b.request().WithContext(ctx))
+	is.NoErr(err)
+	is.Equal(op.Email, "ada@example.com") // or read
+}
+
+func TestSessionsEnd(t *testing.T) {
+	viewer, yes, password := RoleViewer, true, otherPassword
+	for name, end := range map[string]func(*office, *browser, Operator) error{
+		"by signing out in another browser": func(o *office, b *browser, _ Operator) error {
+			return b.do(o.SignOut)
+		},
+		"by signing out everywhere": func(o *office, _ *browser, op Operator) error {
+			return o.SignOutEverywhere(context.Background(), op.ID)
+		},
+		"by a change of role": func(o *office, _ *browser, op Operator) error {
+			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Role: &viewer})
+			return err
+		},
+		"by being disabled": func(o *office, _ *browser, op Operator) error {
+			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Disabled: &yes})
+			return err
+		},
+		"by a new password": func(o *office, _ *browser, op Operator) error {
+			_, err := o.Update(context.Background(), UpdateParams{ID: op.ID, Password: &password})
+			return err
+		},
+		"by changing the password": func(o *office, b *browser, op Operator) error {
+			return b.do(func(w http.ResponseWriter, r *http.Request) error {
+				return o.ChangePassword(w, r, goodPassword, otherPassword)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			o := newOffice(t)
+			o.operator(t, "boss@example.com", RoleAdmin)
+			op := o.operator(t, "ada@example.com", RoleAdmin)
+			one, two := &browser{o: o}, &browser{o: o}
+			is.NoErr(one.signIn("ada@example.com", goodPassword))
+			is.NoErr(two.signIn("ada@example.com", goodPassword))
+			is.Equal(one.who(), "ada@example.com")
+			is.NoErr(end(o, two, op))
+			is.Equal(one.who(), ErrNoSession.Error())
+		})
+	}
+}
+
+func TestSignOutAppendsItsOwnEvent(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.NoErr(b.do(o.SignOut))
+	is.NoErr(o.As(auth.Caller{Actor: "operator:opr_boss"}).SignOutEverywhere(t.Context(), ada.ID))
+	types, text := o.events(t)
+	is.Equal(types[len(types)-2:], []string{"operator.signed_out by operator:" + ada.ID, "operator.signed_out by operator:opr_boss"})
+	is.True(!strings.Contains(text, "sessions"))
+	is.True(errors.Is(o.SignOutEverywhere(t.Context(), "opr_unknown"), auth.ErrNotFound))
+}
+
+func TestChangePassword(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleViewer)
+	b := &browser{o: o}
+	change := func(current, next string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.ChangePassword(w, r, current, next) })
+	}
+	is.True(errors.Is(change(goodPassword, otherPassword), ErrNoSession))
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.True(errors.Is(change("not the right password", otherPassword), ErrCredentials))
+	types, _ := o.events(t)
+	is.Equal(types[len(types)-1], "operator.sign_in_failed by "+actorOf(t, o, "ada@example.com"))
+	is.True(errors.Is(change(goodPassword, "too short"), auth.ErrInvalid))
+	is.NoErr(change(goodPassword, otherPassword))
+	is.Equal(b.who(), "ada@example.com") // the browser that changed it stays signed in
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrCredentials))
+	is.NoErr(b.signIn("ada@example.com", otherPassword))
+}
+
+func TestSignInIsThrottled(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	attacker, ada := &browser{o: o, addr: "198.51.100.7:4711"}, &browser{o: o}
+
+	for _, email := range []string{"ada@example.com", "unknown@example.com"} { // the same for both
+		var waits []time.Duration
+		for len(waits) < 5 {
+			err := attacker.signIn(email, "not the password")
+			var throttled *ThrottledError
+			if errors.As(err, &throttled) {
+				waits = append(waits, throttled.RetryAfter)
+				o.now = o.now.Add(throttled.RetryAfter)
+				continue
+			}
+			is.True(errors.Is(err, ErrCredentials))
+		}
+		is.Equal(waits, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second})
+	}
+	is.NoErr(ada.signIn("ada@example.com", goodPassword)) // failures from another address do not lock an operator out
+
+	types, text := o.events(t)
+	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
+	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by anonymous"), 14)
+	is.True(strings.Contains(text, "198.51.100.7"))
+	is.True(!strings.Contains(text, "unknown@example.com")) // events do not contain the entered address
+}
+
+// Many addresses together must not fill the event feed with failed sign-ins,
+// neither of unknown accounts nor of a known one.
+func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	o.signInEvents = throttle.New(3, time.Hour)
+	failed := func() int {
+		types, _ := o.events(t)
+		return strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed")
+	}
+	for i := range 6 {
+		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
+		is.True(errors.Is(b.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword), ErrCredentials))
+	}
+	is.Equal(failed(), 3)
+	for i := range 6 {
+		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
+		is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
+	}
+	is.Equal(failed(), 3+3)
+	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // a success is always an event
+	types, _ := o.events(t)
+	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
+	o.now = o.now.Add(20 * time.Minute)
+	is.True(errors.Is((&browser{o: o}).signIn("unknown@example.com", otherPassword), ErrCredentials))
+	is.Equal(failed(), 3+3+1)
+}
+
+// attempts returns how many entries count failed attempts.
+func (o *office) attempts(t *testing.T) int {
+	t.Helper()
+	entries, err := o.st.Entries(t.Context(), store.EntryQuery{Kind: kindSignIn})
+	is.New(t).NoErr(err)
+	return len(entries)
+}
+
+func TestSignInIsThrottledByAddress(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	o.failures = throttle.New(3, time.Minute)
+	attacker := &browser{o: o, addr: "[2001:db8::7]:4711"}
+	guess := func(i int) error { return attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }
+	for i := range 3 {
+		is.True(errors.Is(guess(i), ErrCredentials))
+	}
+	rows := o.attempts(t)
+	var throttled *ThrottledError
+	for i := range 20 {
+		attacker.addr = fmt.Sprintf("[2001:db8::%x]:4711", i) // the same /64
+		is.True(errors.As(guess(100+i), &throttled))
+		is.Equal(throttled.RetryAfter, 20*time.Second)
+	}
+	is.Equal(o.attempts(t), rows) // refused before the store is read
+	for range 6 {
+		is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // other addresses are not delayed, and a success does not count
+	}
+	o.now = o.now.Add(20 * time.Second)
+	is.True(errors.Is(guess(4), ErrCredentials))
+}
+
+// One address must not use all hashing slots.
+func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	for range cap(hashes) {
+		hashes <- struct{}{} // all slots are in use
+	}
+	const sent = 12
+	errs := make(chan error)
+	for i := range sent {
+		attacker := &browser{o: o, addr: fmt.Sprintf("198.51.100.7:%d", 1000+i)}
+		go func() { errs <- attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }()
+	}
+	for range sent - maxWaiting {
+		is.True(errors.Is(<-errs, ErrThrottled)) // refused without waiting
+	}
+	go func() { errs <- (&browser{o: o}).signIn("ada@example.com", goodPassword) }()
+	for range cap(hashes) {
+		<-hashes
+	}
+	signedIn := 0
+	for range maxWaiting + 1 {
+		if err := <-errs; err == nil {
+			signedIn++
+		} else {
+			is.True(errors.Is(err, ErrCredentials))
+		}
+	}
+	is.Equal(signedIn, 1)
+}
+
+func TestAttemptsRemoveExpiredCounters(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	for i := range 5 {
+		is.NoErr(o.begin(t.Context(), newAttempt(fmt.Sprintf("unknown%d@example.com", i), place(i))))
+	}
+	is.Equal(o.attempts(t), 10)
+	o.now = o.now.Add(failuresKept)
+	is.NoErr(o.begin(t.Context(), newAttempt("unknown@example.com", place(1))))
+	is.Equal(o.attempts(t), 2) // without Purge
+}
+
+func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
+	for _, tt := range []struct {
+		ahead time.Duration
+		wait  time.Duration // after three failures
+	}{
+		{30 * 24 * time.Hour, 0},
+		{30 * time.Second, time.Second}, // a normal difference between the clocks of two processes
+	} {
+		t.Run(tt.ahead.String(), func(t *testing.T) {
+			is := is.New(t)
+			o := newOffice(t)
+			o.operator(t, "ada@example.com", RoleAdmin)
+			b := &browser{o: o}
+			o.now = o.now.Add(tt.ahead)
+			for range 3 {
+				is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
+			}
+			o.now = o.now.Add(-tt.ahead)
+			if tt.wait > 0 {
+				var throttled *ThrottledError
+				is.True(errors.As(b.signIn("ada@example.com", goodPassword), &throttled))
+				is.Equal(throttled.RetryAfter, tt.wait)
+				o.now = o.now.Add(tt.ahead + tt.wait)
+			}
+			is.NoErr(b.signIn("ada@example.com", goodPassword))
+		})
+	}
+}
+
+// The calls to the store must not show whether an address is known.
+func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	st := &recordingStore{Store: o.st}
+	s := New(st, Options{Now: o.opts.Now, Logger: o.opts.Logger})
+	ask := func(email string) []string {
+		st.calls = nil
+		_, err := s.checkCredentials(t.Context(), email, otherPassword, place(1))
+		is.True(errors.Is(err, ErrCredentials))
+		return st.calls
+	}
+	is.Equal(ask("unknown@example.com"), ask("ada@example.com"))
+}
+
+func actorOf(t *testing.T, o *office, email string) string {
+	t.Helper()
+	e, err := o.st.Entry(t.Context(), kindEmail, email)
+	is.New(t).NoErr(err)
+	return "operator:" + e.Owner
+}
+
+func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ctx := t.Context()
+	o.operator(t, "ada@example.com", RoleAdmin)
+	for i := range maxFailures {
+		o.now = o.now.Add(time.Minute)
+		is.NoErr(o.begin(ctx, newAttempt("Ada@example.com", place(i))))
+	}
+	for range 3 {
+		is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000))))
+	}
+	var throttled *ThrottledError
+	is.True(errors.As(o.begin(ctx, newAttempt("ada@example.com", place(1000))), &throttled))
+	is.Equal(throttled.RetryAfter, attackDelay) // each address gets few guesses now
+	is.NoErr(o.begin(ctx, newAttempt("bob@example.com", place(1000))))
+
+	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // the right password works
+	o.now = o.now.Add(time.Second)
+	is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000)))) // and resets the counter
+}
+
+func TestConcurrentGuessesAreCounted(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	allowed := 0
+	for range 20 {
+		wg.Go(func() {
+			if o.begin(context.Background(), newAttempt("ada@example.com", place(1))) == nil {
+				mu.Lock()
+				allowed++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	is.Equal(allowed, 3) // as many as consecutive guesses
+}
+
+func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ctx := t.Context()
+	op := o.operator(t, "ada@example.com", RoleAdmin)
+	salt := []byte("sixteen bytes of")
+	cheap := argonCost{memory: 64, time: 1, threads: 1}
+	sum, err := argon(ctx, goodPassword, salt, cheap)
+	is.NoErr(err)
+	is.NoErr(o.st.Update(ctx, func(tx store.Tx) error {
+		e, rec, err := readRecord(ctx, tx, op.ID)
+		if err != nil {
+			return err
+		}
+		rec.Password = formatPHC(cheap, salt, sum)
+		return putJSON(ctx, tx, e, rec)
+	}))
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.Equal(b.who(), "ada@example.com")
+	e, err := o.st.Entry(ctx, kindOperator, op.ID)
+	is.NoErr(err)
+	var rec record
+	is.NoErr(json.Unmarshal(e.Data, &rec))
+	is.True(strings.Contains(rec.Password, "$m=19456,t=2,p=1$"))
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+}
+
+func TestCompleteSetup(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	b := &browser{o: o}
+	complete := func(code, email, password string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := o.CompleteSetup(w, r, code, email, password)
+			return err
+		})
+	}
+	is.True(errors.Is(complete("", "ada@example.com", goodPassword), ErrSetupCode)) // nothing is open by default
+	ended, err := o.CreateSetupCode(t.Context())
+	is.NoErr(err)
+	code, err := o.CreateSetupCode(t.Context())
+	is.NoErr(err)
+	is.True(errors.Is(complete(ended, "ada@example.com", goodPassword), ErrSetupCode))
+	is.True(errors.Is(complete(code, "ada", goodPassword), auth.ErrInvalid))
+	is.True(errors.Is(complete(code, "ada@example.com", "too short"), auth.ErrInvalid))
+
+	o.now = o.now.Add(setupCodeTTL)
+	is.True(errors.Is(complete(code, "ada@example.com", goodPassword), ErrSetupCode)) // half an hour later
+	o.now = o.now.Add(-time.Second)
+	is.NoErr(complete(" "+strings.ToLower(code[:13])+"-"+code[13:]+"\n", "ada@example.com", goodPassword))
+	is.Equal(b.who(), "ada@example.com") // signed in immediately
+	op, err := o.Session(b.request())
+	is.NoErr(err)
+	is.Equal(op.Role, RoleAdmin)
+	is.Equal(op.LastSignInAt, o.now)
+	types, _ := o.events(t)
+	is.Equal(types, []string{"operator.created by setup", "operator.signed_in by operator:" + op.ID})
+
+	is.True(errors.Is(complete(code, "eve@example.com", goodPassword), ErrAlreadySetUp)) // a code works once
+}
+
+// place returns the address of one of many machines.
+func place(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)})
+}

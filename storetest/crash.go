@@ -1,0 +1,231 @@
+package storetest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The cases of RunDurable on crashes and full disks run the test again in
+// another process, with this variable set to a job and a directory. There,
+// RunDurable does the job on the store in that directory and reports to its
+// standard output what the store answered.
+const childVariable = "STORETEST_DURABLE_CHILD"
+
+const (
+	jobWrite = "write" // until it is killed
+	jobFill  = "fill"  // documents, until no file can grow and commits fail
+	jobSpill = "spill" // so much in each Update that calls fail
+)
+
+// childJob returns the job of this process, if RunDurable has started it.
+func childJob() (job, dir string, child bool) {
+	return strings.Cut(os.Getenv(childVariable), " ")
+}
+
+// An answer is what a child reports of one Update.
+type answer struct {
+	word string // kept, failed, unknown, or ignored: a call failed, and the Update returned nil
+	key  string
+}
+
+const childLine = "storetest-child "
+
+// work does a job in a child.
+func work(st store.Store, job string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	report := func(key string, err, failed error) {
+		word := "kept"
+		switch {
+		case errors.Is(err, store.ErrUnknownOutcome):
+			word = "unknown"
+		case err != nil:
+			word = "failed"
+		case failed != nil:
+			word = "ignored"
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Printf("\n%s%s %s\n", childLine, word, key)
+	}
+	if job != jobWrite {
+		if !limitFiles(2 << 20) {
+			return
+		}
+		updates, docs, size := 24, 1, maxDocument/4
+		if job == jobSpill {
+			updates, docs, size = 2, 8, maxDocument
+		}
+		noise := rand.NewChaCha8([32]byte{})
+		for n := range updates {
+			rows := make([]store.Entry, docs)
+			for i := range rows {
+				rows[i] = entry("crash", n)
+				rows[i].Key = fmt.Sprintf("fill_%02d_%d", n, i)
+				rows[i].Data = make([]byte, size)
+				noise.Read(rows[i].Data)
+			}
+			var failed error
+			err := st.Update(ctx, func(tx store.Tx) error {
+				failed = nil
+				for _, e := range rows {
+					failed = errors.Join(failed, tx.PutEntry(ctx, e))
+				}
+				_, err := tx.AppendEvent(ctx, crashEvent(rows[0].Key))
+				failed = errors.Join(failed, err)
+				return nil
+			})
+			report(rows[0].Key, err, failed)
+		}
+		return
+	}
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				e := entry("crash", n)
+				e.Key = fmt.Sprintf("write_%d_%06d", worker, n)
+				report(e.Key, st.Update(ctx, func(tx store.Tx) error {
+					if err := tx.PutEntry(ctx, e); err != nil {
+						return err
+					}
+					_, err := tx.AppendEvent(ctx, crashEvent(e.Key))
+					return err
+				}), nil)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func crashEvent(key string) store.Event {
+	e := event(1)
+	e.ID, e.Subject = key, key
+	return e
+}
+
+// runChild runs the test called name in another process, which does a job on
+// the store in dir, and returns what it reports. It kills the process after so
+// many Updates, or waits for its end if kill is 0.
+func runChild(name, dir, job string, kill int) (answers []answer, err error) {
+	var run []string
+	for part := range strings.SplitSeq(name, "/") {
+		run = append(run, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run="+strings.Join(run, "/"), "-test.count=1", "-test.v")
+	cmd.Env = append(os.Environ(), childVariable+"="+job+" "+dir)
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	var printed []string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		line, ok := strings.CutPrefix(lines.Text(), childLine)
+		if !ok {
+			printed = append(printed, lines.Text())
+			continue
+		}
+		word, key, _ := strings.Cut(line, " ")
+		if answers = append(answers, answer{word, key}); len(answers) == kill {
+			cmd.Process.Kill()
+		}
+	}
+	if err = cmd.Wait(); kill > 0 && len(answers) >= kill {
+		return answers, nil
+	}
+	if err == nil && kill > 0 {
+		err = errors.New("ended early")
+	}
+	if err != nil {
+		err = fmt.Errorf("child process: %w\n%s%s", err, strings.Join(printed, "\n"), problems.String())
+	}
+	return answers, err
+}
+
+// durableKilled kills a process that writes, and looks for everything that the
+// store acknowledged to it.
+func durableKilled(b *bench) {
+	b.afterChild(jobWrite, 100)
+}
+
+// durableFull has a process write until its files may not grow any more, so
+// that commits fail.
+func durableFull(b *bench) {
+	b.afterChild(jobFill, 0)
+}
+
+// durableFullInCalls does the same with Updates so large that calls fail, and
+// whose functions ignore it.
+func durableFullInCalls(b *bench) {
+	b.afterChild(jobSpill, 0)
+}
+
+// afterChild runs a child, opens the store and compares it with what the child
+// reports. What was under way when it was killed may be there or not, but not in
+// part.
+func (b *bench) afterChild(job string, kill int) {
+	var answers []answer
+	var failed error
+	b.reopen(func() { answers, failed = b.child(job, kill) })
+	b.ok(failed, "running the test in another process (%s)", job)
+	b.view(func(r store.Reader) error {
+		for _, a := range answers {
+			_, err := r.Entry(b.ctx, "crash", a.key)
+			events, listed := r.Events(b.ctx, store.EventQuery{Subject: a.key, Limit: many})
+			if listed != nil {
+				return listed
+			}
+			entries := 1
+			if errors.Is(err, store.ErrNotFound) {
+				entries = 0
+			} else if err != nil {
+				return err
+			}
+			there := entries + len(events)
+			switch a.word {
+			case "kept":
+				b.under(1).equal(there, 2, "an entry and an event that the store acknowledged to a process which ended (%s)", job)
+			case "failed":
+				b.under(29).equal(there, 0, "entries and events of an Update that failed, after the store was opened again")
+			case "ignored":
+				b.under(28).fail("nil", "an error", "Update in which a call failed, and whose function returned nil")
+				continue
+			}
+			if there == 1 {
+				b.under(4).fail("one", "both or none", "an entry and an event of one Update")
+			}
+		}
+		return nil
+	})
+}
+
+// inChild does the job of this process if RunDurable has started it. The
+// process then ends without closing the store or running the test's cleanup.
+func inChild(t *testing.T, open func(t *testing.T, dir string) store.Store) bool {
+	job, dir, child := childJob()
+	if child {
+		work(open(t, dir), job)
+		os.Exit(0)
+	}
+	return child
+}

@@ -1,0 +1,222 @@
+package storetest
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A fileStore is a store in memory that writes every committed entry and event to
+// a file before it answers, and reads that file when it is opened. It writes
+// large documents to files of their own, in the call that passes them. The other
+// records it keeps in memory only.
+type fileStore struct {
+	*memory.Store
+	dir  string
+	file *os.File
+	faults
+	late []journaled
+}
+
+// faults are what a mutant of a fileStore does wrong.
+type faults struct {
+	late    bool // writes when it is closed
+	ignores bool // commits although a call failed
+	keeps   bool // commits before it writes large documents
+}
+
+// A journaled row is an entry or an event.
+type journaled struct {
+	Entry *store.Entry
+	Event *store.Event
+}
+
+const large = 1000
+
+func openFile(dir string, f faults) (*fileStore, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "journal"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	j := &fileStore{Store: memory.New(), dir: dir, file: file, faults: f}
+	for {
+		var rows []journaled
+		if err := gob.NewDecoder(byteReader{file}).Decode(&rows); err != nil {
+			return j, nil // the end, or what was under way
+		}
+		err := j.Store.Update(context.Background(), func(tx store.Tx) error {
+			for _, row := range rows {
+				if row.Entry != nil {
+					_ = tx.PutEntry(context.Background(), *row.Entry)
+				} else {
+					_, _ = tx.AppendEvent(context.Background(), *row.Event)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// byteReader keeps gob from reading ahead.
+type byteReader struct{ io.Reader }
+
+func (r byteReader) ReadByte() (byte, error) {
+	var one [1]byte
+	_, err := io.ReadFull(r.Reader, one[:])
+	return one[0], err
+}
+
+func (j *fileStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return j.Store.Update(ctx, func(tx store.Tx) error {
+		w := &fileWriter{Writer: tx, fileStore: j}
+		if err := fn(joined{tx, w}); err != nil {
+			return err
+		}
+		if w.failed != nil && !j.ignores {
+			return w.failed
+		}
+		if j.faults.late {
+			j.late = append(j.late, w.rows...)
+			return nil
+		}
+		if err := j.write(w.rows); err != nil {
+			return err
+		}
+		for _, e := range w.afterwards {
+			if err := j.writeLarge(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// write appends rows to the file, or leaves it as it was.
+func (j *fileStore) write(rows []journaled) error {
+	size, err := j.file.Seek(0, io.SeekEnd)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	if err := gob.NewEncoder(j.file).Encode(rows); err != nil {
+		return fmt.Errorf("journal: %w", errors.Join(store.ErrUnavailable, err, j.file.Truncate(size)))
+	}
+	return nil
+}
+
+func (j *fileStore) writeLarge(e store.Entry) error {
+	f, err := os.OpenFile(filepath.Join(j.dir, "large"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		_, err = f.Write(e.Data)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w: %w", store.ErrUnavailable, err)
+	}
+	return nil
+}
+
+func (j *fileStore) Close() error {
+	return errors.Join(j.write(j.late), j.file.Close())
+}
+
+type fileWriter struct {
+	store.Writer
+	*fileStore
+	rows       []journaled
+	afterwards []store.Entry
+	failed     error
+}
+
+func (w *fileWriter) PutEntry(ctx context.Context, e store.Entry) error {
+	e = copied(e)
+	if err := w.Writer.PutEntry(ctx, e); err != nil {
+		return err
+	}
+	if len(e.Data) > large {
+		if w.keeps {
+			w.afterwards = append(w.afterwards, e)
+		} else if err := w.writeLarge(e); err != nil {
+			w.failed = err
+			return err
+		}
+		e.Data = nil
+	}
+	w.rows = append(w.rows, journaled{Entry: &e})
+	return nil
+}
+
+func (w *fileWriter) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	e = copied(e)
+	seq, err := w.Writer.AppendEvent(ctx, e)
+	if err == nil {
+		w.rows = append(w.rows, journaled{Event: &e})
+	}
+	return seq, err
+}
+
+// crashCases are the cases that a fileStore takes part in.
+func crashCases() (list []testCase) {
+	for _, c := range durableCases() {
+		if c.name == "Killed" || c.name == "FullDisk" || c.name == "FullDiskInCalls" {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// crashMutants break what holds for crashes and full disks.
+var crashMutants = []struct {
+	rule int
+	does string
+	faults
+}{
+	{1, "writes when it is closed", faults{late: true}},
+	{28, "commits although a call failed", faults{ignores: true}},
+	{29, "keeps what a failed commit wrote", faults{keeps: true}},
+}
+
+// TestCrashMutants is TestMutants for stores that do not survive a crash.
+func TestCrashMutants(t *testing.T) {
+	for _, m := range crashMutants {
+		t.Run(title(m.rule, m.does), func(t *testing.T) {
+			t.Parallel()
+			open := func(t *testing.T, dir string) store.Store {
+				j, err := openFile(dir, m.faults)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j
+			}
+			if !inChild(t, open) {
+				name := t.Name()
+				s := newSuite(crashCases())
+				citesOnly(t, s, m.rule, func(b *bench) { onDirectory(t, name, open)(b) })
+			}
+		})
+	}
+}
+
+// TestFileStore keeps the mutants from breaking more than they say.
+func TestFileStore(t *testing.T) {
+	open := func(t *testing.T, dir string) store.Store {
+		j, err := openFile(dir, faults{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	if !inChild(t, open) {
+		newSuite(crashCases()).run(t, func(inner *testing.T) func(*bench) { return onDirectory(inner, t.Name(), open) })
+	}
+}

@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A disk keeps the calls that committed Updates made, and opens stores by
+// making them again.
+type disk struct {
+	calls []diskCall
+	// lose, unless nil, makes the disk forget when a store is closed.
+	lose func([]diskCall) []diskCall
+}
+
+type diskCall struct {
+	update int // counts Updates
+	method string
+	call   written
+}
+
+// durableMutants break what holds across closing and opening.
+var durableMutants = []struct {
+	rule int
+	does string
+	lose func([]diskCall) []diskCall
+}{
+	{1, "forgets the last Update", func(calls []diskCall) []diskCall {
+		return slices.DeleteFunc(calls, func(c diskCall) bool { return c.update == calls[len(calls)-1].update })
+	}},
+	{1, "forgets everything", func(calls []diskCall) []diskCall { return nil }},
+	{1, "forgets tallies", without("AddTally")},
+	{1, "forgets deletions", without("DeleteDelivery")},
+	{20, "counts Seqs from one again", func(calls []diskCall) []diskCall {
+		i := slices.IndexFunc(calls, func(c diskCall) bool { return c.method == "DeleteEvents" })
+		return slices.Concat(without("AppendEvent")(calls[:i+1]), calls[i+1:])
+	}},
+}
+
+func without(method string) func([]diskCall) []diskCall {
+	return func(calls []diskCall) []diskCall {
+		return slices.DeleteFunc(slices.Clone(calls), func(c diskCall) bool { return c.method == method })
+	}
+}
+
+func (d *disk) open() store.Store {
+	st := memory.New()
+	for _, c := range d.calls {
+		_ = replay(st, []written{c.call})
+	}
+	return &diskStore{st, d, 0}
+}
+
+type diskStore struct {
+	*memory.Store
+	*disk
+	updates int
+}
+
+func (s *diskStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	var log []diskCall
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		log = nil
+		s.updates++
+		err := fn(joined{tx, hooked{func(ctx context.Context, method string, call written) error {
+			err := call(ctx, tx)
+			if err == nil {
+				log = append(log, diskCall{s.updates, method, call})
+			}
+			return err
+		}}})
+		if err == nil {
+			s.calls = append(s.calls, log...)
+		}
+		return err
+	})
+}
+
+func (s *diskStore) Close() error {
+	if s.lose != nil && len(s.calls) > 0 {
+		s.calls = s.lose(s.calls)
+	}
+	return s.Store.Close()
+}
+
+// onDisk prepares a bench for the durable cases.
+func onDisk(lose func([]diskCall) []diskCall) func(*bench) {
+	return func(b *bench) {
+		d := &disk{lose: lose}
+		b.Store = d.open()
+		b.close = func() { b.ok(b.Store.(*diskStore).Close(), "Close") }
+		b.reopen = func(between ...func()) {
+			b.close()
+			for _, fn := range between {
+				fn()
+			}
+			b.Store = d.open()
+		}
+		b.child = func(string, int) ([]answer, error) { return nil, nil } // another process does not see it
+	}
+}
+
+// TestDurableMutants is TestMutants for stores that forget when closed.
+func TestDurableMutants(t *testing.T) {
+	for _, s := range durableMutants {
+		t.Run(title(s.rule, s.does), func(t *testing.T) {
+			t.Parallel()
+			citesOnly(t, newSuite(durableCases()), s.rule, onDisk(s.lose))
+		})
+	}
+}
+
+// TestDiskIsHonest keeps the mutants from breaking more than they say.
+func TestDiskIsHonest(t *testing.T) {
+	for _, c := range slices.Concat(durableCases(), cases()) {
+		for _, f := range newSuite(nil).try(c, onDisk(nil)) {
+			t.Errorf("%s/%s: %v", c.area, c.name, f)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// endingMutants break what holds for the ways in which an Update ends.
+var endingMutants = []mutant{
+	{15, "dooms an Update that met a sentinel", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		var doomed bool
+		err := st.Update(ctx, func(tx store.Tx) error {
+			doomed = false
+			if err := fn(joined{tx, doom(tx, &doomed)}); err != nil {
+				return err
+			}
+			if doomed {
+				return errDoomed
+			}
+			return nil
+		})
+		return err
+	})},
+	{15, "fails every call after a sentinel", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		return st.Update(ctx, func(tx store.Tx) error {
+			doomed := false
+			return fn(joined{tx, hooked{func(ctx context.Context, _ string, call written) error {
+				if doomed {
+					return errDoomed
+				}
+				err := call(ctx, tx)
+				doomed = errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound)
+				return err
+			}}})
+		})
+	})},
+	{15, "drops what an Update wrote that met a sentinel", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		var doomed bool
+		err := st.Update(ctx, func(tx store.Tx) error {
+			doomed = false
+			if err := fn(joined{tx, doom(tx, &doomed)}); err != nil {
+				return err
+			}
+			if doomed {
+				return errDoomed
+			}
+			return nil
+		})
+		if errors.Is(err, errDoomed) {
+			return nil
+		}
+		return err
+	})},
+
+	{16, "names another error when it is over", writing(func(tx store.Tx) store.Writer {
+		return hooked{func(ctx context.Context, _ string, call written) error {
+			err := call(ctx, tx)
+			if errors.Is(err, store.ErrTxDone) {
+				return errors.New("closed")
+			}
+			return err
+		}}
+	})},
+	{16, "reads on after a View", func() store.Store { return livesOn{memory.New()} }},
+	{16, "writes after an Update", func() store.Store {
+		st := memory.New()
+		return spoiled{st, st, func(r store.Reader) store.Reader { return r }, func(tx store.Tx) store.Writer {
+			return hooked{func(ctx context.Context, _ string, call written) error {
+				err := call(ctx, tx)
+				if errors.Is(err, store.ErrTxDone) {
+					_ = replay(st, []written{call})
+				}
+				return err
+			}}
+		}}
+	}},
+
+	{17, "makes an error of a panic", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return st.Update(ctx, fn)
+	})},
+	{17, "keeps what a panicking Update wrote", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		var log []written
+		returned := false
+		defer func() {
+			if !returned {
+				_ = replay(st, log)
+			}
+		}()
+		err := st.Update(ctx, func(tx store.Tx) error {
+			log = nil
+			return fn(joined{tx, journal(tx, &log)})
+		})
+		returned = true
+		return err
+	})},
+	{17, "keeps its turn after a panic", func() store.Store {
+		return &keepsTurn{Store: memory.New(), turn: make(chan struct{}, 1), after: func(p any) bool { return p != nil }}
+	}},
+	{17, "keeps its turn after Goexit", func() store.Store {
+		return &keepsTurn{Store: memory.New(), turn: make(chan struct{}, 1), after: func(p any) bool { return p == nil }}
+	}},
+	{17, "survives Goexit", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) (err error) {
+		err = errors.New("goroutine ended")
+		var p any
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() { p = recover() }()
+			err = st.Update(ctx, fn)
+		}()
+		<-done
+		if p != nil {
+			panic(p)
+		}
+		return err
+	})},
+	{17, "undoes a neighbour too", func() store.Store { return &undoesNeighbour{Store: memory.New()} }},
+
+	{18, "waits on when the context has ended", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return st.Update(context.WithoutCancel(ctx), fn)
+	})},
+	{18, "reads on when the context has ended", reading(func(r store.Reader) store.Reader { return tirelessReader{r} })},
+	{18, "writes on when the context has ended", writing(func(tx store.Tx) store.Writer {
+		return hooked{func(ctx context.Context, method string, call written) error {
+			if method == "PutDelivery" {
+				ctx = context.WithoutCancel(ctx)
+			}
+			return call(ctx, tx)
+		}}
+	})},
+	{18, "does not commit when the context has ended", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		return st.Update(ctx, func(tx store.Tx) error {
+			if err := fn(tx); err != nil {
+				return err
+			}
+			return ctx.Err()
+		})
+	})},
+	{18, "commits and says that the context has ended", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		if err := st.Update(ctx, fn); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})},
+}
+
+// livesOn reads from the store itself once a View is over.
+type livesOn struct{ store.Store }
+
+func (s livesOn) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error {
+		var over atomic.Bool
+		defer over.Store(true)
+		return fn(readingFrom{func() store.Reader {
+			if over.Load() {
+				return s.Store
+			}
+			return r
+		}})
+	})
+}
+
+var errDoomed = errors.New("the transaction is aborted")
+
+// doom sets doomed when a call returns a sentinel.
+func doom(tx store.Tx, doomed *bool) store.Writer {
+	return hooked{func(ctx context.Context, _ string, call written) error {
+		err := call(ctx, tx)
+		if errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound) {
+			*doomed = true
+		}
+		return err
+	}}
+}
+
+// keepsTurn has turns of its own, and does not give one back after an Update
+// that ended in the way for which after returns true.
+type keepsTurn struct {
+	store.Store
+	turn  chan struct{}
+	after func(panicked any) bool
+}
+
+func (s *keepsTurn) Update(ctx context.Context, fn func(store.Tx) error) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	returned := false
+	defer func() {
+		p := recover()
+		if returned || !s.after(p) {
+			<-s.turn
+		}
+		if p != nil {
+			panic(p)
+		}
+	}()
+	err := s.Store.Update(ctx, fn)
+	returned = true
+	return err
+}
+
+// undoesNeighbour commits Updates by two, and drops both if one panics.
+type undoesNeighbour struct {
+	store.Store
+	mu   sync.Mutex
+	last []any // identities of entries that the last Update put
+}
+
+func (s *undoesNeighbour) Update(ctx context.Context, fn func(store.Tx) error) error {
+	var put []any
+	returned := false
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !returned {
+			for _, e := range s.last {
+				_ = s.Store.Update(context.Background(), func(tx store.Tx) error { return remove(context.Background(), tx, e) })
+			}
+		}
+		s.last = put
+	}()
+	err := s.Store.Update(ctx, func(tx store.Tx) error {
+		put = nil
+		return fn(joined{tx, noting{tx, &put}})
+	})
+	returned = true
+	return err
+}
+
+type noting struct {
+	store.Writer
+	put *[]any
+}
+
+func (w noting) PutEntry(ctx context.Context, e store.Entry) error {
+	*w.put = append(*w.put, e)
+	return w.Writer.PutEntry(ctx, e)
+}
+
+type tirelessReader struct{ store.Reader }
+
+func (r tirelessReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	return r.Reader.Entries(context.WithoutCancel(ctx), q)
+}

@@ -1,0 +1,343 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// feedMutants break what holds for events and tallies.
+var feedMutants = []mutant{
+	{20, "draws Seqs early and commits late", func() store.Store { return newFeed(feed{early: new(atomic.Int64)}) }},
+	{20, "gives the Seqs of removed events again", func() store.Store { return newFeed(feed{reuses: true}) }},
+	{20, "gives falling Seqs within an Update", func() store.Store { return newFeed(feed{falling: true}) }},
+	{20, "returns another Seq than it gives", writing(func(tx store.Tx) store.Writer { return otherSeq{tx} })},
+
+	{21, "removes the newest first", func() store.Store { return newFeed(feed{newestFirst: true}) }},
+	{21, "removes as many as there are", writing(func(tx store.Tx) store.Writer { return unlimited{tx} })},
+	{21, "leaves the last one", writing(func(tx store.Tx) store.Writer { return leavesLast{tx} })},
+	{21, "counts what it was allowed to remove", writing(func(tx store.Tx) store.Writer { return countsLimit{tx} })},
+	{21, "removes all when told a negative number", writing(func(tx store.Tx) store.Writer { return negativeIsAll{tx} })},
+
+	{22, "lists tallies at zero", spoiling(
+		func(r store.Reader) store.Reader { return zeros{r} },
+		func(tx store.Tx) store.Writer { return noteNames{tx} })},
+	{22, "keeps tallies above zero", writing(func(tx store.Tx) store.Writer { return positive{tx, tx} })},
+	{22, "sets tallies", writing(func(tx store.Tx) store.Writer { return sets{tx, tx} })},
+	{22, "adds in floating point", writing(func(tx store.Tx) store.Writer { return floats{tx, tx} })},
+}
+
+// A feed keeps events as entries, and is honest but for what is set.
+type feed struct {
+	early       *atomic.Int64 // the last Seq drawn; Updates that only append run at the same time
+	reuses      bool
+	falling     bool
+	newestFirst bool
+}
+
+const (
+	feedKind = "\x00feed"
+	lastKind = "\x00last"
+)
+
+type feedStore struct {
+	spoiled
+	feed
+}
+
+func newFeed(f feed) store.Store {
+	inner := memory.New()
+	return feedStore{spoiled{
+		Reader: feedReader{inner}, inner: inner,
+		read:  func(r store.Reader) store.Reader { return feedReader{r} },
+		write: func(tx store.Tx) store.Writer { return &feedWriter{tx, tx, f, 0} },
+	}, f}
+}
+
+var errNotBlind = errors.New("does more than append")
+
+// Update runs an Update that only appends without a turn, if Seqs are drawn
+// early.
+func (s feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.early == nil {
+		return s.spoiled.Update(ctx, fn)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var rows []store.Event
+	blind := true
+	var dead store.Reader
+	_ = s.inner.View(ctx, func(r store.Reader) error {
+		dead = r
+		return nil
+	})
+	refuse := func() store.Reader {
+		blind = false
+		return dead
+	}
+	err := fn(joined{readingFrom{refuse}, blindWriter{hooked{func(context.Context, string, written) error {
+		blind = false
+		return errNotBlind
+	}}, s.early, &rows}})
+	if !blind || len(rows) == 0 {
+		return s.spoiled.Update(ctx, fn)
+	}
+	if err != nil {
+		return err
+	}
+	return s.inner.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		for _, e := range rows {
+			if err := putEvent(ctx, tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type blindWriter struct {
+	store.Writer
+	last *atomic.Int64
+	rows *[]store.Event
+}
+
+func (w blindWriter) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	e = copied(e)
+	e.Seq = w.last.Add(1)
+	*w.rows = append(*w.rows, e)
+	return e.Seq, ctx.Err()
+}
+
+func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
+
+func putEvent(ctx context.Context, w store.Writer, e store.Event) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return w.PutEntry(ctx, store.Entry{Kind: feedKind, Key: feedKey(e.Seq), Data: data})
+}
+
+type feedReader struct{ store.Reader }
+
+func (r feedReader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	var rows []store.Event
+	page := store.EntryQuery{Kind: feedKind}
+	if !q.Descending && q.After > 0 {
+		page.After.ID = feedKey(q.After)
+	}
+	for {
+		entries, err := r.Entries(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			var e store.Event
+			if err := json.Unmarshal(entry.Data, &e); err != nil {
+				return nil, err
+			}
+			e.Time = e.Time.UTC()
+			rows = append(rows, e)
+			page.After.ID = entry.Key
+		}
+		if len(entries) < store.MaxLimit {
+			break
+		}
+	}
+	if q.Descending {
+		slices.Reverse(rows)
+	}
+	rows = slices.DeleteFunc(rows, func(e store.Event) bool {
+		return q.Subject != "" && e.Subject != q.Subject || q.CustomerID != "" && e.CustomerID != q.CustomerID ||
+			q.After != 0 && (q.Descending && e.Seq >= q.After || !q.Descending && e.Seq <= q.After)
+	})
+	return rows[:min(len(rows), store.Limit(q.Limit))], nil
+}
+
+type feedWriter struct {
+	store.Writer
+	tx store.Tx
+	feed
+	appended int64
+}
+
+func (w *feedWriter) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	last, err := w.tx.Entry(ctx, lastKind, "")
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return 0, err
+	}
+	if err == nil {
+		_ = json.Unmarshal(last.Data, &e.Seq)
+	}
+	if e.Seq++; w.early != nil {
+		e.Seq = w.early.Add(1)
+	}
+	next := e.Seq
+	if w.falling { // each Update has a hundred thousand, and begins with the last
+		next = (e.Seq/100_000 + 1) * 100_000
+		if w.appended > 0 {
+			next = e.Seq - 1
+		}
+		e.Seq, w.appended = next-w.appended, w.appended+1
+	}
+	data, _ := json.Marshal(next)
+	if err := w.PutEntry(ctx, store.Entry{Kind: lastKind, Data: data}); err != nil {
+		return 0, err
+	}
+	return e.Seq, putEvent(ctx, w, e)
+}
+
+func (w *feedWriter) ReplaceEvent(ctx context.Context, e store.Event) error {
+	rows, err := feedReader{w.tx}.Events(ctx, store.EventQuery{After: e.Seq - 1, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Seq != e.Seq {
+		return store.ErrNotFound
+	}
+	rows[0].CustomerID, rows[0].Data = e.CustomerID, e.Data
+	return putEvent(ctx, w, rows[0])
+}
+
+func (w *feedWriter) DeleteEvents(ctx context.Context, through int64, limit int) (all int, err error) {
+	for {
+		n, err := w.deletePage(ctx, through, limit-all)
+		if all += n; n == 0 || err != nil {
+			return all, err
+		}
+	}
+}
+
+func (w *feedWriter) deletePage(ctx context.Context, through int64, limit int) (int, error) {
+	rows, err := feedReader{w.tx}.Events(ctx, store.EventQuery{})
+	if err != nil {
+		return 0, err
+	}
+	rows = slices.DeleteFunc(rows, func(e store.Event) bool { return e.Seq > through })
+	if w.newestFirst {
+		slices.Reverse(rows)
+	}
+	rows = rows[:max(0, min(len(rows), limit))]
+	for _, e := range rows {
+		if err := w.DeleteEntry(ctx, feedKind, feedKey(e.Seq)); err != nil {
+			return 0, err
+		}
+	}
+	if left, _ := (feedReader{w.tx}).Events(ctx, store.EventQuery{Limit: 1}); w.reuses && len(left) == 0 {
+		_ = w.DeleteEntry(ctx, lastKind, "")
+	}
+	return len(rows), nil
+}
+
+type otherSeq struct{ store.Writer }
+
+func (w otherSeq) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	seq, err := w.Writer.AppendEvent(ctx, e)
+	return seq + 1000, err
+}
+
+// Rule 21.
+
+type unlimited struct{ store.Writer }
+
+func (w unlimited) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	return w.Writer.DeleteEvents(ctx, through, max(limit, store.MaxLimit))
+}
+
+type leavesLast struct{ store.Writer }
+
+func (w leavesLast) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	return w.Writer.DeleteEvents(ctx, through-1, limit)
+}
+
+type countsLimit struct{ store.Writer }
+
+func (w countsLimit) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	_, err := w.Writer.DeleteEvents(ctx, through, limit)
+	return limit, err
+}
+
+type negativeIsAll struct{ store.Writer }
+
+func (w negativeIsAll) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	if limit < 0 {
+		limit = store.MaxLimit
+	}
+	return w.Writer.DeleteEvents(ctx, through, limit)
+}
+
+// Rule 22.
+
+// noteNames keeps, in entries, the names of all tallies that there were, so
+// that zeros can list them.
+type noteNames struct{ store.Writer }
+
+func (w noteNames) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	if err := w.PutEntry(ctx, store.Entry{Kind: "\x00tally" + kind, Key: name}); err != nil {
+		return err
+	}
+	return w.Writer.AddTally(ctx, kind, name, delta)
+}
+
+type zeros struct{ store.Reader }
+
+func (r zeros) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+	rows, err := r.Reader.Tallies(ctx, q)
+	names, _ := r.Entries(ctx, store.EntryQuery{Kind: "\x00tally" + q.Kind})
+	if q != (store.TallyQuery{Kind: q.Kind, Limit: q.Limit}) {
+		return rows, err
+	}
+	for _, e := range names {
+		if i, there := slices.BinarySearchFunc(rows, e.Key, func(t store.Tally, name string) int {
+			return strings.Compare(t.Name, name)
+		}); !there && len(rows) < store.Limit(q.Limit) {
+			rows = slices.Insert(rows, i, store.Tally{Kind: q.Kind, Name: e.Key})
+		}
+	}
+	return rows, err
+}
+
+// standing returns one tally.
+func standing(ctx context.Context, r store.Reader, kind, name string) int64 {
+	rows, _ := r.Tallies(ctx, store.TallyQuery{Kind: kind, From: name, Before: name + "\x00"})
+	if len(rows) == 0 {
+		return 0
+	}
+	return rows[0].N
+}
+
+type positive struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w positive) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	return w.Writer.AddTally(ctx, kind, name, max(delta, -standing(ctx, w.tx, kind, name)))
+}
+
+type sets struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w sets) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	return w.Writer.AddTally(ctx, kind, name, delta-standing(ctx, w.tx, kind, name))
+}
+
+type floats struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w floats) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	old := standing(ctx, w.tx, kind, name)
+	return w.Writer.AddTally(ctx, kind, name, int64(float64(old)+float64(delta))-old)
+}

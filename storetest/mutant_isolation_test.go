@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// isolationMutants break what holds for Updates and Views at the same time.
+var isolationMutants = []mutant{
+	{5, "runs Updates on a snapshot", func() store.Store { return &onSnapshot{Store: memory.New()} }},
+	{5, "trusts a count", func() store.Store {
+		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"CountActivations": true}}
+	}},
+	{5, "trusts lists", func() store.Store {
+		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{
+			"CountActivations": true, "Licenses": true, "Activations": true, "Entries": true, "Deliveries": true, "Tallies": true,
+		}}
+	}},
+	{5, "trusts gets", func() store.Store {
+		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"License": true, "Entry": true, "Delivery": true, "Activation": true}}
+	}},
+
+	{6, "reads in a View what is committed by then", func() store.Store { return liveViews{memory.New()} }},
+	{6, "reads lists in halves", func() store.Store { return &halves{Store: memory.New()} }},
+}
+
+// onSnapshot runs an Update on a snapshot, at the same time as others, and
+// commits what it wrote on top of what they have committed meanwhile. It does
+// so if the Update reads first and writes then, and reads by trusted methods
+// only; otherwise it runs it again in an honest way.
+type onSnapshot struct {
+	store.Store
+	trusted map[string]bool // nil: all
+}
+
+var errHonest = errors.New("must be run in an honest way")
+
+func (s *onSnapshot) Update(ctx context.Context, fn func(store.Tx) error) error {
+	var log []written
+	honest := false
+	err := s.Store.View(ctx, func(r store.Reader) error {
+		over := false
+		defer func() { over = true }()
+		distrust := func() store.Reader {
+			if len(log) > 0 && !over {
+				honest = true
+			}
+			return r
+		}
+		var reader store.Reader = readingFrom{distrust}
+		if s.trusted != nil {
+			reader = selective{reader, s.trusted, &honest}
+		}
+		return fn(joined{reader, hooked{func(ctx context.Context, method string, call written) error {
+			if over {
+				return store.ErrTxDone
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if honest = honest || method == "AppendEvent" || method == "DeleteEvents"; honest {
+				return errHonest
+			}
+			log = append(log, call)
+			return nil
+		}}})
+	})
+	if err == nil && !honest && len(log) > 0 && replay(s.Store, log) == nil {
+		return nil
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// selective sets honest when a method is called that is not trusted.
+type selective struct {
+	store.Reader
+	trusted map[string]bool
+	honest  *bool
+}
+
+func (r selective) check(method string) { *r.honest = *r.honest || !r.trusted[method] }
+
+func (r selective) License(ctx context.Context, id string) (store.License, error) {
+	r.check("License")
+	return r.Reader.License(ctx, id)
+}
+
+func (r selective) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	r.check("LicenseByKey")
+	return r.Reader.LicenseByKey(ctx, key)
+}
+
+func (r selective) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	r.check("Licenses")
+	return r.Reader.Licenses(ctx, q)
+}
+
+func (r selective) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
+	r.check("Activation")
+	return r.Reader.Activation(ctx, licenseID, fingerprint)
+}
+
+func (r selective) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	r.check("CountActivations")
+	return r.Reader.CountActivations(ctx, q)
+}
+
+func (r selective) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	r.check("Entry")
+	return r.Reader.Entry(ctx, kind, key)
+}
+
+func (r selective) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	r.check("Entries")
+	return r.Reader.Entries(ctx, q)
+}
+
+func (r selective) Delivery(ctx context.Context, id string) (store.Delivery, error) {
+	r.check("Delivery")
+	return r.Reader.Delivery(ctx, id)
+}
+
+func (r selective) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	r.check("Deliveries")
+	return r.Reader.Deliveries(ctx, q)
+}
+
+func (r selective) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+	r.check("Tallies")
+	return r.Reader.Tallies(ctx, q)
+}
+
+// liveViews reads in a View from the store itself.
+type liveViews struct{ store.Store }
+
+func (s liveViews) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error {
+		var over atomic.Bool
+		defer over.Store(true)
+		return fn(readingFrom{func() store.Reader {
+			if over.Load() {
+				return r
+			}
+			return s.Store
+		}})
+	})
+}
+
+// halves reads the second half of a list of licenses after the next Update,
+// if one comes soon.
+type halves struct {
+	store.Store
+	updates atomic.Int64
+}
+
+func (s *halves) Update(ctx context.Context, fn func(store.Tx) error) error {
+	defer s.updates.Add(1)
+	return s.Store.Update(ctx, fn)
+}
+
+func (s *halves) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	first, err := s.Store.Licenses(ctx, q)
+	if len(first) != 2 {
+		return first, err
+	}
+	for seen, n := s.updates.Load(), 0; s.updates.Load() == seen && n < 100; n++ {
+		runtime.Gosched()
+	}
+	then, err := s.Store.Licenses(ctx, q)
+	if len(then) != 2 {
+		return then, err
+	}
+	return []store.License{first[0], then[1]}, err
+}

@@ -1,0 +1,289 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// listMutants break what holds for lists.
+var listMutants = []mutant{
+	{10, "leaves ties as they are when descending", reading(func(r store.Reader) store.Reader { return ascendingTies{r} })},
+	{10, "lists entries last that never expire", reading(func(r store.Reader) store.Reader { return neverLast{r} })},
+	{10, "lists the newest delivery first also by when it is due", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},
+	{10, "lists events always upwards", reading(func(r store.Reader) store.Reader { return upwards{r} })},
+	{10, "gives licenses that never start a place by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
+	{10, "lists tallies by their sum", reading(func(r store.Reader) store.Reader { return bySum{r} })},
+
+	{11, "forgets the state when it looks for terms", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
+	{11, "finds licenses by any of the terms", reading(func(r store.Reader) store.Reader { return anyTerm{r} })},
+	{11, "leaves out what expires at the beginning of a range", reading(func(r store.Reader) store.Reader { return openRange{r} })},
+	{11, "forgets what never expires", reading(func(r store.Reader) store.Reader { return forgetsNone{r} })},
+	{11, "counts a seat at the end of its lease", reading(func(r store.Reader) store.Reader { return longLease{r} })},
+	{11, "counts seats whether or not they are live", reading(func(r store.Reader) store.Reader { return countsAll{r} })},
+	{10, "lists leases by ID", reading(func(r store.Reader) store.Reader { return leasesByID{r} })},
+	{11, "counts one page", reading(func(r store.Reader) store.Reader { return countsPage{r} })},
+	{11, "lists nothing with no Limit", reading(func(r store.Reader) store.Reader { return literalLimit{r} })},
+	{11, "lists one too many", reading(func(r store.Reader) store.Reader { return oneTooMany{r} })},
+	{11, "forgets the endpoint when it looks for what is due", reading(func(r store.Reader) store.Reader { return forgetsEndpoint{r} })},
+	{11, "lists a tally at the end of a range", reading(func(r store.Reader) store.Reader { return closedRange{r} })},
+
+	{12, "repeats the last license of the page before", reading(func(r store.Reader) store.Reader { return repeats{r} })},
+	{12, "skips ties at the end of a page", reading(func(r store.Reader) store.Reader { return skipsTies{r} })},
+	{12, "begins anew behind a license that is gone", reading(func(r store.Reader) store.Reader { return beginsAnew{r} })},
+	{12, "forgets the position when descending", reading(func(r store.Reader) store.Reader { return forgetsPosition{r} })},
+	{12, "looks for the position among entries that expire", reading(func(r store.Reader) store.Reader { return skipsNever{r} })},
+	{12, "ends when the activation at the position is gone", reading(func(r store.Reader) store.Reader { return endsEarly{r} })},
+}
+
+// Rule 10.
+
+type ascendingTies struct{ store.Reader }
+
+func (r ascendingTies) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	rows, err := r.Reader.Licenses(ctx, q)
+	if q.Order == store.ByExpiresAt && q.Descending {
+		for i := 0; i+1 < len(rows); i++ {
+			if rows[i].ExpiresAt.Equal(rows[i+1].ExpiresAt) && rows[i].ID > rows[i+1].ID {
+				rows[i], rows[i+1] = rows[i+1], rows[i]
+			}
+		}
+	}
+	return rows, err
+}
+
+type neverLast struct{ store.Reader }
+
+func (r neverLast) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	rows, err := r.Reader.Entries(ctx, q)
+	slices.SortStableFunc(rows, func(a, b store.Entry) int {
+		if a.ExpiresAt.IsZero() == b.ExpiresAt.IsZero() {
+			return 0
+		}
+		if a.ExpiresAt.IsZero() {
+			return 1
+		}
+		return -1
+	})
+	return rows, err
+}
+
+type newestFirst struct{ store.Reader }
+
+func (r newestFirst) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	rows, err := r.Reader.Deliveries(ctx, q)
+	if !q.DueBefore.IsZero() {
+		slices.Reverse(rows)
+	}
+	return rows, err
+}
+
+type upwards struct{ store.Reader }
+
+func (r upwards) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	rows, err := r.Reader.Events(ctx, q)
+	if q.Descending {
+		slices.Reverse(rows)
+	}
+	return rows, err
+}
+
+type placesAll struct{ store.Reader }
+
+func (r placesAll) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	rows, err := r.Reader.Licenses(ctx, q)
+	if q.Order == store.ByStartsAt && q.After.IsZero() && err == nil {
+		q.Order = store.ByID
+		all, err := r.Reader.Licenses(ctx, q)
+		never := slices.DeleteFunc(all, func(l store.License) bool { return !l.StartsAt.IsZero() })
+		rows = append(never, rows...)
+		return rows[:min(len(rows), store.Limit(q.Limit))], err
+	}
+	return rows, err
+}
+
+type bySum struct{ store.Reader }
+
+func (r bySum) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+	rows, err := r.Reader.Tallies(ctx, q)
+	slices.SortFunc(rows, func(a, b store.Tally) int { return int(a.N - b.N) })
+	return rows, err
+}
+
+// Rule 11.
+
+type forgetsState struct{ store.Reader }
+
+func (r forgetsState) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if len(q.Terms) > 0 {
+		q.State = ""
+	}
+	return r.Reader.Licenses(ctx, q)
+}
+
+type anyTerm struct{ store.Reader }
+
+func (r anyTerm) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if len(q.Terms) < 2 {
+		return r.Reader.Licenses(ctx, q)
+	}
+	terms, limit := q.Terms, store.Limit(q.Limit)
+	q.Terms, q.Limit = nil, 0
+	rows, err := r.Reader.Licenses(ctx, q)
+	rows = slices.DeleteFunc(rows, func(l store.License) bool {
+		return !slices.ContainsFunc(terms, func(t string) bool { return slices.Contains(l.Terms, t) })
+	})
+	return rows[:min(len(rows), limit)], err
+}
+
+type openRange struct{ store.Reader }
+
+func (r openRange) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if !q.Expires.From.IsZero() {
+		q.Expires.From = q.Expires.From.Add(time.Millisecond)
+	}
+	return r.Reader.Entries(ctx, q)
+}
+
+type forgetsNone struct{ store.Reader }
+
+func (r forgetsNone) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	q.Starts.OrNone = false
+	return r.Reader.Licenses(ctx, q)
+}
+
+type longLease struct{ store.Reader }
+
+func (r longLease) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	if !q.LiveAt.IsZero() {
+		q.LiveAt = q.LiveAt.Add(-time.Millisecond)
+	}
+	return r.Reader.CountActivations(ctx, q)
+}
+
+type countsAll struct{ store.Reader }
+
+func (r countsAll) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	q.LiveAt = time.Time{}
+	return r.Reader.CountActivations(ctx, q)
+}
+
+type leasesByID struct{ store.Reader }
+
+func (r leasesByID) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if q.LeaseEnds.IsZero() {
+		return r.Reader.Activations(ctx, q)
+	}
+	all := q
+	all.Limit = many
+	rows, err := r.Reader.Activations(ctx, all)
+	slices.SortFunc(rows, func(a, b store.Activation) int { return strings.Compare(a.ID, b.ID) })
+	return rows[:min(len(rows), store.Limit(q.Limit))], err
+}
+
+type countsPage struct{ store.Reader }
+
+func (r countsPage) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
+	rows, err := r.Reader.Activations(ctx, q)
+	return len(rows), err
+}
+
+type literalLimit struct{ store.Reader }
+
+func (r literalLimit) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	rows, err := r.Reader.Events(ctx, q)
+	return rows[:max(0, min(len(rows), q.Limit))], err
+}
+
+type oneTooMany struct{ store.Reader }
+
+func (r oneTooMany) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	if q.Limit == 1 {
+		q.Limit++
+	}
+	return r.Reader.Deliveries(ctx, q)
+}
+
+type forgetsEndpoint struct{ store.Reader }
+
+func (r forgetsEndpoint) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+	if !q.DueBefore.IsZero() {
+		q.EndpointID = ""
+	}
+	return r.Reader.Deliveries(ctx, q)
+}
+
+type closedRange struct{ store.Reader }
+
+func (r closedRange) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+	if q.Before != "" {
+		q.Before += "\x00"
+	}
+	return r.Reader.Tallies(ctx, q)
+}
+
+// Rule 12.
+
+type repeats struct{ store.Reader }
+
+func (r repeats) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	rows, err := r.Reader.Licenses(ctx, q)
+	if l, missing := r.License(ctx, q.After.ID); missing == nil && err == nil && store.Limit(q.Limit) > 1 {
+		rows = append([]store.License{l}, rows...)
+		rows = rows[:min(len(rows), store.Limit(q.Limit))]
+	}
+	return rows, err
+}
+
+type skipsTies struct{ store.Reader }
+
+func (r skipsTies) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if !q.After.Time.IsZero() && !q.Descending {
+		q.After.ID = "\xff"
+	}
+	return r.Reader.Licenses(ctx, q)
+}
+
+type beginsAnew struct{ store.Reader }
+
+func (r beginsAnew) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if q.After.ID != "" {
+		if _, err := r.License(ctx, q.After.ID); err != nil {
+			q.After = store.Position{}
+		}
+	}
+	return r.Reader.Licenses(ctx, q)
+}
+
+type forgetsPosition struct{ store.Reader }
+
+func (r forgetsPosition) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	if q.Descending {
+		q.After = 0
+	}
+	return r.Reader.Events(ctx, q)
+}
+
+type skipsNever struct{ store.Reader }
+
+func (r skipsNever) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if q.After.ID != "" && q.After.Time.IsZero() {
+		q.After = store.Position{Time: time.UnixMilli(0), ID: q.After.ID}
+	}
+	return r.Reader.Entries(ctx, q)
+}
+
+type endsEarly struct{ store.Reader }
+
+func (r endsEarly) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if q.After != "" {
+		all, err := r.Reader.Activations(ctx, store.ActivationQuery{LicenseID: q.LicenseID})
+		if err != nil || !slices.ContainsFunc(all, func(a store.Activation) bool { return a.ID == q.After }) {
+			return nil, err
+		}
+	}
+	return r.Reader.Activations(ctx, q)
+}

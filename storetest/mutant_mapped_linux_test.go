@@ -1,0 +1,37 @@
+package storetest
+
+import (
+	"context"
+	"syscall"
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// mapped returns documents in memory that may not be written to, as a store
+// does that maps its file.
+type mapped struct{ store.Reader }
+
+func (r mapped) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := r.Reader.Entry(ctx, kind, key)
+	if len(e.Data) == 0 {
+		return e, err
+	}
+	page, failed := syscall.Mmap(-1, 0, len(e.Data), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if failed != nil {
+		return e, failed
+	}
+	copy(page, e.Data)
+	if failed := syscall.Mprotect(page, syscall.PROT_READ); failed != nil {
+		return e, failed
+	}
+	e.Data = page
+	return e, err
+}
+
+// TestMappedMemory has a store that hands out its own memory. The process must
+// survive it.
+func TestMappedMemory(t *testing.T) {
+	open := reading(func(r store.Reader) store.Reader { return mapped{r} })
+	citesOnly(t, newSuite(entries.cases()), 13, func(b *bench) { b.Store = open() })
+}

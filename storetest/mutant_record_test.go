@@ -1,0 +1,258 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// recordMutants break what holds for records as such.
+var recordMutants = []mutant{
+	{13, "keeps what it is passed", func() store.Store {
+		a := &aliases{passed: map[string][]byte{}}
+		return spoiling(func(r store.Reader) store.Reader { return aliasReader{r, a} },
+			func(tx store.Tx) store.Writer { return aliasWriter{tx, a} })()
+	}},
+	{13, "returns what it keeps", func() store.Store {
+		k := &keptDeliveries{kept: map[string][]byte{}}
+		return reading(func(r store.Reader) store.Reader { return sharesDeliveries{r, k} })()
+	}},
+	{13, "returns a list in one piece of memory", reading(func(r store.Reader) store.Reader { return oneBuffer{r} })},
+
+	{14, "returns nothing and no error", reading(func(r store.Reader) store.Reader { return silentMisses{r} })},
+	{14, "returns an error of its own for a miss", reading(func(r store.Reader) store.Reader { return foreignMisses{r} })},
+	{14, "deletes what is not there", onError(func(method string, err error) error {
+		if method == "DeleteEntry" && errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})},
+	{14, "takes a taken key for a missing license", onError(func(method string, err error) error {
+		if method == "UpdateLicense" && errors.Is(err, store.ErrExists) {
+			return store.ErrNotFound
+		}
+		return err
+	})},
+	{14, "puts half a license with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
+	{14, "puts a license in the place of another", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
+	{14, "takes a seat twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
+
+	{19, "keeps the activations of a deleted license", writing(func(tx store.Tx) store.Writer { return orphans{tx, tx} })},
+	{19, "keeps the key of a deleted license", writing(func(tx store.Tx) store.Writer { return reservesKeys{tx, tx} })},
+	{19, "deletes the activations of its neighbours", writing(func(tx store.Tx) store.Writer { return prefixCascade{tx, tx} })},
+}
+
+// aliases are the slices that were passed as an entry's data, by key and what
+// they held.
+type aliases struct {
+	mu     sync.Mutex
+	passed map[string][]byte
+}
+
+type aliasWriter struct {
+	store.Writer
+	*aliases
+}
+
+func (w aliasWriter) PutEntry(ctx context.Context, e store.Entry) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.passed[e.Kind+e.Key+string(e.Data)] = e.Data
+	return w.Writer.PutEntry(ctx, e)
+}
+
+type aliasReader struct {
+	store.Reader
+	*aliases
+}
+
+func (r aliasReader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := r.Reader.Entry(ctx, kind, key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if data, ok := r.passed[kind+key+string(e.Data)]; ok {
+		e.Data = bytes.Clone(data)
+	}
+	return e, err
+}
+
+type keptDeliveries struct {
+	mu   sync.Mutex
+	kept map[string][]byte
+}
+
+type sharesDeliveries struct {
+	store.Reader
+	*keptDeliveries
+}
+
+func (r sharesDeliveries) Delivery(ctx context.Context, id string) (store.Delivery, error) {
+	d, err := r.Reader.Delivery(ctx, id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if data, ok := r.kept[id+string(d.Data)]; ok {
+		d.Data = data
+	} else {
+		r.kept[id+string(d.Data)] = d.Data
+	}
+	return d, err
+}
+
+type oneBuffer struct{ store.Reader }
+
+func (r oneBuffer) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	rows, err := r.Reader.Events(ctx, q)
+	var buffer []byte
+	for _, e := range rows {
+		buffer = append(buffer, e.Data...)
+	}
+	for i, e := range rows {
+		rows[i].Data, buffer = buffer[:len(e.Data)], buffer[len(e.Data):] // with the rest as its capacity
+	}
+	return rows, err
+}
+
+type silentMisses struct{ store.Reader }
+
+func (r silentMisses) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
+	a, err := r.Reader.Activation(ctx, licenseID, fingerprint)
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	return a, err
+}
+
+type foreignMisses struct{ store.Reader }
+
+func (r foreignMisses) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := r.Reader.Entry(ctx, kind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		err = io.EOF
+	}
+	return e, err
+}
+
+type halfLicense struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w halfLicense) UpdateLicense(ctx context.Context, l store.License) error {
+	err := w.Writer.UpdateLicense(ctx, l)
+	if errors.Is(err, store.ErrExists) {
+		if old, err := w.tx.License(ctx, l.ID); err == nil {
+			old.Name = l.Name
+			_ = w.Writer.UpdateLicense(ctx, old)
+		}
+	}
+	return err
+}
+
+type overwrites struct{ store.Writer }
+
+func (w overwrites) CreateLicense(ctx context.Context, l store.License) error {
+	err := w.Writer.CreateLicense(ctx, l)
+	if errors.Is(err, store.ErrExists) && w.Writer.UpdateLicense(ctx, l) == nil {
+		return nil
+	}
+	return err
+}
+
+type replacesSeat struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w replacesSeat) PutActivation(ctx context.Context, a store.Activation) error {
+	err := w.Writer.PutActivation(ctx, a)
+	if errors.Is(err, store.ErrExists) {
+		if old, err := w.tx.Activation(ctx, a.LicenseID, a.Fingerprint); err == nil {
+			a.ID = old.ID
+			return w.Writer.PutActivation(ctx, a)
+		}
+	}
+	return err
+}
+
+// orphans keeps, in an entry, the activations of a deleted license, and gives
+// them to the next license with its ID.
+type orphans struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w orphans) DeleteLicense(ctx context.Context, id string) error {
+	rows, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: id})
+	if err := w.Writer.DeleteLicense(ctx, id); err != nil || len(rows) == 0 {
+		return err
+	}
+	data, _ := json.Marshal(rows)
+	return w.PutEntry(ctx, store.Entry{Kind: "\x00orphans", Key: id, Data: data})
+}
+
+func (w orphans) CreateLicense(ctx context.Context, l store.License) error {
+	if err := w.Writer.CreateLicense(ctx, l); err != nil {
+		return err
+	}
+	e, err := w.tx.Entry(ctx, "\x00orphans", l.ID)
+	if err != nil {
+		return nil
+	}
+	var rows []store.Activation
+	_ = json.Unmarshal(e.Data, &rows)
+	for _, a := range rows {
+		if err := w.PutActivation(ctx, a); err != nil {
+			return err
+		}
+	}
+	return w.DeleteEntry(ctx, e.Kind, e.Key)
+}
+
+// reservesKeys keeps, in entries, the keys of deleted licenses.
+type reservesKeys struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w reservesKeys) DeleteLicense(ctx context.Context, id string) error {
+	l, _ := w.tx.License(ctx, id)
+	if err := w.Writer.DeleteLicense(ctx, id); err != nil {
+		return err
+	}
+	return w.PutEntry(ctx, store.Entry{Kind: "\x00reserved", Key: l.Key})
+}
+
+func (w reservesKeys) CreateLicense(ctx context.Context, l store.License) error {
+	if _, err := w.tx.Entry(ctx, "\x00reserved", l.Key); err == nil {
+		return store.ErrExists
+	}
+	return w.Writer.CreateLicense(ctx, l)
+}
+
+// prefixCascade deletes by the beginning of an ID.
+type prefixCascade struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w prefixCascade) DeleteLicense(ctx context.Context, id string) error {
+	rows, _ := w.tx.Licenses(ctx, store.LicenseQuery{})
+	for _, l := range rows {
+		if l.ID == id || !strings.HasPrefix(l.ID, id) {
+			continue
+		}
+		seats, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID})
+		for _, a := range seats {
+			if err := w.DeleteActivation(ctx, a.LicenseID, a.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Writer.DeleteLicense(ctx, id)
+}

@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// valueMutants break what holds for the fields of records.
+var valueMutants = []mutant{
+	{7, "folds case to find an entry", reading(func(r store.Reader) store.Reader { return foldsEntry{r} })},
+	{7, "folds case to find a customer", reading(func(r store.Reader) store.Reader { return foldsCustomer{r} })},
+	{7, "takes keys for equal that differ by case", writing(func(tx store.Tx) store.Writer { return foldsKeys{tx, tx} })},
+	{7, "trims customers", onLicense(func(l *store.License) { l.CustomerID = strings.TrimRight(l.CustomerID, " ") })},
+	{7, "composes accents", onDelivery(func(d *store.Delivery) { d.EndpointID = strings.ReplaceAll(d.EndpointID, "e\u0301", "é") })},
+	{7, "cuts names at 255 bytes", onLicense(func(l *store.License) { l.Name = l.Name[:min(len(l.Name), 255)] })},
+	{7, "cuts keys at 1,000 bytes", onLicense(func(l *store.License) { l.Key = l.Key[:min(len(l.Key), 1000)] })},
+	{7, "compacts documents", onLicense(func(l *store.License) {
+		var b bytes.Buffer
+		if json.Compact(&b, l.Metadata) == nil {
+			l.Metadata = b.Bytes()
+		}
+	})},
+	{7, "rewrites numbers in documents", onEvent(func(e *store.Event) {
+		var v any
+		if json.Unmarshal(e.Data, &v) == nil {
+			e.Data, _ = json.Marshal(v)
+		}
+	})},
+	{7, "sorts licenses without regard to case", reading(func(r store.Reader) store.Reader { return sortsFolded{r} })},
+	{7, "folds the names of tallies", writing(func(tx store.Tx) store.Writer { return foldsTallies{tx} })},
+	{7, "takes wildcards in subjects", reading(func(r store.Reader) store.Reader { return wildSubjects{r} })},
+
+	{8, "returns local times", reading(func(r store.Reader) store.Reader { return localTimes{r} })},
+	{8, "keeps whole seconds", onLicense(func(l *store.License) { l.StateAt = l.StateAt.Truncate(time.Second) })},
+	{8, "returns the epoch for no time", reading(func(r store.Reader) store.Reader { return epochs{r} })},
+	{8, "keeps nanoseconds in 64 bits", onEntry(func(e *store.Entry) { e.CreatedAt = time.Unix(0, e.CreatedAt.UnixNano()).UTC() })},
+	{8, "takes the epoch for no time", onActivation(func(a *store.Activation) {
+		if a.LastSeenAt.UnixMilli() == 0 {
+			a.LastSeenAt = time.Time{}
+		}
+	})},
+	{8, "drops zones", onEvent(func(e *store.Event) {
+		_, offset := e.Time.Zone()
+		e.Time = e.Time.UTC().Add(time.Duration(offset) * time.Second)
+	})},
+
+	{9, "keeps the reason of a license", writing(func(tx store.Tx) store.Writer { return keepsReason{tx, tx} })},
+	{9, "keeps the owner of an entry that has none any more", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
+	{9, "loses when a delivery was updated", onDelivery(func(d *store.Delivery) { d.UpdatedAt = time.Time{} })},
+	{9, "keeps numbers in 32 bits", onLicense(func(l *store.License) { l.LeaseSeconds = int64(int32(l.LeaseSeconds)) })},
+	{9, "loses terms in lists", reading(func(r store.Reader) store.Reader { return listsWithoutTerms{r} })},
+	{9, "replaces an event's data only", writing(func(tx store.Tx) store.Writer { return replacesDataOnly{tx, tx} })},
+	{9, "finds licenses by their old keys", newOldKeys},
+}
+
+type changesLicense struct {
+	store.Writer
+	change func(*store.License)
+}
+
+func onLicense(change func(*store.License)) func() store.Store {
+	return writing(func(tx store.Tx) store.Writer { return changesLicense{tx, change} })
+}
+
+func (w changesLicense) CreateLicense(ctx context.Context, l store.License) error {
+	w.change(&l)
+	return w.Writer.CreateLicense(ctx, l)
+}
+
+func (w changesLicense) UpdateLicense(ctx context.Context, l store.License) error {
+	w.change(&l)
+	return w.Writer.UpdateLicense(ctx, l)
+}
+
+type changesActivation struct {
+	store.Writer
+	change func(*store.Activation)
+}
+
+func onActivation(change func(*store.Activation)) func() store.Store {
+	return writing(func(tx store.Tx) store.Writer { return changesActivation{tx, change} })
+}
+
+func (w changesActivation) PutActivation(ctx context.Context, a store.Activation) error {
+	w.change(&a)
+	return w.Writer.PutActivation(ctx, a)
+}
+
+type changesEvent struct {
+	store.Writer
+	change func(*store.Event)
+}
+
+func onEvent(change func(*store.Event)) func() store.Store {
+	return writing(func(tx store.Tx) store.Writer { return changesEvent{tx, change} })
+}
+
+func (w changesEvent) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	w.change(&e)
+	return w.Writer.AppendEvent(ctx, e)
+}
+
+type changesEntry struct {
+	store.Writer
+	change func(*store.Entry)
+}
+
+func onEntry(change func(*store.Entry)) func() store.Store {
+	return writing(func(tx store.Tx) store.Writer { return changesEntry{tx, change} })
+}
+
+func (w changesEntry) PutEntry(ctx context.Context, e store.Entry) error {
+	w.change(&e)
+	return w.Writer.PutEntry(ctx, e)
+}
+
+type changesDelivery struct {
+	store.Writer
+	change func(*store.Delivery)
+}
+
+func onDelivery(change func(*store.Delivery)) func() store.Store {
+	return writing(func(tx store.Tx) store.Writer { return changesDelivery{tx, change} })
+}
+
+func (w changesDelivery) PutDelivery(ctx context.Context, d store.Delivery) error {
+	w.change(&d)
+	return w.Writer.PutDelivery(ctx, d)
+}
+
+type foldsEntry struct{ store.Reader }
+
+func (r foldsEntry) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := r.Reader.Entry(ctx, kind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		e, err = r.Reader.Entry(ctx, strings.ToLower(kind), strings.ToLower(key))
+	}
+	return e, err
+}
+
+type foldsCustomer struct{ store.Reader }
+
+func (r foldsCustomer) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if q.CustomerID == "" || len(q.CustomerID) > 20 || strings.ToLower(q.CustomerID) == q.CustomerID {
+		return r.Reader.Licenses(ctx, q)
+	}
+	customer := q.CustomerID
+	q.CustomerID = ""
+	rows, err := r.Reader.Licenses(ctx, q)
+	return slices.DeleteFunc(rows, func(l store.License) bool { return !strings.EqualFold(l.CustomerID, customer) }), err
+}
+
+type foldsKeys struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w foldsKeys) CreateLicense(ctx context.Context, l store.License) error {
+	if _, err := w.tx.LicenseByKey(ctx, strings.ToLower(l.Key)); err == nil {
+		return store.ErrExists
+	}
+	return w.Writer.CreateLicense(ctx, l)
+}
+
+type sortsFolded struct{ store.Reader }
+
+func (r sortsFolded) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	rows, err := r.Reader.Licenses(ctx, q)
+	if q.Order == store.ByID && !q.Descending {
+		slices.SortFunc(rows, func(a, b store.License) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) })
+	}
+	return rows, err
+}
+
+type foldsTallies struct{ store.Writer }
+
+func (w foldsTallies) AddTally(ctx context.Context, kind, name string, delta int64) error {
+	return w.Writer.AddTally(ctx, kind, strings.ToLower(name), delta)
+}
+
+type wildSubjects struct{ store.Reader }
+
+func (r wildSubjects) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	if strings.Trim(q.Subject, "%_") == "" {
+		q.Subject = ""
+	}
+	return r.Reader.Events(ctx, q)
+}
+
+var farAway = time.FixedZone("far away", 3600)
+
+type localTimes struct{ store.Reader }
+
+func (r localTimes) Delivery(ctx context.Context, id string) (store.Delivery, error) {
+	d, err := r.Reader.Delivery(ctx, id)
+	d.CreatedAt = d.CreatedAt.In(farAway)
+	return d, err
+}
+
+type epochs struct{ store.Reader }
+
+func (r epochs) License(ctx context.Context, id string) (store.License, error) {
+	l, err := r.Reader.License(ctx, id)
+	if l.ExpiresAt.IsZero() {
+		l.ExpiresAt = time.Unix(0, 0).UTC()
+	}
+	return l, err
+}
+
+type keepsReason struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w keepsReason) UpdateLicense(ctx context.Context, l store.License) error {
+	if old, err := w.tx.License(ctx, l.ID); err == nil {
+		l.StateReason = old.StateReason
+	}
+	return w.Writer.UpdateLicense(ctx, l)
+}
+
+type keepsOwner struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w keepsOwner) PutEntry(ctx context.Context, e store.Entry) error {
+	if old, err := w.tx.Entry(ctx, e.Kind, e.Key); err == nil && e.Owner == "" {
+		e.Owner = old.Owner
+	}
+	return w.Writer.PutEntry(ctx, e)
+}
+
+type listsWithoutTerms struct{ store.Reader }
+
+func (r listsWithoutTerms) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	rows, err := r.Reader.Licenses(ctx, q)
+	for i := range rows {
+		rows[i].Terms = nil
+	}
+	return rows, err
+}
+
+type replacesDataOnly struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w replacesDataOnly) ReplaceEvent(ctx context.Context, e store.Event) error {
+	rows, err := w.tx.Events(ctx, store.EventQuery{After: e.Seq - 1, Limit: 1})
+	if err == nil && len(rows) == 1 && rows[0].Seq == e.Seq {
+		e.CustomerID = rows[0].CustomerID
+	}
+	return w.Writer.ReplaceEvent(ctx, e)
+}
+
+// newOldKeys opens a store that keeps, in entries, the keys that licenses have
+// had.
+func newOldKeys() store.Store {
+	return spoiling(func(r store.Reader) store.Reader { return oldKeyReader{r} },
+		func(tx store.Tx) store.Writer { return oldKeyWriter{tx, tx} })()
+}
+
+type oldKeyReader struct{ store.Reader }
+
+func (r oldKeyReader) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	l, err := r.Reader.LicenseByKey(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		if e, err := r.Entry(ctx, "\x00key", key); err == nil {
+			if l, err := r.License(ctx, e.Owner); err == nil {
+				return l, nil
+			}
+		}
+	}
+	return l, err
+}
+
+type oldKeyWriter struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w oldKeyWriter) UpdateLicense(ctx context.Context, l store.License) error {
+	old, _ := w.tx.License(ctx, l.ID)
+	if err := w.Writer.UpdateLicense(ctx, l); err != nil || old.Key == l.Key {
+		return err
+	}
+	return w.PutEntry(ctx, store.Entry{Kind: "\x00key", Key: old.Key, Owner: l.ID})
+}

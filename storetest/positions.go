@@ -1,0 +1,152 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// positionCases are about lists without filters that continue after a position.
+func positionCases() []testCase {
+	return []testCase{
+		{"Positions", "OfADeletedLicense", 12, pageAfterADeletedLicense},
+		{"Positions", "OfADeletedEntry", 12, pageAfterADeletedEntry},
+		{"Positions", "SubMilliseconds", 8, subMilliseconds},
+	}
+}
+
+// pageAfterADeletedLicense reads one page of all licenses, deletes the last
+// license of that page, and reads the next one, in each order and direction.
+func pageAfterADeletedLicense(b *bench) {
+	const rows = 12
+	var ids []string
+	for n := range rows {
+		b.add(license(n)) // each later in every order than the one before
+		ids = append(ids, license(n).ID)
+	}
+	for _, q := range []store.LicenseQuery{
+		{Order: store.ByID}, {Order: store.ByExpiresAt}, {Order: store.ByStartsAt},
+		{Order: store.ByID, Descending: true}, {Order: store.ByExpiresAt, Descending: true}, {Order: store.ByStartsAt, Descending: true},
+	} {
+		want := slices.Clone(ids)
+		if q.Descending {
+			slices.Reverse(want)
+		}
+		const place = 4
+		last := license(slices.Index(ids, want[place]))
+		q.After = store.Position{ID: last.ID}
+		switch q.Order {
+		case store.ByExpiresAt:
+			q.After.Time = last.ExpiresAt
+		case store.ByStartsAt:
+			q.After.Time = last.StartsAt
+		}
+		b.update(func(tx store.Tx) error { return remove(b.ctx, tx, last) })
+		for _, q.Limit = range []int{3, many} {
+			b.readers(func(how string, r store.Reader) {
+				got, err := r.Licenses(b.ctx, q)
+				b.equal(err, nil, "Licenses %s", how)
+				b.equal(licenseIDs(got), want[place+1:][:min(q.Limit, rows-place-1)],
+					"licenses after one that was deleted, %s, for %+v", how, q)
+			})
+		}
+		b.add(last)
+	}
+}
+
+// pageAfterADeletedEntry does the same with entries.
+func pageAfterADeletedEntry(b *bench) {
+	var keys []string
+	for n := range 8 {
+		b.add(entry("kind", n))
+		keys = append(keys, entry("kind", n).Key)
+	}
+	last := entry("kind", 3)
+	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, last) })
+	b.readers(func(how string, r store.Reader) {
+		got, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", After: store.Position{Time: last.ExpiresAt, ID: last.Key}, Limit: 3})
+		b.equal(err, nil, "Entries %s", how)
+		b.equal(entryKeys(got), keys[4:7], "entries after one that was deleted, %s", how)
+	})
+}
+
+// subMilliseconds writes times that differ by less than a millisecond, in the
+// opposite order to that of the IDs. Stored in whole milliseconds they are
+// equal, so the IDs decide. Equal times come first: what is wrong with those is
+// for other rules.
+func subMilliseconds(b *bench) {
+	if len(b.inOneMillisecond(0)) > 0 {
+		return
+	}
+	b.list = append(b.list, b.inOneMillisecond(100*time.Microsecond)...)
+}
+
+// inOneMillisecond writes and lists times that are a step apart, and returns
+// what is wrong.
+func (b *bench) inOneMillisecond(step time.Duration) []failure {
+	b = &bench{Store: b.Store, ctx: b.ctx, rule: b.rule, limits: b.limits, findings: &findings{}}
+	const rows = 6
+	at := func(n int) time.Time { return day(1).Add(time.Duration(rows-n) * step) }
+	var ids []string
+	for n := range rows {
+		l, e := license(n), entry("kind", n)
+		l.StartsAt, l.ExpiresAt, e.ExpiresAt = at(n), at(n), at(n)
+		b.add(l, e)
+		ids = append(ids, l.ID)
+	}
+	for n := range rows / 2 { // written again at another instant of the same millisecond
+		l := license(n)
+		l.StartsAt, l.ExpiresAt = at(n+1), at(n+1)
+		b.update(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, l) })
+	}
+	b.readers(func(how string, r store.Reader) {
+		for _, q := range []store.LicenseQuery{
+			{Order: store.ByExpiresAt}, {Order: store.ByStartsAt},
+			{Order: store.ByExpiresAt, Descending: true}, {Order: store.ByStartsAt, Descending: true},
+		} {
+			want := slices.Clone(ids)
+			if q.Descending {
+				slices.Reverse(want)
+			}
+			var got []string
+			for q.Limit = 2; len(got) <= rows; {
+				page, err := r.Licenses(b.ctx, q)
+				if !b.equal(err, nil, "Licenses %s", how) || len(page) == 0 {
+					break
+				}
+				got = append(got, licenseIDs(page)...)
+				q.After = store.Position{Time: page[len(page)-1].ExpiresAt, ID: page[len(page)-1].ID}
+			}
+			b.equal(got, want, "licenses of one millisecond in pages of two, %s, for order %v, descending %v", how, q.Order, q.Descending)
+		}
+		for _, c := range []struct {
+			in   store.TimeRange
+			want int
+		}{
+			{store.TimeRange{From: day(1)}, rows},
+			{store.TimeRange{From: day(1).Add(time.Microsecond)}, 0},
+			{store.TimeRange{Before: day(1)}, 0},
+			{store.TimeRange{Before: day(1).Add(time.Microsecond)}, rows},
+		} {
+			found, err := r.Licenses(b.ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: c.in, Limit: many})
+			b.equal(err, nil, "Licenses %s", how)
+			b.equal(len(found), c.want, "licenses of one millisecond with Expires=%v, %s", c.in, how)
+			kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Expires: c.in, Limit: many})
+			b.equal(err, nil, "Entries %s", how)
+			b.equal(len(kept), c.want, "entries of one millisecond with Expires=%v, %s", c.in, how)
+		}
+	})
+	b.update(func(tx store.Tx) error {
+		for n := range rows {
+			if err := remove(b.ctx, tx, license(n)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	left, err := b.Licenses(b.ctx, store.LicenseQuery{Order: store.ByExpiresAt, Limit: many})
+	b.equal(err, nil, "Licenses")
+	b.equal(len(left), 0, "licenses by ExpiresAt after all were deleted")
+	return b.found()
+}

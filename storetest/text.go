@@ -1,0 +1,142 @@
+package storetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func textCases() []testCase {
+	return []testCase{
+		{"Text", "Reads", 24, textReads},
+		{"Text", "Writes", 24, textWrites},
+	}
+}
+
+// The longest strings and documents, in bytes.
+const (
+	maxID       = 255
+	maxString   = 1024
+	maxDocument = 1 << 20
+)
+
+// notText are strings that rule 24 excludes, each much like one that textReads
+// stores.
+var notText = []string{"a\x00b", "a\xffb", "ab\x00", "\xffab", "a\xed\xa0\x80b", "ab" + strings.Repeat("x", 4000)}
+
+// lengths writes records whose strings and documents have the greatest length
+// and cannot be compressed.
+func (k kind[R]) lengths(b *bench) {
+	b.add(k.needs...)
+	rnd := rand.New(rand.NewPCG(24, uint64(len(k.area))))
+	long := func(n int) string {
+		var s strings.Builder
+		for s.Len() < n {
+			r := rune(' ' + 1 + rnd.IntN(0x2fff))
+			if s.Len()+utf8.RuneLen(r) > n {
+				r = rune('a' + rnd.IntN(26))
+			}
+			s.WriteRune(r)
+		}
+		return s.String()
+	}
+	ids := []string{"ID", "LicenseID", "EventID", "EndpointID", "Kind", "Type", "EventType", "State"}
+	row := k.plain(1)
+	for f, v := range fields(&row, k.fixed) {
+		switch {
+		case f.Type.Kind() == reflect.String && slices.Contains(ids, f.Name):
+			v.SetString(long(maxID))
+		case f.Type.Kind() == reflect.String:
+			v.SetString(long(maxString))
+		case f.Type == reflect.TypeFor[[]string]():
+			v.Set(reflect.ValueOf([]string{long(maxString), long(maxString)}))
+		case f.Type == reflect.TypeFor[[]byte]() && k.area == "Entries": // one kind will do
+			v.SetBytes([]byte(`"` + strings.Repeat(long(1<<10), maxDocument>>10)[:maxDocument-2] + `"`))
+		}
+	}
+	b.ok(b.tryAdd(row), "adding a record whose strings have the greatest length")
+	k.check(b, row, "with strings of the greatest length")
+}
+
+// textReads reads by strings that no store holds.
+func textReads(b *bench) {
+	l := license(1)
+	l.CustomerID, l.ProductID, l.State, l.Key, l.ID, l.Terms = "ab", "ab", "ab", "ab", "ab", []string{"ab"}
+	a, e, ev := activation(l.ID, 1), entry("ab", 1), event(1)
+	a.Fingerprint, e.Key, e.Owner, ev.Subject, ev.CustomerID = "ab", "ab", "ab", "ab", "ab"
+	b.add(l, a, e, ev)
+	b.readers(func(how string, r store.Reader) {
+		for _, text := range notText {
+			_, err := r.License(b.ctx, text)
+			b.is(err, store.ErrNotFound, "License(%.10q) %s", text, how)
+			_, err = r.LicenseByKey(b.ctx, text)
+			b.is(err, store.ErrNotFound, "LicenseByKey(%.10q) %s", text, how)
+			for _, of := range [][2]string{{"ab", text}, {text, "ab"}} {
+				_, err = r.Activation(b.ctx, of[0], of[1])
+				b.is(err, store.ErrNotFound, "Activation(%.10q) %s", of, how)
+				_, err = r.Entry(b.ctx, of[0], of[1])
+				b.is(err, store.ErrNotFound, "Entry(%.10q) %s", of, how)
+			}
+			nothing := func(n int, err error, what string) {
+				b.equal(err, nil, "%s by %.10q %s", what, text, how)
+				b.equal(n, 0, "%s by %.10q %s", what, text, how)
+			}
+			for _, q := range []store.LicenseQuery{
+				{CustomerID: text}, {ProductID: text}, {State: store.State(text)}, {Terms: []string{text}}, {CustomerID: "ab", ProductID: text},
+			} {
+				rows, err := r.Licenses(b.ctx, q)
+				nothing(len(rows), err, "Licenses")
+			}
+			seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: text})
+			nothing(len(seats), err, "Activations")
+			for _, q := range []store.EventQuery{{Subject: text}, {CustomerID: text}} {
+				rows, err := r.Events(b.ctx, q)
+				nothing(len(rows), err, "Events")
+			}
+			for _, q := range []store.EntryQuery{{Kind: text}, {Kind: "ab", Owner: text}} {
+				rows, err := r.Entries(b.ctx, q)
+				nothing(len(rows), err, "Entries")
+			}
+		}
+	})
+}
+
+// textWrites writes strings that no store need hold. A store that refuses them
+// must leave the Update usable.
+func textWrites(b *bench) {
+	b.add(license(1))
+	for i, text := range notText {
+		l, a, e, ev := license(100+i), activation(license(1).ID, 100+i), entry("call", 100+i), event(100+i)
+		l.Key, a.Fingerprint, e.Owner, ev.Actor = text+l.Key, text+a.Fingerprint, text, text
+		for _, row := range []any{l, a, e, ev} {
+			control := entry("control", 1)
+			control.Owner = "before"
+			b.add(control)
+			before := b.dump()
+			control.Owner = "after"
+			var refused error
+			err := b.try(func(tx store.Tx) error {
+				refused = put(b.ctx, tx, row)
+				return put(b.ctx, tx, control)
+			})
+			b.equal(err, nil, "Update that continued after writing %.10q (the call returned: %v)", text, refused)
+			got, err := b.Entry(b.ctx, control.Kind, control.Key)
+			b.ok(err, "Entry")
+			b.equal(got.Owner, "after", "Owner of an entry written after writing %.10q (the call returned: %v)", text, refused)
+			if refused == nil {
+				continue
+			}
+			b.same(b.dump(), before, "writing %.10q was refused", text)
+			for _, sentinel := range []error{store.ErrNotFound, store.ErrExists, store.ErrTxDone} {
+				if errors.Is(refused, sentinel) {
+					b.fail(refused, "no sentinel", "writing %.10q", text)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// usageCases are about what callers may rely on when they call the store.
+func usageCases() []testCase {
+	return []testCase{
+		{"Usage", "EmptyValues", 25, emptyValues},
+		{"Usage", "EmptyPositions", 25, emptyPositions},
+		{"Usage", "SeveralGoroutines", 26, severalGoroutines},
+		{"Usage", "UpdateAfterViews", 27, updateAfterViews},
+		{"Usage", "ContextOfEachCall", 18, contextOfEachCall},
+	}
+}
+
+// emptyValues reads by empty ids, keys, fingerprints and kinds.
+func emptyValues(b *bench) {
+	id := license(1).ID
+	b.add(license(1), activation(id, 1), entry("call", 1), event(1))
+	b.readers(func(how string, r store.Reader) {
+		_, err := r.License(b.ctx, "")
+		b.is(err, store.ErrNotFound, "License by an empty id %s", how)
+		_, err = r.LicenseByKey(b.ctx, "")
+		b.is(err, store.ErrNotFound, "LicenseByKey by an empty key %s", how)
+		for _, of := range [][2]string{{"", ""}, {id, ""}, {"", activation(id, 1).Fingerprint}} {
+			_, err = r.Activation(b.ctx, of[0], of[1])
+			b.is(err, store.ErrNotFound, "Activation(%q, %q) %s", of[0], of[1], how)
+		}
+		for _, of := range [][2]string{{"", ""}, {"call", ""}, {"", entry("", 1).Key}} {
+			_, err = r.Entry(b.ctx, of[0], of[1])
+			b.is(err, store.ErrNotFound, "Entry(%q, %q) %s", of[0], of[1], how)
+		}
+		seats, err := r.Activations(b.ctx, store.ActivationQuery{})
+		b.equal(err, nil, "Activations of no license %s", how)
+		b.equal(len(seats), 0, "Activations of no license %s", how)
+		entries, err := r.Entries(b.ctx, store.EntryQuery{})
+		b.equal(err, nil, "Entries of no kind %s", how)
+		b.equal(len(entries), 0, "Entries of no kind %s", how)
+	})
+}
+
+// emptyPositions starts lists without a position, and with one that has a time
+// but no id.
+func emptyPositions(b *bench) {
+	one := license(1).ID
+	for n := range 4 {
+		b.add(license(n), event(n))
+	}
+	for n := range 4 {
+		b.add(activation(one, n))
+	}
+	b.readers(func(how string, r store.Reader) {
+		for _, descending := range []bool{false, true} {
+			for _, q := range []struct {
+				store.LicenseQuery
+				want int
+			}{
+				{store.LicenseQuery{}, 4},
+				{store.LicenseQuery{After: store.Position{Time: day(2)}}, 4}, // by id, only the id counts
+				{store.LicenseQuery{CustomerID: license(1).CustomerID, After: store.Position{Time: day(2)}}, 1},
+				{store.LicenseQuery{Order: store.ByExpiresAt}, 4},
+				{store.LicenseQuery{Order: store.ByStartsAt}, 4},
+				// Before, or after, the two licenses from that instant on.
+				{store.LicenseQuery{Order: store.ByExpiresAt, After: store.Position{Time: license(2).ExpiresAt}}, 2},
+				{store.LicenseQuery{Order: store.ByStartsAt, After: store.Position{Time: license(2).StartsAt}}, 2},
+			} {
+				q.Descending, q.Limit = descending, many
+				rows, err := r.Licenses(b.ctx, q.LicenseQuery)
+				b.equal(err, nil, "Licenses %s", how)
+				b.equal(len(rows), q.want, "licenses %s, for %+v", how, q.LicenseQuery)
+			}
+			events, err := r.Events(b.ctx, store.EventQuery{Descending: descending, Limit: many})
+			b.equal(err, nil, "Events %s", how)
+			b.equal(len(events), 4, "events with After 0, descending %v, %s", descending, how)
+		}
+		seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: one, Limit: many})
+		b.equal(err, nil, "Activations %s", how)
+		b.equal(len(seats), 4, "activations with an empty After %s", how)
+	})
+}
+
+// elsewhereDo runs fn on another goroutine and waits for it.
+func (b *bench) elsewhereDo(fn func() error) (err error) {
+	<-b.start(func() { err = fn() })
+	return err
+}
+
+// severalGoroutines uses a Tx and a Reader from several goroutines, one after
+// another.
+func severalGoroutines(b *bench) {
+	for n := 1; n <= 2; n++ {
+		var seen []sighting
+		b.update(func(tx store.Tx) error {
+			if err := b.elsewhereDo(func() error { return write(b.ctx, tx, n) }); err != nil {
+				return err
+			}
+			return b.elsewhereDo(func() (err error) {
+				seen, err = look(b.ctx, tx)
+				return err
+			})
+		})
+		b.compare(seen, n, n, "in an Update, from another goroutine")
+		b.view(func(r store.Reader) error {
+			return b.elsewhereDo(func() (err error) {
+				seen, err = look(b.ctx, r)
+				return err
+			})
+		})
+		b.compare(seen, n, n, "in a View, from another goroutine")
+	}
+}
+
+// updateAfterViews runs an Update after Views that ended in every way, and one
+// that may have to wait until a View ends.
+func updateAfterViews(b *bench) {
+	b.write(1)
+	n := 1
+	update := func(when string) (done <-chan struct{}) {
+		n++
+		version := n
+		return b.start(func() { b.ok(b.try(func(tx store.Tx) error { return write(b.ctx, tx, version) }), "Update %s", when) })
+	}
+	answers := func(done <-chan struct{}, when string) {
+		if !b.answers(done) {
+			b.stop("none", "an answer", "Update %s", when)
+		}
+	}
+	_ = b.View(b.ctx, func(store.Reader) error { return errOnPurpose })
+	answers(update("after a View that failed"), "after a View that failed")
+	_ = b.View(b.ctx, func(r store.Reader) error { return readCalls[0].call(b.ctx, r) })
+	answers(update("after a View"), "after a View")
+
+	reading, release := make(chan struct{}), make(chan struct{})
+	viewed := b.start(func() {
+		_ = b.View(b.ctx, func(r store.Reader) error {
+			close(reading)
+			<-release
+			return readCalls[0].call(b.ctx, r)
+		})
+	})
+	select {
+	case <-reading:
+	case <-viewed:
+		return
+	}
+	updated := update("that began during a View")
+	windowOr(updated)
+	close(release)
+	answers(updated, "that began during a View, once the View had ended")
+	if !b.answers(viewed) {
+		b.stop("none", "an answer", "View during which an Update began")
+	}
+	read := b.start(func() {
+		_ = b.View(b.ctx, func(r store.Reader) error { return readCalls[0].call(b.ctx, r) })
+		_ = readCalls[0].call(b.ctx, b.Store)
+	})
+	if !b.answers(read) {
+		b.stop("none", "an answer", "View and read after an Update")
+	}
+}
+
+// contextOfEachCall ends the context of an Update and of a View in their
+// functions, and makes calls with one that has not ended; and the other way
+// round.
+func contextOfEachCall(b *bench) {
+	b.write(1)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Hour)
+	var failed error
+	err := b.Update(ctx, func(tx store.Tx) error {
+		cancel()
+		failed = nil
+		if _, err := tx.License(b.ctx, license(1).ID); err != nil {
+			failed = err
+			return err
+		}
+		failed = write(b.ctx, tx, 2)
+		return failed
+	})
+	if errors.Is(failed, context.Canceled) {
+		b.fail(failed, "no error", "call with a context that had not ended, in an Update whose context had")
+	} else if failed == nil {
+		b.equal(err, nil, "Update whose context ended in its function, whose calls had another")
+	}
+	if err != nil { // it had to run again and could not
+		b.write(2)
+	}
+
+	ctx, cancel = context.WithCancel(b.ctx)
+	_ = b.View(ctx, func(r store.Reader) error {
+		cancel()
+		failed = readCalls[0].call(b.ctx, r)
+		return nil
+	})
+	b.equal(failed, nil, "call with a context that had not ended, in a View whose context had")
+
+	ended, cancel := context.WithCancel(b.ctx)
+	cancel()
+	err = b.try(func(tx store.Tx) error {
+		if err := write(ended, tx, 3); err == nil {
+			return errOnPurpose
+		}
+		return write(b.ctx, tx, 3)
+	})
+	b.equal(err, nil, "Update that continued after a call whose own context had ended")
+	b.sees(b.Store, 3, 3, "on the store, after an Update that continued after a call whose own context had ended")
+}
