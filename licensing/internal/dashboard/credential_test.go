@@ -142,7 +142,7 @@ func TestDisableAndEditCredential(t *testing.T) {
 	v := s.admin()
 	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
 	page := "settings/credentials/" + id
-	is.True(v.get(page + "/disable").says("tokens are revoked immediately"))
+	is.True(v.get(page + "/disable").says("tokens stop working within one second"))
 	is.Equal(v.post(page+"/disable").StatusCode, http.StatusSeeOther)
 	is.Equal(s.token(id, secret), http.StatusBadRequest)
 	is.True(v.get(page).says(`<span class="pill">disabled</span>`))

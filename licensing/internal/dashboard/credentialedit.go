@@ -121,7 +121,7 @@ func showDisableCredential(v *visit) error {
 	}
 	return v.render(http.StatusOK, "confirm", page{Title: "Disable " + c.Name, Section: "credentials", Body: confirmation{
 		Heading: "Disable credential", Form: &form{}, Action: "Disable credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"Its access tokens are revoked immediately, and it cannot get new ones until you enable it again. Its secrets are kept."},
+		Text: []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."},
 	}})
 }
 

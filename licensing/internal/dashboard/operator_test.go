@@ -38,7 +38,7 @@ func TestInviteOperator(t *testing.T) {
 	a = v.post("settings/operators/new", "email", "eve@example.com", "role", "admin")
 	code = inviteCode.FindStringSubmatch(a.body)[1]
 	id := regexp.MustCompile(`name="id" value="(\w+)"`).FindStringSubmatch(v.get("settings/operators").body)[1]
-	is.Equal(v.post("settings/operators/withdraw", "id", id).to(), "../../settings/operators")
+	is.Equal(v.post("settings/operators/revoke", "id", id).to(), "../../settings/operators")
 	is.Equal(s.visitor().post("join", "code", code, "password", password).StatusCode, http.StatusUnprocessableEntity)
 }
 

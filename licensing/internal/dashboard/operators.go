@@ -106,11 +106,11 @@ func (v *visit) renderInvited(email, code string) error {
 	}{email, code, v.command("Link", "", "/dashboard/join#code="+code)}})
 }
 
-func withdraw(v *visit) error {
+func revokeInvitation(v *visit) error {
 	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
-	v.redirectDone("settings/operators", "withdrawn")
+	v.redirectDone("settings/operators", "invitation-revoked")
 	return nil
 }
 

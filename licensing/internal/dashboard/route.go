@@ -66,7 +66,7 @@ func init() {
 		{method: get, path: "settings/operators", handle: showOperators, signIn: true},
 		{method: get, path: "settings/operators/new", access: admins, handle: showInvite, signIn: true},
 		{method: post, path: "settings/operators/new", access: admins, handle: invite, signIn: true},
-		{method: post, path: "settings/operators/withdraw", access: admins, handle: withdraw, signIn: true},
+		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
 		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
 		{method: get, path: "reference", handle: showReference},

@@ -128,7 +128,7 @@ func showRevokeSecret(v *visit) error {
 	}
 	return v.render(http.StatusOK, "confirm", page{Title: "Revoke a secret of " + c.Name, Section: "credentials", Body: confirmation{
 		Heading: "Revoke secret …" + c.Secrets[i].Hint, Form: &form{}, Action: "Revoke secret", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"The secret and the access tokens issued for it stop working immediately. This cannot be undone."},
+		Text: []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."},
 	}})
 }
 

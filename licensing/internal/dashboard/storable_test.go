@@ -145,7 +145,7 @@ func TestInvalidTextIsClientError(t *testing.T) {
 	for _, bad := range []string{"a\x00b", "a\xffb"} {
 		for _, page := range []string{
 			"theme", "sign-in", "setup", "join", "password", "licenses/new", "licenses/selected/suspend", "licenses/" + l.ID + "/edit", "licenses/" + l.ID + "/delete",
-			"licenses/" + l.ID + "/renew", "licenses/" + l.ID + "/suspend", "settings/operators/new", "settings/operators/withdraw",
+			"licenses/" + l.ID + "/renew", "licenses/" + l.ID + "/suspend", "settings/operators/new", "settings/operators/revoke",
 			"settings/credentials/new", "settings/credentials/" + c.ID + "/edit", "settings/credentials/" + c.ID + "/rotate", "settings/webhooks/new",
 		} {
 			for _, field := range fields {
