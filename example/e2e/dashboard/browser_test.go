@@ -18,14 +18,14 @@ import (
 	"github.com/matryer/is"
 )
 
-// browser is a Chromium with an empty profile, and a person who uses it.
+// browser controls a Chromium with an empty profile.
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
-	base string // of the dashboard, with a slash at its end
+	base string // URL of the dashboard, with a trailing slash
 
 	mu       sync.Mutex
-	messages []string // what the browser had to say
+	messages []string // log entries and exceptions of the browser
 }
 
 func newBrowser(t *testing.T, h *host, script bool) *browser {
@@ -38,7 +38,7 @@ func newBrowser(t *testing.T, h *host, script bool) *browser {
 		}
 	}
 	if path == "" {
-		t.Skip("there is no Chromium on this machine")
+		t.Skip("Chromium is not installed")
 	}
 	is := is.New(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -73,8 +73,8 @@ func newBrowser(t *testing.T, h *host, script bool) *browser {
 	return b
 }
 
-// complaints are what the browser said about security policies and scripts.
-func (b *browser) complaints() (list []string) {
+// policyErrors returns the reports about security policies and script exceptions.
+func (b *browser) policyErrors() (list []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range b.messages {
@@ -89,11 +89,11 @@ func (b *browser) do(what string, err error) {
 	b.t.Helper()
 	if err != nil {
 		text, _ := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("body")))
-		b.t.Fatalf("%s: %v\nThe page says:\n%s", what, err, text)
+		b.t.Fatalf("%s: %v\nThe page contains:\n%s", what, err, text)
 	}
 }
 
-// step bounds one thing that the person does.
+// step returns a context with the time limit of one action.
 func (b *browser) step() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, 20*time.Second)
 }
@@ -105,28 +105,28 @@ func (b *browser) open(page string) {
 	b.do("open "+page, chromedp.Do(ctx, chromedp.Navigate(b.base+page)))
 }
 
-// use puts a session's cookie into the browser.
+// use sets the session cookie.
 func (b *browser) use(c *http.Cookie) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.base + "sign-in"})
 	b.do("set the cookie", err)
 }
 
-// fill types into the control with that label.
+// fill types text into the control with the given label.
 func (b *browser) fill(label, text string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
 	defer cancel()
 	sel := `//*[@id=//label[normalize-space()="` + label + `"]/@for]`
 	present, err := chromedp.Run(ctx, chromedp.Value(sel))
-	b.do("look at "+label, err)
+	b.do("read the value of "+label, err)
 	if present != "" {
 		b.do("clear "+label, chromedp.Do(ctx, chromedp.Clear(sel)))
 	}
 	b.do("fill in "+label, chromedp.Do(ctx, chromedp.SendKeys(sel, text)))
 }
 
-// choose ticks the box, or the choice, with that value.
+// choose clicks the checkbox or radio button with the given value.
 func (b *browser) choose(value string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
@@ -134,7 +134,7 @@ func (b *browser) choose(value string) {
 	b.do("choose "+value, chromedp.Do(ctx, chromedp.Click(chromedp.CSS(`input[value="`+value+`"]`))))
 }
 
-// press clicks what says so, and waits for the page that follows.
+// press clicks the link or button with the given text and waits for the next page.
 func (b *browser) press(text string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
@@ -144,7 +144,7 @@ func (b *browser) press(text string) {
 	b.do("press "+text, err)
 }
 
-// read returns the text of what a CSS selector finds.
+// read returns the text of the element that a CSS selector matches.
 func (b *browser) read(css string) string {
 	b.t.Helper()
 	ctx, cancel := b.step()
@@ -154,23 +154,23 @@ func (b *browser) read(css string) string {
 	return strings.TrimSpace(text)
 }
 
-// see checks that the page says something.
+// see checks that the page contains the text.
 func (b *browser) see(text string) {
 	b.t.Helper()
 	if got := b.read("body"); !strings.Contains(got, text) {
-		b.t.Fatalf("the page does not say %q; it says:\n%s", text, got)
+		b.t.Fatalf("the page does not contain %q; it contains:\n%s", text, got)
 	}
 }
 
-// missing checks that the page does not say something.
+// missing checks that the main content does not contain the text.
 func (b *browser) missing(text string) {
 	b.t.Helper()
 	if got := b.read("main"); strings.Contains(got, text) {
-		b.t.Fatalf("the page says %q:\n%s", text, got)
+		b.t.Fatalf("the page contains %q:\n%s", text, got)
 	}
 }
 
-// unfold opens the first thing that folds under that title.
+// unfold opens the first details element with the given summary.
 func (b *browser) unfold(title string) {
 	b.t.Helper()
 	ctx, cancel := b.step()

@@ -1,8 +1,8 @@
-// Package dashboard tests the pages in a real browser: whether a person gets
-// done what they came for, with and without JavaScript, under a mount several
-// segments deep; whether axe-core finds fault with a page; and how the pages
-// look, as screenshots in the folder that E2E_SCREENSHOTS names.
+// Package dashboard tests the pages in a real browser: complete workflows, with
+// and without JavaScript, under a mount that is several segments deep; the
+// accessibility of each page with axe-core; and screenshots of each page, in the
+// folder that E2E_SCREENSHOTS names.
 //
-// The tests are skipped where there is no Chromium. axe-core comes from npm
-// into a temporary folder, or from the file that E2E_AXE names.
+// The tests are skipped without Chromium. axe-core is installed from npm into a
+// temporary folder, or read from the file that E2E_AXE names.
 package dashboard

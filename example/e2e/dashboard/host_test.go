@@ -22,7 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// prefix is where the host mounts the service: deep, and with a parameter.
+// prefix is the path of the mount. It has several segments, one from a parameter.
 const prefix = "/tenants/acme/licensing"
 
 const (
@@ -30,26 +30,26 @@ const (
 	adminPassword = "the ferry leaves before breakfast"
 )
 
-// host is an application that has mounted the service.
+// host is an application that mounts the service.
 type host struct {
 	*licensing.Handler
-	base string // of the mount
-	log  *logBook
+	base string // URL of the mount
+	log  *logBuffer
 }
 
-// logBook is a log that tests read.
-type logBook struct {
+// logBuffer is a log that tests can read.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logBook) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *logBook) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -60,7 +60,7 @@ func newHost(t *testing.T) *host {
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
 	is.New(t).NoErr(err)
 	t.Cleanup(func() { is.New(t).NoErr(st.Close()) })
-	h := &host{log: &logBook{}}
+	h := &host{log: &logBuffer{}}
 	h.Handler = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.NewTextHandler(io.Writer(h.log), nil))})
 	mux := http.NewServeMux()
 	mux.Handle("/tenants/{tenant}/licensing/", http.StripPrefix(prefix, h.Handler))
@@ -70,7 +70,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// admin makes an admin.
+// admin creates an admin.
 func (h *host) admin(t *testing.T) operator.Operator {
 	t.Helper()
 	op, err := h.Operators().Create(t.Context(), operator.CreateParams{Email: adminEmail, Password: adminPassword, Role: operator.RoleAdmin})
@@ -78,7 +78,7 @@ func (h *host) admin(t *testing.T) operator.Operator {
 	return op
 }
 
-// cookie signs in over HTTP, and returns the session's cookie for a browser.
+// cookie signs in over HTTP and returns the session cookie.
 func (h *host) cookie(t *testing.T, email, password string) *http.Cookie {
 	t.Helper()
 	is := is.New(t)
@@ -90,8 +90,8 @@ func (h *host) cookie(t *testing.T, email, password string) *http.Cookie {
 	return resp.Cookies()[0]
 }
 
-// seed fills the register with a bit of everything, long names included. It
-// returns the ids of a full license and of a credential.
+// seed creates licenses with every status and feature, including long names. It
+// returns the ids of a license with all fields and of a credential.
 func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	t.Helper()
 	is := is.New(t)
@@ -134,7 +134,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	_, err = svc.As(license.Caller{Actor: "client:" + client.ID}).Update(ctx, license.UpdateParams{ID: full.ID, Name: &name})
 	is.NoErr(err)
 	_, _, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{
-		Name:     "Build server of the team that looks after the installers for every platform",
+		Name:     "Build server of the team that maintains the installers for every platform",
 		Scopes:   []string{auth.ScopeLicenseRead},
 		Products: []string{"atlas", "atlas-enterprise-with-extended-support-and-onboarding"},
 	})

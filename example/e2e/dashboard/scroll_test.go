@@ -7,7 +7,8 @@ import (
 	"github.com/matryer/is"
 )
 
-// TestShortPagesDoNotScroll opens pages that are shorter than the screen.
+// TestShortPagesDoNotScroll checks that pages shorter than the screen have no
+// scroll bar.
 func TestShortPagesDoNotScroll(t *testing.T) {
 	h := newHost(t)
 	h.admin(t)

@@ -10,24 +10,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
-// About is what the page about the service says of how it was set up.
+// About has the configuration that the About page shows.
 type About struct {
 	Store    string // the type of the store
 	Settings []Setting
 	Warnings []string
 }
 
-// A Setting is one of the options, with the value in force: a text, a number,
-// a duration, or whether something is on.
+// A Setting is an option and its value in force: a string, an integer, a
+// time.Duration or a bool.
 type Setting struct {
 	Name  string
 	Value any
 }
 
-// module is what its users require.
+// module is the path of this Go module.
 const module = "github.com/seed-d8a106b4/licensekit"
 
-// aboutBody is the body of the page.
+// aboutBody is the body of the About page.
 type aboutBody struct {
 	Facts    []fact
 	Settings []fact
@@ -38,7 +38,7 @@ func showAbout(v *visit) error {
 	a := v.h.opts.About
 	body := aboutBody{Warnings: a.Warnings, Facts: []fact{
 		{Label: "Module", Text: module, Note: moduleVersion()},
-		{Label: "Interface", Text: "Version " + web.Version},
+		{Label: "API", Text: "Version " + web.Version},
 		{Label: "Go", Text: runtime.Version(), Note: runtime.GOOS + "/" + runtime.GOARCH},
 		{Label: "Store", Text: a.Store},
 	}}
@@ -49,24 +49,24 @@ func showAbout(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.Warnings = append(body.Warnings, failing(backlog)...)
+	body.Warnings = append(body.Warnings, failingNotices(backlog)...)
 	switch {
-	case stuck(backlog) != "":
-		body.Warnings = append(body.Warnings, stuck(backlog))
+	case stalledNotice(backlog) != "":
+		body.Warnings = append(body.Warnings, stalledNotice(backlog))
 	case !backlog.Running:
-		body.Warnings = append(body.Warnings, "Nothing runs Handler.Run: webhooks and notices of expiry wait for it, and so does the removal of what has ended.")
+		body.Warnings = append(body.Warnings, "Handler.Run is not running: webhook deliveries, expiry notices and the removal of old data are on hold.")
 	}
 	return v.render(http.StatusOK, "about", page{Title: "About", Section: "about", Body: body})
 }
 
-// text writes the value for people.
+// text formats the value for the page.
 func (s Setting) text() string {
 	switch x := s.Value.(type) {
 	case time.Duration:
 		if x < time.Second {
 			return x.String()
 		}
-		return spellSeconds(int64(x / time.Second))
+		return describeSeconds(int64(x / time.Second))
 	case int:
 		return thousands(int64(x))
 	case int64:
@@ -80,7 +80,7 @@ func (s Setting) text() string {
 	return fmt.Sprint(s.Value)
 }
 
-// moduleVersion is the version of the module that runs, as the build knows it.
+// moduleVersion returns the version of this module from the build information.
 func moduleVersion() string {
 	version := ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -19,10 +19,10 @@ func TestAbout(t *testing.T) {
 	a := s.admin().get("settings/about")
 	for _, text := range []string{
 		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "1000 a second, bursts of 2000", "65,536", "For ever", "30 days",
-		"Options.PublicURL is not set", "Options.MasterKey is not set", "Nothing runs Handler.Run",
+		"Options.PublicURL is not set", "Options.MasterKey is not set", "Handler.Run is not running",
 	} {
 		if !a.says(text) {
-			t.Errorf("the page does not say %q", text)
+			t.Errorf("the page does not contain %q", text)
 		}
 	}
 	key := "thirty-two bytes of a master key"
@@ -31,15 +31,15 @@ func TestAbout(t *testing.T) {
 	})
 	is.NoErr(s.Service().MarkRunning(t.Context()))
 	a = s.admin().get("settings/about")
-	is.True(!a.says("not set") && !a.says("Nothing runs") && !a.says(key))
+	is.True(!a.says("not set") && !a.says("Handler.Run is not running") && !a.says(key))
 	is.True(a.says("https://example.com/licensing") && a.says("1 hour 30 minutes") && a.says("No limit") && a.says("2 days"))
 }
 
-func TestTheDashboardNamesAFailingSubscriber(t *testing.T) {
+func TestDashboardShowsFailingSubscriber(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	_, err := s.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
-	is.NoErr(err) // an empty service has a page of its own
+	is.NoErr(err) // an empty store has a different overview
 	is.NoErr(s.Service().ReportSubscriber(t.Context(), "mailer", "evt_1", 7))
 	admin := s.admin()
 	is.True(admin.get("settings/about").says("mailer"))

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// paths fills in a route's parameters with things that exist.
+// paths returns a function that fills in the parameters of a route with the ids
+// of existing objects.
 func (s *site) paths() func(string) string {
 	end := s.clock().AddDate(1, 0, 0)
 	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end, Entitlements: map[string]any{"export": true}})
@@ -39,7 +40,7 @@ func (s *site) paths() func(string) string {
 	}
 }
 
-func TestEveryRouteKnowsWhoMay(t *testing.T) {
+func TestRoutesEnforceAccess(t *testing.T) {
 	s := newSite(t)
 	s.operator("ada@example.com", operator.RoleAdmin)
 	s.operator("vic@example.com", operator.RoleViewer)
@@ -54,9 +55,9 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 				}
 				return v.get(at(route.Path))
 			}
-			if !route.ForAnybody {
+			if !route.Public {
 				a := visit(stranger)
-				is.Equal(a.StatusCode, http.StatusSeeOther) // to the sign-in
+				is.Equal(a.StatusCode, http.StatusSeeOther) // redirected to the sign-in
 				is.True(strings.HasPrefix(a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/"))) && strings.Contains(a.Header.Get("Location"), "sign-in"))
 			}
 			if route.ForAdmins {
@@ -67,7 +68,7 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 				is.NoErr(err)
 				req.Header.Set("Sec-Fetch-Site", "same-site")
 				a := viewer.do(req)
-				is.Equal(a.StatusCode, http.StatusForbidden) // a form on another site is nobody's
+				is.Equal(a.StatusCode, http.StatusForbidden) // forms of other sites are rejected
 				is.True(a.says("sent from another site") && a.says("</html>"))
 				req.Header.Del("Sec-Fetch-Site")
 				req.Header.Set("Origin", "https://evil.example")
@@ -78,10 +79,10 @@ func TestEveryRouteKnowsWhoMay(t *testing.T) {
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is := is.New(t)
 	is.NoErr(err)
-	is.Equal(page.Data[0].Revision, int64(1)) // nothing of all this has changed anything
+	is.Equal(page.Data[0].Revision, int64(1)) // no request changed the license
 }
 
-func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
+func TestViewersSeeNoAdminButtons(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", operator.RoleAdmin)
@@ -98,7 +99,7 @@ func TestViewersSeeNoButtonsTheyMayNotPress(t *testing.T) {
 	}
 }
 
-func TestTrustedOriginsMaySendForms(t *testing.T) {
+func TestTrustedOriginsCanSubmitForms(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Origins: []string{"https://admin.example"}}})
 	s.operator("ada@example.com", operator.RoleAdmin)
@@ -148,14 +149,14 @@ func TestPathsAndMethods(t *testing.T) {
 			is.Equal(a.Header.Get("Allow"), tt.allows)
 		})
 	}
-	t.Run("only forms are read", func(t *testing.T) {
+	t.Run("only forms are accepted", func(t *testing.T) {
 		is := is.New(t)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/licenses/new", strings.NewReader(`{}`))
 		is.NoErr(err)
 		req.Header.Set("Content-Type", "application/json")
 		is.Equal(v.do(req).StatusCode, http.StatusUnsupportedMediaType)
 	})
-	t.Run("only so much of them", func(t *testing.T) {
+	t.Run("large forms are rejected", func(t *testing.T) {
 		is.New(t).Equal(v.post("licenses/new", "name", strings.Repeat("x", 300<<10)).StatusCode, http.StatusRequestEntityTooLarge)
 	})
 }

@@ -10,75 +10,78 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// How many activations a license's own page shows, and how many a page of
-// their list.
+// activationsShown is the number of activations on the page of a license;
+// activationsPerPage is the number on a page of the list of activations.
 const (
-	seatsShown = 10
-	seatsPage  = 50
+	activationsShown   = 10
+	activationsPerPage = 50
 )
 
-// seatRow is an activation as pages show it.
-type seatRow struct {
+// activationRow is an activation with its times formatted for a page.
+type activationRow struct {
 	license.Activation
 	Since, LastSeen, LeaseEnds, Ended *moment
 }
 
-// Label is what a seat's holder is called: its name, or else its fingerprint.
-func (r seatRow) Label() string {
+// Label returns the name of the activation, or its fingerprint if it has none.
+func (r activationRow) Label() string {
 	if r.Name != "" {
 		return r.Name
 	}
 	return r.Fingerprint
 }
 
-// Words is the status in words.
-func (r seatRow) Words() string {
+// Words returns the status as the page shows it.
+func (r activationRow) Words() string {
 	if r.Status == license.ActivationLeaseEnded {
 		return "lease ended"
+	}
+	if r.Status == license.ActivationLive {
+		return "active"
 	}
 	return string(r.Status)
 }
 
-// seatTable is a table of activations, the parts of a page share it.
-type seatTable struct {
+// activationTable is a table of activations.
+type activationTable struct {
 	Caption string
-	Rows    []seatRow
-	Path    string // of a row's own pages, up to its id; empty: nobody may release them
-	Keep    string // a query for them
+	Rows    []activationRow
+	Path    string // the path of the activations, up to an id; empty: no release buttons
+	Keep    string // the list state, as a query for the pages of an activation
 }
 
-func (v *visit) seatTable(caption, licenseID string, list []license.Activation) seatTable {
-	t := seatTable{Caption: caption, Keep: v.keepList("")}
+func (v *visit) activationTable(caption, licenseID string, list []license.Activation) activationTable {
+	t := activationTable{Caption: caption, Keep: v.keepList("")}
 	if v.admin() {
-		t.Path = v.root + seatsPath(licenseID) + "/"
+		t.Path = v.root + activationsPath(licenseID) + "/"
 	}
 	for _, a := range list {
-		t.Rows = append(t.Rows, seatRow{a, v.moment(a.CreatedAt), v.moment(a.LastSeenAt), v.momentOf(a.LeaseEndsAt), v.momentOf(a.EndedAt)})
+		t.Rows = append(t.Rows, activationRow{a, v.moment(a.CreatedAt), v.moment(a.LastSeenAt), v.momentOf(a.LeaseEndsAt), v.momentOf(a.EndedAt)})
 	}
 	return t
 }
 
-func seatsPath(licenseID string) string {
+func activationsPath(licenseID string) string {
 	return "licenses/" + url.PathEscape(licenseID) + "/activations"
 }
 
-// seatPanel is what a license's page says of its seats.
-type seatPanel struct {
-	Summary     string
-	Live, Ended seatTable
-	All         string // where there are more, as a reference from dashboard/
+// activationPanel is the section about activations on the page of a license.
+type activationPanel struct {
+	Summary       string
+	Active, Ended activationTable
+	All           string // the list of all activations, as a reference from dashboard/; empty if all are shown
 }
 
-// seatPanel reads the live seats of a license, and some that have ended.
-func (v *visit) seatPanel(l license.License) (seatPanel, error) {
+// activationPanel reads the active activations of a license and some ended ones.
+func (v *visit) activationPanel(l license.License) (activationPanel, error) {
 	ctx := v.r.Context()
-	live, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Limit: 200})
+	active, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Limit: 200})
 	if err != nil {
-		return seatPanel{}, err
+		return activationPanel{}, err
 	}
-	both, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: true, Limit: seatsPage})
+	both, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: true, Limit: activationsPerPage})
 	if err != nil {
-		return seatPanel{}, err
+		return activationPanel{}, err
 	}
 	var ended []license.Activation
 	for _, a := range both.Data {
@@ -86,30 +89,30 @@ func (v *visit) seatPanel(l license.License) (seatPanel, error) {
 			ended = append(ended, a)
 		}
 	}
-	n := strconv.Itoa(len(live.Data))
-	if live.NextCursor != "" {
+	n := strconv.Itoa(len(active.Data))
+	if active.NextCursor != "" {
 		n = "More than " + n
 	}
-	p := seatPanel{Summary: n + " taken, of as many as wanted."}
+	p := activationPanel{Summary: n + " active, no maximum."}
 	if l.MaxActivations != nil {
-		p.Summary = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " taken."
+		p.Summary = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " seats used."
 	}
-	if len(live.Data) > seatsShown || len(ended) > seatsShown || both.NextCursor != "" {
-		p.All = v.keepList(seatsPath(l.ID) + "?ended=1")
+	if len(active.Data) > activationsShown || len(ended) > activationsShown || both.NextCursor != "" {
+		p.All = v.keepList(activationsPath(l.ID) + "?ended=1")
 	}
-	p.Live = v.seatTable("Live activations", l.ID, live.Data[:min(len(live.Data), seatsShown)])
-	p.Ended = v.seatTable("Ended activations", l.ID, ended[:min(len(ended), seatsShown)])
+	p.Active = v.activationTable("Active activations", l.ID, active.Data[:min(len(active.Data), activationsShown)])
+	p.Ended = v.activationTable("Ended activations", l.ID, ended[:min(len(ended), activationsShown)])
 	return p, nil
 }
 
-// seatList is the body of the list of a license's activations.
-type seatList struct {
+// activationList is the body of the page that lists the activations of a license.
+type activationList struct {
 	License license.License
-	Table   seatTable
-	Ended   bool   // those that have ended are in it as well
+	Table   activationTable
+	Ended   bool   // the list includes ended activations
 	Next    string // the query of the next page
-	First   string // the query of the first page, when this is another
-	Other   string // the list with or without those that have ended, as a reference from dashboard/
+	First   string // the query of the first page, if this is another page
+	Other   string // the list with or without ended activations, as a reference from dashboard/
 }
 
 func showActivations(v *visit) error {
@@ -118,16 +121,16 @@ func showActivations(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := seatList{License: l, Ended: q.Get("ended") != ""}
+	body := activationList{License: l, Ended: q.Get("ended") != ""}
 	filter := url.Values{}
-	body.Other = v.keepList(seatsPath(l.ID) + "?ended=1")
+	body.Other = v.keepList(activationsPath(l.ID) + "?ended=1")
 	if body.Ended {
 		filter.Set("ended", "1")
-		body.Other = v.keepList(seatsPath(l.ID))
+		body.Other = v.keepList(activationsPath(l.ID))
 	}
-	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: seatsPage, Cursor: q.Get("cursor")})
+	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
 	if errors.Is(err, license.ErrInvalid) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This list does not go on from there. Start again from the first page."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
 	}
 	if err != nil {
 		return err
@@ -142,13 +145,13 @@ func showActivations(v *visit) error {
 		filter.Set("cursor", result.NextCursor)
 		body.Next = "?" + filter.Encode()
 	}
-	body.Table = v.seatTable("Activations, the oldest first", l.ID, result.Data)
+	body.Table = v.activationTable("Activations, oldest first", l.ID, result.Data)
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }
 
 func releaseForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "reason", Label: "Reason", Hint: "Kept in the history. May be empty.", Type: "text", MaxLength: 255},
+		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history.", Type: "text", MaxLength: 255},
 	}}}}
 }
 
@@ -160,9 +163,9 @@ func showRelease(v *visit) error {
 	return v.renderRelease(http.StatusOK, l, releaseForm())
 }
 
-// seat returns the seat that the address names, as it would be released. The
-// rules look it up; nothing is kept.
-func (v *visit) seat(licenseID string) (row seatRow, err error) {
+// activation returns the activation that the path names, as it would be after
+// its release. The release is rolled back.
+func (v *visit) activation(licenseID string) (row activationRow, err error) {
 	errPreview := errors.New("only a preview")
 	err = v.licenses.Atomically(v.r.Context(), func(s *license.Service) (err error) {
 		row.Activation, err = s.ReleaseActivation(v.r.Context(), license.ReleaseParams{LicenseID: licenseID, ActivationID: v.params["activation"]})
@@ -172,26 +175,26 @@ func (v *visit) seat(licenseID string) (row seatRow, err error) {
 		return errPreview
 	})
 	if !errors.Is(err, errPreview) {
-		return seatRow{}, err
+		return activationRow{}, err
 	}
 	return row, nil
 }
 
 func (v *visit) renderRelease(status int, l license.License, f *form) error {
-	seat, err := v.seat(l.ID)
+	a, err := v.activation(l.ID)
 	if err != nil {
 		return err
 	}
-	held := "Held by: " + seat.Label()
-	if seat.Name != "" {
-		held += " (" + seat.Fingerprint + ")"
+	label := "Activation: " + a.Label()
+	if a.Name != "" {
+		label += " (" + a.Fingerprint + ")"
 	}
-	return v.render(status, "confirm", page{Title: "Release a seat of " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Release a seat", Form: f, Action: "Release seat", Back: v.licenseRef(l.ID), Subject: l.Name,
+	return v.render(status, "confirm", page{Title: "Release an activation of " + l.Name, Section: "licenses", Body: confirmation{
+		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
-			held,
-			"Activation id: " + seat.ID,
-			"The seat is free at once for another machine. The one that holds it is told at its next validation that it is not activated; while seats are free, it can activate itself again.",
+			label,
+			"Activation ID: " + a.ID,
+			"The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available.",
 		},
 	}})
 }
@@ -205,7 +208,7 @@ func release(v *visit) error {
 	f := releaseForm()
 	f.fill(v)
 	_, err = v.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: f.Field("reason").Value})
-	if f.take(err) {
+	if f.takeErrors(err) {
 		return v.renderRelease(http.StatusUnprocessableEntity, l, f)
 	}
 	if err != nil {

@@ -16,21 +16,22 @@ import (
 //go:embed static
 var static embed.FS
 
-// assetTypes is the one place that says what a file is; nothing is sniffed.
+// assetTypes are the content types of the files, by extension.
 var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// An asset is a file that pages link to. The hash of its content is part of
-// its name, so it may be kept forever.
+// An asset is a file that pages link to. Its name contains the hash of its
+// content, so that browsers can cache it forever.
 type asset struct {
 	contentType string
 	body        []byte
 }
 
-// assets are found by their hashed names, and hashed names by the plain ones.
+// assets has the files by their hashed names; hashedNames has the hashed names
+// by the plain names.
 var assets, hashedNames = loadAssets()
 
 func loadAssets() (map[string]asset, map[string]string) {
@@ -53,7 +54,7 @@ func loadAssets() (map[string]asset, map[string]string) {
 	return byName, names
 }
 
-// serveAsset answers with a file, to anybody.
+// serveAsset serves a file. It requires no sign-in.
 func serveAsset(w http.ResponseWriter, r *http.Request) error {
 	a, ok := assets[web.Params(r)["name"]]
 	if !ok {
@@ -63,6 +64,6 @@ func serveAsset(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", a.contentType)
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(a.body) // fails when the browser has gone
+	_, _ = w.Write(a.body) // fails if the browser has disconnected
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 func TestAuditLog(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	is.True(s.admin().get("audit").says("operator.created")) // there is no log without somebody to read it
+	is.True(s.admin().get("audit").says("operator.created")) // recorded when the operator was created
 	v := s.signedIn("ada@example.com")
 	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
 	is.NoErr(err)
@@ -38,15 +38,15 @@ func TestAuditLog(t *testing.T) {
 	for _, text := range []string{
 		"License suspended", "“The invoice is open”", "ada@example.com",
 		"License created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
-		"Seat taken", "Reception", "the holder of the key",
+		"Activation created", "Reception", "license key holder",
 		"Credential updated", "name: Web shop → Web shop 2", "Operator signed in", "License deleted",
 	} {
 		is.True(all.says(text))
 	}
-	is.Equal(strings.Count(all.body, `href="./licenses/`+gone.ID+`"`), 1) // its creation leads there, its end nowhere
+	is.Equal(strings.Count(all.body, `href="./licenses/`+gone.ID+`"`), 1) // linked from its creation only
 	is.True(strings.Index(all.body, "License deleted") < strings.Index(all.body, "Operator created"))
 	is.True(!all.says(l.Key))
-	is.True(all.says("Anything about API credentials") && all.says("Anything about webhooks"))
+	is.True(all.says("All credential events") && all.says("All webhook events"))
 
 	types := func(query string) []string {
 		var list []string
@@ -59,7 +59,7 @@ func TestAuditLog(t *testing.T) {
 	is.Equal(types("?type=client.*"), []string{"client.updated", "client.created"})
 	is.Equal(types("?subject="+c.ID), []string{"client.updated", "client.created"})
 	is.Equal(types("?customer=bakery"), []string{"license.suspended", "activation.created", "license.created"})
-	is.True(v.get("audit?subject=nobody").says("No event matches"))
+	is.True(v.get("audit?subject=unknown").says("No matching events"))
 	for _, query := range []string{"?type=license.mislaid", "?after=garbage", "?subject=%00"} {
 		is.Equal(v.get("audit"+query).StatusCode, http.StatusBadRequest)
 	}
@@ -72,25 +72,25 @@ func TestAuditLogOfSignIns(t *testing.T) {
 	is.NoErr(err)
 	v := s.visitor()
 	is.Equal(v.post("setup", "code", code, "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther)
-	is.True(!v.get("settings/operators").says("Never")) // the set-up was a sign-in
+	is.True(!v.get("settings/operators").says("Never")) // the setup signed the operator in
 	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", "not it").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(s.visitor().post("sign-in", "email", "eve@example.com", "password", "not it").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
 
 	a := s.signedIn("ada@example.com").get("audit")
-	is.Equal(strings.Count(a.body, "Operator signed in"), 1+2) // in the list of types, and the two sign-ins
+	is.Equal(strings.Count(a.body, "Operator signed in"), 1+2) // one option of the filter and two sign-ins
 	is.Equal(strings.Count(a.body, "Operator signed out"), 1+1)
-	is.Equal(strings.Count(a.body, "a visitor who was not signed in"), 2)
+	is.Equal(strings.Count(a.body, "an anonymous visitor"), 2)
 	is.Equal(strings.Count(a.body, "an unknown account"), 1)
 	is.True(!a.says("<span>the host application") && !a.says("sessions changed"))
 }
 
-func TestAuditLogGoesBack(t *testing.T) {
+func TestAuditLogPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Number 0"})
-	const changes = 12_000 // what one read of the feed looks through, six times
+	const changes = 12_000 // six times the limit of one read
 	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
 		for i := range changes {
 			e := store.Event{ID: fmt.Sprintf("evt_%05d", i), Type: "license.updated", Time: s.clock(), Subject: l.ID, Actor: "go"}
@@ -120,15 +120,15 @@ func TestAuditLogGoesBack(t *testing.T) {
 	}
 	is.Equal(seen, changes/40)
 
-	a := v.get("audit?type=license.created") // behind all of them
+	a := v.get("audit?type=license.created") // older than all other events
 	is.True(a.says("license.created</code>") && older(a) == "")
 
-	// The work for one page is bounded; the next one continues.
+	// The work for one page is limited; the next page continues.
 	defer dashboard.SetAuditReads(2)()
 	page, pages := "audit?type=license.created", 0
 	for ; !v.get(page).says("license.created</code>"); pages++ {
 		a = v.get(page)
-		is.True(a.says("No match found so far") && a.says("Search older events"))
+		is.True(a.says("No matches found yet") && a.says("Search older events"))
 		page = older(a)
 		is.True(page != "")
 	}

@@ -10,29 +10,29 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// maxSelected is how many licenses one form can suspend or revoke: those of a
-// page of their list, and some.
+// maxSelected is the maximum number of licenses that one form can suspend or
+// revoke. A page of the list has fewer.
 const maxSelected = 100
 
-// A selection is the body of the pages that move many licenses at once.
+// A selection is the body of the pages that suspend or revoke several licenses.
 type selection struct {
 	Form    *form
 	Text    string
-	Action  string // what the button says; empty: it is done, and Rows say how it went
-	Path    string // where the form goes, as a reference from dashboard/
+	Action  string // the label of the button; empty: the action is complete and Rows has the results
+	Path    string // the target of the form, as a reference from dashboard/
 	Heading string
 	Danger  bool
 	Rows    []selectedRow
 	Moved   int
 }
 
-// selectedRow is one of them.
+// selectedRow is one of the selected licenses.
 type selectedRow struct {
 	ID, Name, Problem string
 	Status            license.Status
 }
 
-// selected returns the move, and the ids that were chosen, each once.
+// selected returns the move and the distinct ids of the selected licenses.
 func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	m, err = v.move()
 	if err != nil || m.name != "suspend" && m.name != "revoke" {
@@ -45,16 +45,16 @@ func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	}
 	switch {
 	case len(unique) == 0:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and tick the licenses that you mean."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and select at least one license."}
 	case len(unique) > maxSelected:
-		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "license") + " can be selected together. Go back to the list and tick fewer."}
+		err = &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + count(maxSelected, "license") + " can be selected. Go back to the list and select fewer."}
 	}
 	return m, unique, err
 }
 
 func (v *visit) selection(m move, f *form) selection {
 	return selection{
-		Form: f, Text: "For each license: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " them", Path: "licenses/selected/" + m.name, Heading: m.label + " licenses", Danger: m.danger,
+		Form: f, Text: "For each license: " + strings.ToLower(m.text[:1]) + m.text[1:], Action: m.label + " licenses", Path: "licenses/selected/" + m.name, Heading: m.label + " licenses", Danger: m.danger,
 	}
 }
 
@@ -66,7 +66,7 @@ func showSelected(v *visit) error {
 	return v.renderSelected(http.StatusOK, m, ids, m.form())
 }
 
-// renderSelected asks before anything is done.
+// renderSelected renders the page that asks for confirmation.
 func (v *visit) renderSelected(status int, m move, ids []string, f *form) error {
 	body := v.selection(m, f)
 	for _, id := range ids {
@@ -74,13 +74,13 @@ func (v *visit) renderSelected(status int, m move, ids []string, f *form) error 
 		l, err := v.licenses.Get(v.r.Context(), id)
 		switch {
 		case errors.Is(err, license.ErrNotFound):
-			row.Problem = "This license does not exist any more."
+			row.Problem = "This license no longer exists."
 		case err != nil:
 			return err
 		default:
 			row.Name, row.Status = l.Name, l.Status
 			if !slices.Contains(m.from, l.Status) {
-				row.Problem = "It is " + string(l.Status) + ", and stays so."
+				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
 			}
 		}
 		body.Rows = append(body.Rows, row)
@@ -88,8 +88,8 @@ func (v *visit) renderSelected(status int, m move, ids []string, f *form) error 
 	return v.render(status, "selected", page{Title: m.label + ": " + count(len(ids), "license"), Section: "licenses", Body: body})
 }
 
-// moveSelected moves each license by itself, and tells how each one went. The
-// same form sent again finds them moved.
+// moveSelected changes each license in its own transaction and reports a result
+// for each. Submitting the same form again changes nothing.
 func moveSelected(v *visit) error {
 	m, ids, err := v.selected(v.r.PostForm["id"])
 	if err != nil {
@@ -104,13 +104,13 @@ func moveSelected(v *visit) error {
 		l, err := m.do(v.licenses, v.r.Context(), license.MoveParams{ID: id, Reason: f.Field("reason").Value})
 		switch refused, ok := errors.AsType[*license.MoveError](err); {
 		case ok:
-			row.Status, row.Problem = refused.From, "There is no way to "+m.name+" a license that is "+string(refused.From)+"."
+			row.Status, row.Problem = refused.From, "Cannot "+m.name+" this license: it is "+string(refused.From)+"."
 			if before, err := v.licenses.Get(v.r.Context(), id); err == nil {
 				row.Name = before.Name
 			}
 		case errors.Is(err, license.ErrNotFound):
-			row.Problem = "This license does not exist any more."
-		case i == 0 && f.take(err): // the reason is the same for all of them
+			row.Problem = "This license no longer exists."
+		case i == 0 && f.takeErrors(err): // the reason is the same for all licenses
 			return v.renderSelected(http.StatusUnprocessableEntity, m, ids, f)
 		case err != nil && i == 0:
 			return err
@@ -122,5 +122,5 @@ func moveSelected(v *visit) error {
 		}
 		body.Rows = append(body.Rows, row)
 	}
-	return v.render(http.StatusOK, "selected", page{Title: "How it went", Section: "licenses", Body: body})
+	return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: body})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func TestMoveManyLicenses(t *testing.T) {
+func TestBulkActions(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -32,7 +32,7 @@ func TestMoveManyLicenses(t *testing.T) {
 
 	ask := v.get("licenses/selected/suspend?id=" + strings.Join(append(ids, ids[0]), "&id="))
 	is.Equal(ask.StatusCode, http.StatusOK)
-	is.True(ask.says("<title>Suspend: 4 licenses") && ask.says("Number 0") && ask.says("It is revoked, and stays so.") && ask.says("does not exist any more"))
+	is.True(ask.says("<title>Suspend: 4 licenses") && ask.says("Number 0") && ask.says("This license is revoked and will not be changed.") && ask.says("no longer exists"))
 	hidden := regexp.MustCompile(`name="id" value="(lic_\w+)"`).FindAllStringSubmatch(ask.body, -1)
 	is.Equal(len(hidden), 4)
 	status := func(i int) license.Status {
@@ -40,26 +40,26 @@ func TestMoveManyLicenses(t *testing.T) {
 		is.NoErr(err)
 		return l.Status
 	}
-	is.Equal(status(0), license.StatusActive) // asking does nothing
+	is.Equal(status(0), license.StatusActive) // the confirmation page changes nothing
 
 	form := []string{"id", ids[0], "id", ids[1], "id", ids[2], "id", ids[3]}
 	is.Equal(v.post("licenses/selected/suspend", append(form, "reason", "a\x01")...).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(status(0), license.StatusActive)
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("2 of 4 done.") && a.says("There is no way to suspend a license that is revoked.") && a.says("does not exist any more"))
+	is.True(a.says("2 of 4 succeeded.") && a.says("Cannot suspend this license: it is revoked.") && a.says("no longer exists"))
 	is.Equal(strings.Count(a.body, `data-label="Result"><span>Done<`), 2)
 	is.Equal(status(0), license.StatusSuspended)
 	is.Equal(status(1), license.StatusRevoked)
 	is.Equal(status(3), license.StatusSuspended)
 	is.True(v.get("licenses/" + ids[3]).says("The invoice is open"))
-	is.True(v.post("licenses/selected/suspend", form...).says("0 of 4 done."))
+	is.True(v.post("licenses/selected/suspend", form...).says("0 of 4 succeeded."))
 
-	is.True(v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).says("2 of 2 done."))
+	is.True(v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).says("2 of 2 succeeded."))
 	is.Equal(status(3), license.StatusRevoked)
 }
 
-func TestMoveManyLicensesNeedsSome(t *testing.T) {
+func TestBulkActionErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	var many []string
@@ -72,11 +72,11 @@ func TestMoveManyLicensesNeedsSome(t *testing.T) {
 		status int
 		title  string
 	}{
-		"none":               {"suspend", nil, http.StatusUnprocessableEntity, "No license selected"},
-		"too many":           {"revoke", many, http.StatusUnprocessableEntity, "Too many licenses selected"},
-		"no such move":       {"mislay", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
-		"a move for one":     {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
-		"one that is no one": {"suspend", []string{"id", "lic_1"}, http.StatusOK, "How it went"},
+		"none":              {"suspend", nil, http.StatusUnprocessableEntity, "No license selected"},
+		"too many":          {"revoke", many, http.StatusUnprocessableEntity, "Too many licenses selected"},
+		"unknown move":      {"misplace", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"not a bulk action": {"rekey", []string{"id", "lic_1"}, http.StatusNotFound, "Not found"},
+		"unknown license":   {"suspend", []string{"id", "lic_1"}, http.StatusOK, "Results"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

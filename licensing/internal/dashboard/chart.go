@@ -7,51 +7,50 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A chart is figures over time as bars, drawn here, and as a table of the same
-// figures.
+// A chart shows counts over time as a bar chart and as a table.
 type chart struct {
-	ID      string // of its heading
+	ID      string // the id of its heading
 	Title   string
-	Column  string // the heading of the table's first column
+	Column  string // the heading of the first column of the table
 	Summary string
 	Bars    []bar
 	Rows    []figure
-	Width   int // of the drawing, in units of a bar's place
+	Width   int // of the viewBox of the SVG
 }
 
-// The drawing's height, and what a bar takes of its place, both in hundredths.
+// The sizes of the chart and its bars, in units of the viewBox of the SVG.
 const (
-	chartHeight = 100
-	barPlace    = 10
-	barWidth    = 8
-	barLeast    = 3 // so that one is seen beside a thousand
+	chartHeight  = 100
+	barStep      = 10
+	barWidth     = 8
+	minBarHeight = 3 // keeps a small count visible next to a large one
 )
 
-// A bar stands on the ground of the drawing.
+// A bar is one rectangle of the chart.
 type bar struct {
 	X, Y, Width, Height int
 	Label               string
 }
 
-// A figure is a row of the table.
+// A figure is one row of the table.
 type figure struct {
 	Label, ISO string
 	N          int64
 }
 
-// First and Last are what the ends of the axis say.
+// First and Last return the labels of the two ends of the axis.
 func (c chart) First() string { return c.Rows[0].Label }
 func (c chart) Last() string  { return c.Rows[len(c.Rows)-1].Label }
 
-// newChart draws figures. Each counts something in one of the given units of
-// time: "on a day", "in a week".
+// newChart returns a chart of the figures. Each figure is a count for one unit
+// of time, which is "a day" or "a week".
 func newChart(id, title, column, unit string, figures []license.Figure) chart {
-	c := chart{ID: id, Title: title, Column: column, Width: len(figures) * barPlace}
+	c := chart{ID: id, Title: title, Column: column, Width: len(figures) * barStep}
 	var total, most int64
 	for _, f := range figures {
 		total, most = total+f.N, max(most, f.N)
 	}
-	c.Summary = thousands(total) + " in all, " + thousands(most) + " at most " + unit + "."
+	c.Summary = thousands(total) + " total, peak " + thousands(most) + " " + unit + "."
 	if total == 0 {
 		c.Summary = "None."
 	}
@@ -59,14 +58,14 @@ func newChart(id, title, column, unit string, figures []license.Figure) chart {
 		label := f.From.Format("2 Jan 2006")
 		c.Rows = append(c.Rows, figure{label, f.From.Format(time.DateOnly), f.N})
 		if f.N > 0 {
-			height := max(barLeast, int(f.N*chartHeight/most))
-			c.Bars = append(c.Bars, bar{i*barPlace + (barPlace-barWidth)/2, chartHeight - height, barWidth, height, label + ": " + thousands(f.N)})
+			height := max(minBarHeight, int(f.N*chartHeight/most))
+			c.Bars = append(c.Bars, bar{i*barStep + (barStep-barWidth)/2, chartHeight - height, barWidth, height, label + ": " + thousands(f.N)})
 		}
 	}
 	return c
 }
 
-// thousands writes a number with its thousands apart: "12,345".
+// thousands formats a number with thousands separators: "12,345".
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	start := 0

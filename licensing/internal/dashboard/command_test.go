@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// commands returns the command lines on a page, with the address of the site.
+// commands returns the commands on a page, with the address of the site.
 func (s *site) commands(a reply) (list []string) {
 	for _, m := range regexp.MustCompile(`(?s)<code id="c\d">(.*?)</code>`).FindAllStringSubmatch(a.body, -1) {
 		text := regexp.MustCompile(`<span data-address>[^<]*</span>`).ReplaceAllString(m[1], s.base)
@@ -22,9 +22,9 @@ func (s *site) commands(a reply) (list []string) {
 	return list
 }
 
-// TestCommandsOfANewCredential runs the commands on the page of a new
-// credential in a shell, one after the other.
-func TestCommandsOfANewCredential(t *testing.T) {
+// TestCommandsOfNewCredential runs the commands on the page of a new
+// credential in a shell, in order.
+func TestCommandsOfNewCredential(t *testing.T) {
 	for _, tool := range []string{"sh", "curl", "sed"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
@@ -53,7 +53,7 @@ func TestCommandsOfANewCredential(t *testing.T) {
 				form = append(form, "scopes", scope)
 			}
 			a, _, secret := create(v, form...)
-			is.Equal(strings.Contains(a.body, "this adds a real license"), tt.creates > 0) // never by surprise
+			is.Equal(strings.Contains(a.body, "this adds a real license"), tt.creates > 0) // commands that create something say so
 			licenses := func() int {
 				page, err := s.Service().List(t.Context(), license.ListParams{})
 				is.NoErr(err)

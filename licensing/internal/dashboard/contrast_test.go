@@ -11,11 +11,12 @@ import (
 	"github.com/matryer/is"
 )
 
-// pairs are the colours that stand on each other, and the contrast that WCAG
-// 2.2 asks for: 4.5 for text (1.4.3), 3 for what a control is known by (1.4.11).
+// pairs are the combinations of foreground and background colors, with the
+// minimum contrast of WCAG 2.2: 4.5 for text (1.4.3), 3 for the parts that
+// identify a control (1.4.11).
 var pairs = []struct {
-	colour, ground string
-	least          float64
+	color, ground string
+	least         float64
 }{
 	{"text", "ground", 4.5}, {"text", "surface", 4.5}, {"text", "sunken", 4.5},
 	{"muted", "ground", 4.5}, {"muted", "surface", 4.5}, {"muted", "sunken", 4.5},
@@ -26,7 +27,7 @@ var pairs = []struct {
 	{"surface", "bad", 4.5}, {"surface", "bad-hover", 4.5},
 	{"good", "good-soft", 4.5}, {"warn", "warn-soft", 4.5}, {"bad", "bad-soft", 4.5}, {"bad", "surface", 4.5}, {"bad", "sunken", 4.5},
 	{"control", "surface", 3}, {"control", "ground", 3}, {"control", "sunken", 3}, // borders of controls
-	{"accent", "sunken", 3}, // the ring of focus
+	{"accent", "sunken", 3}, // focus ring
 }
 
 func TestContrast(t *testing.T) {
@@ -38,11 +39,11 @@ func TestContrast(t *testing.T) {
 		tokens[m[1]] = [2]string{m[2], m[3]}
 	}
 	for _, p := range pairs {
-		used[p.colour], used[p.ground] = true, true
+		used[p.color], used[p.ground] = true, true
 		for theme, name := range []string{"light", "dark"} {
-			t.Run(fmt.Sprintf("%s on %s, %s", p.colour, p.ground, name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s on %s, %s", p.color, p.ground, name), func(t *testing.T) {
 				is := is.New(t)
-				a, okA := tokens[p.colour]
+				a, okA := tokens[p.color]
 				b, okB := tokens[p.ground]
 				is.True(okA && okB) // both are tokens of the stylesheet
 				if got := contrast(a[theme], b[theme]); got < p.least {
@@ -52,16 +53,16 @@ func TestContrast(t *testing.T) {
 		}
 	}
 	for name := range tokens {
-		if name != "line" && !used[name] { // lines between rows carry no meaning
-			t.Errorf("no pair has the colour %s", name)
+		if name != "line" && !used[name] { // lines between rows are decoration
+			t.Errorf("no pair has the color %s", name)
 		}
 	}
 	if rest := regexp.MustCompile(`(?s)^.*?\n}\n`).ReplaceAllString(string(css), ""); regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|rgb\(|hsl\(`).MatchString(rest) {
-		t.Error("there is a colour that is no token, and so in no pair")
+		t.Error("the stylesheet has a color that is not a token")
 	}
 }
 
-// contrast is the contrast ratio of WCAG 2.2.
+// contrast returns the contrast ratio of WCAG 2.2.
 func contrast(a, b string) float64 {
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)

@@ -20,7 +20,7 @@ var (
 	clientSecret = regexp.MustCompile(`csk_\w{49}`)
 )
 
-// token asks for an access token, and returns the status.
+// token requests an access token and returns the HTTP status.
 func (s *site) token(id, secret string) int {
 	s.t.Helper()
 	resp, err := http.PostForm(s.base+"/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret}})
@@ -29,7 +29,7 @@ func (s *site) token(id, secret string) int {
 	return resp.StatusCode
 }
 
-// create issues a credential on the page.
+// create creates a credential with the form.
 func create(v *visitor, form ...string) (a reply, id, secret string) {
 	mark := v.get("settings/credentials/new").hidden("once")
 	a = v.post("settings/credentials/new", append(form, "once", mark)...)
@@ -44,11 +44,11 @@ func TestCreateCredential(t *testing.T) {
 	is.True(form.hidden("once") != "")
 	fields := []string{"name", "Web shop", "scopes", auth.ScopeLicenseRead, "products", "atlas\r\n\r\n compass \r\n", "once", form.hidden("once")}
 	a := v.post("settings/credentials/new", fields...)
-	is.Equal(a.StatusCode, http.StatusOK) // shown in the answer itself
+	is.Equal(a.StatusCode, http.StatusOK) // the response shows the secret
 	is.Equal(a.Header.Get("Cache-Control"), "no-store")
 	id, secret := clientID.FindString(a.body), clientSecret.FindString(a.body)
 	is.Equal(s.token(id, secret), http.StatusOK)
-	is.True(a.says("TOKEN=$(curl -sS -u &#39;" + id + ":" + secret + "&#39;")) // a line for a shell
+	is.True(a.says("TOKEN=$(curl -sS -u &#39;" + id + ":" + secret + "&#39;")) // a shell command
 
 	c, err := s.Auth().GetClient(t.Context(), id)
 	is.NoErr(err)
@@ -57,13 +57,13 @@ func TestCreateCredential(t *testing.T) {
 
 	again := v.post("settings/credentials/new", fields...)
 	is.Equal(again.StatusCode, http.StatusConflict)
-	is.True(again.says("Already created") && again.says(id) && !again.says(secret))
+	is.True(again.says("Already submitted") && again.says(id) && !again.says(secret))
 	clients, err := s.Auth().ListClients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
 	is.Equal(len(clients), 1)
 
 	for _, page := range []string{"settings/credentials", "settings/credentials/" + id, "settings/credentials/" + id + "/edit"} {
-		is.True(!v.get(page).says(secret)) // never again
+		is.True(!v.get(page).says(secret)) // the secret is not shown again
 	}
 	is.True(v.get("settings/credentials").says("csk_…" + secret[len(secret)-4:]))
 	is.True(!strings.Contains(s.log.String(), secret))
@@ -82,19 +82,19 @@ func TestCreateCredential(t *testing.T) {
 	}
 }
 
-func TestCreateCredentialSaysWhatIsWrong(t *testing.T) {
+func TestCreateCredentialErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
 	mark := v.get("settings/credentials/new").hidden("once")
 	a := v.post("settings/credentials/new", "name", "", "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>: Choose at least one.`) && a.says(`<a href="#f-name">Name</a>`)) // both at once
+	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>: Select at least one.`) && a.says(`<a href="#f-name">Name</a>`)) // both errors together
 	a = v.post("settings/credentials/new", "name", "", "scopes", auth.ScopeLicenseRead, "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 	is.True(a.says(`<a href="#f-name">Name</a>`) && a.says(`aria-invalid="true"`))
 	a = v.post("settings/credentials/new", "name", "Web shop", "scopes", auth.ScopeLicenseRead, "once", a.hidden("once"))
-	is.Equal(a.StatusCode, http.StatusOK) // the form was not used up
+	is.Equal(a.StatusCode, http.StatusOK) // the form can be submitted again after an error
 }
 
 func TestRotateSecret(t *testing.T) {
@@ -110,12 +110,12 @@ func TestRotateSecret(t *testing.T) {
 	is.True(second != "" && second != first)
 	is.Equal(s.token(id, first), http.StatusOK)
 	is.Equal(s.token(id, second), http.StatusOK)
-	is.True(v.get(page).says("ends in 1 hour"))
-	is.Equal(v.post(page+"/rotate", fields...).StatusCode, http.StatusConflict) // the same form again
+	is.True(v.get(page).says("expires in 1 hour"))
+	is.Equal(v.post(page+"/rotate", fields...).StatusCode, http.StatusConflict) // the same form
 
 	a = v.post(page+"/rotate", "overlap", "24h", "once", v.get(page+"/rotate").hidden("once"))
-	is.Equal(a.StatusCode, http.StatusConflict) // no third beside two
-	is.True(a.says("End both now"))
+	is.Equal(a.StatusCode, http.StatusConflict) // two secrets are the maximum
+	is.True(a.says("Revoke both immediately"))
 	s.advance(time.Hour)
 	is.Equal(s.token(id, first), http.StatusBadRequest)
 	is.Equal(s.token(id, second), http.StatusOK)
@@ -142,7 +142,7 @@ func TestDisableAndEditCredential(t *testing.T) {
 	v := s.admin()
 	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
 	page := "settings/credentials/" + id
-	is.True(v.get(page + "/disable").says("tokens end at once"))
+	is.True(v.get(page + "/disable").says("tokens stop working within one second"))
 	is.Equal(v.post(page+"/disable").StatusCode, http.StatusSeeOther)
 	is.Equal(s.token(id, secret), http.StatusBadRequest)
 	is.True(v.get(page).says(`<span class="pill">disabled</span>`))
@@ -156,7 +156,7 @@ func TestDisableAndEditCredential(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(c.Name, "Shop")
 	is.Equal(c.Scopes, []string{auth.ScopeLicenseRead, auth.ScopeEventRead})
-	is.Equal(c.Products, nil) // an empty field is all products
+	is.Equal(c.Products, nil) // a blank field means all products
 	is.Equal(v.post(page+"/edit", "name", "Shop").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post(page+"/edit", "name", "", "scopes", auth.ScopeLicenseRead).StatusCode, http.StatusUnprocessableEntity)
 }

@@ -10,45 +10,35 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
-// scopeHints say what each scope is for.
+// scopeHints describe what each scope allows.
 var scopeHints = map[string]string{
-	auth.ScopeLicenseRead:     "Read licenses, their seats and verdicts",
+	auth.ScopeLicenseRead:     "Read licenses, activations and verdicts",
 	auth.ScopeLicenseWrite:    "Create, change and delete licenses",
-	auth.ScopeEventRead:       "Read the feed of events",
-	auth.ScopeWebhookWrite:    "Look after webhook endpoints",
+	auth.ScopeEventRead:       "Read events",
+	auth.ScopeWebhookWrite:    "Manage webhooks",
 	auth.ScopeTokenIntrospect: "Check the access tokens of other clients",
 }
 
 func credentialForm(c auth.Client) *form {
-	scopes := &field{Name: "scopes", Label: "Scopes", Hint: "What its access tokens may do.", Type: "checks"}
+	scopes := &field{Name: "scopes", Label: "Scopes", Hint: "What its access tokens allow.", Type: "checks"}
 	for _, s := range auth.Scopes() {
 		scopes.Options = append(scopes.Options, option{Value: s, Label: s, Hint: scopeHints[s], Chosen: slices.Contains(c.Scopes, s)})
 	}
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "name", Label: "Name", Hint: "Which program uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
+		{Name: "name", Label: "Name", Hint: "The program that uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
 		scopes,
-		{Name: "products", Label: "Only these products", Hint: "One product id in a line. Licenses of other products do not exist for it. Empty: all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
+		{Name: "products", Label: "Products", Hint: "One product ID per line. The credential cannot access licenses of other products. Leave blank for all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
 	}}}}
 }
 
-// readCredential takes the values of the form. The rules refuse a client
-// without scopes; the form has better words for it.
+// readCredential returns the values of the form. It adds an error if no scope
+// is selected.
 func readCredential(v *visit, f *form) (name string, scopes, products []string) {
 	scopes = append([]string{}, v.r.PostForm["scopes"]...)
 	if len(scopes) == 0 {
-		f.wrong("scopes", "Choose at least one.")
+		f.addError("scopes", "Select at least one.")
 	}
-	for line := range strings.SplitSeq(f.Field("products").Value, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			products = append(products, line)
-		}
-	}
-	return f.Field("name").Value, scopes, products
-}
-
-type credentialEditor struct {
-	Form   *form
-	Client *auth.Client // nil: a new one
+	return f.Field("name").Value, scopes, f.lines("products")
 }
 
 func showNewCredential(v *visit) error {
@@ -58,7 +48,9 @@ func showNewCredential(v *visit) error {
 }
 
 func (v *visit) renderNewCredential(status int, f *form) error {
-	return v.render(status, "credentialform", page{Title: "New API credential", Section: "credentials", Body: credentialEditor{Form: f}})
+	return v.render(status, "confirm", page{Title: "New API credential", Section: "credentials", Body: confirmation{
+		Form: f, Action: "Create credential", Back: "settings/credentials", Subject: "API credentials",
+	}})
 }
 
 func createCredential(v *visit) error {
@@ -72,14 +64,14 @@ func createCredential(v *visit) error {
 		return c.ID, err
 	})
 	switch {
-	case f.take(err):
+	case f.takeErrors(err):
 		return v.renderNewCredential(http.StatusUnprocessableEntity, f)
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderAlreadyShown(id)
+		return v.renderCredentialRepeated(id)
 	}
-	return v.renderSecret(c, secret, false)
+	return v.renderCredentialSecret(c, secret, "Credential created")
 }
 
 func (v *visit) credential() (auth.Client, error) {
@@ -97,7 +89,10 @@ func showEditCredential(v *visit) error {
 }
 
 func (v *visit) renderEditCredential(status int, c auth.Client, f *form) error {
-	return v.render(status, "credentialform", page{Title: "Edit " + c.Name, Section: "credentials", Body: credentialEditor{f, &c}})
+	return v.render(status, "confirm", page{Title: "Edit " + c.Name, Section: "credentials", Body: confirmation{
+		Heading: "Edit API credential", Form: f, Action: "Save changes", Back: credentialPath(c.ID), Subject: c.Name,
+		Text: []string{"Changes apply within one second, including to existing access tokens."},
+	}})
 }
 
 func updateCredential(v *visit) error {
@@ -109,7 +104,7 @@ func updateCredential(v *visit) error {
 	f.fill(v)
 	name, scopes, products := readCredential(v, f)
 	_, err = v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: c.ID, Name: &name, Scopes: &scopes, Products: &products})
-	if f.take(err) {
+	if f.takeErrors(err) {
 		return v.renderEditCredential(http.StatusUnprocessableEntity, c, f)
 	}
 	if err != nil {
@@ -126,7 +121,7 @@ func showDisableCredential(v *visit) error {
 	}
 	return v.render(http.StatusOK, "confirm", page{Title: "Disable " + c.Name, Section: "credentials", Body: confirmation{
 		Heading: "Disable credential", Form: &form{}, Action: "Disable credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"Its access tokens end at once, and it is given no new ones until it is enabled again. Its secrets stay."},
+		Text: []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."},
 	}})
 }
 

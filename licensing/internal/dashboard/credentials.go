@@ -10,10 +10,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// credentialsPage is how many credentials one page lists.
+// credentialsPage is the number of credentials on a page of the list.
 const credentialsPage = 50
 
-// credentialRow is a credential as the list shows it.
+// credentialRow is a credential with its times formatted for a page.
 type credentialRow struct {
 	Client   auth.Client
 	Created  *moment
@@ -42,10 +42,12 @@ func showCredentials(v *visit) error {
 	}
 	var body struct {
 		Rows  []credentialRow
-		Next  string
-		First bool
+		Next  string // the query of the next page
+		First string // the query of the first page, if this is another page
 	}
-	body.First = after == ""
+	if after != "" {
+		body.First = "?"
+	}
 	if len(clients) > credentialsPage {
 		clients = clients[:credentialsPage]
 		body.Next = "?" + url.Values{"after": {clients[credentialsPage-1].ID}}.Encode()
@@ -56,13 +58,10 @@ func showCredentials(v *visit) error {
 	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: body})
 }
 
-// credentialBody is the body of the page of one credential, and of the answer
-// that shows a secret.
+// credentialBody is the body of the page of one credential.
 type credentialBody struct {
 	credentialRow
 	Facts    []fact
-	Secret   string // shown this once
-	Rotated  bool
 	Commands []command
 }
 
@@ -77,7 +76,7 @@ func showCredential(v *visit) error {
 		products = strings.Join(c.Products, ", ")
 	}
 	body.Facts = []fact{
-		{Label: "Client id", Code: c.ID, ID: "id"},
+		{Label: "Client ID", Code: c.ID, ID: "id"},
 		{Label: "Scopes", Tags: c.Scopes},
 		{Label: "Products", Text: products},
 		{Label: "Created", Moment: v.moment(c.CreatedAt)},
@@ -91,17 +90,17 @@ func showCredential(v *visit) error {
 	return v.render(http.StatusOK, "credential", page{Title: c.Name, Section: "credentials", Body: body})
 }
 
-// usedVia says how a client has sent its secret.
+// usedVia describes how a client sent its secret, by auth.Client.LastUsedVia.
 var usedVia = map[string]string{
 	"basic": "secret sent in the header",
 	"form":  "secret sent in a form",
 	"json":  "secret sent as JSON",
-	"query": "secret sent in the address, where logs can see it",
+	"query": "secret sent in the URL, where it may be logged",
 }
 
-// credentialCommands are commands for one shell: the first sets $TOKEN, and the
-// second uses it for what the scopes of the client allow. No command changes
-// anything, except for a client that can only change things.
+// credentialCommands returns example commands for one shell. The first sets
+// $TOKEN, and the second uses it as the scopes of the client allow. The commands
+// only read, unless the client has only write scopes.
 func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 	token := v.command("Get an access token in $TOKEN", "TOKEN=$(curl -sS -u '"+c.ID+":"+secret+"' -d grant_type=client_credentials ", "/oauth/token")
 	token.Tail = ` | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`
@@ -109,21 +108,21 @@ func (v *visit) credentialCommands(c auth.Client, secret string) []command {
 	var use command
 	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
 	case may(auth.ScopeLicenseRead):
-		use = v.command("List licenses with it", bearer, "/license?limit=5")
+		use = v.command("List licenses", bearer, "/license?limit=5")
 	case may(auth.ScopeEventRead):
-		use = v.command("Read events with it", bearer, "/event?limit=5")
+		use = v.command("List events", bearer, "/event?limit=5")
 	case may(auth.ScopeWebhookWrite):
-		use = v.command("List webhooks with it", bearer, "/webhook")
+		use = v.command("List webhooks", bearer, "/webhook")
 	case may(auth.ScopeLicenseWrite):
 		product := "PRODUCT_ID"
 		if len(c.Products) > 0 {
 			product = c.Products[0]
 		}
-		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings cannot fail
-		use = v.command("Create a license with it (this adds a real license)",
+		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings always encode
+		use = v.command("Create a license (this adds a real license)",
 			bearer+`-H "Content-Type: application/json" -d '`+strings.ReplaceAll(string(body), "'", `'\''`)+"' ", "/license")
 	default: // auth.ScopeTokenIntrospect
-		use = v.command("Introspect it", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")
+		use = v.command("Introspect the token", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")
 	}
 	return []command{token, use}
 }

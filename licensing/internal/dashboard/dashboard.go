@@ -17,8 +17,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Options set up the pages. Licenses, Auth, Operators, Forms, Now and Logger are
-// required.
+// Options configure a Handler. Licenses, Auth, Operators, Forms, Now and Logger
+// are required.
 type Options struct {
 	Licenses  *license.Service
 	Auth      *auth.Auth
@@ -27,27 +27,27 @@ type Options struct {
 	Now       func() time.Time
 	Logger    *slog.Logger
 
-	// Operator, when set, says who is there instead of the built-in
-	// sign-in, which is then off. False means that it has answered. An
-	// operator without an ID, with an unknown role or disabled gets 403.
+	// Operator replaces the built-in sign-in. It returns the operator who
+	// makes the request, or false if it has written a response itself. An
+	// operator that has no ID, has an unknown role or is disabled gets 403.
 	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 
-	Description []byte // of the API, as OpenAPI; the reference page is drawn from it
-	About       About  // for the page about the service
+	Description []byte // the OpenAPI document, which the API reference page shows
+	About       About  // the content of the About page
 
-	PublicURL string   // where the mount is reached from outside; empty: unknown
-	Origins   []string // other origins that the pages are reached by, behind a proxy that rewrites Host
+	PublicURL string   // the public URL of the mount; empty: unknown
+	Origins   []string // other origins of the pages, behind a proxy that changes the Host header
 }
 
-// Handler is the pages, all of them below the path "/dashboard". It is safe
-// for concurrent use.
+// Handler serves the pages below the path "/dashboard". It is safe for
+// concurrent use.
 type Handler struct {
 	opts      Options
 	origin    *http.CrossOriginProtection
-	reference func() referencePage // read once, when it is first asked for
+	reference func() referencePage // built on first use
 }
 
-// New returns the pages. It panics if one of the origins is none.
+// New returns a Handler. It panics if an origin is invalid.
 func New(opts Options) *Handler {
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
 	h.reference = sync.OnceValue(func() referencePage { return newReference(opts.Description) })
@@ -59,12 +59,12 @@ func New(opts Options) *Handler {
 	return h
 }
 
-// Section returns the pages as a part of a site.
+// Section returns the routes of the pages.
 func (h *Handler) Section() *web.Section {
-	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.missing}
+	section := &web.Section{Prefix: "/dashboard", Header: header, Fail: h.fail, Missing: h.notFoundPage}
 	section.Routes = append(section.Routes,
-		web.Route{Method: http.MethodGet, Path: "/", Handle: h.toHome},
-		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.toHome},
+		web.Route{Method: http.MethodGet, Path: "/", Handle: h.redirectHome},
+		web.Route{Method: http.MethodGet, Path: "/dashboard", Handle: h.redirectHome},
 		web.Route{Method: http.MethodGet, Path: "/dashboard/static/{name}", Handle: serveAsset},
 	)
 	for i := range routes {
@@ -75,23 +75,23 @@ func (h *Handler) Section() *web.Section {
 	return section
 }
 
-// header sets what goes with every page.
+// header sets the response headers of every page.
 func header(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	// Not no-referrer: it would make the Origin of our own forms "null".
+	// With no-referrer, browsers would send "Origin: null" with the forms.
 	h.Set("Referrer-Policy", "same-origin")
 }
 
-// toHome leads from the root of the mount to the first page.
-func (h *Handler) toHome(w http.ResponseWriter, _ *http.Request) error {
+// redirectHome redirects from the root of the mount to the dashboard.
+func (h *Handler) redirectHome(w http.ResponseWriter, _ *http.Request) error {
 	redirectTo(w, "dashboard/")
 	return nil
 }
 
-// handler answers requests for a page.
+// handler returns the handler of a route.
 func (h *Handler) handler(route *route) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v := h.visit(w, r)
@@ -102,23 +102,24 @@ func (h *Handler) handler(route *route) web.Handler {
 	}
 }
 
-const maxForm = 256 << 10 // bytes of a form that is sent
+const maxForm = 256 << 10 // the maximum size of a submitted form, in bytes
 
-// serve checks a request from the outside in: where it comes from, what it
-// says, who sends it, what they may do.
+// serve checks the origin, the content, the operator and the role of a request,
+// in this order, and then calls the handler of the route.
 func (v *visit) serve(route *route) error {
 	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
-			Detail: "This form was sent from another site, so nothing was done. Go back and send it from the dashboard itself. " +
-				"If you did, the proxy in between changes the Host header; its address can be named in the settings of the service."}
+			Detail: "This form was sent from another site, so nothing was changed. Submit it from the dashboard. " +
+				"If you did, a proxy changes the Host header: add its origin to Options.Dashboard.Origins."}
 	}
 	if !input.Storable(v.r.URL.Query()) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page has characters that cannot be read."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: "The address of this page contains invalid characters."}
 	}
 	if route.signIn && v.h.opts.Operator != nil {
-		return notFound("The host application signs people in.")
+		return notFound("The host application handles the sign-in.")
 	}
-	// The form first: while it is on its way, who sends it may lose the right to.
+	// Read the form before the session: a session that ends during a slow
+	// upload must not count.
 	if v.r.Method == http.MethodPost {
 		if err := v.readForm(); err != nil {
 			return err
@@ -127,36 +128,36 @@ func (v *visit) serve(route *route) error {
 	if done, err := v.identify(route); done || err != nil {
 		return err
 	}
-	return v.whyMissing(route.handle(v))
+	return v.explainNotFound(route.handle(v))
 }
 
-// identify finds out who is there. It is done if the visitor has been sent to
-// sign in.
+// identify determines the operator and checks the access to the route. It
+// returns done if it has written a response, such as a redirect to the sign-in.
 func (v *visit) identify(route *route) (done bool, err error) {
 	v.operators = v.h.opts.Operators.As(auth.Caller{RequestID: v.id})
 	switch {
-	case v.h.opts.Operator != nil && route.access == anybody:
-		// Not asked: its way to say no is to answer the request.
+	case v.h.opts.Operator != nil && route.access == public:
+		// The function is not called: it could reject the request.
 	case v.h.opts.Operator != nil:
 		op, ok := v.h.opts.Operator(v.w, v.r)
 		if !ok {
 			return true, nil
 		}
-		if fault := operatorFault(op); fault != "" {
-			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: Options.Dashboard.Operator returned an operator that cannot be let in",
-				slog.String("fault", fault), slog.String("operator", op.ID), slog.String("request_id", v.id))
+		if problem := operatorProblem(op); problem != "" {
+			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: operator from Options.Dashboard.Operator rejected",
+				slog.String("reason", problem), slog.String("operator", op.ID), slog.String("request_id", v.id))
 			return false, &web.Problem{Status: http.StatusForbidden, Code: "operator_refused",
-				Detail: "Your account cannot use this dashboard. The log of the service says why."}
+				Detail: "Your account cannot use this dashboard. See the service log for the reason."}
 		}
-		v.op, v.known = op, true
+		v.op, v.signedIn = op, true
 	default:
 		op, err := v.operators.Session(v.r)
 		switch {
 		case err == nil:
-			v.op, v.known = op, true
+			v.op, v.signedIn = op, true
 		case !errors.Is(err, operator.ErrNoSession):
 			return false, err
-		case route.access != anybody:
+		case route.access != public:
 			to := "sign-in"
 			if v.r.Method == http.MethodGet && v.path != "" {
 				to += "?" + url.Values{"return": {v.here()}}.Encode()
@@ -167,9 +168,9 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	}
 	if route.access == admins && !v.admin() {
 		return false, &web.Problem{Status: http.StatusForbidden, Code: "viewer",
-			Detail: "You may look at everything here, but not change it. An admin can do this, or make you one."}
+			Detail: "Viewers cannot make changes. Ask an admin to do this or to change your role."}
 	}
-	if v.known {
+	if v.signedIn {
 		web.SetOperator(v.r, v.op.ID)
 	}
 	actor := v.actor()
@@ -179,9 +180,9 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	return false, nil
 }
 
-// operatorFault returns why an operator that the host named cannot be let in,
-// or "" if it can.
-func operatorFault(op operator.Operator) string {
+// operatorProblem returns why an operator from the host application cannot use
+// the dashboard, or "" if the operator is valid.
+func operatorProblem(op operator.Operator) string {
 	switch {
 	case op.ID == "":
 		return "the ID is empty"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A description is as much of an OpenAPI document as the reference shows.
+// A description is the part of an OpenAPI document that the reference shows.
 type description struct {
 	Info struct {
 		Version     string
@@ -26,7 +26,7 @@ type description struct {
 	}
 }
 
-// members are the members of a JSON object, in their order.
+// members are the members of a JSON object, in document order.
 type members[T any] []member[T]
 
 type member[T any] struct {
@@ -37,7 +37,7 @@ type member[T any] struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (m *members[T]) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
-	if _, err := d.Token(); err != nil { // the brace
+	if _, err := d.Token(); err != nil { // the opening brace
 		return err
 	}
 	for d.More() {
@@ -68,10 +68,10 @@ type operation struct {
 	Responses members[response]
 }
 
-// scope returns the scope that an operation needs, or "".
+// scope returns the scope that the operation requires, or "".
 func (o operation) scope() string {
-	for _, way := range o.Security {
-		if scopes := way["oauth2"]; len(scopes) > 0 {
+	for _, scheme := range o.Security {
+		if scopes := scheme["oauth2"]; len(scopes) > 0 {
 			return strings.Join(scopes, " ")
 		}
 	}
@@ -102,7 +102,7 @@ type content struct {
 type schema struct {
 	Ref         string `json:"$ref"`
 	Description string
-	Type        oneOrMore
+	Type        stringOrList
 	Format      string
 	Enum        []string
 	Const       any
@@ -112,11 +112,11 @@ type schema struct {
 	OneOf       []schema
 }
 
-// oneOrMore is a text, or a list of texts.
-type oneOrMore []string
+// stringOrList is a JSON string, or a list of strings.
+type stringOrList []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (o *oneOrMore) UnmarshalJSON(data []byte) error {
+func (o *stringOrList) UnmarshalJSON(data []byte) error {
 	if data[0] == '[' {
 		return json.Unmarshal(data, (*[]string)(o))
 	}
@@ -124,15 +124,15 @@ func (o *oneOrMore) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*o)[0])
 }
 
-// named returns what a reference within the document calls it.
-func named(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+// refName returns the last segment of a reference within the document.
+func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// kind says in words what a value of the schema is, and the name of the object
-// to look up, if it is one.
+// kind describes the type of the schema. If the type is an object with a name,
+// kind returns that name too.
 func (s schema) kind() (words, object string) {
 	switch {
 	case s.Ref != "":
-		return "", named(s.Ref)
+		return "", refName(s.Ref)
 	case s.Const != nil:
 		value, _ := json.Marshal(s.Const)
 		return string(value), ""
@@ -158,15 +158,8 @@ func (s schema) kind() (words, object string) {
 	}
 	var all []string
 	for _, t := range s.Type {
-		switch {
-		case s.Format == "date-time" && t == "string":
-			t = "time"
-		case t == "string":
-			t = "text"
-		case t == "integer":
-			t = "whole number"
-		case t == "boolean":
-			t = "true or false"
+		if s.Format == "date-time" && t == "string" {
+			t = "timestamp"
 		}
 		all = append(all, t)
 	}

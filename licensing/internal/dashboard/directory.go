@@ -9,26 +9,26 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// namesPage is how many customers or products a page lists.
-const namesPage = 50
+// namesPerPage is the number of customers or products on a page.
+const namesPerPage = 50
 
-// A directory lists whom or what there are licenses for.
+// A directory is the list of all customers or of all products.
 type directory struct {
 	title, path string
-	one         string // of them
-	empty       string // what to say where there are none
+	one         string // the singular noun
+	empty       string // the text of an empty list
 	list        func(*license.Service, context.Context, license.NamesParams) ([]license.NameCount, error)
-	filter      string // of the list of licenses
+	filter      string // the name of the filter in the license list
 }
 
 var (
 	customers = directory{
 		title: "Customers", path: "customers", one: "customer", filter: "customer", list: (*license.Service).Customers,
-		empty: "A customer is here as soon as there is a license for them, under the identifier that you give them.",
+		empty: "A customer appears here when you create a license with its customer ID.",
 	}
 	products = directory{
 		title: "Products", path: "products", one: "product", filter: "product", list: (*license.Service).Products,
-		empty: "A product is here as soon as there is a license for it, under the identifier that you give it.",
+		empty: "A product appears here when you create a license with its product ID.",
 	}
 )
 
@@ -38,11 +38,11 @@ type nameList struct {
 	Prefix                  string
 	Rows                    []nameRow
 	Next                    string // the query of the next page
-	First                   string // the query of the first page, when this is another
+	First                   string // the query of the first page, if this is another page
 	Problem                 string
 }
 
-// nameRow is a customer or a product, and how many licenses it has.
+// nameRow is a customer or a product with the number of its licenses.
 type nameRow struct{ Name, Count, Link, New string }
 
 func (d directory) show(v *visit) error {
@@ -56,15 +56,15 @@ func (d directory) show(v *visit) error {
 		body.First = "?" + filter.Encode()
 	}
 	status := http.StatusOK
-	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPage + 1})
+	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPerPage + 1})
 	if errors.Is(err, license.ErrInvalid) {
-		status, body.Problem = http.StatusBadRequest, "No "+d.one+" has a name like that."
+		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {
 		return err
 	}
-	if len(list) > namesPage {
-		list = list[:namesPage]
-		filter.Set("after", list[namesPage-1].Name)
+	if len(list) > namesPerPage {
+		list = list[:namesPerPage]
+		filter.Set("after", list[namesPerPage-1].Name)
 		body.Next = "?" + filter.Encode()
 	}
 	for _, x := range list {

@@ -51,10 +51,10 @@ func TestCustomersAndProducts(t *testing.T) {
 		"customer-115 1", "customer-116 1", "customer-117 1", "customer-118 1", "customer-119 1",
 	})
 	is.Equal(rows("products"), []string{"atlas 42", "beacon 40", odd + " 40"})
-	is.True(v.get("customers?q=nobody").says("No customer matches"))
+	is.True(v.get("customers?q=unknown").says("No matching customers"))
 	is.Equal(v.get("customers?q=%00").StatusCode, http.StatusBadRequest)
 
 	link := regexp.MustCompile(`href="\./(licenses\?product=[^"]*FF[^"]*|licenses\?product=%C3%BF[^"]*)"`).FindStringSubmatch(v.get("products").body)
-	a := v.get(html.UnescapeString(link[1])) // leads to its licenses, whatever its name
+	a := v.get(html.UnescapeString(link[1])) // a link with an escaped name
 	is.True(a.says("customer-002") && !a.says("customer-001"))
 }

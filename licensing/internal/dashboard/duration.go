@@ -9,45 +9,45 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A timeUnit is a unit of a length of time in a form.
+// A timeUnit is a unit of a duration in a form.
 type timeUnit struct {
 	short   string // as in "14d", "90min" or "18mo"
 	name    string
-	seconds int64 // 0: a month or a year, which has no fixed length
+	seconds int64 // 0 for a month or a year, which has no fixed length
 }
 
-// timeUnits are all units, the largest first, the same in every form. A lone m
-// is none of them: it could be minutes or months.
+// timeUnits are the units of all forms, largest first. The unit m is missing
+// because it could mean minutes or months.
 var timeUnits = []timeUnit{
 	{"y", "year", 0}, {"mo", "month", 0}, {"w", "week", 7 * 86400},
 	{"d", "day", 86400}, {"h", "hour", 3600}, {"min", "minute", 60}, {"s", "second", 1},
 }
 
-// fixedUnits are those that formatSeconds and spellSeconds use.
+// fixedUnits are the units that formatSeconds and describeSeconds use.
 var fixedUnits = timeUnits[3:]
 
 var (
-	errNoLength   = errors.New("not a length of time")
-	errLoneM      = errors.New("a lone m could mean minutes or months: write min or mo")
-	amountPattern = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
+	errNotDuration   = errors.New("not a duration")
+	errAmbiguousUnit = errors.New("the unit m is ambiguous: enter min for minutes or mo for months")
+	amountPattern    = regexp.MustCompile(`^(\d{1,8}) *([a-z]+) *`)
 )
 
 // parseAmounts reads numbers with units, such as "1d 12h" or "18 months", and
-// calls add for each. The error is errLoneM or errNoLength.
+// calls add for each. It returns errAmbiguousUnit or errNotDuration.
 func parseAmounts(s string, add func(n int64, u timeUnit)) error {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if s == "" {
-		return errNoLength
+		return errNotDuration
 	}
 	for s != "" {
 		m := amountPattern.FindStringSubmatch(s)
 		if m == nil {
-			return errNoLength
+			return errNotDuration
 		}
 		if m[2] == "m" {
-			return errLoneM
+			return errAmbiguousUnit
 		}
-		n, _ := strconv.ParseInt(m[1], 10, 64) // at most eight digits
+		n, _ := strconv.ParseInt(m[1], 10, 64) // at most eight digits, cannot overflow
 		known := false
 		for _, u := range timeUnits {
 			if m[2] == u.short || m[2] == u.name || m[2] == u.name+"s" {
@@ -56,15 +56,15 @@ func parseAmounts(s string, add func(n int64, u timeUnit)) error {
 			}
 		}
 		if !known {
-			return errNoLength
+			return errNotDuration
 		}
 		s = s[len(m[0]):]
 	}
 	return nil
 }
 
-// parseSeconds reads what formatSeconds and spellSeconds write: numbers with
-// units, added up, or 0.
+// parseSeconds parses the output of formatSeconds and describeSeconds: 0, or
+// numbers with units, which it adds up.
 func parseSeconds(s string) (total int64, err error) {
 	if strings.TrimSpace(s) == "0" {
 		return 0, nil
@@ -75,18 +75,18 @@ func parseSeconds(s string) (total int64, err error) {
 		total += n * u.seconds
 	})
 	switch {
-	case errors.Is(err, errLoneM):
+	case errors.Is(err, errAmbiguousUnit):
 		return 0, err
 	case err != nil:
-		return 0, errors.New("write a number with a unit, such as 14d, 36h or 90min")
+		return 0, errors.New("enter a number with a unit, such as 14d, 36h or 90min")
 	case !fixed:
-		return 0, errors.New("months and years have no fixed length here: write days, such as 365d")
+		return 0, errors.New("months and years are not allowed here: enter days, such as 365d")
 	}
 	return total, nil
 }
 
-// parseTerm reads a length of calendar time: numbers with units, such as
-// "1y 6mo" or "45 days", added up, or an ISO 8601 duration, such as "P18M".
+// parseTerm parses a calendar duration: numbers with units, such as "1y 6mo" or
+// "45 days", which it adds up, or an ISO 8601 duration, such as "P18M".
 func parseTerm(s string) (d license.Duration, err error) {
 	if iso := strings.ToUpper(strings.TrimSpace(s)); strings.HasPrefix(iso, "P") {
 		d, err = license.ParseDuration(iso)
@@ -98,16 +98,16 @@ func parseTerm(s string) (d license.Duration, err error) {
 			*part += int(n)
 		})
 	}
-	if errors.Is(err, errLoneM) {
+	if errors.Is(err, errAmbiguousUnit) {
 		return license.Duration{}, err
 	}
 	if err != nil || d.IsZero() {
-		return license.Duration{}, errors.New("write a number with a unit, such as 2y, 18mo, 6w or 45d")
+		return license.Duration{}, errors.New("enter a number with a unit, such as 2y, 18mo, 6w or 45d")
 	}
 	return d, nil
 }
 
-// formatSeconds writes a duration as forms take it: "14d", "1d 12h", "0".
+// formatSeconds formats a duration for a form: "14d", "1d 12h", "0".
 func formatSeconds(n int64) string {
 	if n == 0 {
 		return "0"
@@ -122,8 +122,8 @@ func formatSeconds(n int64) string {
 	return strings.Join(parts, " ")
 }
 
-// spellSeconds writes a duration in words: "14 days", "1 day 12 hours".
-func spellSeconds(n int64) string {
+// describeSeconds formats a duration in words: "14 days", "1 day 12 hours".
+func describeSeconds(n int64) string {
 	var parts []string
 	for _, u := range fixedUnits {
 		if n >= u.seconds {

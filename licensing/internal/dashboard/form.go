@@ -10,34 +10,33 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A field is one control of a form, with its label, and what was wrong with
-// what it held.
+// A field is one control of a form, with its label, value and error.
 type field struct {
 	Name, Label, Hint, Value, Error string
 
-	Type         string // of an input; "textarea", "checks" or "radios"
+	Type         string // the type of an input, or "textarea", "checks" or "radios"
 	Autocomplete string
 	Required     bool
 	Mono         bool
-	Half         bool // half of the width is enough
+	Half         bool // takes half of the width
 	MaxLength    int
-	Rows         int  // of a textarea
-	List         bool // a textarea with one value in a line
+	Rows         int  // the height of a textarea
+	List         bool // a textarea with one value per line
 	Options      []option
 
-	errors int // how many Error names
+	errors int // the number of errors in Error
 }
 
-// maxLineErrors is how many bad lines of a textarea are named.
+// maxLineErrors is the maximum number of errors that a textarea shows.
 const maxLineErrors = 10
 
-// An option is one choice of checks or radios.
+// An option is one checkbox, radio button or item of a select.
 type option struct {
 	Value, Label, Hint string
 	Chosen             bool
 }
 
-// Control returns the id of the control that an error summary leads to.
+// Control returns the id of the control that the error summary links to.
 func (f *field) Control() string {
 	if len(f.Options) > 0 {
 		return "f-" + f.Name + "-0"
@@ -45,22 +44,22 @@ func (f *field) Control() string {
 	return "f-" + f.Name
 }
 
-// A form is fields in groups, and what was wrong besides.
+// A form has fields in groups, and an error that belongs to no field.
 type form struct {
 	Groups  []group
-	Problem string // wrong with all of it
-	Once    string // the mark of a form that counts once
+	Problem string // the error that belongs to no field
+	Once    string // the token that makes a repeated submission harmless
 	Hidden  map[string]string
 }
 
-// A group is fields that belong together.
+// A group is a set of related fields.
 type group struct {
 	Title, Text string
 	Fields      []*field
 }
 
-// Faulty returns the fields with errors, for the summary.
-func (f *form) Faulty() (list []*field) {
+// Invalid returns the fields that have errors.
+func (f *form) Invalid() (list []*field) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Error != "" {
@@ -71,10 +70,10 @@ func (f *form) Faulty() (list []*field) {
 	return list
 }
 
-// Bad reports whether anything is wrong.
-func (f *form) Bad() bool { return f.Problem != "" || len(f.Faulty()) > 0 }
+// HasErrors reports whether the form has any error.
+func (f *form) HasErrors() bool { return f.Problem != "" || len(f.Invalid()) > 0 }
 
-// Field returns the field of that name, or nil.
+// Field returns the field with the given name, or nil.
 func (f *form) Field(name string) *field {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
@@ -86,7 +85,7 @@ func (f *form) Field(name string) *field {
 	return nil
 }
 
-// fill puts in what was sent.
+// fill sets the values from the submitted form.
 func (f *form) fill(v *visit) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
@@ -95,26 +94,17 @@ func (f *form) fill(v *visit) {
 			}
 			chosen := v.r.PostForm[x.Name]
 			for i := range x.Options {
-				x.Options[i].Chosen = contains(chosen, x.Options[i].Value)
+				x.Options[i].Chosen = slices.Contains(chosen, x.Options[i].Value)
 			}
 		}
 	}
 	f.Once = v.sent("once")
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-// wrong notes an error beside a field, and reports whether there is such a
-// field. A textarea collects the errors of its lines; any other field keeps the
-// first error.
-func (f *form) wrong(name, detail string) bool {
+// addError adds an error to a field. It reports whether the form has the field.
+// A textarea collects the errors of its lines; any other field keeps the first
+// error.
+func (f *form) addError(name, detail string) bool {
 	x := f.Field(name)
 	if x == nil {
 		return false
@@ -131,18 +121,18 @@ func (f *form) wrong(name, detail string) bool {
 	return true
 }
 
-// faults returns the errors that are noted in the form, for the rules to
-// report with what they find.
-func (f *form) faults() (list []license.FieldError) {
-	for _, x := range f.Faulty() {
+// fieldErrors returns the errors of the form, so that the license service can
+// report them together with its own.
+func (f *form) fieldErrors() (list []license.FieldError) {
+	for _, x := range f.Invalid() {
 		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
 	}
 	return list
 }
 
-// take puts the errors that the rules have found beside their fields. It
-// reports false for an error that says nothing of fields.
-func (f *form) take(err error) bool {
+// takeErrors adds the field errors of err to the form. It returns false if err
+// is not an *license.InvalidError.
+func (f *form) takeErrors(err error) bool {
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	if !ok {
 		return false
@@ -151,18 +141,18 @@ func (f *form) take(err error) bool {
 		name, part, _ := strings.Cut(x.Field, "/")
 		detail := x.Detail
 		if part != "" {
-			detail = "“" + f.named(name, part) + "” " + detail
+			detail = "“" + f.partName(name, part) + "” " + detail
 		}
-		if !f.wrong(name, detail) {
+		if !f.addError(name, detail) {
 			f.Problem = sentence(x.Field + " " + detail)
 		}
 	}
 	return true
 }
 
-// named returns the part of a field that an error is about as people know it:
-// of a list, the line that it stood in.
-func (f *form) named(name, part string) string {
+// partName returns the part of a field that an error refers to. For a list,
+// that is the text of the line.
+func (f *form) partName(name, part string) string {
 	i, err := strconv.Atoi(part)
 	x := f.Field(name)
 	if err != nil || x == nil || !x.List {
@@ -174,8 +164,8 @@ func (f *form) named(name, part string) string {
 	return part
 }
 
-// renamed returns an error of the rules with the names that a form gives the
-// fields it is about.
+// renamed returns a copy of an *license.InvalidError in which fields have the
+// names of the form. It returns any other error unchanged.
 func renamed(err error, names map[string]string) error {
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	if !ok {
@@ -190,7 +180,7 @@ func renamed(err error, names map[string]string) error {
 	return &license.InvalidError{Fields: fields}
 }
 
-// sentence makes a sentence of a phrase.
+// sentence returns s with an initial capital and a final period.
 func sentence(s string) string {
 	if s == "" {
 		return s

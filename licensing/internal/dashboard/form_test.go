@@ -12,9 +12,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// TestFormsNameEveryErrorAtOnce sends what cannot be read together with what
-// the rules refuse, and several bad lines in one field.
-func TestFormsNameEveryErrorAtOnce(t *testing.T) {
+// TestFormsReportAllErrorsTogether submits values that cannot be parsed together
+// with values that the service rejects, and several invalid lines in one field.
+func TestFormsReportAllErrorsTogether(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	end := s.now.AddDate(0, 0, 10)
@@ -31,17 +31,17 @@ func TestFormsNameEveryErrorAtOnce(t *testing.T) {
 			v.post("licenses/new", "name", "", "product_id", "atlas", "grace", "a while", "starts_at", "soon", "expires_at", "2026-01-01",
 				"entitlements", "a =\nb\n = 3\n"+strings.Repeat("x", 300)+" = "+strings.Repeat("y", 999), "metadata", "a\nb = 1\nc"),
 			[]string{
-				`f-name-error">Is required`, `f-customer_id-error">Is required`, `f-grace-error">Write a number`, `f-starts_at-error">Write a date`,
-				`f-entitlements-error">Line 1: there is nothing`, `Line 3 has no name`, `Each name must be`, `f-metadata-error">Line 1 is not`, `Line 3 is not`,
+				`f-name-error">Is required`, `f-customer_id-error">Is required`, `f-grace-error">Enter a number`, `f-starts_at-error">Enter a date`,
+				`f-entitlements-error">Line 1: the value`, `Line 3 has no name`, `Each name must be`, `f-metadata-error">Line 1 is not`, `Line 3 is not`,
 			},
 		},
 		"edited license": {
 			v.post("licenses/"+l.ID+"/edit", flat(edit)...),
-			[]string{`f-name-error">Is required`, `f-lease-error">Write a number`, `f-metadata-error">Line 1 is not`, `Line 3 is not`},
+			[]string{`f-name-error">Is required`, `f-lease-error">Enter a number`, `f-metadata-error">Line 1 is not`, `Line 3 is not`},
 		},
 		"credential": {
 			v.post("settings/credentials/new", "products", "good\nbad\x02\nworse\x01"),
-			[]string{`f-name-error">`, `f-scopes-error">Choose`, "“bad\x02”", "“worse\x01”"},
+			[]string{`f-name-error">`, `f-scopes-error">Select`, "“bad\x02”", "“worse\x01”"},
 		},
 		"credential's products": {
 			v.post("settings/credentials/new", "name", "Shop", "scopes", auth.ScopeLicenseRead, "products", strings.Repeat("x", 256)+"\ngood\n"+strings.Repeat("z", 256)),
@@ -53,11 +53,11 @@ func TestFormsNameEveryErrorAtOnce(t *testing.T) {
 		},
 		"renewal": {
 			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),
-			[]string{`f-duration-error">Write a number`, `f-reason-error">`},
+			[]string{`f-duration-error">Enter a number`, `f-reason-error">`},
 		},
 		"verdict": {
 			v.get("licenses/" + l.ID + "?at=soon&fingerprint=%01"),
-			[]string{`f-at-error">Write a date`, `f-fingerprint-error">`},
+			[]string{`f-at-error">Enter a date`, `f-fingerprint-error">`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestFormsNameEveryErrorAtOnce(t *testing.T) {
 			is.Equal(tt.answer.StatusCode, http.StatusUnprocessableEntity)
 			for _, text := range tt.says {
 				if !tt.answer.says(text) {
-					t.Errorf("the page does not say %q", text)
+					t.Errorf("the page does not contain %q", text)
 				}
 			}
 		})
@@ -79,7 +79,7 @@ func TestFormsNameEveryErrorAtOnce(t *testing.T) {
 	is.Equal(len(clients), 0)
 }
 
-func TestFormsNameABoundedNumberOfLines(t *testing.T) {
+func TestFormsLimitLineErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

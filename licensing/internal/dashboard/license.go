@@ -14,40 +14,40 @@ import (
 
 // licensePage is the body of the page of one license.
 type licensePage struct {
-	License  license.License
-	Moves    []moveLink
-	Facts    []fact
-	Rights   []pair // entitlements
-	Metadata []pair
-	Seats    seatPanel
-	Verdict  verdictPanel
-	History  []happening
-	Older    string // the query of the older part of the history
-	Commands []command
+	License      license.License
+	Moves        []moveLink
+	Facts        []fact
+	Entitlements []pair
+	Metadata     []pair
+	Activations  activationPanel
+	Verdict      verdictPanel
+	History      []historyEntry
+	Older        string // the query of the next page of the history
+	Commands     []command
 }
 
-// A fact is one line about a license or a credential. One of the values is set.
+// A fact is a label with one value. Text, Code, Tags or Moment is set.
 type fact struct {
 	Label  string
 	Text   string
-	Code   string // with a button to copy it
-	ID     string // of the element that holds Code
+	Code   string // shown with a copy button
+	ID     string // the id of the element with Code
 	Tags   []string
 	Moment *moment
-	Link   string // of the text, as a reference from dashboard/
+	Link   string // the target of Text, as a reference from dashboard/
 	Note   string
 }
 
-// A pair is one entitlement or one entry of the metadata.
+// A pair is one entitlement or one metadata entry.
 type pair struct{ Name, Value string }
 
-// A command is a line for a shell. It stands around the address of the mount,
-// which the page may not know.
+// A command is an example command for a shell. The address of the mount, which
+// may be unknown, comes between Before and After.
 type command struct {
 	Title         string
 	Before, After string
-	Address       string // of the mount; empty: not known
-	Tail          string // after the closing quotation mark
+	Address       string // of the mount; empty if unknown
+	Tail          string // the text after the quoted address
 }
 
 func (v *visit) command(title, before, after string) command {
@@ -60,21 +60,21 @@ func showLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := licensePage{License: l, Moves: movesFrom(l.Status), Facts: v.licenseFacts(l), Rights: rights(l.Entitlements), Commands: v.licenseCommands(l)}
+	body := licensePage{License: l, Moves: movesFrom(l.Status), Facts: v.licenseFacts(l), Entitlements: entitlementPairs(l.Entitlements), Commands: v.licenseCommands(l)}
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}
 	if renewable(l) {
 		body.Moves = slices.Insert(body.Moves, 0, moveLink{Name: "renew", Label: "Renew"})
 	}
-	if body.Seats, err = v.seatPanel(l); err != nil {
+	if body.Activations, err = v.activationPanel(l); err != nil {
 		return err
 	}
 	if body.Verdict, err = v.verdictPanel(l); err != nil {
 		return err
 	}
 	status := http.StatusOK
-	if body.Verdict.Form.Bad() {
+	if body.Verdict.Form.HasErrors() {
 		status = http.StatusUnprocessableEntity
 	}
 	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
@@ -87,9 +87,9 @@ func showLicense(v *visit) error {
 		events = events[:shown]
 		body.Older = v.keepList("?"+url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode()) + "#history"
 	}
-	who := names{v: v}
+	names := actorNames{v: v}
 	for _, e := range events {
-		body.History = append(body.History, who.happening(e.Type, e.Actor, e.Time, told{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
+		body.History = append(body.History, names.historyEntry(e.Type, e.Actor, e.Time, eventData{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
 	}
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
@@ -110,14 +110,14 @@ func (v *visit) licenseFacts(l license.License) []fact {
 	}
 	facts := []fact{
 		{Label: "Key", Code: l.Key, ID: "key"},
-		{Label: "License id", Code: l.ID, ID: "id"},
+		{Label: "License ID", Code: l.ID, ID: "id"},
 		{Label: "Product", Text: l.ProductID, Link: list("product", l.ProductID)},
 		{Label: "Customer", Text: l.CustomerID, Link: list("customer", l.CustomerID)},
-		when("Starts", l.StartsAt, "At once"),
+		when("Starts", l.StartsAt, "Immediately"),
 		when("Expires", l.ExpiresAt, "Never"),
-		{Label: "Grace period", Text: sentenceCase(spellSeconds(l.GraceSeconds))},
-		{Label: "Activations", Text: optional(l.MaxActivations, "Unlimited", func(n int64) string { return "At most " + strconv.FormatInt(n, 10) })},
-		{Label: "Seat lease", Text: optional(l.LeaseSeconds, "Held until released", func(n int64) string { return "Ends " + spellSeconds(n) + " after the last validation" })},
+		{Label: "Grace period", Text: sentenceCase(describeSeconds(l.GraceSeconds))},
+		{Label: "Maximum activations", Text: optional(l.MaxActivations, "Unlimited", thousands)},
+		{Label: "Activation lease", Text: optional(l.LeaseSeconds, "None: activations last until they are released", func(n int64) string { return describeSeconds(n) + " after the last validation" })},
 	}
 	if l.StatusReason != "" {
 		facts = append([]fact{{Label: "Reason", Text: l.StatusReason}}, facts...)
@@ -131,14 +131,14 @@ func (v *visit) licenseFacts(l license.License) []fact {
 func (v *visit) licenseCommands(l license.License) []command {
 	id := url.PathEscape(l.ID)
 	return []command{
-		v.command("Read it", `curl -H "Authorization: Bearer $TOKEN" `, "/license/"+id),
-		v.command("Change it", `curl -X PATCH -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"A new name"}' `, "/license/"+id),
-		v.command("All licenses of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
+		v.command("Get this license", `curl -H "Authorization: Bearer $TOKEN" `, "/license/"+id),
+		v.command("Update this license", `curl -X PATCH -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '{"name":"New name"}' `, "/license/"+id),
+		v.command("List the licenses of this customer", `curl -H "Authorization: Bearer $TOKEN" `, "/license?"+strings.ReplaceAll(url.Values{"customer_id": {l.CustomerID}}.Encode(), "'", "%27")),
 	}
 }
 
-// rights lists entitlements by name.
-func rights(m map[string]any) (list []pair) {
+// entitlementPairs lists entitlements by name.
+func entitlementPairs(m map[string]any) (list []pair) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		value := "included"
 		switch x := m[name].(type) {
@@ -146,7 +146,7 @@ func rights(m map[string]any) (list []pair) {
 		case string:
 			value = x
 		default:
-			value = shown(x)
+			value = formatValue(x)
 		}
 		list = append(list, pair{name, value})
 	}

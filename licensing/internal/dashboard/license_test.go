@@ -18,7 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// fields reads the controls of the form on a page, as a browser would send them.
+// fields returns the values of the form on a page, as a browser would submit them.
 func fields(a reply) url.Values {
 	form := url.Values{}
 	for _, m := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
@@ -72,19 +72,19 @@ func TestCreateLicense(t *testing.T) {
 	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": "x"})
 
 	again := v.post("licenses/new", flat(form)...)
-	is.Equal(again.to(), "../licenses/"+l.ID) // the same form makes no second license
-	is.Equal(v.follow(again).notice(), "This form was sent before: what it asked for had already been created.")
+	is.Equal(again.to(), "../licenses/"+l.ID) // the same form creates no second license
+	is.Equal(v.follow(again).notice(), "This form was already submitted. Nothing was created this time.")
 	page, err := s.Service().List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 1)
 
 	shown := v.get("licenses/" + l.ID)
-	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "At most 25", "business hours", "ada@example.com"} {
+	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "<dd>25</dd>", "business hours", "ada@example.com"} {
 		is.True(shown.says(text))
 	}
 }
 
-func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
+func TestCreateLicenseErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	for _, tt := range []struct{ field, value, error string }{
@@ -92,14 +92,14 @@ func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
 		{"name", strings.Repeat("x", 256), ""},
 		{"name", "a\tb", ""},
 		{"customer_id", "lic_x", ""},
-		{"starts_at", "tomorrow", "Write a date"},
-		{"expires_at", "2026-13-01", "Write a date"},
-		{"grace", "a while", "Write a number with a unit"},
-		{"grace", "-1d", "Write a number with a unit"},
-		{"grace", "14", "Write a number with a unit"},
-		{"grace", "18m", "A lone m could mean minutes or months"},
-		{"lease", "1mo", "Months and years have no fixed length"},
-		{"max_activations", "many", "Write a whole number"},
+		{"starts_at", "tomorrow", "Enter a date"},
+		{"expires_at", "2026-13-01", "Enter a date"},
+		{"grace", "a while", "Enter a number with a unit"},
+		{"grace", "-1d", "Enter a number with a unit"},
+		{"grace", "14", "Enter a number with a unit"},
+		{"grace", "18m", "The unit m is ambiguous"},
+		{"lease", "1mo", "Months and years are not allowed"},
+		{"max_activations", "many", "Enter a whole number"},
 		{"max_activations", "-1", ""},
 		{"lease", "0", ""},
 		{"entitlements", "a\na", "Line 2"},
@@ -115,13 +115,13 @@ func TestCreateLicenseSaysWhatIsWrong(t *testing.T) {
 			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 			m := regexp.MustCompile(`<a href="#f-` + tt.field + `">[^<]*</a>: ([^<]+)<`).FindStringSubmatch(a.body) // in the summary
 			is.True(m != nil && strings.HasPrefix(m[1], tt.error))
-			is.True(a.says(`id="f-` + tt.field + `-error">` + m[1])) // and beside the field
-			is.True(fields(a).Get("customer_id") != "")              // what was typed stays
+			is.True(a.says(`id="f-` + tt.field + `-error">` + m[1])) // and next to the field
+			is.True(fields(a).Get("customer_id") != "")              // the input is kept
 		})
 	}
 }
 
-func TestEditLicenseSendsWhatWasEdited(t *testing.T) {
+func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -134,7 +134,7 @@ func TestEditLicenseSendsWhatWasEdited(t *testing.T) {
 	page := "licenses/" + l.ID + "/edit"
 	a := v.post(page, flat(fields(v.get(page)))...)
 	is.Equal(a.to(), "../../licenses/"+l.ID)
-	is.Equal(v.follow(a).notice(), "Nothing was changed.") // as it was, to the millisecond
+	is.Equal(v.follow(a).notice(), "Nothing was changed.") // unchanged, to the millisecond
 	same, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(same, l)
@@ -155,12 +155,12 @@ func TestEditLicenseSendsWhatWasEdited(t *testing.T) {
 	is.Equal(l.Metadata, map[string]string{"y": "2"})
 
 	form.Set("name", "Too late")
-	a = v.post(page, flat(form)...) // the form of before
+	a = v.post(page, flat(form)...) // an outdated form
 	is.Equal(a.StatusCode, http.StatusConflict)
 	is.True(a.says("changed while you were editing"))
 	is.Equal(fields(a).Get("name"), "Too late")
 	a = v.post(page, flat(fields(a))...)
-	is.Equal(a.StatusCode, http.StatusSeeOther) // having looked at it
+	is.Equal(a.StatusCode, http.StatusSeeOther) // after the operator reviewed it
 }
 
 func TestMoves(t *testing.T) {
@@ -219,7 +219,7 @@ func TestListLicenses(t *testing.T) {
 				return list
 			}
 			page = "licenses" + html.UnescapeString(next[1])
-			s.advance(time.Hour) // people take their time
+			s.advance(time.Hour) // the list stays the same over time
 		}
 	}
 	all := names("licenses")
@@ -228,7 +228,7 @@ func TestListLicenses(t *testing.T) {
 	is.True(slices.IsSortedFunc(all, func(a, b string) int { return strings.Compare(b, a) }))
 	is.Equal(len(names("licenses?product=compass&status=active")), 60)
 	is.Equal(len(names("licenses?expires=30d")), 60)
-	is.Equal(len(names("licenses?customer=nobody")), 0)
+	is.Equal(len(names("licenses?customer=unknown")), 0)
 	is.Equal(names("licenses?q=007+number"), []string{"Number 007"})
 	is.Equal(len(names("licenses?q=+NUMBER+bakery")), 120)
 	page, err := s.Service().List(t.Context(), license.ListParams{Search: "number 042"})
@@ -268,12 +268,12 @@ func TestExportLicenses(t *testing.T) {
 	is.Equal(rows[0][:4], []string{"id", "name", "product_id", "customer_id"})
 	is.Equal(len(read("?product=compass")), 1+225)
 	for i, row := range read("?product=formula")[1:] {
-		is.Equal(row[1], texts[len(texts)-1-i]) // text, to a spreadsheet
+		is.Equal(row[1], texts[len(texts)-1-i]) // not a formula for a spreadsheet
 	}
-	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // never everything, for a filter that is none
+	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // an invalid filter does not export everything
 }
 
-func TestHistoryGoesBack(t *testing.T) {
+func TestHistoryPages(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

@@ -17,10 +17,10 @@ func showNewLicense(v *visit) error {
 	return v.renderNewLicense(http.StatusOK, f)
 }
 
-// licenseEditor is the body of the pages with the form of a license.
+// licenseEditor is the body of the pages that create and edit a license.
 type licenseEditor struct {
 	Form    *form
-	License *license.License // nil: a new one
+	License *license.License // nil for a new license
 }
 
 func (v *visit) renderNewLicense(status int, f *form) error {
@@ -32,7 +32,7 @@ func createLicense(v *visit) error {
 	f.fill(v)
 	in := f.readLicense()
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (string, error) {
-		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.faults), license.CreateParams{
+		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), license.CreateParams{
 			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
 			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
 			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
@@ -40,7 +40,7 @@ func createLicense(v *visit) error {
 		return l.ID, err
 	})
 	switch {
-	case f.takeLicense(err):
+	case f.takeLicenseErrors(err):
 		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
 	case err != nil:
 		return err
@@ -78,12 +78,12 @@ func updateLicense(v *visit) error {
 	f.fill(v)
 	in := f.readLicense()
 	if v.sent("version") != l.Version().String() {
-		f.Problem = "This license was changed while you were editing it. Look at it again; sending this form now replaces those changes by what it says."
+		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
 	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
-	// Only what was edited is sent: a time to the millisecond survives a
-	// form that shows seconds.
+	// Only edited fields are updated. A time with milliseconds is kept,
+	// although the form shows seconds.
 	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
 	text := func(name string) *string {
 		if !edited(name) {
@@ -128,12 +128,12 @@ func updateLicense(v *visit) error {
 		}
 		p.Metadata = license.To(merged)
 	}
-	after, err := v.licenses.Update(input.WithErrors(ctx, in.faults), p)
+	after, err := v.licenses.Update(input.WithErrors(ctx, in.errors), p)
 	switch {
-	case f.takeLicense(err):
+	case f.takeLicenseErrors(err):
 		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
 	case errors.Is(err, license.ErrStale):
-		f.Problem = "This license was changed while you were saving it. Look at it again; sending this form now replaces those changes by what it says."
+		f.Problem = "This license was changed while you were saving it. Review your changes: saving this form now overwrites the other changes."
 		if l, err = v.licenses.Get(ctx, l.ID); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func updateLicense(v *visit) error {
 	return nil
 }
 
-// changeTo is the change to a value, or to null.
+// changeTo returns a change to the value, or to null if value is nil.
 func changeTo[T any](value *T) license.Change[T] {
 	if value == nil {
 		return license.ToNull[T]()

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// licenseForm is the form of a license's fields, filled in from l.
+// licenseForm returns the form for a license, with the values of l.
 func licenseForm(l license.License) *form {
 	number := func(n *int64) string {
 		if n == nil {
@@ -22,44 +22,44 @@ func licenseForm(l license.License) *form {
 		lease = formatSeconds(*l.LeaseSeconds)
 	}
 	return &form{Groups: []group{
-		{Title: "What and for whom", Fields: []*field{
-			{Name: "name", Label: "Name", Hint: "What you and your customer call it.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
-			{Name: "product_id", Label: "Product", Hint: "Your identifier of the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
-			{Name: "customer_id", Label: "Customer", Hint: "Your identifier of the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
+		{Title: "License", Fields: []*field{
+			{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
+			{Name: "product_id", Label: "Product", Hint: "Your ID for the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
+			{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
 		}},
-		{Title: "Time", Text: "All times are UTC.", Fields: []*field{
-			{Name: "starts_at", Label: "Starts", Hint: "Empty: at once.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
-			{Name: "expires_at", Label: "Expires", Hint: "Empty: never.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
-			{Name: "grace", Label: "Grace period", Hint: "How long it stays valid after it has expired, such as 14d or 36h. 0: not at all.", Type: "text", Value: formatSeconds(l.GraceSeconds)},
+		{Title: "Validity", Text: "All times are UTC.", Fields: []*field{
+			{Name: "starts_at", Label: "Starts", Hint: "Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
+			{Name: "expires_at", Label: "Expires", Hint: "Leave blank for no expiry.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
+			{Name: "grace", Label: "Grace period", Hint: "How long the license stays valid after it expires, such as 14d or 36h. Enter 0 for none.", Type: "text", Value: formatSeconds(l.GraceSeconds)},
 		}},
-		{Title: "Seats", Fields: []*field{
-			{Name: "max_activations", Label: "Activations at most", Hint: "Empty: as many as wanted.", Type: "text", Value: number(l.MaxActivations)},
-			{Name: "lease", Label: "Seat lease", Hint: "How long a seat is held after its last validation, such as 15min for floating seats. Empty: until it is released.", Type: "text", Value: lease},
+		{Title: "Activations", Fields: []*field{
+			{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Value: number(l.MaxActivations)},
+			{Name: "lease", Label: "Activation lease", Hint: "How long an activation lasts after its last validation, such as 15min for floating licenses. Leave blank to keep activations until they are released.", Type: "text", Value: lease},
 		}},
-		{Title: "Particulars", Fields: []*field{
-			{Name: "entitlements", Label: "Entitlements", Hint: "One in a line: a name alone, or name = a number or a text.", Type: "textarea", Rows: 4, Value: formatRights(l.Entitlements)},
-			{Name: "metadata", Label: "Metadata", Hint: "One in a line: name = text. For you; the licensed program does not act on it.", Type: "textarea", Rows: 3, Value: formatMetadata(l.Metadata)},
+		{Title: "Details", Fields: []*field{
+			{Name: "entitlements", Label: "Entitlements", Hint: "One per line: a name, or name = number or text.", Type: "textarea", Rows: 4, Value: formatEntitlements(l.Entitlements)},
+			{Name: "metadata", Label: "Metadata", Hint: "One per line: name = text. For your own data; not used by validation.", Type: "textarea", Rows: 3, Value: formatMetadata(l.Metadata)},
 		}},
 	}}
 }
 
-// licenseInput is what the form of a license says.
+// licenseInput has the values of a license form.
 type licenseInput struct {
 	startsAt, expiresAt          *time.Time
 	grace                        int64
 	maxActivations, leaseSeconds *int64
 	entitlements                 map[string]any
 	metadata                     map[string]string
-	faults                       []license.FieldError // what cannot be read, for the rules to report with what they find
+	errors                       []license.FieldError // parse errors, for the license service to report with its own
 }
 
-// readLicense takes the values of the form.
+// readLicense parses the values of the form.
 func (f *form) readLicense() (in licenseInput) {
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	note := func(name string, errs ...error) {
 		for _, err := range errs {
 			if err != nil {
-				in.faults = append(in.faults, license.FieldError{Field: name, Code: license.CodeInvalidFormat, Detail: err.Error()})
+				in.errors = append(in.errors, license.FieldError{Field: name, Code: license.CodeInvalidFormat, Detail: err.Error()})
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (f *form) readLicense() (in licenseInput) {
 	if s := value("max_activations"); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			err = errors.New("write a whole number, or leave it empty")
+			err = errors.New("enter a whole number or leave blank")
 		}
 		note("max_activations", err)
 		in.maxActivations = &n
@@ -90,16 +90,17 @@ func (f *form) readLicense() (in licenseInput) {
 		note("lease_seconds", err)
 		in.leaseSeconds = &n
 	}
-	// The slash keeps what the rules say of the other lines beside it.
+	// The slash marks an error of one line, so that errors of other lines
+	// are kept.
 	var wrong []error
-	in.entitlements, wrong = parseRights(f.Field("entitlements").Value)
+	in.entitlements, wrong = parseEntitlements(f.Field("entitlements").Value)
 	note("entitlements/", wrong...)
 	in.metadata, wrong = parseMetadata(f.Field("metadata").Value)
 	note("metadata/", wrong...)
 	return in
 }
 
-// takeLicense is take, for the names that the form gives otherwise.
-func (f *form) takeLicense(err error) bool {
-	return f.take(renamed(err, map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}))
+// takeLicenseErrors is takeErrors for the field names of the license form.
+func (f *form) takeLicenseErrors(err error) bool {
+	return f.takeErrors(renamed(err, map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}))
 }

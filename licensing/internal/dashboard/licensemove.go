@@ -10,26 +10,27 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// confirmation is the body of a page that asks before something is done.
+// confirmation is the body of a page with a form and two buttons: the action
+// and Cancel.
 type confirmation struct {
-	Heading string // shorter than the title: the way back names what it is about
+	Heading string // the heading of the page; empty: the title
 	Form    *form
 	Text    []string
-	Action  string // what the button says
+	Action  string // the label of the button
 	Danger  bool
-	Back    string // where to go instead, as a reference from dashboard/
-	Subject string // what the page is about, for the way back
+	Back    string // the page that Cancel opens, as a reference from dashboard/
+	Subject string // the label of the link to Back
 }
 
-// A move takes a license from one state to another.
+// A move changes the status or the key of a license.
 type move struct {
-	name    string // in the address
-	label   string // on the button that leads to it
+	name    string // in the path
+	label   string // the label of the button that opens the confirmation
 	heading string
-	action  string // on the button that does it
+	action  string // the label of the button that performs it
 	text    string
 	danger  bool
-	from    []license.Status // where it is offered; the rules have the last word
+	from    []license.Status // the statuses for which it is offered; the license service decides
 	done    string
 	do      func(*license.Service, context.Context, license.MoveParams) (license.License, error)
 }
@@ -37,19 +38,19 @@ type move struct {
 var moves = []move{
 	{
 		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "suspended",
-		text: "Programs that use the key are told that it is suspended, until you reinstate it. Seats stay as they are.",
+		text: "Validation fails as suspended until you reinstate the license. Activations are kept.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
 		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "reinstated",
-		text: "The license counts again, as far as its times allow.",
+		text: "The license becomes valid again if its dates allow it.",
 		from: []license.Status{license.StatusSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
-		name: "rekey", label: "New key", heading: "Replace the key", action: "Make a new key", done: "rekeyed",
-		text: "For a key that has leaked: the license gets a new one, and the present key stops working at once. Whoever uses it needs the new one.",
+		name: "rekey", label: "Replace key", heading: "Replace key", action: "Replace key", done: "rekeyed",
+		text: "For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
 			return s.Rekey(ctx, license.RekeyParams{ID: p.ID, Reason: p.Reason, IfMatch: p.IfMatch})
@@ -57,19 +58,19 @@ var moves = []move{
 	},
 	{
 		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "ended",
-		text: "This is final: a revoked license cannot be brought back. It stays in your books, and programs that use the key are told that it is revoked.",
+		text: "This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do:   (*license.Service).Revoke,
 	},
 }
 
-// A moveLink is a button that leads to a move.
+// A moveLink is a button that opens the confirmation of a move.
 type moveLink struct {
 	Name, Label string
 	Danger      bool
 }
 
-// movesFrom are the moves that are offered for a license in that status.
+// movesFrom returns the moves that are offered for a license with status s.
 func movesFrom(s license.Status) (list []moveLink) {
 	for _, m := range moves {
 		if slices.Contains(m.from, s) {
@@ -89,7 +90,7 @@ func (v *visit) move() (move, error) {
 
 func (m move) form() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "reason", Label: "Reason", Hint: "Kept in the history, and shown to the holder of the key. May be empty.", Type: "text", MaxLength: 255},
+		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history and shown to the license key holder.", Type: "text", MaxLength: 255},
 	}}}}
 }
 
@@ -103,7 +104,7 @@ func showMove(v *visit) error {
 		return err
 	}
 	if !slices.Contains(m.from, l.Status) {
-		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "There is no way to " + m.name + " a license that is " + string(l.Status) + "."}
+		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "Cannot " + m.name + " this license: it is " + string(l.Status) + "."}
 	}
 	return v.renderMove(http.StatusOK, m, l, m.form())
 }
@@ -127,7 +128,7 @@ func makeMove(v *visit) error {
 	f := m.form()
 	f.fill(v)
 	_, err = m.do(v.licenses, ctx, license.MoveParams{ID: l.ID, Reason: f.Field("reason").Value})
-	if f.take(err) {
+	if f.takeErrors(err) {
 		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
 	}
 	if err != nil {
@@ -139,7 +140,7 @@ func makeMove(v *visit) error {
 
 func deleteForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "name", Label: "Name of the license", Type: "text", Autocomplete: "off", Required: true},
+		{Name: "name", Label: "License name", Type: "text", Autocomplete: "off", Required: true},
 	}}}}
 }
 
@@ -156,9 +157,9 @@ func (v *visit) renderDeleteLicense(status int, l license.License, f *form) erro
 	return v.render(status, "confirm", page{Title: "Delete " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Delete license", Form: f, Action: "Delete license", Danger: true, Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
-			"The license, its key and its seats go for good; programs that use the key are told that it does not exist. " +
-				"What happened to it stays in the record of events.",
-			"To end a license and keep it in your books, revoke it instead.",
+			"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. " +
+				"The events of the license are kept.",
+			"To end the license but keep its record, revoke it instead.",
 		},
 	}})
 }
@@ -172,7 +173,7 @@ func deleteLicense(v *visit) error {
 	f := deleteForm()
 	f.fill(v)
 	if f.Field("name").Value != l.Name {
-		f.wrong("name", "This is not the name of the license.")
+		f.addError("name", "The name does not match.")
 		return v.renderDeleteLicense(http.StatusUnprocessableEntity, l, f)
 	}
 	if err := v.licenses.Delete(ctx, license.DeleteParams{ID: l.ID}); err != nil && !errors.Is(err, license.ErrNotFound) {

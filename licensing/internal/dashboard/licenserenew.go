@@ -12,26 +12,25 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// terms are the lengths that a renewal is offered for. Years and months are
-// those of the calendar.
+// terms are the calendar durations that the renewal form offers.
 var terms = []struct{ value, label string }{
 	{"P1Y", "1 year"}, {"P6M", "6 months"}, {"P3M", "3 months"}, {"P1M", "1 month"},
 }
 
-// What a renewal is besides one of the terms.
+// The values of the term field for a renewal without one of the terms.
 const (
-	otherTerm = "length"
-	exactEnd  = "date"
+	customLength = "length"
+	customDate   = "date"
 )
 
-// begins are the places where the length of a renewal can begin.
-var begins = []struct {
+// renewStarts are the times from which a renewal can start.
+var renewStarts = []struct {
 	value license.RenewFrom
 	label string
 	hint  string
 }{
-	{license.FromLater, "Its end, or now if that is later", "Neither time that is paid for nor time that has passed is counted."},
-	{license.FromExpiry, "Its end, even if that has passed", ""},
+	{license.FromLater, "Current expiry, or today if already expired", "The customer keeps all remaining time."},
+	{license.FromExpiry, "Current expiry, even if already expired", ""},
 	{license.FromNow, "Now", ""},
 }
 
@@ -41,23 +40,23 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 		length.Options = append(length.Options, option{Value: t.value, Label: t.label, Chosen: t.value == chosen})
 	}
 	length.Options = append(length.Options,
-		option{Value: otherTerm, Label: "Another length, below", Chosen: chosen == otherTerm},
-		option{Value: exactEnd, Label: "Until the date below", Chosen: chosen == exactEnd})
-	begin := &field{Name: "from", Label: "Counted from", Type: "radios"}
-	for _, b := range begins {
+		option{Value: customLength, Label: "Custom length", Chosen: chosen == customLength},
+		option{Value: customDate, Label: "Custom date", Chosen: chosen == customDate})
+	begin := &field{Name: "from", Label: "Start from", Type: "radios"}
+	for _, b := range renewStarts {
 		begin.Options = append(begin.Options, option{Value: string(b.value), Label: b.label, Hint: b.hint, Chosen: b.value == from})
 	}
 	return &form{Groups: []group{{Fields: []*field{
 		length,
-		{Name: "duration", Label: "Another length", Hint: "Such as 2y, 18mo, 6w or 45d.", Type: "text", Half: true, MaxLength: 60},
-		{Name: "expires_at", Label: "New end", Hint: "In UTC. Later than the present end.", Type: "datetime-local", Half: true},
+		{Name: "duration", Label: "Length", Hint: "For a custom length, such as 2y, 18mo, 6w or 45d.", Type: "text", Half: true, MaxLength: 60},
+		{Name: "expires_at", Label: "New expiry", Hint: "For a custom date, in UTC.", Type: "datetime-local", Half: true},
 		begin,
-		{Name: "reason", Label: "Reason", Hint: "Kept in the history. May be empty.", Type: "text", MaxLength: 255},
+		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history.", Type: "text", MaxLength: 255},
 	}}}}
 }
 
-// renewable reports whether a license can be renewed; the rules have the last
-// word.
+// renewable reports whether renewal is offered for a license. The license
+// service decides.
 func renewable(l license.License) bool {
 	return l.ExpiresAt != nil && l.Status != license.StatusRevoked
 }
@@ -68,9 +67,9 @@ func showRenew(v *visit) error {
 		return err
 	}
 	if !renewable(l) {
-		detail := "This license is revoked, and that is final."
+		detail := "A revoked license cannot be renewed."
 		if l.ExpiresAt == nil {
-			detail = "This license has no end, so there is nothing to renew."
+			detail = "This license has no expiry, so it cannot be renewed."
 		}
 		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: detail}
 	}
@@ -78,22 +77,22 @@ func showRenew(v *visit) error {
 }
 
 func (v *visit) renderRenew(status int, l license.License, f *form) error {
-	text := "It has no end."
+	text := "This license has no expiry."
 	if end := v.momentOf(l.ExpiresAt); end != nil {
-		text = "Its present end is " + end.Full + ", " + end.Relative + "."
+		text = "Currently expires " + end.Full + ", " + end.Relative + "."
 	}
 	return v.render(status, "confirm", page{Title: "Renew: " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Renew", Form: f, Text: []string{text}, Action: "Continue", Back: v.licenseRef(l.ID), Subject: l.Name,
 	}})
 }
 
-// renderRenewal asks whether the license may get this new end. The form that
-// it answers with names the end and the version that the operator saw.
+// renderRenewal asks for confirmation of a new expiry. Its form has the expiry
+// and the version of the license that the operator saw.
 func (v *visit) renderRenewal(l license.License, end time.Time, reason string) error {
 	now, then := v.momentOf(l.ExpiresAt), v.moment(end)
 	text := []string{
-		"The present end is " + now.Full + ", " + now.Relative + ".",
-		"The new end will be " + then.Full + ", " + then.Relative + ".",
+		"Currently expires " + now.Full + ", " + now.Relative + ".",
+		"New expiry: " + then.Full + ", " + then.Relative + ".",
 	}
 	if reason != "" {
 		text = append(text, "Reason: "+reason)
@@ -104,7 +103,8 @@ func (v *visit) renderRenewal(l license.License, end time.Time, reason string) e
 	}})
 }
 
-// renew first shows the new end, and renews when the operator has confirmed it.
+// renew first shows the new expiry, and renews the license when the operator
+// confirms it.
 func renew(v *visit) error {
 	ctx := v.r.Context()
 	l, err := v.licenses.Get(ctx, v.params["id"])
@@ -118,14 +118,14 @@ func renew(v *visit) error {
 	f.fill(v)
 	p := f.readRenewal()
 	p.ID = l.ID
-	// The rules compute the new end; nothing is kept.
+	// The license service computes the new expiry; the change is rolled back.
 	var renewed license.License
 	errPreview := errors.New("only a preview")
 	err = v.licenses.Atomically(ctx, func(s *license.Service) (err error) {
 		if l, err = s.Get(ctx, p.ID); err != nil {
 			return err
 		}
-		if renewed, err = s.Renew(input.WithErrors(ctx, f.faults()), p); err != nil {
+		if renewed, err = s.Renew(input.WithErrors(ctx, f.fieldErrors()), p); err != nil {
 			return err
 		}
 		return errPreview
@@ -133,7 +133,7 @@ func renew(v *visit) error {
 	if p.ExpiresAt == nil {
 		err = renamed(err, map[string]string{"expires_at": "term"})
 	}
-	if f.take(err) {
+	if f.takeErrors(err) {
 		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
 	}
 	if !errors.Is(err, errPreview) {
@@ -142,7 +142,7 @@ func renew(v *visit) error {
 	return v.renderRenewal(l, *renewed.ExpiresAt, p.Reason)
 }
 
-// confirmRenewal renews a license until the end that the operator has seen.
+// confirmRenewal renews a license until the expiry that the operator confirmed.
 func (v *visit) confirmRenewal(l license.License) error {
 	f := renewForm("P1Y", license.FromLater)
 	end, err := parseTime(v.sent("new_end"))
@@ -153,9 +153,9 @@ func (v *visit) confirmRenewal(l license.License) error {
 	}
 	switch {
 	case errors.Is(err, license.ErrStale):
-		f.Problem = "This license was changed after you saw its new end. Look at its present end and choose again."
+		f.Problem = "This license was changed after you chose its new expiry. Check the current expiry and choose again."
 		return v.renderRenew(http.StatusConflict, l, f)
-	case f.take(err):
+	case f.takeErrors(err):
 		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
 	case err != nil:
 		return err
@@ -164,8 +164,8 @@ func (v *visit) confirmRenewal(l license.License) error {
 	return nil
 }
 
-// readRenewal takes the values of the form, and notes what cannot be read and
-// what contradicts the choice of a term.
+// readRenewal parses the values of the form. It adds errors for values that are
+// invalid or contradict the selected term.
 func (f *form) readRenewal() (p license.RenewParams) {
 	chosen := func(name string) string {
 		x := f.Field(name)
@@ -177,29 +177,29 @@ func (f *form) readRenewal() (p license.RenewParams) {
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	p.Reason, p.From = f.Field("reason").Value, license.RenewFrom(chosen("from"))
 	term := chosen("term")
-	if term != "" && term != otherTerm && value("duration") != "" {
-		f.wrong("term", "another length is typed below, but it is not what is chosen here: choose “Another length, below”, or clear that field")
+	if term != "" && term != customLength && value("duration") != "" {
+		f.addError("term", "a length is entered below: select “Custom length” or clear that field")
 	}
-	if term != "" && term != exactEnd && value("expires_at") != "" {
-		f.wrong("term", "a new end is typed below, but it is not what is chosen here: choose “Until the date below”, or clear that field")
+	if term != "" && term != customDate && value("expires_at") != "" {
+		f.addError("term", "a new expiry is entered below: select “Custom date” or clear that field")
 	}
 	switch term {
 	case "":
-		f.wrong("term", "choose one of these")
-	case exactEnd:
+		f.addError("term", "select an option")
+	case customDate:
 		at, err := parseTime(value("expires_at"))
 		if err != nil {
-			f.wrong("expires_at", err.Error())
+			f.addError("expires_at", err.Error())
 		}
 		p.ExpiresAt = &at
-	case otherTerm:
+	case customLength:
 		d, err := parseTerm(value("duration"))
 		if err != nil {
-			f.wrong("duration", err.Error())
+			f.addError("duration", err.Error())
 		}
 		p.Duration = d
 	default:
-		p.Duration, _ = license.ParseDuration(term) // one of ours
+		p.Duration, _ = license.ParseDuration(term) // one of terms
 	}
 	return p
 }

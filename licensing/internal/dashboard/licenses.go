@@ -15,13 +15,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// filter is what narrows the list of licenses. All of it is in the query, so
-// that a view can be kept, sent and gone back to.
+// filter has the filters of the license list. All of them are in the query, so
+// that a view can be bookmarked and shared.
 type filter struct {
 	Search, Status, Product, Customer, Expires string
 }
 
-// expiryWindows are the choices of the filter by expiry.
+// expiryWindows are the options of the filter by expiry.
 var expiryWindows = []struct {
 	value, label string
 	from, until  time.Duration
@@ -37,7 +37,7 @@ func readFilter(q url.Values) filter {
 	return filter{get("q"), get("status"), q.Get("product"), q.Get("customer"), get("expires")}
 }
 
-// query is the filter as a query, without what is empty.
+// query returns the filter as a query, without empty values.
 func (f filter) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": f.Search, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires} {
@@ -48,12 +48,12 @@ func (f filter) query() url.Values {
 	return q
 }
 
-// params asks the rules for what the filter selects.
+// params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
 	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer, NewestFirst: true}
 	for _, w := range expiryWindows {
 		if w.value == f.Expires {
-			// To the minute, so that the pages of one list ask for the same.
+			// Whole minutes, so that the pages of one list use the same window.
 			now = now.Truncate(time.Minute)
 			p.ExpiresAfter, p.ExpiresBefore = now.Add(w.from), now.Add(w.until)
 		}
@@ -61,7 +61,7 @@ func (f filter) params(now time.Time) license.ListParams {
 	return p
 }
 
-// licenseList is the body of the list of licenses.
+// licenseList is the body of the license list.
 type licenseList struct {
 	Filter   filter
 	Filtered bool
@@ -69,7 +69,7 @@ type licenseList struct {
 	Expiries []option
 	Rows     []licenseRow
 	Next     string // the query of the next page
-	First    string // the query of the first page, when this is another
+	First    string // the query of the first page, if this is another page
 	CSV      string
 	Problem  string
 }
@@ -98,7 +98,7 @@ func showLicenses(v *visit) error {
 	status := http.StatusOK
 	result, err := v.licenses.List(v.r.Context(), p)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
-		status, list.Problem = http.StatusBadRequest, "This list does not go on from there, or a filter is not known. Start again from the first page."
+		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
 		if x := invalid.Fields[0]; x.Field != "cursor" {
 			list.Problem = sentence(x.Field + " " + x.Detail)
 		}
@@ -122,8 +122,8 @@ func showLicenses(v *visit) error {
 	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
 }
 
-// readWindow reads the window of expiry that the page before has pinned, so
-// that a list does not shift while it is paged through.
+// readWindow reads the expiry window from the query of a later page. All pages
+// of a list use the window of its first page.
 func readWindow(q url.Values) (from, until time.Time, ok bool) {
 	a, b, ok := strings.Cut(q.Get("window"), "-")
 	if !ok || q.Get("cursor") == "" {
@@ -136,26 +136,17 @@ func readWindow(q url.Values) (from, until time.Time, ok bool) {
 
 func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// midSentence is a label within a sentence: "API" stays, "Seats" becomes
-// "seats".
-func midSentence(s string) string {
-	if word, _, _ := strings.Cut(s, " "); word == strings.ToUpper(word) {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
-}
-
-// csvColumns are the columns of the download, in the names of the API.
+// csvColumns are the columns of the CSV export. They have the names of the API.
 var csvColumns = []string{
 	"id", "name", "product_id", "customer_id", "key", "status", "status_reason", "starts_at", "expires_at", "grace_seconds",
 	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
 }
 
-// partTimeout is how long the browser may take to read one part of a download.
+// partTimeout is the write timeout for one part of an export.
 const partTimeout = 30 * time.Second
 
-// exportLicenses streams the licenses of a filter as CSV (RFC 4180), as many
-// as there are, holding one page of them at a time.
+// exportLicenses streams all licenses that match the filter as CSV (RFC 4180).
+// It holds one page of licenses in memory.
 func exportLicenses(v *visit) error {
 	ctx := v.r.Context()
 	p := readFilter(v.r.URL.Query()).params(v.h.opts.Now())
@@ -167,20 +158,20 @@ func exportLicenses(v *visit) error {
 	h := v.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="licenses-`+v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
-	web.CloseAfter(v.w, v.r) // its write deadlines must not outlast it
+	web.CloseAfter(v.w, v.r) // the write deadlines must not apply to a later request
 	control := http.NewResponseController(v.w)
 	out := csv.NewWriter(v.w)
 	out.UseCRLF = true
 	_ = out.Write(csvColumns)
 	for {
-		// The server's deadline is for pages; each part gets a new one.
+		// Each part gets a new deadline in place of the one of the server.
 		_ = control.SetWriteDeadline(time.Now().Add(partTimeout))
 		for _, l := range result.Data {
 			_ = out.Write(csvRow(l))
 		}
 		out.Flush()
 		if out.Error() != nil {
-			return nil // the browser has gone, and nobody is left to tell
+			return nil // the browser has disconnected
 		}
 		_ = control.Flush()
 		if result.NextCursor == "" {
@@ -219,14 +210,15 @@ func csvRow(l license.License) []string {
 		strconv.FormatInt(l.Revision, 10), when(&l.CreatedAt), when(&l.UpdatedAt),
 	}
 	for i, cell := range row {
-		row[i] = harmless(cell)
+		row[i] = escapeFormula(cell)
 	}
 	return row
 }
 
-// formula is what a spreadsheet may take for the beginning of one: in a cell,
-// or behind a semicolon, which many parts of the world separate cells by.
+// formula matches the text that a spreadsheet can interpret as the start of a
+// formula: at the start of a cell or after a semicolon, which is the cell
+// separator in many locales.
 var formula = regexp.MustCompile(`(^|;[ "]*)([=+\-@\t\r\n＝＋－＠])`)
 
-// harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }
+// escapeFormula prevents a spreadsheet from interpreting text as a formula.
+func escapeFormula(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }

@@ -9,42 +9,42 @@ import (
 	"strings"
 )
 
-// Entitlements and metadata are edited as text, one in a line.
+// Entitlements and metadata are edited as text, one per line.
 
-// formatRights writes entitlements one in a line.
-func formatRights(m map[string]any) string {
+// formatEntitlements formats entitlements, one per line.
+func formatEntitlements(m map[string]any) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		switch x := m[name].(type) {
 		case bool:
 			lines = append(lines, name)
 		case string:
-			lines = append(lines, name+" = "+quoteRight(x))
+			lines = append(lines, name+" = "+quoteEntitlement(x))
 		default:
-			lines = append(lines, name+" = "+shown(x))
+			lines = append(lines, name+" = "+formatValue(x))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// quoteRight puts quotation marks around a text that would be read as
-// something else.
-func quoteRight(s string) string {
-	if x, err := parseRight(s); err == nil && x == s && !strings.Contains(s, "\n") {
+// quoteEntitlement quotes a string that parseEntitlement would not return
+// unchanged.
+func quoteEntitlement(s string) string {
+	if x, err := parseEntitlement(s); err == nil && x == s && !strings.Contains(s, "\n") {
 		return s
 	}
 	return quoted(s)
 }
 
-// quoted puts a text in quotation marks, as JSON does.
+// quoted returns s as a JSON string.
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string always can be
+	b, _ := json.Marshal(s) // strings always encode
 	return string(b)
 }
 
-// parseRights reads what formatRights writes. It returns an error for each line
-// that it cannot read.
-func parseRights(s string) (m map[string]any, wrong []error) {
+// parseEntitlements parses the output of formatEntitlements. It returns an error
+// for each invalid line.
+func parseEntitlements(s string) (m map[string]any, errs []error) {
 	m = map[string]any{}
 	for i, line := range strings.Split(s, "\n") {
 		name, value, valued := strings.Cut(line, "=")
@@ -53,34 +53,34 @@ func parseRights(s string) (m map[string]any, wrong []error) {
 			continue
 		}
 		if _, twice := m[name]; name == "" || twice {
-			wrong = append(wrong, fmt.Errorf("line %d has no name, or one that was there before", i+1))
+			errs = append(errs, fmt.Errorf("line %d has no name or repeats a name", i+1))
 			continue
 		}
 		m[name] = true
 		if valued {
-			x, err := parseRight(strings.TrimSpace(value))
+			x, err := parseEntitlement(strings.TrimSpace(value))
 			if err != nil {
-				wrong = append(wrong, fmt.Errorf("line %d: %w", i+1, err))
+				errs = append(errs, fmt.Errorf("line %d: %w", i+1, err))
 				continue
 			}
 			m[name] = x
 		}
 	}
-	return m, wrong
+	return m, errs
 }
 
-// parseRight reads the value of an entitlement: true, a number, or a text,
-// which may be in quotation marks.
-func parseRight(s string) (any, error) {
+// parseEntitlement parses the value of an entitlement: true, a number, or a
+// string with or without quotation marks.
+func parseEntitlement(s string) (any, error) {
 	switch {
 	case s == "":
-		return nil, errors.New("there is nothing after the equals sign")
+		return nil, errors.New("the value after the equals sign is missing")
 	case s == "true":
 		return true, nil
 	case s[0] == '"':
 		var text string
 		if err := json.Unmarshal([]byte(s), &text); err != nil {
-			return nil, errors.New("the quotation marks do not match")
+			return nil, errors.New("the quotation marks are not balanced")
 		}
 		return text, nil
 	}
@@ -93,7 +93,7 @@ func parseRight(s string) (any, error) {
 	return s, nil
 }
 
-// formatMetadata writes metadata one in a line.
+// formatMetadata formats metadata, one entry per line.
 func formatMetadata(m map[string]string) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -106,9 +106,9 @@ func formatMetadata(m map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// parseMetadata reads what formatMetadata writes. It returns an error for each
-// line that it cannot read.
-func parseMetadata(s string) (m map[string]string, wrong []error) {
+// parseMetadata parses the output of formatMetadata. It returns an error for
+// each invalid line.
+func parseMetadata(s string) (m map[string]string, errs []error) {
 	m = map[string]string{}
 	for i, line := range strings.Split(s, "\n") {
 		if strings.TrimSpace(line) == "" {
@@ -117,16 +117,16 @@ func parseMetadata(s string) (m map[string]string, wrong []error) {
 		name, value, valued := strings.Cut(line, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if _, twice := m[name]; name == "" || !valued || twice {
-			wrong = append(wrong, fmt.Errorf("line %d is not name = text, or has a name that was there before", i+1))
+			errs = append(errs, fmt.Errorf("line %d is not name = text or repeats a name", i+1))
 			continue
 		}
 		if strings.HasPrefix(value, `"`) {
 			if err := json.Unmarshal([]byte(value), &value); err != nil {
-				wrong = append(wrong, fmt.Errorf("line %d: the quotation marks do not match", i+1))
+				errs = append(errs, fmt.Errorf("line %d: the quotation marks are not balanced", i+1))
 				continue
 			}
 		}
 		m[name] = value
 	}
-	return m, wrong
+	return m, errs
 }

@@ -2,18 +2,18 @@ package dashboard
 
 import "net/url"
 
-// The pages of a license carry the search, the filters and the page of the list
-// that led to them, as the parameter "list", so that the way back leads there.
+// Pages about a license have a parameter "list" with the search, the filters and
+// the page of the license list, so that links back open the same list.
 
-// listNames are the parameters of the list of licenses.
+// listNames are the parameters of the license list.
 var listNames = []string{"q", "status", "product", "customer", "expires", "cursor", "window"}
 
-// listState returns the state of the list that the visit is on or comes from,
-// as a query without a question mark. Other parameters are left out.
+// listState returns the state of the license list, from the list itself or from
+// the parameter "list", as a query without a question mark.
 func (v *visit) listState() string {
 	q := v.r.URL.Query()
 	if v.path != "licenses" {
-		q, _ = url.ParseQuery(q.Get("list")) // what cannot be read is left out
+		q, _ = url.ParseQuery(q.Get("list")) // invalid parameters are left out
 	}
 	state := url.Values{}
 	for _, name := range listNames {
@@ -24,12 +24,11 @@ func (v *visit) listState() string {
 	return state.Encode()
 }
 
-// listRef is the list that the visit comes from, as a reference from
+// listRef returns the license list with its state, as a reference from
 // dashboard/.
 func (v *visit) listRef() string { return withQuery("licenses", v.listState()) }
 
-// keepList adds the state of the list to the reference of a page about
-// licenses.
+// keepList adds the state of the license list to a reference.
 func (v *visit) keepList(reference string) string {
 	state := v.listState()
 	if state == "" {
@@ -38,5 +37,5 @@ func (v *visit) keepList(reference string) string {
 	return withQuery(reference, url.Values{"list": {state}}.Encode())
 }
 
-// licenseRef is the page of a license, as a reference from dashboard/.
+// licenseRef returns the page of a license, as a reference from dashboard/.
 func (v *visit) licenseRef(id string) string { return v.keepList(licensePath(id)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// link opens what the first link with that text leads to.
+// link opens the target of the first link with the given text.
 func (v *visitor) link(a reply, text string) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)
@@ -27,7 +27,7 @@ func (v *visitor) link(a reply, text string) reply {
 	return v.do(req)
 }
 
-// submit sends the form of a page to where it leads.
+// submit submits the form of a page to its target.
 func (v *visitor) submit(a reply, form url.Values) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)
@@ -44,9 +44,9 @@ func (v *visitor) submit(a reply, form url.Values) reply {
 	return v.post(page, flat(form)...)
 }
 
-// TestTheWayBackKeepsTheList goes from a filtered list to the pages of a
-// license and back.
-func TestTheWayBackKeepsTheList(t *testing.T) {
+// TestLinksKeepListState opens the pages of a license from a filtered list and
+// follows the links back.
+func TestLinksKeepListState(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -59,12 +59,12 @@ func TestTheWayBackKeepsTheList(t *testing.T) {
 	back := func(a reply) {
 		t.Helper()
 		if got := a.Request.URL.Path + "?" + a.Request.URL.RawQuery; got != mount+"/dashboard/licenses?"+query {
-			t.Errorf("the way back leads to %s", got)
+			t.Errorf("the link back opens %s", got)
 		}
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
-	for _, label := range []string{"Edit", "Suspend", "Renew", "New key", "Revoke", "Delete", "Release"} {
+	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {
 		page := v.link(one, label)
 		is.Equal(page.StatusCode, http.StatusOK)
 		back(v.link(v.link(page, "Cancel"), "Licenses"))         // the button
@@ -77,23 +77,23 @@ func TestTheWayBackKeepsTheList(t *testing.T) {
 	back(v.link(done, "Licenses"))
 	suspended := v.submit(v.link(one, "Suspend"), url.Values{})
 	back(v.link(v.follow(suspended), "Licenses"))
-	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to the licenses"))
+	back(v.link(v.get("licenses/lic_nowhere?list="+url.QueryEscape(query)), "Go to licenses"))
 	back(v.link(v.link(list, "New license"), "Cancel"))
 
-	is.Equal(list.hidden("list"), html.EscapeString(query)) // for actions on several
+	is.Equal(list.hidden("list"), html.EscapeString(query)) // for bulk actions
 	chosen := "licenses/selected/revoke?list=" + url.QueryEscape(query)
-	back(v.link(v.get(chosen), "Go to the licenses")) // nothing selected
+	back(v.link(v.get(chosen), "Go to licenses")) // nothing selected
 	ask := v.get(chosen + "&id=" + l.ID)
 	back(v.link(ask, "Cancel"))
 	back(v.link(ask, "Licenses"))
-	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to the licenses"))
+	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to licenses"))
 
 	deleted := v.submit(v.link(one, "Delete"), url.Values{"name": {l.Name}})
 	list = v.follow(deleted)
 	is.Equal(list.notice(), "The license has been deleted.")
 	is.Equal(list.Request.URL.Query().Get("q"), "atlas")
 
-	// Only what the list knows is carried along.
+	// Unknown parameters of the list are dropped.
 	odd := v.get("licenses?list=x&q=" + url.QueryEscape(`"><script>`))
 	is.True(!odd.says(`"><script>`))
 }

@@ -11,40 +11,40 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
-// A notice tells the operator, once, what a POST has done. The POST stores the
-// notice and redirects to a page whose query names it by a random mark. The
-// first GET with the mark shows the notice; a reload, a bookmark or a made-up
-// mark shows nothing.
+// A notice shows the result of a POST once. The POST stores the notice under a
+// random mark and redirects to a page with the mark in its query. The first GET
+// with the mark shows the notice; a reload, a bookmark or a forged mark shows
+// nothing.
 
-// notices are the texts, by the word that is stored.
+// notices are the texts, by the stored word.
 var notices = map[string]string{
-	"created":         "The license has been created.",
-	"updated":         "Your changes have been saved.",
-	"unchanged":       "Nothing was changed.",
-	"deleted":         "The license has been deleted.",
-	"suspended":       "The license is suspended.",
-	"reinstated":      "The license has been reinstated.",
-	"ended":           "The license is revoked.",
-	"renewed":         "The license has been renewed.",
-	"released":        "The seat has been released.",
-	"rekeyed":         "The license has a new key. The one before has stopped working.",
-	"password":        "Your password has been changed. Every other session of yours has ended.",
-	"disabled":        "The credential is disabled, and its access tokens have ended.",
-	"enabled":         "The credential is enabled. It can ask for access tokens again.",
-	"revoked":         "The secret has been revoked, and the access tokens it was used for have ended.",
-	"withdrawn":       "The invitation has been withdrawn.",
-	"signed-out":      "Every session of this operator has ended.",
-	"paused":          "The webhook is paused. Its events wait until it is resumed.",
-	"resumed":         "The webhook is active, and gets what has waited for it.",
-	"tested":          "A test event is on its way. See below how it goes.",
-	"resent":          "The event is on its way again.",
-	"webhook-deleted": "The webhook has been deleted.",
-	"repeated":        "This form was sent before: what it asked for had already been created.",
+	"created":            "The license has been created.",
+	"updated":            "Your changes have been saved.",
+	"unchanged":          "Nothing was changed.",
+	"deleted":            "The license has been deleted.",
+	"suspended":          "The license has been suspended.",
+	"reinstated":         "The license has been reinstated.",
+	"ended":              "The license has been revoked.",
+	"renewed":            "The license has been renewed.",
+	"released":           "The activation has been released.",
+	"rekeyed":            "The license key has been replaced. The old key no longer works.",
+	"password":           "Your password has been changed. Your other sessions have ended.",
+	"disabled":           "The credential has been disabled and its access tokens revoked.",
+	"enabled":            "The credential has been enabled. It can get access tokens again.",
+	"revoked":            "The secret and the access tokens issued for it have been revoked.",
+	"invitation-revoked": "The invitation has been revoked.",
+	"signed-out":         "All sessions of this operator have ended.",
+	"paused":             "The webhook has been paused. Its events wait until you resume it.",
+	"resumed":            "The webhook is active. Waiting events will be delivered.",
+	"tested":             "A test event has been queued. See its delivery below.",
+	"resent":             "The event has been queued for delivery again.",
+	"webhook-deleted":    "The webhook has been deleted.",
+	"repeated":           "This form was already submitted. Nothing was created this time.",
 }
 
-// redirectDone answers 303 to a page, given as a reference from dashboard/,
-// that shows the notice named by word. If the notice cannot be stored, the
-// page shows none: the change itself is already made.
+// redirectDone redirects to a page, given as a reference from dashboard/, which
+// shows the notice for the given word. If the notice cannot be stored, the page
+// shows none: the change itself is already made.
 func (v *visit) redirectDone(to, word string) {
 	mark := forms.NewMark()
 	ctx := context.WithoutCancel(v.r.Context())
@@ -56,7 +56,7 @@ func (v *visit) redirectDone(to, word string) {
 	v.redirect(withQuery(to, url.Values{"done": {mark}}.Encode()))
 }
 
-// withQuery adds parameters, if there are any, to a reference.
+// withQuery adds a query to a reference. The query can be empty.
 func withQuery(reference, query string) string {
 	switch {
 	case query == "":
@@ -67,11 +67,11 @@ func withQuery(reference, query string) string {
 	return reference + "?" + query
 }
 
-// notice returns the notice that the query names, and marks it as shown. The
-// mark is bound to the operator who made the change.
+// notice returns the notice for the mark in the query, and marks the notice as
+// shown. The mark is valid only for the operator who made the change.
 func (v *visit) notice() string {
 	mark := v.r.URL.Query().Get("done")
-	if len(mark) != forms.MarkLength || !v.known || v.auth == nil || v.r.Method != http.MethodGet {
+	if len(mark) != forms.MarkLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
 	ctx := v.r.Context()

@@ -17,8 +17,8 @@ import (
 func TestNoticeIsShownOnce(t *testing.T) {
 	hosted := operator.Operator{ID: "host-ada", Email: "ada@host.example", Role: operator.RoleAdmin}
 	for name, opts := range map[string]licensing.Options{
-		"built-in sign-in": {},
-		"Options.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return hosted, true }}},
+		"built-in sign-in":           {},
+		"Options.Dashboard.Operator": {Dashboard: licensing.DashboardOptions{Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return hosted, true }}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -30,7 +30,7 @@ func TestNoticeIsShownOnce(t *testing.T) {
 			l := s.license(license.CreateParams{Name: "Atlas"})
 			a := v.post("licenses/" + l.ID + "/suspend")
 			is.Equal(a.StatusCode, http.StatusSeeOther)
-			is.Equal(v.follow(a).notice(), "The license is suspended.")
+			is.Equal(v.follow(a).notice(), "The license has been suspended.")
 			is.Equal(v.follow(a).notice(), "") // a reload or a bookmark
 			_, err := s.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
 			is.NoErr(err)
@@ -39,23 +39,23 @@ func TestNoticeIsShownOnce(t *testing.T) {
 	}
 }
 
-func TestNoticeCannotBeMadeUp(t *testing.T) {
+func TestNoticeCannotBeForged(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas"})
-	for _, mark := range []string{"ended", "updated", forms.NewMark(), "%01"} {
-		page := v.get("licenses/" + l.ID + "?done=" + mark)
+	for _, token := range []string{"ended", "updated", forms.NewMark(), "%01"} {
+		page := v.get("licenses/" + l.ID + "?done=" + token)
 		is.Equal(page.StatusCode, http.StatusOK)
 		is.Equal(page.notice(), "")
 	}
 
-	// Another operator does not see the notice, and does not use it up.
+	// Another operator does not see the notice and does not consume it.
 	a := v.post("licenses/" + l.ID + "/suspend")
 	s.operator("vic@example.com", operator.RoleViewer)
 	vic := s.signedIn("vic@example.com")
 	is.Equal(vic.follow(a).notice(), "")
-	mark := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]
-	is.Equal(vic.get("licenses/new"+mark).StatusCode, http.StatusForbidden)
-	is.Equal(v.follow(a).notice(), "The license is suspended.")
+	query := a.Header.Get("Location")[strings.Index(a.Header.Get("Location"), "?"):]
+	is.Equal(vic.get("licenses/new"+query).StatusCode, http.StatusForbidden)
+	is.Equal(v.follow(a).notice(), "The license has been suspended.")
 }

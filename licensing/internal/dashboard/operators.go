@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
-// operatorRow is an operator as pages show them.
+// operatorRow is an operator with times formatted for a page.
 type operatorRow struct {
 	operator.Operator
 	Created, LastSignIn *moment
@@ -20,7 +20,7 @@ func (v *visit) operatorRow(op operator.Operator) operatorRow {
 	return operatorRow{op, v.moment(op.CreatedAt), v.moment(op.LastSignInAt)}
 }
 
-// inviteRow is an invitation as pages show it.
+// inviteRow is an invitation with its expiry formatted for a page.
 type inviteRow struct {
 	operator.Invitation
 	Expires *moment
@@ -36,10 +36,12 @@ func showOperators(v *visit) error {
 	var body struct {
 		Rows    []operatorRow
 		Invites []inviteRow
-		Next    string
-		First   bool
+		Next    string // the query of the next page
+		First   string // the query of the first page, if this is another page
 	}
-	body.First = v.r.URL.Query().Get("after") == ""
+	if v.r.URL.Query().Get("after") != "" {
+		body.First = "?"
+	}
 	if len(list) > shown {
 		list = list[:shown]
 		body.Next = "?" + url.Values{"after": {list[shown-1].ID}}.Encode()
@@ -47,7 +49,7 @@ func showOperators(v *visit) error {
 	for _, op := range list {
 		body.Rows = append(body.Rows, v.operatorRow(op))
 	}
-	if v.admin() && body.First {
+	if v.admin() && body.First == "" {
 		invites, err := v.operators.Invitations(ctx)
 		if err != nil {
 			return err
@@ -61,14 +63,14 @@ func showOperators(v *visit) error {
 
 func roleField(chosen operator.Role) *field {
 	return &field{Name: "role", Label: "Role", Type: "radios", Options: []option{
-		{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Sees everything, and changes nothing but their own password.", Chosen: chosen == operator.RoleViewer},
-		{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Sees and changes everything, these pages included.", Chosen: chosen == operator.RoleAdmin},
+		{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Can view everything and change only their own password.", Chosen: chosen == operator.RoleViewer},
+		{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators.", Chosen: chosen == operator.RoleAdmin},
 	}}
 }
 
 func inviteForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "email", Label: "E-mail", Hint: "What they will sign in with.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
+		{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
 		roleField(operator.RoleViewer),
 	}}}}
 }
@@ -77,8 +79,8 @@ func showInvite(v *visit) error { return v.renderInvite(http.StatusOK, inviteFor
 
 func (v *visit) renderInvite(status int, f *form) error {
 	return v.render(status, "confirm", page{Title: "Invite an operator", Section: "operators", Body: confirmation{
-		Heading: "Invite an operator", Form: f, Action: "Make an invitation", Back: "settings/operators", Subject: "Operators",
-		Text: []string{"You get a link to hand over. Whoever opens it within 72 hours chooses a password and can sign in."},
+		Heading: "Invite an operator", Form: f, Action: "Create invitation", Back: "settings/operators", Subject: "Operators",
+		Text: []string{"This creates a link for you to share. Anyone who opens it within 72 hours can choose a password and sign in."},
 	}})
 }
 
@@ -86,7 +88,7 @@ func invite(v *visit) error {
 	f := inviteForm()
 	f.fill(v)
 	code, err := v.operators.Invite(v.r.Context(), operator.InviteParams{Email: v.sent("email"), Role: operator.Role(v.sent("role"))})
-	if f.take(err) {
+	if f.takeErrors(err) {
 		return v.renderInvite(http.StatusUnprocessableEntity, f)
 	}
 	if err != nil {
@@ -95,8 +97,8 @@ func invite(v *visit) error {
 	return v.renderInvited(v.sent("email"), code)
 }
 
-// renderInvited shows the code of an invitation. This answer is the only place
-// it is ever in.
+// renderInvited shows the code of an invitation. The code appears only in this
+// response.
 func (v *visit) renderInvited(email, code string) error {
 	return v.render(http.StatusOK, "invited", page{Title: "Invitation for " + email, Section: "operators", Body: struct {
 		Email, Code string
@@ -104,11 +106,11 @@ func (v *visit) renderInvited(email, code string) error {
 	}{email, code, v.command("Link", "", "/dashboard/join#code="+code)}})
 }
 
-func withdraw(v *visit) error {
+func revokeInvitation(v *visit) error {
 	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
 		return err
 	}
-	v.redirectDone("settings/operators", "withdrawn")
+	v.redirectDone("settings/operators", "invitation-revoked")
 	return nil
 }
 
@@ -134,7 +136,7 @@ func (v *visit) renderOperator(status int, op operator.Operator, f *form) error 
 	}{v.operatorRow(op), f, op.ID == v.op.ID}})
 }
 
-// changeOperator does one of the things that the page of an operator offers.
+// changeOperator performs one of the actions on the page of an operator.
 func changeOperator(v *visit) error {
 	op, err := v.operator()
 	if err != nil {
@@ -163,15 +165,15 @@ func changeOperator(v *visit) error {
 		}
 		return v.renderInvited(op.Email, code)
 	default:
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "This page does not do that."}
+		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "Unknown action."}
 	}
 	f := &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}}
 	_, err = v.operators.Update(v.r.Context(), p)
 	switch {
 	case errors.Is(err, operator.ErrLastAdmin):
-		f.Problem = "This is the last admin who can sign in. Make somebody else one first."
+		f.Problem = "This is the last admin who can sign in. Make another operator an admin first."
 		return v.renderOperator(http.StatusConflict, op, f)
-	case f.take(err):
+	case f.takeErrors(err):
 		return v.renderOperator(http.StatusUnprocessableEntity, op, f)
 	case err != nil:
 		return err
@@ -182,7 +184,7 @@ func changeOperator(v *visit) error {
 
 func joinForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "code", Label: "Code of the invitation", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		{Name: "code", Label: "Invitation code", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
 		newPassword("password", "Password"),
 	}}}}
 }
@@ -190,10 +192,13 @@ func joinForm() *form {
 func showJoin(v *visit) error { return v.renderJoin(http.StatusOK, joinForm()) }
 
 func (v *visit) renderJoin(status int, f *form) error {
-	return v.render(status, "join", page{Title: "Join", Gate: true, Body: gate{Form: f, Plain: v.plain()}})
+	return v.render(status, "signin", page{Title: "Accept invitation", Standalone: true, Body: signInPage{
+		Heading: "Choose a password", Path: "join", Action: "Continue", Form: f, Insecure: v.insecure(),
+		Text: "Use the invitation code from an admin of this dashboard.",
+	}})
 }
 
-// join takes an invitation up.
+// join accepts an invitation.
 func join(v *visit) error {
 	f := joinForm()
 	f.fill(v)
@@ -204,10 +209,10 @@ func join(v *visit) error {
 		v.redirect("")
 		return nil
 	case errors.Is(err, operator.ErrInvitationCode):
-		f.wrong("code", "This code is wrong, was used before or has ended. Ask for a new one.")
-	case f.take(err):
+		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
+	case f.takeErrors(err):
 	default:
-		if status, err = v.refuse(f, err, ""); err != nil {
+		if status, err = v.rejectPassword(f, err, ""); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,8 @@ package dashboard
 
 import "time"
 
-// An overlap is a choice for how long an old secret goes on beside a new one.
+// An overlap is an option for how long the old secret remains valid after a
+// rotation.
 type overlap struct {
 	value string
 	d     time.Duration
@@ -10,7 +11,7 @@ type overlap struct {
 	hint  string
 }
 
-// overlapOptions returns the choices as those of a field.
+// overlapOptions returns the choices as options of a field.
 func overlapOptions(choices []overlap, chosen string) []option {
 	var options []option
 	for _, o := range choices {
@@ -19,14 +20,13 @@ func overlapOptions(choices []overlap, chosen string) []option {
 	return options
 }
 
-// sentOverlap returns the choice that was sent, or marks the field of f as
-// wrong.
-func (v *visit) sentOverlap(choices []overlap, f *form) (d time.Duration, ok bool) {
+// readOverlap returns the submitted choice, or adds an error to the form.
+func (v *visit) readOverlap(choices []overlap, f *form) (d time.Duration, ok bool) {
 	for _, o := range choices {
 		if o.value == v.sent("overlap") {
 			return o.d, true
 		}
 	}
-	f.wrong("overlap", "Choose one of these.")
+	f.addError("overlap", "Select an option.")
 	return 0, false
 }

@@ -8,36 +8,36 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// overview is the body of the page one starts from.
+// overview is the body of the overview page.
 type overview struct {
-	Total    string
-	Statuses []statusCount
-	Charts   []chart
-	Concerns []concern
-	Ending   []licenseRow // the next to end
-	Steps    []step       // of setting up; empty once there are licenses
+	Total     string
+	Statuses  []statusCount
+	Charts    []chart
+	Attention []attentionItem
+	Expiring  []licenseRow // licenses that expire next
+	Steps     []step       // setup steps; empty if there are licenses
 }
 
-// statusCount is how many licenses have a status.
+// statusCount is the number of licenses with a status.
 type statusCount struct {
 	Status license.Status
 	N      string
 	None   bool
 }
 
-// A concern is something that may need somebody.
-type concern struct {
-	Count string // what there is of it, leads to Link
-	Text  string
-	Link  string // a reference from dashboard/
-	Bad   bool
+// An attentionItem is a problem or a note for the operator.
+type attentionItem struct {
+	Count   string // the number of affected objects, the text of the link
+	Text    string
+	Link    string // a reference from dashboard/
+	Problem bool
 }
 
-// A step of setting up.
+// A step is one item of the setup checklist.
 type step struct {
 	Done         bool
 	Title, Text  string
-	Link, Action string // where it is done, a reference from dashboard/; empty: not here
+	Link, Action string // the page for the step, as a reference from dashboard/; empty if there is none
 }
 
 func showOverview(v *visit) error {
@@ -57,36 +57,36 @@ func showOverview(v *visit) error {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s] == 0})
 	}
 	body.Charts = []chart{
-		newChart("issued", "Issued in the last 90 days", "Day", "on a day", o.Issued),
-		newChart("ending", "Ending in the next 26 weeks", "Week from", "in a week", o.Ending),
+		newChart("issued", "Issued in the last 90 days", "Day", "a day", o.Issued),
+		newChart("expiring", "Expiring in the next 26 weeks", "Week of", "a week", o.Ending),
 	}
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
 	}
 	for _, l := range soon.Data {
-		body.Ending = append(body.Ending, licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt)})
+		body.Expiring = append(body.Expiring, licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt)})
 	}
-	if body.Concerns, err = v.concerns(o); err != nil {
+	if body.Attention, err = v.attention(o); err != nil {
 		return err
 	}
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }
 
-// concerns is what may need somebody now.
-func (v *visit) concerns(o license.Overview) (list []concern, err error) {
+// attention returns the items that need attention.
+func (v *visit) attention(o license.Overview) (list []attentionItem, err error) {
 	if n := o.Expiring; n > 0 {
-		list = append(list, concern{count(int(n), "license"), endVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
+		list = append(list, attentionItem{count(int(n), "license"), expireVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
 	}
 	if n := o.ByStatus[license.StatusSuspended]; n > 0 {
-		list = append(list, concern{count(int(n), "license"), isVerb(n) + " suspended", "licenses?status=suspended", false})
+		list = append(list, attentionItem{count(int(n), "license"), isVerb(n) + " suspended", "licenses?status=suspended", false})
 	}
 	backlog, err := v.licenses.Backlog(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range failing(backlog) {
-		list = append(list, concern{Text: text, Bad: true})
+	for _, text := range failingNotices(backlog) {
+		list = append(list, attentionItem{Text: text, Problem: true})
 	}
 	hooks, err := v.licenses.Webhooks(v.r.Context())
 	if err != nil || len(hooks) == 0 {
@@ -99,22 +99,22 @@ func (v *visit) concerns(o license.Overview) (list []concern, err error) {
 		}
 	}
 	if failing > 0 {
-		list = append(list, concern{count(int(failing), "webhook"), isVerb(failing) + " failing or disabled", "settings/webhooks", true})
+		list = append(list, attentionItem{count(int(failing), "webhook"), isVerb(failing) + " failing or disabled", "settings/webhooks", true})
 	}
-	if text := stuck(backlog); text != "" {
-		list = append(list, concern{Text: text, Bad: true})
+	if text := stalledNotice(backlog); text != "" {
+		list = append(list, attentionItem{Text: text, Problem: true})
 	}
 	if !backlog.Sealed {
-		list = append(list, concern{Text: unsealed})
+		list = append(list, attentionItem{Text: unencryptedNotice})
 	}
 	return list, nil
 }
 
-func endVerb(n int64) string {
+func expireVerb(n int64) string {
 	if n == 1 {
-		return "ends"
+		return "expires"
 	}
-	return "end"
+	return "expire"
 }
 
 func isVerb(n int64) string {
@@ -124,7 +124,7 @@ func isVerb(n int64) string {
 	return "are"
 }
 
-// steps is what there is to do before the service is of use.
+// steps returns the setup checklist.
 func (v *visit) steps() ([]step, error) {
 	ctx := v.r.Context()
 	clients, err := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
@@ -133,11 +133,11 @@ func (v *visit) steps() ([]step, error) {
 	}
 	list := []step{
 		{
-			Title: "Create the first license", Text: "It ties a product to a customer, and has a key that the licensed program checks.",
+			Title: "Create the first license", Text: "A license allows a customer to use a product, and has a key that the licensed program validates.",
 			Link: "licenses/new", Action: "New license",
 		},
 		{
-			Done: len(clients) > 0, Title: "Issue an API credential", Text: "Your shop or build server creates licenses over the API with it.",
+			Done: len(clients) > 0, Title: "Create an API credential", Text: "Your shop or build server uses it to create licenses over the API.",
 			Link: "settings/credentials/new", Action: "New credential",
 		},
 	}
@@ -147,12 +147,12 @@ func (v *visit) steps() ([]step, error) {
 			return nil, err
 		}
 		list = append(list, step{
-			Done: len(people) > 1, Title: "Invite a second operator", Text: "So that somebody can let you in again when a password is lost.",
-			Link: "settings/operators/new", Action: "Invite",
+			Done: len(people) > 1, Title: "Invite a second operator", Text: "Another admin can reset your password if you lose it.",
+			Link: "settings/operators/new", Action: "Invite operator",
 		})
 	}
 	return append(list, step{
-		Done: v.h.opts.PublicURL != "", Title: "Say where the service is reached",
-		Text: "Set Options.PublicURL in the program that mounts it: programs find the OAuth endpoints by it, and command lines show it.",
+		Done: v.h.opts.PublicURL != "", Title: "Set the public URL",
+		Text: "Set Options.PublicURL in the host application. Clients use it to find the OAuth endpoints, and the example commands show it.",
 	}), nil
 }

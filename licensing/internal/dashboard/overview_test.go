@@ -16,7 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func TestOverviewOfAnEmptyRegister(t *testing.T) {
+func TestOverviewOfEmptyStore(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -30,7 +30,7 @@ func TestOverviewOfAnEmptyRegister(t *testing.T) {
 	is.Equal(done(v.get("")), 1)
 	s.operator("vic@example.com", operator.RoleViewer)
 	is.Equal(done(v.get("")), 2)
-	is.True(!s.signedIn("vic@example.com").get("").says("/new\"")) // nothing for a viewer to press
+	is.True(!s.signedIn("vic@example.com").get("").says("/new\"")) // no buttons for viewers
 	s.license(license.CreateParams{Name: "Atlas"})
 	is.True(!v.get("").says("No licenses yet"))
 }
@@ -62,11 +62,11 @@ func TestOverview(t *testing.T) {
 		counts = append(counts, m[1]+" "+m[2])
 	}
 	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
-	is.True(a.says(`<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> end in the next 30 days`))
+	is.True(a.says(`<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> expire in the next 30 days`))
 	is.True(a.says(`<a href="./licenses?status=suspended">1 license</a> is suspended`))
-	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+26) // the drawings are tables too
-	is.True(a.says("6 in all, 6 at most on a day.") && a.says(`<title>1 Mar 2026: 6</title>`))
-	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // the next to end
+	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+26) // the tables of the charts
+	is.True(a.says("6 total, peak 6 a day.") && a.says(`<title>1 Mar 2026: 6</title>`))
+	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // expiring soon
 }
 
 func TestThousands(t *testing.T) {

@@ -16,13 +16,12 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the pages by name, each with the layout and the parts.
+// templates has the pages by name, each with the layout and the parts.
 var templates = loadTemplates()
 
 func loadTemplates() map[string]*template.Template {
 	base := template.Must(template.New("layout.html").Funcs(template.FuncMap{
 		"asset": func(name string) string { return "static/" + hashedNames[name] },
-		"list":  func(s ...string) []string { return s },
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -37,33 +36,33 @@ func loadTemplates() map[string]*template.Template {
 	return pages
 }
 
-// A page is what the layout needs to know; Body is for the page itself.
+// A page has the data for the layout. Body has the data for the page itself.
 type page struct {
-	Title    string
-	Section  string // the entry of the navigation it belongs to
-	Invalid  bool   // a form came back with errors
-	Notice   string // what has just been done
-	Gate     bool   // stands alone, without navigation
-	Root     string
-	List     string // the list of licenses that the visit comes from, as a reference from dashboard/
-	State    string // of that list, to be carried along
-	Keep     string // the same as a query for pages about licenses
-	Here     string // for coming back after a choice of theme
-	Theme    string
-	Operator operator.Operator
-	Known    bool
-	Admin    bool
-	SignIn   bool   // the built-in sign-in is on
-	Base     string // the mount as a relative reference, if PublicURL does not say it
-	Body     any
+	Title      string
+	Section    string // the current entry of the navigation
+	Invalid    bool   // a form has errors
+	Notice     string // the result of the last change
+	Standalone bool   // the page has no navigation
+	Root       string
+	List       string // the license list with its state, as a reference from dashboard/
+	State      string // the state of that list
+	Keep       string // the state as a query for pages about licenses
+	Here       string // this page, for the redirect after a change of theme
+	Theme      string
+	Operator   operator.Operator
+	Known      bool
+	Admin      bool
+	SignIn     bool   // the built-in sign-in is enabled
+	Base       string // the mount as a relative reference, if PublicURL is not set
+	Body       any
 }
 
-// render answers with a page. It is made before the first byte goes out, so
-// that an answer is whole or an error.
+// render writes a page. It executes the template before it writes, so that the
+// response is complete or an error.
 func (v *visit) render(status int, name string, p page) error {
 	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
 	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
-	p.Operator, p.Known, p.Admin = v.op, v.known, v.admin()
+	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
 	p.SignIn = v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
 	p.Notice = v.notice()
@@ -81,19 +80,19 @@ func (v *visit) render(status int, name string, p page) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes()) // fails when the browser has gone
+	_, _ = v.w.Write(b.Bytes()) // fails if the browser has disconnected
 	return nil
 }
 
-// renderError answers with a page about an error.
+// renderError writes the page for an error.
 func (v *visit) renderError(p *web.Problem) {
 	title := map[int]string{
 		http.StatusNotFound:            "Not found",
 		http.StatusForbidden:           "Not allowed",
-		http.StatusConflict:            "Not possible now",
+		http.StatusConflict:            "Not possible",
 		http.StatusPreconditionFailed:  "Changed in the meantime",
 		http.StatusUnprocessableEntity: "Invalid request",
-		http.StatusServiceUnavailable:  "Not available now",
+		http.StatusServiceUnavailable:  "Temporarily unavailable",
 		http.StatusInternalServerError: "Something went wrong",
 	}[p.Status]
 	deleted := ""
@@ -108,20 +107,20 @@ func (v *visit) renderError(p *web.Problem) {
 	if title == "" {
 		title = http.StatusText(p.Status)
 	}
-	if err := v.render(p.Status, "error", page{Title: title, Gate: !v.known, Body: struct {
+	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {
 		Detail, RequestID string
 		Status            int
-		Deleted           string // the id of what the page was about
+		Deleted           string // the id of the deleted object
 	}{p.Detail, v.id, p.Status, deleted}}); err != nil {
 		http.Error(v.w, p.Detail, p.Status)
 	}
 }
 
-// themeCookie keeps the choice between light and dark. Like the session's it
-// has no Path, and so belongs to the dashboard's own folder.
+// themeCookie stores the theme. Like the session cookie, it has no Path, so that
+// browsers limit it to the folder of the dashboard.
 const themeCookie = "licensing_theme"
 
-// theme returns "light" or "dark", or "" for what the system says.
+// theme returns "light", "dark", or "" for the theme of the system.
 func (v *visit) theme() string {
 	c, err := v.r.Cookie(themeCookie)
 	if err != nil || c.Value != "light" && c.Value != "dark" {
@@ -130,7 +129,8 @@ func (v *visit) theme() string {
 	return c.Value
 }
 
-// chooseTheme keeps the choice for a year and goes back to where it was made.
+// chooseTheme stores the theme for a year and redirects to the page where it was
+// chosen.
 func chooseTheme(v *visit) error {
 	c := &http.Cookie{Name: themeCookie, Value: v.sent("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if c.Value != "light" && c.Value != "dark" {

@@ -20,8 +20,7 @@ func newRequest(path string) *http.Request {
 	return httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
 }
 
-// everyPage returns the answer to every GET route, and to some forms that are
-// wrong.
+// everyPage returns the responses of all GET routes and of some invalid forms.
 func everyPage(s *site) map[string]reply {
 	pages := map[string]reply{}
 	stranger := s.visitor()
@@ -31,6 +30,8 @@ func everyPage(s *site) map[string]reply {
 	pages["sign-in"] = stranger.get("sign-in")
 	pages["sign-in, wrong"] = stranger.post("sign-in", "email", "eve@example.com")
 	at := s.paths()
+	soon := s.clock().AddDate(0, 0, 7)
+	s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &soon}) // shown on the overview
 	for _, route := range dashboard.Routes() {
 		if a := v.get(at(route.Path)); route.Method == http.MethodGet && a.StatusCode == http.StatusOK && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
 			pages[route.Path] = a
@@ -79,24 +80,24 @@ func TestEveryPage(t *testing.T) {
 			is.Equal(count(a, `<h1[ >]`), 1)
 			is.Equal(count(a, `<main id="main"`), 1)
 			is.Equal(count(a, `<a class="skip" href="#main">`), 1)
-			is.Equal(count(a, `<script`), 1)                      // the one file
+			is.Equal(count(a, `<script`), 1)                      // one external file
 			is.Equal(count(a, `<style|style="|<[^>]* on\w+=`), 0) // nothing inline
 			is.True(!a.says("ZgotmplZ") && !a.says("<no value>") && !a.says("%!"))
 			for _, link := range regexp.MustCompile(`(?:href|src|action)="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
-				is.True(!strings.HasPrefix(link[1], "/") && !strings.Contains(link[1], "://")) // relative, so that any mount will do
+				is.True(!strings.HasPrefix(link[1], "/") && !strings.Contains(link[1], "://")) // relative, for any mount
 			}
 			for _, control := range regexp.MustCompile(`<(?:input|select|textarea)[^>]* id="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
 				is.True(a.says(`<label class="choice">`+control[0]) || a.says(`<label for="`+control[1]+`"`)) // each control has a label
 			}
 			for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
-				is.Equal(strings.Count(a.body, ` id="`+id[1]+`"`), 1) // each id is one element's
+				is.Equal(strings.Count(a.body, ` id="`+id[1]+`"`), 1) // each id is unique
 			}
 			for _, ref := range regexp.MustCompile(`(?:aria-describedby|aria-labelledby|href)="#?([^"/?]+)"`).FindAllStringSubmatch(a.body, -1) {
 				if strings.Contains(ref[0], `href="`) && !strings.Contains(ref[0], `href="#`) {
 					continue
 				}
 				for id := range strings.FieldsSeq(ref[1]) {
-					is.True(a.says(` id="` + id + `"`)) // what is referred to is there
+					is.True(a.says(` id="` + id + `"`)) // the target exists
 				}
 			}
 			if a.StatusCode == http.StatusUnprocessableEntity {
@@ -104,14 +105,14 @@ func TestEveryPage(t *testing.T) {
 			}
 			title := regexp.MustCompile(`<title>(.*)</title>`).FindStringSubmatch(a.body)[1]
 			if other, taken := titles[title]; taken && !strings.HasPrefix(other, strings.Split(name, ",")[0]) && !strings.HasPrefix(name, strings.Split(other, ",")[0]) {
-				t.Errorf("%q is the title of %s as well", title, other)
+				t.Errorf("%q is also the title of %s", title, other)
 			}
 			titles[title] = name
 		})
 	}
 }
 
-func TestWhatPeopleTypeIsText(t *testing.T) {
+func TestUserInputIsEscaped(t *testing.T) {
 	is := is.New(t)
 	const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
 	s := newSite(t)
@@ -144,7 +145,7 @@ func TestWhatPeopleTypeIsText(t *testing.T) {
 	} {
 		typed[page] = v.get(page)
 		is.Equal(typed[page].StatusCode, http.StatusOK)
-		is.True(typed[page].says("&lt;script&gt;")) // it is there, as text
+		is.True(typed[page].says("&lt;script&gt;")) // shown as text
 	}
 	escaped := strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+", "'", "%27", "=", "%3D").Replace(nasty)
 	typed["search"] = v.get("licenses?q=" + escaped + "&status=" + escaped + "&product=" + escaped + "&customer=" + escaped + "&cursor=" + escaped)
@@ -161,14 +162,14 @@ func TestWhatPeopleTypeIsText(t *testing.T) {
 	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
 	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")
 	typed["delete"] = v.post("licenses/"+l.ID+"/delete", "name", nasty)
-	typed["password"] = v.post("password", "present", nasty, "password", nasty)
+	typed["password"] = v.post("password", "current", nasty, "password", nasty)
 	typed["secret"] = v.post("settings/credentials/new", "name", nasty, "scopes", auth.ScopeLicenseRead)
 	typed["theme"] = v.post("theme", "theme", nasty, "return", nasty)
 	for page, a := range typed {
 		t.Run(page, func(t *testing.T) {
 			is := is.New(t)
 			is.True(a.StatusCode < 500)
-			is.True(!a.says("<script>") && !a.says("<img")) // inert
+			is.True(!a.says("<script>") && !a.says("<img")) // escaped
 			is.True(!strings.ContainsAny(a.Header.Get("Location"), "<>\""))
 		})
 	}
@@ -195,7 +196,7 @@ func TestTheme(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	is.True(v.get("licenses?q=a").says(`<html lang="en">`)) // as the system says
+	is.True(v.get("licenses?q=a").says(`<html lang="en">`)) // the theme of the system
 	a := v.post("theme", "theme", "dark", "return", "licenses?q=a")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.Header.Get("Location"), "./licenses?q=a")

@@ -8,72 +8,73 @@ import (
 	"strings"
 )
 
-// The reference is the description of the API for people to read.
+// referencePage is the body of the API reference, built from the OpenAPI
+// document.
 type referencePage struct {
 	Version string
-	Intro   []prose
-	Groups  []chapter
+	Intro   []markup
+	Groups  []tagGroup
 	Objects []object
 }
 
-// A chapter is the operations of one tag.
-type chapter struct {
+// A tagGroup has the operations of one tag.
+type tagGroup struct {
 	Name       string
-	Text       prose
+	Text       markup
 	Operations []operationView
 }
 
 type operationView struct {
 	ID, Method, Path string
 	Summary          string
-	Text             prose
+	Text             markup
 	Scope            string
-	Parameters       []valueView
-	Body             []valueView
+	Parameters       []fieldView
+	Body             []fieldView
 	BodyTypes        []string
-	Answers          []answerView
+	Responses        []responseView
 	Command          command
 
-	curl, address string // of the command
+	curl, address string // the parts of the command
 }
 
-type answerView struct {
+type responseView struct {
 	Status string
-	Text   prose
-	Object string // the name of what is in the body; empty: see Kind
+	Text   markup
+	Object string // the name of the object in the body; empty: see Kind
 	Kind   string
 }
 
 type object struct {
 	Name   string
-	Text   prose
-	Fields []valueView
-	Kind   string // of what has no fields
-	Object string // of which it is a list
+	Text   markup
+	Fields []fieldView
+	Kind   string // the type, if there are no fields
+	Object string // the name of the objects, if it is a list
 }
 
-// A valueView is one parameter, or one member of an object.
-type valueView struct {
+// A fieldView is one parameter or one member of an object.
+type fieldView struct {
 	Name     string
-	Where    string // of a parameter: path, query or header
+	Where    string // path, query or header, for a parameter
 	Kind     string
-	Object   string // the name of what it holds
+	Object   string // the name of the object in it
 	Required bool
-	Text     prose
+	Text     markup
 }
 
-// prose is text in which each second piece is code.
-type prose []string
+// markup is text in which every second piece is code.
+type markup []string
 
-func proseOf(s string) prose {
+func parseMarkup(s string) markup {
 	if s == "" {
 		return nil
 	}
 	return strings.Split(s, "`")
 }
 
-// showReference is the page. Only the addresses in its commands depend on the
-// visit.
+// showReference renders the reference. Only the addresses in the commands depend
+// on the request.
 func showReference(v *visit) error {
 	body := v.h.reference()
 	groups := slices.Clone(body.Groups)
@@ -87,26 +88,26 @@ func showReference(v *visit) error {
 	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: body})
 }
 
-// newReference reads the description of the API. It panics if that is not what
-// the tests have made sure of.
+// newReference builds the reference from the OpenAPI document. It panics if the
+// document is invalid; a test prevents that.
 func newReference(document []byte) referencePage {
 	var d description
 	if err := json.Unmarshal(document, &d); err != nil {
-		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
+		panic(fmt.Errorf("dashboard: parse the OpenAPI document: %w", err))
 	}
 	body := referencePage{Version: d.Info.Version}
 	for paragraph := range strings.SplitSeq(d.Info.Description, "\n\n") {
-		body.Intro = append(body.Intro, proseOf(paragraph))
+		body.Intro = append(body.Intro, parseMarkup(paragraph))
 	}
 	for _, tag := range d.Tags {
-		g := chapter{Name: tag.Name, Text: proseOf(tag.Description)}
+		g := tagGroup{Name: tag.Name, Text: parseMarkup(tag.Description)}
 		for _, path := range d.Paths {
 			g.Operations = append(g.Operations, operations(d, tag.Name, path)...)
 		}
 		body.Groups = append(body.Groups, g)
 	}
 	for _, s := range d.Components.Schemas {
-		o := object{Name: s.Name, Text: proseOf(s.Value.Description), Fields: s.Value.fields()}
+		o := object{Name: s.Name, Text: parseMarkup(s.Value.Description), Fields: s.Value.fields()}
 		if len(o.Fields) == 0 {
 			o.Kind, o.Object = s.Value.kind()
 		}
@@ -115,49 +116,49 @@ func newReference(document []byte) referencePage {
 	return body
 }
 
-// operations returns what a path can do that has the tag.
+// operations returns the operations of a path that have the tag.
 func operations(d description, tag string, path member[members[json.RawMessage]]) (views []operationView) {
 	var common []parameter
 	for _, m := range path.Value {
 		if m.Name == "parameters" {
-			read(m.Value, &common)
+			decodePart(m.Value, &common)
 			continue
 		}
 		var o operation
-		read(m.Value, &o)
+		decodePart(m.Value, &o)
 		if o.Tags[0] == tag {
 			o.Parameters = append(common[:len(common):len(common)], o.Parameters...)
-			views = append(views, viewOf(d, strings.ToUpper(m.Name), path.Name, o))
+			views = append(views, newOperationView(d, strings.ToUpper(m.Name), path.Name, o))
 		}
 	}
 	return views
 }
 
-// read reads a part of a document that was read before.
-func read(part json.RawMessage, v any) {
+// decodePart decodes a part of the OpenAPI document.
+func decodePart(part json.RawMessage, v any) {
 	if err := json.Unmarshal(part, v); err != nil {
-		panic(fmt.Errorf("dashboard: reading the description of the API: %w", err))
+		panic(fmt.Errorf("dashboard: parse the OpenAPI document: %w", err))
 	}
 }
 
-func viewOf(d description, method, path string, o operation) operationView {
-	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: proseOf(o.Description), Scope: o.scope()}
+func newOperationView(d description, method, path string, o operation) operationView {
+	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: parseMarkup(o.Description), Scope: o.scope()}
 	for i, p := range o.Parameters {
 		if p.Ref != "" {
-			p = d.Components.Parameters[named(p.Ref)]
+			p = d.Components.Parameters[refName(p.Ref)]
 			o.Parameters[i] = p
 		}
 		kind, object := p.Schema.kind()
-		view.Parameters = append(view.Parameters, valueView{p.Name, p.In, kind, object, p.Required, proseOf(p.Description)})
+		view.Parameters = append(view.Parameters, fieldView{p.Name, p.In, kind, object, p.Required, parseMarkup(p.Description)})
 	}
 	for _, c := range o.RequestBody.Content {
 		view.BodyTypes = append(view.BodyTypes, c.Name)
 		for _, s := range d.Components.Schemas {
-			if s.Name != named(c.Value.Schema.Ref) {
+			if s.Name != refName(c.Value.Schema.Ref) {
 				continue
 			}
-			if s.Value.Items != nil { // a line each
-				view.Body = []valueView{{Name: "each line", Object: named(s.Value.Items.Ref)}}
+			if s.Value.Items != nil { // one object per line
+				view.Body = []fieldView{{Name: "each line", Object: refName(s.Value.Items.Ref)}}
 			} else {
 				view.Body = s.Value.fields()
 			}
@@ -166,24 +167,24 @@ func viewOf(d description, method, path string, o operation) operationView {
 	for _, r := range o.Responses {
 		answer := r.Value
 		if answer.Ref != "" {
-			answer = d.Components.Responses[named(answer.Ref)]
+			answer = d.Components.Responses[refName(answer.Ref)]
 		}
-		a := answerView{Status: r.Name, Text: proseOf(answer.Description)}
+		a := responseView{Status: r.Name, Text: parseMarkup(answer.Description)}
 		for _, c := range answer.Content {
 			a.Kind, a.Object = c.Value.Schema.kind()
 		}
-		view.Answers = append(view.Answers, a)
+		view.Responses = append(view.Responses, a)
 	}
-	view.curl, view.address = curl(method, o), addressOf(path, o)
+	view.curl, view.address = curl(method, o), examplePath(path, o)
 	return view
 }
 
-// fields lists the members of an object.
-func (s schema) fields() []valueView {
-	var all []valueView
+// fields returns the members of an object.
+func (s schema) fields() []fieldView {
+	var all []fieldView
 	for _, p := range s.Properties {
 		kind, object := p.Value.kind()
-		f := valueView{Name: p.Name, Kind: kind, Object: object, Text: proseOf(p.Value.Description)}
+		f := fieldView{Name: p.Name, Kind: kind, Object: object, Text: parseMarkup(p.Value.Description)}
 		for _, name := range s.Required {
 			f.Required = f.Required || name == p.Name
 		}
@@ -192,7 +193,7 @@ func (s schema) fields() []valueView {
 	return all
 }
 
-// curl is the command that sends the example of an operation, up to the
+// curl returns the command that sends the example of an operation, up to the
 // address.
 func curl(method string, o operation) string {
 	var b strings.Builder
@@ -213,7 +214,7 @@ func curl(method string, o operation) string {
 	const form = "application/x-www-form-urlencoded"
 	if first := body[0]; first.Name == form {
 		var values members[string]
-		_ = json.Unmarshal(first.Value.Example, &values) // of our own document
+		_ = json.Unmarshal(first.Value.Example, &values) // the OpenAPI document is valid
 		for _, v := range values {
 			b.WriteString("-d " + v.Name + "=" + v.Value + " ")
 		}
@@ -227,7 +228,7 @@ func curl(method string, o operation) string {
 	return b.String()
 }
 
-// compact takes the white space out of JSON.
+// compact removes the white space from JSON.
 func compact(example string) string {
 	var v json.RawMessage = []byte(example)
 	short, err := json.Marshal(v)
@@ -237,8 +238,8 @@ func compact(example string) string {
 	return string(short)
 }
 
-// addressOf is the path of an example, below the mount.
-func addressOf(path string, o operation) string {
+// examplePath returns the path with example values, below the mount.
+func examplePath(path string, o operation) string {
 	for _, p := range o.Parameters {
 		if p.In == "path" && p.Example != nil {
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(p.Example))

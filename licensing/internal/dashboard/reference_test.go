@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func TestTheReferenceHasWhatTheDescriptionHas(t *testing.T) {
+func TestReferenceMatchesOpenAPI(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://shop.example/licensing"})
 	v := s.admin()

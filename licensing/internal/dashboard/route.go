@@ -2,42 +2,41 @@ package dashboard
 
 import "net/http"
 
-// access is who a page is for.
+// access is the role that a route requires.
 type access int
 
 const (
-	operators access = iota // whoever is signed in
-	admins                  // operators who may change things
-	anybody
+	operators access = iota // any operator who is signed in
+	admins                  // operators with the admin role
+	public                  // no sign-in
 )
 
-// A route is one page, or one thing that a page does.
+// A route is one page or one form action.
 type route struct {
 	method   string
-	path     string // below dashboard/; a segment in braces stands for any
+	path     string // below dashboard/; a segment in braces is a parameter
 	access   access
 	handle   func(*visit) error
-	signIn   bool // belongs to the built-in sign-in
-	download bool // may take as long as it takes
+	signIn   bool // part of the built-in sign-in
+	download bool // has no time limit
 }
 
-// routes is every page there is. It is filled in by init, because error pages
-// lead back to it.
+// routes has all pages. It is set by init because the error pages refer to it.
 var routes []route
 
 func init() {
 	const get, post = http.MethodGet, http.MethodPost
 	routes = []route{
 		{method: get, path: "", handle: showOverview},
-		{method: post, path: "theme", access: anybody, handle: chooseTheme},
+		{method: post, path: "theme", access: public, handle: chooseTheme},
 
-		{method: get, path: "sign-in", access: anybody, handle: showSignIn, signIn: true},
-		{method: post, path: "sign-in", access: anybody, handle: signIn, signIn: true},
-		{method: post, path: "sign-out", access: anybody, handle: signOut, signIn: true},
-		{method: get, path: "setup", access: anybody, handle: showSetup, signIn: true},
-		{method: post, path: "setup", access: anybody, handle: setUp, signIn: true},
-		{method: get, path: "join", access: anybody, handle: showJoin, signIn: true},
-		{method: post, path: "join", access: anybody, handle: join, signIn: true},
+		{method: get, path: "sign-in", access: public, handle: showSignIn, signIn: true},
+		{method: post, path: "sign-in", access: public, handle: signIn, signIn: true},
+		{method: post, path: "sign-out", access: public, handle: signOut, signIn: true},
+		{method: get, path: "setup", access: public, handle: showSetup, signIn: true},
+		{method: post, path: "setup", access: public, handle: setUp, signIn: true},
+		{method: get, path: "join", access: public, handle: showJoin, signIn: true},
+		{method: post, path: "join", access: public, handle: join, signIn: true},
 		{method: get, path: "password", handle: showPassword, signIn: true},
 		{method: post, path: "password", handle: changePassword, signIn: true},
 
@@ -67,7 +66,7 @@ func init() {
 		{method: get, path: "settings/operators", handle: showOperators, signIn: true},
 		{method: get, path: "settings/operators/new", access: admins, handle: showInvite, signIn: true},
 		{method: post, path: "settings/operators/new", access: admins, handle: invite, signIn: true},
-		{method: post, path: "settings/operators/withdraw", access: admins, handle: withdraw, signIn: true},
+		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
 		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
 		{method: get, path: "reference", handle: showReference},

@@ -10,41 +10,55 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
-// renderSecret shows a new secret. This answer is the only place it is ever
-// in: not a redirect, not a session, not a log.
-func (v *visit) renderSecret(c auth.Client, secret string, rotated bool) error {
-	title := "Credential created"
-	if rotated {
-		title = "New secret"
-	}
-	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: credentialBody{
-		credentialRow: v.credentialRow(c), Secret: secret, Rotated: rotated, Commands: v.credentialCommands(c, secret),
+// A secretPage is the body of the page that shows a new secret once, and of
+// the page that answers when the same form is sent again.
+type secretPage struct {
+	ListTitle, ListPath string // the list of credentials or webhooks
+	Name                string
+	Values              []fact
+	Hint                string
+	Commands            []command
+	Next                string // the page after this one, as a reference from dashboard/
+}
+
+// renderCredentialSecret shows a new secret. The secret appears only in this
+// response: not in a redirect, a session or a log.
+func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) error {
+	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: secretPage{
+		ListTitle: "API credentials", ListPath: "settings/credentials", Name: c.Name, Next: credentialPath(c.ID),
+		Values:   []fact{{Label: "Client ID", Code: c.ID, ID: "client-id"}, {Label: "Client secret", Code: secret, ID: "client-secret"}},
+		Commands: v.credentialCommands(c, secret),
 	}})
 }
 
-// renderAlreadyShown answers a form that was sent before.
-func (v *visit) renderAlreadyShown(id string) error {
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already created", Section: "credentials", Body: id})
+// renderCredentialRepeated answers a form that was already submitted. The id
+// is empty if the first request is still running.
+func (v *visit) renderCredentialRepeated(id string) error {
+	body := secretPage{ListTitle: "API credentials", ListPath: "settings/credentials", Next: "settings/credentials"}
+	if id != "" {
+		body.Next = credentialPath(id)
+	}
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "credentials", Body: body})
 }
 
-// overlaps are the choices for how long an old secret goes on.
+// overlaps are the options for the expiry of the old secret.
 var overlaps = []overlap{
-	{"24h", 24 * time.Hour, "24 hours", "Time to roll the new secret out."},
-	{"7d", 7 * 24 * time.Hour, "7 days", ""},
-	{"1h", time.Hour, "1 hour", ""},
-	{"now", 0, "End it now", "For a secret that has leaked. Its access tokens end as well."},
+	{"24h", 24 * time.Hour, "After 24 hours", "Time to deploy the new secret."},
+	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},
+	{"1h", time.Hour, "After 1 hour", ""},
+	{"now", 0, "Immediately", "For a leaked secret. Its access tokens are revoked too."},
 }
 
-// rotateForm asks how long the present secret goes on, as far as there is a
-// choice.
+// rotateForm asks when the current secret expires. A client without a secret
+// has no choice, and a client with two secrets can only revoke both.
 func rotateForm(c auth.Client, chosen string) *form {
-	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios", Options: overlapOptions(overlaps, chosen)}
+	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(overlaps, chosen)}
 	switch len(c.Secrets) {
 	case 0:
 		return &form{Hidden: map[string]string{"overlap": "now"}}
 	case 1:
 	default:
-		x.Label, x.Options = "The two present secrets", []option{{Value: "now", Label: "End both now", Hint: "Their access tokens end as well.", Chosen: true}}
+		x.Label, x.Options = "Current secrets", []option{{Value: "now", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
 	}
 	return &form{Groups: []group{{Fields: []*field{x}}}}
 }
@@ -60,15 +74,15 @@ func showRotate(v *visit) error {
 }
 
 func (v *visit) renderRotate(status int, c auth.Client, f *form) error {
-	text := []string{"The credential gets a new secret, which is shown once on the next page. The client id stays."}
+	text := []string{"This creates a new client secret, which is shown once on the next page. The client ID does not change."}
 	if len(c.Secrets) == 0 {
-		text = []string{"The credential has no live secret. It gets a new one, which is shown once on the next page."}
+		text = []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
 	}
 	if len(c.Secrets) > 1 {
-		text = append(text, "Two secrets are live, and there can be no third. To keep one of them, go back and revoke the other first.")
+		text = append(text, "The credential has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
 	}
 	return v.render(status, "confirm", page{Title: "Rotate the secret of " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Rotate secret", Form: f, Text: text, Action: "Make a new secret", Back: credentialPath(c.ID), Subject: c.Name,
+		Heading: "Rotate secret", Form: f, Text: text, Action: "Create new secret", Back: credentialPath(c.ID), Subject: c.Name,
 	}})
 }
 
@@ -79,7 +93,7 @@ func rotate(v *visit) error {
 	}
 	f := rotateForm(c, "")
 	f.fill(v)
-	overlap, ok := v.sentOverlap(overlaps, f)
+	overlap, ok := v.readOverlap(overlaps, f)
 	if !ok {
 		return v.renderRotate(http.StatusUnprocessableEntity, c, f)
 	}
@@ -93,14 +107,14 @@ func rotate(v *visit) error {
 		if c, err = v.credential(); err != nil {
 			return err
 		}
-		f.Problem = "Two secrets are live already. Revoke one of them first, or end both now."
+		f.Problem = "The credential already has two active secrets. Revoke one of them first, or revoke both immediately."
 		return v.renderRotate(http.StatusConflict, c, f)
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderAlreadyShown(id)
+		return v.renderCredentialRepeated(id)
 	}
-	return v.renderSecret(c, secret, true)
+	return v.renderCredentialSecret(c, secret, "New secret")
 }
 
 func showRevokeSecret(v *visit) error {
@@ -110,11 +124,11 @@ func showRevokeSecret(v *visit) error {
 	}
 	i := slices.IndexFunc(c.Secrets, func(s auth.Secret) bool { return s.ID == v.params["secret"] })
 	if i < 0 {
-		return notFound("This secret is not live any more.")
+		return notFound("This secret is no longer active.")
 	}
 	return v.render(http.StatusOK, "confirm", page{Title: "Revoke a secret of " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Revoke the secret …" + c.Secrets[i].Hint, Form: &form{}, Action: "Revoke secret", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"The secret stops working at once, and so do the access tokens it was used for. This cannot be undone."},
+		Heading: "Revoke secret …" + c.Secrets[i].Hint, Form: &form{}, Action: "Revoke secret", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
+		Text: []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."},
 	}})
 }
 

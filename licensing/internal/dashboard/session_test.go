@@ -19,7 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func TestOneSessionCookieForTheDashboardAlone(t *testing.T) {
+func TestSessionCookieIsLimitedToDashboard(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -34,12 +34,12 @@ func TestOneSessionCookieForTheDashboardAlone(t *testing.T) {
 	is.Equal(cookies("/dashboard/"), []string{"licensing_session"})
 	is.Equal(cookies("/dashboard/settings/credentials/cid_1/rotate"), []string{"licensing_session"})
 	is.Equal(cookies("/license"), nil)      // not for the API
-	is.Equal(cookies("/../other/app"), nil) // nor for anything else of the host
+	is.Equal(cookies("/../other/app"), nil) // not for the rest of the host
 
 	is.Equal(v.get("settings/credentials").StatusCode, http.StatusOK)
-	is.Equal(v.post("settings/credentials/cid_1/disable").StatusCode, http.StatusNotFound) // a page deep down, which sets no cookie
-	is.Equal(v.post("password", "present", password, "password", "nine lamps along the harbour wall").StatusCode, http.StatusSeeOther)
-	is.Equal(cookies("/dashboard/licenses"), []string{"licensing_session"}) // still one
+	is.Equal(v.post("settings/credentials/cid_1/disable").StatusCode, http.StatusNotFound) // a nested page sets no cookie
+	is.Equal(v.post("password", "current", password, "password", "nine lamps along the harbour wall").StatusCode, http.StatusSeeOther)
+	is.Equal(cookies("/dashboard/licenses"), []string{"licensing_session"}) // still one cookie
 	is.Equal(v.get("licenses").StatusCode, http.StatusOK)
 
 	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
@@ -57,11 +57,11 @@ func TestSignOutEndsEverySession(t *testing.T) {
 	is.Equal(two.get("licenses").StatusCode, http.StatusSeeOther)
 }
 
-// slowStore holds back the reading of licenses until it is told to go on.
+// slowStore blocks the first read until the test closes resume.
 type slowStore struct {
 	store.Store
-	once           sync.Once
-	reached, going chan struct{}
+	once            sync.Once
+	reached, resume chan struct{}
 }
 
 func (s *slowStore) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
@@ -75,12 +75,12 @@ func (s *slowStore) View(ctx context.Context, fn func(store.Reader) error) error
 }
 
 func (s *slowStore) wait() {
-	s.once.Do(func() { close(s.reached); <-s.going })
+	s.once.Do(func() { close(s.reached); <-s.resume })
 }
 
-func TestSignOutHoldsWithASlowRequestInFlight(t *testing.T) {
+func TestSignOutDuringSlowRequest(t *testing.T) {
 	is := is.New(t)
-	slow := &slowStore{Store: memory.New(), reached: make(chan struct{}), going: make(chan struct{})}
+	slow := &slowStore{Store: memory.New(), reached: make(chan struct{}), resume: make(chan struct{})}
 	s := newSiteOn(t, slow, licensing.Options{})
 	v := s.admin()
 	u, err := url.Parse(s.base + "/dashboard/")
@@ -91,15 +91,15 @@ func TestSignOutHoldsWithASlowRequestInFlight(t *testing.T) {
 	go func() { page <- v.get("licenses") }()
 	<-slow.reached
 	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
-	close(slow.going)
-	is.Equal((<-page).StatusCode, http.StatusOK) // it was asked for in time
+	close(slow.resume)
+	is.Equal((<-page).StatusCode, http.StatusOK) // requested before the sign-out
 
-	is.Equal(len(v.client.Jar.Cookies(u)), 0) // and brought no cookie back
+	is.Equal(len(v.client.Jar.Cookies(u)), 0) // the response did not set the cookie again
 	v.client.Jar.SetCookies(u, old)
-	is.Equal(v.get("licenses").StatusCode, http.StatusSeeOther) // nor the session
+	is.Equal(v.get("licenses").StatusCode, http.StatusSeeOther) // the session has ended
 }
 
-func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
+func TestSignOutDuringSlowForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -109,7 +109,7 @@ func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer := make(chan reply)
 	go func() { answer <- v.do(req) }()
-	form := url.Values{"present": {password}, "password": {"nine lamps along the harbour wall"}}.Encode()
+	form := url.Values{"current": {password}, "password": {"nine lamps along the harbour wall"}}.Encode()
 	_, err = io.WriteString(typing, form[:10])
 	is.NoErr(err)
 	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
@@ -120,10 +120,10 @@ func TestSignOutHoldsWithASlowFormInFlight(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.Header.Get("Location"), "./sign-in")
 	is.Equal(len(a.Cookies()), 0)
-	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther) // the password is as it was
+	is.Equal(s.visitor().post("sign-in", "email", "ada@example.com", "password", password).StatusCode, http.StatusSeeOther) // the password is unchanged
 }
 
-func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
+func TestDemotionDuringSlowForm(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", operator.RoleAdmin)
@@ -136,7 +136,7 @@ func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
 	req.Header.Set("Expect", "100-continue")
 	answer := make(chan reply)
 	go func() { answer <- v.do(req) }()
-	_, err = io.WriteString(typing, "email=mallory%40example.com") // the service has asked for it
+	_, err = io.WriteString(typing, "email=mallory%40example.com") // the server accepted the request
 	is.NoErr(err)
 	viewer := operator.RoleViewer
 	_, err = s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Role: &viewer})
@@ -144,13 +144,13 @@ func TestADemotionHoldsWithASlowFormInFlight(t *testing.T) {
 	_, err = io.WriteString(typing, "&role=admin")
 	is.NoErr(err)
 	is.NoErr(typing.Close())
-	is.Equal((<-answer).StatusCode, http.StatusSeeOther) // to the sign-in
+	is.Equal((<-answer).StatusCode, http.StatusSeeOther) // redirected to the sign-in
 	list, err := s.Operators().Invitations(t.Context())
 	is.NoErr(err)
 	is.Equal(len(list), 0)
 }
 
-func TestFormsArriveInTime(t *testing.T) {
+func TestFormBodyTimeout(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Limits: licensing.LimitOptions{BodyTimeout: 50 * time.Millisecond}})
 	body, typing := io.Pipe()
@@ -158,13 +158,13 @@ func TestFormsArriveInTime(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/sign-in", body)
 	is.NoErr(err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	go func() { _, _ = io.WriteString(typing, "email=") }() // and no more
+	go func() { _, _ = io.WriteString(typing, "email=") }() // and then nothing
 	a := s.visitor().do(req)
 	is.Equal(a.StatusCode, http.StatusRequestTimeout)
-	is.True(a.says("did not arrive in time"))
+	is.True(a.says("was not received in time"))
 }
 
-func TestWrongCodesAreSlowedDown(t *testing.T) {
+func TestWrongCodesAreThrottled(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.visitor()
@@ -179,7 +179,7 @@ func TestWrongCodesAreSlowedDown(t *testing.T) {
 	}
 }
 
-func TestSignInLeadsBack(t *testing.T) {
+func TestSignInReturnsToPage(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", operator.RoleAdmin)
@@ -204,17 +204,17 @@ func TestSignInLeadsBack(t *testing.T) {
 	}
 }
 
-func TestSignInRefuses(t *testing.T) {
+func TestSignInErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	s.operator("ada@example.com", operator.RoleAdmin)
 	v := s.visitor()
 	wrong := v.post("sign-in", "email", "ada@example.com", "password", "not it")
 	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
-	nobody := v.post("sign-in", "email", "ada@example.con", "password", "not it")
-	is.Equal(nobody.StatusCode, wrong.StatusCode)
-	is.Equal(strings.ReplaceAll(nobody.body, "ada@example.con", "ada@example.com"), wrong.body) // nobody learns who is there
-	is.True(!wrong.says("not it"))                                                              // a password is not sent back
+	unknown := v.post("sign-in", "email", "ada@example.con", "password", "not it")
+	is.Equal(unknown.StatusCode, wrong.StatusCode)
+	is.Equal(strings.ReplaceAll(unknown.body, "ada@example.con", "ada@example.com"), wrong.body) // the response does not reveal whether the account exists
+	is.True(!wrong.says("not it"))                                                               // the response does not contain the password
 
 	for range 3 {
 		wrong = v.post("sign-in", "email", "ada@example.com", "password", "not it")
@@ -224,7 +224,7 @@ func TestSignInRefuses(t *testing.T) {
 	is.True(wrong.says("Try again in 1 second."))
 }
 
-func TestHostsOwnLogin(t *testing.T) {
+func TestHostSignIn(t *testing.T) {
 	is := is.New(t)
 	role := operator.RoleAdmin
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (operator.Operator, bool) {
@@ -235,12 +235,12 @@ func TestHostsOwnLogin(t *testing.T) {
 		return operator.Operator{ID: "ida", Email: "ida@host.example", Role: role}, true
 	}}})
 	v := s.visitor()
-	is.Equal(v.get("licenses").StatusCode, http.StatusTeapot) // the host has answered
+	is.Equal(v.get("licenses").StatusCode, http.StatusTeapot) // the response of the host
 	for _, page := range []string{"sign-in", "setup", "password"} {
 		is.Equal(v.get(page).StatusCode, http.StatusNotFound)
 	}
 	is.Equal(v.post("sign-out").StatusCode, http.StatusNotFound)
-	is.True(!strings.Contains(s.log.String(), "code=")) // no code for a set-up that is off
+	is.True(!strings.Contains(s.log.String(), "code=")) // no setup code without the built-in sign-in
 
 	visit := func(method, page string, form url.Values) reply {
 		req, err := http.NewRequestWithContext(t.Context(), method, s.base+"/dashboard/"+page, strings.NewReader(form.Encode()))
@@ -257,22 +257,22 @@ func TestHostsOwnLogin(t *testing.T) {
 	events, err := s.st.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(events[0].Actor, "operator:ida")
-	is.True(visit(http.MethodGet, strings.TrimPrefix(a.Header.Get("Location"), "../"), nil).says("ida@host.example")) // the history names them
+	is.True(visit(http.MethodGet, strings.TrimPrefix(a.Header.Get("Location"), "../"), nil).says("ida@host.example")) // the history shows the operator
 
 	role = operator.RoleViewer
 	is.Equal(visit(http.MethodGet, "licenses/new", nil).StatusCode, http.StatusForbidden)
 }
 
-func TestHostsOperatorMustBeValid(t *testing.T) {
+func TestHostOperatorMustBeValid(t *testing.T) {
 	for name, tt := range map[string]struct {
-		op    operator.Operator
-		fault string
+		op      operator.Operator
+		problem string
 	}{
-		"no operator":    {operator.Operator{}, "the ID is empty"},
-		"no ID":          {operator.Operator{Email: "ida@host.example", Role: operator.RoleAdmin}, "the ID is empty"},
-		"no role":        {operator.Operator{ID: "ida"}, `the role \"\" is unknown`},
-		"unknown role":   {operator.Operator{ID: "ida", Role: "owner"}, `the role \"owner\" is unknown`},
-		"a disabled one": {operator.Operator{ID: "ida", Role: operator.RoleAdmin, Disabled: true}, "the operator is disabled"},
+		"no operator":       {operator.Operator{}, "the ID is empty"},
+		"no ID":             {operator.Operator{Email: "ida@host.example", Role: operator.RoleAdmin}, "the ID is empty"},
+		"no role":           {operator.Operator{ID: "ida"}, `the role \"\" is unknown`},
+		"unknown role":      {operator.Operator{ID: "ida", Role: "owner"}, `the role \"owner\" is unknown`},
+		"disabled operator": {operator.Operator{ID: "ida", Role: operator.RoleAdmin, Disabled: true}, "the operator is disabled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -285,7 +285,7 @@ func TestHostsOperatorMustBeValid(t *testing.T) {
 				is.True(!a.says(l.Key) && !a.says("Atlas") && !a.says("ida"))
 			}
 			is.Equal(v.post("licenses/"+l.ID+"/suspend").StatusCode, http.StatusForbidden)
-			is.True(strings.Contains(s.log.String(), tt.fault))
+			is.True(strings.Contains(s.log.String(), tt.problem))
 		})
 	}
 }

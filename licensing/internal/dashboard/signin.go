@@ -9,23 +9,39 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
-// gate is the body of the pages before one is signed in.
-type gate struct {
-	Form   *form
-	Return string // where to go then, as a reference from dashboard/
-	Plain  bool   // the browser will not keep a session on this address
+// signInPage is the body of the pages for visitors who are not signed in: the
+// sign-in, the setup and the acceptance of an invitation.
+type signInPage struct {
+	Heading, Text string
+	Path, Action  string // the target and the button of the form
+	Form          *form
+	Return        string // the page to open after the sign-in, as a reference from dashboard/
+	Insecure      bool   // the browser will not keep a session from this address
+}
+
+func (v *visit) renderSignIn(status int, f *form, returnTo string, insecure bool) error {
+	return v.render(status, "signin", page{Title: "Sign in", Standalone: true, Invalid: f.HasErrors(), Body: signInPage{
+		Heading: "Sign in", Path: "sign-in", Action: "Sign in", Form: f, Return: returnTo, Insecure: insecure,
+	}})
+}
+
+func (v *visit) renderSetup(status int, f *form, insecure bool) error {
+	return v.render(status, "signin", page{Title: "Set up", Standalone: true, Body: signInPage{
+		Heading: "Set up the dashboard", Path: "setup", Action: "Create admin account", Form: f, Insecure: insecure,
+		Text: "There are no operators yet. Create the first admin account with the setup code. The code is in the log of the service and expires after 30 minutes.",
+	}})
 }
 
 func signInForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
+		{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
 		{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password", Required: true},
 	}}}}
 }
 
 func showSignIn(v *visit) error {
 	back := local(v.r.URL.Query().Get("return"))
-	if v.known {
+	if v.signedIn {
 		v.redirect(back)
 		return nil
 	}
@@ -37,13 +53,13 @@ func showSignIn(v *visit) error {
 		v.redirect("setup")
 		return nil
 	}
-	return v.render(http.StatusOK, "signin", page{Title: "Sign in", Gate: true, Body: gate{signInForm(), back, v.plain()}})
+	return v.renderSignIn(http.StatusOK, signInForm(), back, v.insecure())
 }
 
-// plain reports whether this page came over an address on which browsers keep
-// no Secure cookie: they leave out Sec-Fetch-Mode there. A proxy that speaks
-// TLS for us passes it on.
-func (v *visit) plain() bool {
+// insecure reports whether the browser loaded this page from an address where
+// it keeps no Secure cookie. A browser sends no Sec-Fetch-Mode to such an
+// address; a proxy that terminates TLS forwards the header.
+func (v *visit) insecure() bool {
 	return v.r.TLS == nil && v.r.Header.Get("Sec-Fetch-Mode") == "" && v.r.Header.Get("User-Agent") != "" && v.operators.SecureSession(v.r)
 }
 
@@ -56,16 +72,16 @@ func signIn(v *visit) error {
 		v.redirect(back)
 		return nil
 	}
-	status, err := v.refuse(f, err, "The e-mail address or the password is wrong.")
+	status, err := v.rejectPassword(f, err, "Incorrect email or password.")
 	if err != nil {
 		return err
 	}
-	return v.render(status, "signin", page{Title: "Sign in", Gate: true, Invalid: true, Body: gate{f, back, false}})
+	return v.renderSignIn(status, f, back, false)
 }
 
-// refuse notes in the form why a password was not accepted, and returns the
-// status; or the error, if it is another.
-func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
+// rejectPassword adds the reason why a password was not accepted to the form and
+// returns the HTTP status. It returns any other error unchanged.
+func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ error) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Type == "password" {
@@ -80,7 +96,7 @@ func (v *visit) refuse(f *form, err error, wrong string) (status int, _ error) {
 		if seconds > 90 {
 			wait = count(int(math.Ceil(float64(seconds)/60)), "minute")
 		}
-		f.Problem = "There were too many failed attempts. Try again in " + wait + "."
+		f.Problem = "Too many failed attempts. Try again in " + wait + "."
 		return http.StatusTooManyRequests, nil
 	}
 	if errors.Is(err, operator.ErrCredentials) {
@@ -100,15 +116,15 @@ func signOut(v *visit) error {
 
 func setupForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "code", Label: "Set-up code", Hint: "From the log of the service, or from where it was started.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
-		{Name: "email", Label: "Your e-mail", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
+		{Name: "code", Label: "Setup code", Hint: "Written to the log of the service.", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		{Name: "email", Label: "Email", Type: "email", Autocomplete: "username", Required: true, MaxLength: 254},
 		newPassword("password", "Password"),
 	}}}}
 }
 
 func newPassword(name, label string) *field {
 	return &field{Name: name, Label: label, Type: "password", Autocomplete: "new-password", Required: true,
-		Hint: "At least " + strconv.Itoa(operator.MinPassword) + " characters, spaces included. A sentence is easy to remember."}
+		Hint: "At least " + strconv.Itoa(operator.MinPassword) + " characters, spaces allowed. A sentence is easy to remember."}
 }
 
 func showSetup(v *visit) error {
@@ -120,7 +136,7 @@ func showSetup(v *visit) error {
 		v.redirect("sign-in")
 		return nil
 	}
-	return v.render(http.StatusOK, "setup", page{Title: "Set up", Gate: true, Body: gate{Form: setupForm(), Plain: v.plain()}})
+	return v.renderSetup(http.StatusOK, setupForm(), v.insecure())
 }
 
 func setUp(v *visit) error {
@@ -136,25 +152,25 @@ func setUp(v *visit) error {
 		v.redirect("sign-in")
 		return nil
 	case errors.Is(err, operator.ErrSetupCode):
-		f.wrong("code", "This code is wrong or has ended. Reload this page to have a new one written to the log.")
-	case f.take(err):
+		f.addError("code", "This code is incorrect or expired. Reload this page to write a new code to the log.")
+	case f.takeErrors(err):
 	default:
-		if status, err = v.refuse(f, err, ""); err != nil {
+		if status, err = v.rejectPassword(f, err, ""); err != nil {
 			return err
 		}
 	}
 	f.Field("password").Value = ""
-	return v.render(status, "setup", page{Title: "Set up", Gate: true, Body: gate{Form: f}})
+	return v.renderSetup(status, f, false)
 }
 
 func passwordForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "present", Label: "Present password", Type: "password", Autocomplete: "current-password", Required: true},
+		{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Required: true},
 		newPassword("password", "New password"),
 	}}}}
 }
 
-// account is the body of the page about oneself.
+// account is the body of the account page.
 type account struct {
 	Form       *form
 	LastSignIn *moment
@@ -169,7 +185,7 @@ func (v *visit) renderAccount(status int, f *form) error {
 func changePassword(v *visit) error {
 	f := passwordForm()
 	f.fill(v)
-	err := v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("present"), v.r.PostForm.Get("password"))
+	err := v.operators.ChangePassword(v.w, v.r, v.r.PostForm.Get("current"), v.r.PostForm.Get("password"))
 	if err == nil {
 		v.redirectDone("password", "password")
 		return nil
@@ -178,17 +194,17 @@ func changePassword(v *visit) error {
 		v.redirect("sign-in")
 		return nil
 	}
-	if f.take(err) {
-		f.Field("present").Value, f.Field("password").Value = "", ""
+	if f.takeErrors(err) {
+		f.Field("current").Value, f.Field("password").Value = "", ""
 		return v.renderAccount(http.StatusUnprocessableEntity, f)
 	}
-	status, err := v.refuse(f, err, "")
+	status, err := v.rejectPassword(f, err, "")
 	if err != nil {
 		return err
 	}
 	if status == http.StatusUnprocessableEntity {
 		f.Problem = ""
-		f.wrong("present", "This is not your present password.")
+		f.addError("current", "The current password is incorrect.")
 	}
 	return v.renderAccount(status, f)
 }

@@ -22,36 +22,36 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// mount is where the tests' host has the service: three segments deep.
+// mount is the path of the service in the tests. It has three segments.
 const mount = "/tenants/acme/licensing"
 
 const password = "the ferry leaves before breakfast"
 
-// site is a host with the service, over a clock that tests turn.
+// site is a host application with the service and a clock that tests control.
 type site struct {
 	*licensing.Handler
 	t    *testing.T
 	st   store.Store
-	base string // of the mount
-	log  *logBook
+	base string // URL of the mount
+	log  *logBuffer
 
 	mu  sync.Mutex
 	now time.Time
 }
 
-// logBook is a log that tests read.
-type logBook struct {
+// logBuffer is a log that tests can read.
+type logBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (l *logBook) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *logBook) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -61,7 +61,7 @@ func newSite(t *testing.T) *site { return newSiteOn(t, memory.New(), licensing.O
 
 func newSiteOn(t *testing.T, st store.Store, opts licensing.Options) *site {
 	t.Helper()
-	s := &site{t: t, st: st, log: &logBook{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	s := &site{t: t, st: st, log: &logBuffer{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	opts.Now = s.clock
 	opts.Logger = slog.New(slog.NewTextHandler(s.log, nil))
 	s.Handler = licensing.NewHandler(st, opts)
@@ -85,7 +85,7 @@ func (s *site) advance(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// operator makes an operator, with the password that all have.
+// operator creates an operator with the common password.
 func (s *site) operator(email string, role operator.Role) operator.Operator {
 	s.t.Helper()
 	op, err := s.Operators().Create(s.t.Context(), operator.CreateParams{Email: email, Password: password, Role: role})
@@ -106,8 +106,7 @@ func (s *site) license(p license.CreateParams) license.License {
 	return l
 }
 
-// visitor is somebody with a browser, as far as cookies go. It follows no
-// redirect by itself.
+// visitor is an HTTP client with cookies. It does not follow redirects.
 type visitor struct {
 	s      *site
 	client *http.Client
@@ -119,7 +118,7 @@ func (s *site) visitor() *visitor {
 	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// signedIn is a visitor who has signed in.
+// signedIn returns a visitor who is signed in.
 func (s *site) signedIn(email string) *visitor {
 	s.t.Helper()
 	v := s.visitor()
@@ -128,20 +127,20 @@ func (s *site) signedIn(email string) *visitor {
 	return v
 }
 
-// admin is a visitor who has signed in as a new admin.
+// admin creates an admin and returns a visitor who is signed in as this admin.
 func (s *site) admin() *visitor {
 	s.t.Helper()
 	s.operator("ada@example.com", operator.RoleAdmin)
 	return s.signedIn("ada@example.com")
 }
 
-// reply is an answer that has been read.
+// reply is a response with its body.
 type reply struct {
 	*http.Response
 	body string
 }
 
-// get opens a page, given below dashboard/.
+// get requests a page below dashboard/.
 func (v *visitor) get(page string) reply {
 	v.s.t.Helper()
 	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodGet, v.s.base+"/dashboard/"+page, nil)
@@ -149,7 +148,7 @@ func (v *visitor) get(page string) reply {
 	return v.do(req)
 }
 
-// post sends a form of names and values.
+// post submits a form of names and values.
 func (v *visitor) post(page string, form ...string) reply {
 	v.s.t.Helper()
 	values := url.Values{}
@@ -173,7 +172,7 @@ func (v *visitor) do(req *http.Request) reply {
 	return reply{resp, string(body)}
 }
 
-// hidden returns the value of a hidden control of a page.
+// hidden returns the value of a hidden input of the page.
 func (r reply) hidden(name string) string {
 	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(r.body)
 	if m == nil {
@@ -182,15 +181,15 @@ func (r reply) hidden(name string) string {
 	return m[1]
 }
 
-// says reports whether the page says something.
+// says reports whether the page contains the text.
 func (r reply) says(text string) bool { return strings.Contains(r.body, text) }
 
-// to returns where a redirect leads, without the mark of its notice.
+// to returns the target of a redirect, without the token of its notice.
 func (r reply) to() string {
 	return regexp.MustCompile(`[?&]done=\w{26}$`).ReplaceAllString(r.Header.Get("Location"), "")
 }
 
-// follow opens the page that a redirect leads to.
+// follow opens the target of a redirect.
 func (v *visitor) follow(r reply) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)
@@ -201,7 +200,7 @@ func (v *visitor) follow(r reply) reply {
 	return v.do(req)
 }
 
-// notice returns the notice at the head of a page.
+// notice returns the notice of the page.
 func (r reply) notice() string {
 	m := regexp.MustCompile(`<p class="note good" role="status">([^<]*)</p>`).FindStringSubmatch(r.body)
 	if m == nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A strictStore refuses, as PostgreSQL does, to look for text with a NUL or
-// that is not UTF-8.
+// A strictStore rejects queries with a NUL or invalid UTF-8, as PostgreSQL does.
 type strictStore struct{ store.Store }
 
 func (s strictStore) License(ctx context.Context, id string) (store.License, error) {
@@ -126,7 +125,7 @@ func strict(s string) error {
 	return nil
 }
 
-func TestTextThatNoStoreHoldsIsTheFaultOfTheRequest(t *testing.T) {
+func TestInvalidTextIsClientError(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, strictStore{memory.New()}, licensing.Options{})
 	v := s.admin()
@@ -141,12 +140,12 @@ func TestTextThatNoStoreHoldsIsTheFaultOfTheRequest(t *testing.T) {
 	is.NoErr(json.NewDecoder(resp.Body).Decode(&token))
 	resp.Body.Close()
 
-	fields := []string{"id", "name", "product_id", "customer_id", "key", "email", "role", "code", "password", "present", "once", "reason",
+	fields := []string{"id", "name", "product_id", "customer_id", "key", "email", "role", "code", "password", "current", "once", "reason",
 		"etag", "url", "types", "products", "scopes", "metadata", "entitlements", "theme", "return", "expires_at", "duration", "\x00"}
 	for _, bad := range []string{"a\x00b", "a\xffb"} {
 		for _, page := range []string{
 			"theme", "sign-in", "setup", "join", "password", "licenses/new", "licenses/selected/suspend", "licenses/" + l.ID + "/edit", "licenses/" + l.ID + "/delete",
-			"licenses/" + l.ID + "/renew", "licenses/" + l.ID + "/suspend", "settings/operators/new", "settings/operators/withdraw",
+			"licenses/" + l.ID + "/renew", "licenses/" + l.ID + "/suspend", "settings/operators/new", "settings/operators/revoke",
 			"settings/credentials/new", "settings/credentials/" + c.ID + "/edit", "settings/credentials/" + c.ID + "/rotate", "settings/webhooks/new",
 		} {
 			for _, field := range fields {

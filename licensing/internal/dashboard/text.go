@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A moment is an instant as pages show it: in UTC, and from now.
+// A moment is a time formatted for a page: in UTC and relative to now.
 type moment struct {
 	ISO      string // for <time datetime>
 	Date     string
@@ -16,7 +16,7 @@ type moment struct {
 	Relative string
 }
 
-// moment returns t for a page; nil for the zero time.
+// moment formats t for a page. It returns nil for the zero time.
 func (v *visit) moment(t time.Time) *moment {
 	if t.IsZero() {
 		return nil
@@ -39,7 +39,7 @@ func (v *visit) momentOf(t *time.Time) *moment {
 	return v.moment(*t)
 }
 
-// relative says how far something is from now, in one unit.
+// relative formats a duration from now in one unit, such as "in 2 days".
 func relative(d time.Duration) string {
 	past := d < 0
 	if past {
@@ -78,11 +78,11 @@ func count(n int, unit string) string {
 	return strconv.Itoa(n) + " " + unit + "s"
 }
 
-// timeForms are what a form takes for an instant in UTC, besides what the
-// browser's own control sends.
-var timeForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC3339Nano}
+// timeLayouts are the formats of a time in UTC that forms accept. The first two
+// are sent by browsers.
+var timeLayouts = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", time.RFC3339Nano}
 
-// formatTime writes an instant for a datetime-local control, to the second.
+// formatTime formats a time for a datetime-local input, with seconds.
 func formatTime(t *time.Time) string {
 	if t == nil {
 		return ""
@@ -91,10 +91,10 @@ func formatTime(t *time.Time) string {
 }
 
 func parseTime(s string) (time.Time, error) {
-	for _, form := range timeForms {
+	for _, form := range timeLayouts {
 		if t, err := time.Parse(form, strings.TrimSpace(s)); err == nil {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, errors.New("write a date, or a date and a time in UTC, such as 2030-01-31 or 2030-01-31 12:00")
+	return time.Time{}, errors.New("enter a date, or a date and time in UTC, such as 2030-01-31 or 2030-01-31 12:00")
 }

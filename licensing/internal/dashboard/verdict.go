@@ -8,49 +8,50 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// verdictPanel says what a program is told that asks about a license.
+// verdictPanel shows the verdict that a program gets when it validates the
+// license.
 type verdictPanel struct {
-	Verdict *license.Verdict // nil: the question cannot be answered
-	At      *moment          // nil: now
+	Verdict *license.Verdict // nil if the parameters are invalid
+	At      *moment          // nil for now
 	Changes *moment
 	Form    *form
-	Asked   bool // somebody has asked, rather than just looked
+	Tested  bool // the query has parameters of the form
 }
 
-// verdictForm is what can be asked besides "now".
+// verdictForm returns the form for a test validation.
 func verdictForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "at", Label: "At", Hint: "Empty: now.", Type: "datetime-local"},
-		{Name: "fingerprint", Label: "Fingerprint", Hint: "Of the machine that asks.", Type: "text", MaxLength: 255},
-		{Name: "product", Label: "Product", Hint: "Which the program says it is.", Type: "text", MaxLength: 255},
-		{Name: "entitlement", Label: "Entitlement", Hint: "Which the program asks for.", Type: "text", MaxLength: 255},
+		{Name: "at", Label: "Time", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
+		{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
+		{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
 	}}}}
 }
 
-// verdictPanel asks the rules what the query of the page asks, and writes
-// nothing.
+// verdictPanel validates the license with the parameters of the query. It does
+// not change the license.
 func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	q := v.r.URL.Query()
 	p := verdictPanel{Form: verdictForm()}
 	for _, x := range p.Form.Groups[0].Fields {
 		x.Value = strings.TrimSpace(q.Get(x.Name))
-		p.Asked = p.Asked || x.Value != ""
+		p.Tested = p.Tested || x.Value != ""
 	}
 	value := func(name string) string { return p.Form.Field(name).Value }
-	ask := license.ExplainParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
+	params := license.ExplainParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
 	if s := value("entitlement"); s != "" {
-		ask.Entitlements = []string{s}
+		params.Entitlements = []string{s}
 	}
 	if s := value("at"); s != "" {
 		if at, err := parseTime(s); err != nil {
-			p.Form.wrong("at", err.Error())
+			p.Form.addError("at", err.Error())
 		} else {
-			ask.At, p.At = at, v.moment(at)
+			params.At, p.At = at, v.moment(at)
 			p.Form.Field("at").Value = formatTime(&at)
 		}
 	}
-	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.faults()), ask)
-	if p.Form.takeVerdict(err) {
+	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.fieldErrors()), params)
+	if p.Form.takeVerdictErrors(err) {
 		return p, nil
 	}
 	if err != nil {
@@ -60,15 +61,15 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	return p, nil
 }
 
-// takeVerdict is take, for the names that the form gives otherwise.
-func (f *form) takeVerdict(err error) bool {
-	return f.take(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
+// takeVerdictErrors is takeErrors for the field names of the verdict form.
+func (f *form) takeVerdictErrors(err error) bool {
+	return f.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
 }
 
-// Words is the code of a verdict in words.
+// Words returns the code of the verdict in words.
 func (p verdictPanel) Words() string { return strings.ReplaceAll(string(p.Verdict.Code), "_", " ") }
 
-// Recheck is how soon a program asks again.
+// Recheck returns the time until a program validates again.
 func (p verdictPanel) Recheck() string {
 	return relative(time.Duration(p.Verdict.RecheckAfter) * time.Second)
 }

@@ -16,42 +16,42 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A visit is one request and its answer.
+// A visit has the state of one request.
 type visit struct {
 	h  *Handler
 	w  http.ResponseWriter
 	r  *http.Request
-	id string // of the request
+	id string // the request id
 
-	path   string // below dashboard/, still escaped
+	path   string // below dashboard/, escaped
 	root   string // the relative reference to dashboard/: "./", "../"
 	params map[string]string
 
 	op        operator.Operator
-	known     bool // op is somebody
+	signedIn  bool // op is set
 	auth      *auth.Auth
 	operators *operator.Service
 	licenses  *license.Service
 }
 
-// actor is the visitor as events name them; empty: unknown.
+// actor returns the actor of events, or "" without a sign-in.
 func (v *visit) actor() string {
-	if !v.known {
+	if !v.signedIn {
 		return ""
 	}
 	return "operator:" + v.op.ID
 }
 
-// once runs fn unless the visitor has submitted the form with that mark before;
-// see [forms.Forms.Once].
+// once runs fn unless the operator has already submitted the form with the
+// mark; see [forms.Forms.Once].
 func (v *visit) once(ctx context.Context, mark string, fn func() (string, error)) (ref string, repeated bool, err error) {
 	return v.h.opts.Forms.Once(ctx, v.actor(), mark, fn)
 }
 
 type visitKey struct{}
 
-// visit returns the visit of a request. It is in the context of its r, for
-// fail.
+// visit returns the visit of a request. The context of the request has the
+// visit, so that fail can find it.
 func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
 	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
 		return v
@@ -70,20 +70,20 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// fail answers with a page that says what went wrong.
+// fail writes the page for a problem.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 	if web.PathTooLong(r.URL.EscapedPath()) {
-		// Without links: each would climb the whole path.
+		// Without links: each relative link would be as long as the path.
 		http.Error(w, p.Detail, p.Status)
 		return
 	}
 	h.visit(w, r).renderError(p)
 }
 
-// admin reports whether the visitor may change things.
-func (v *visit) admin() bool { return v.known && v.op.Role == operator.RoleAdmin && !v.op.Disabled }
+// admin reports whether the operator has the admin role.
+func (v *visit) admin() bool { return v.signedIn && v.op.Role == operator.RoleAdmin && !v.op.Disabled }
 
-// here is the visited page as a reference from dashboard/, with its query.
+// here returns the page with its query, as a reference from dashboard/.
 func (v *visit) here() string {
 	if v.r.URL.RawQuery == "" {
 		return v.path
@@ -91,21 +91,21 @@ func (v *visit) here() string {
 	return v.path + "?" + v.r.URL.RawQuery
 }
 
-// redirect answers 303 to a page, given as a reference from dashboard/.
+// redirect redirects to a page, given as a reference from dashboard/.
 func (v *visit) redirect(to string) { redirectTo(v.w, v.root+to) }
 
-// reads reports whether the visit only asks to see a page.
-func (v *visit) reads() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
+// isRead reports whether the request is a GET or HEAD.
+func (v *visit) isRead() bool { return v.r.Method == http.MethodGet || v.r.Method == http.MethodHead }
 
-// redirectTo answers 303. The reference stays relative: http.Redirect would
-// make a path of it, and lose the mount.
+// redirectTo responds with 303. The reference stays relative: http.Redirect
+// would make it absolute and lose the mount.
 func redirectTo(w http.ResponseWriter, reference string) {
 	w.Header().Set("Location", reference)
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// local returns a reference from dashboard/ that a request has named, or ""
-// if it is none: it must not lead out of the pages.
+// local returns the reference if it is a relative reference to a page below
+// dashboard/, or "" otherwise.
 func local(reference string) string {
 	u, err := url.Parse(reference)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" ||
@@ -120,37 +120,36 @@ func local(reference string) string {
 	return reference
 }
 
-// notInReference reports whether c never stands in a reference as browsers
-// write it. (RFC 3986 has it so as well, but for the backslash, which they
-// take for a slash.)
+// notInReference reports whether c cannot occur in a reference from a browser.
+// These are the characters that RFC 3986 excludes. Browsers treat a backslash as
+// a slash.
 func notInReference(c rune) bool {
 	return c <= ' ' || c > '~' || strings.ContainsRune(`"<>\^`+"`{|}", c)
 }
 
-// readForm reads the form that was sent. What is in the query is no part of it.
+// readForm reads the submitted form. The query is not part of it.
 func (v *visit) readForm() error {
 	if t, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
-		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page reads forms only."}
+		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page accepts only form data."}
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
-			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is larger than this page reads.", Cause: err}
+			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is too large.", Cause: err}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return &web.Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Detail: "The form did not arrive in time.", Cause: err,
+			return &web.Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Detail: "The form was not received in time.", Cause: err,
 				Header: http.Header{"Connection": {"close"}}}
 		}
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form did not arrive whole.", Cause: err}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form could not be read.", Cause: err}
 	}
 	if !input.Storable(v.r.PostForm) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form has a NUL character or text that is not UTF-8. Remove it and send the form again."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_form", Detail: "The form contains a NUL character or text that is not valid UTF-8. Remove it and submit the form again."}
 	}
 	return nil
 }
 
-// sent returns a value of the form, with the line ends of text areas as they
-// are everywhere else.
+// sent returns a value of the submitted form, with CRLF replaced by LF.
 func (v *visit) sent(name string) string {
 	return strings.ReplaceAll(v.r.PostForm.Get(name), "\r\n", "\n")
 }

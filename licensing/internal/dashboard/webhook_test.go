@@ -16,7 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// webhook makes one, as Go code would.
+// webhook creates a webhook with the Go API.
 func (s *site) webhook(url string) license.Webhook {
 	s.t.Helper()
 	w, _, err := s.Service().CreateWebhook(s.t.Context(), license.CreateWebhookParams{URL: url})
@@ -41,7 +41,7 @@ func TestCreateWebhook(t *testing.T) {
 	w := hooks[0]
 	is.Equal(w.URL+w.Description+strings.Join(w.Types, " ")+strings.Join(w.Products, " "), "https://shop.example/hooksThe shopactivation.created license.*atlas")
 
-	again := v.post("settings/webhooks/new", form...) // a reload makes no second one, and shows nothing
+	again := v.post("settings/webhooks/new", form...) // a reload creates no second webhook and shows no secret
 	is.Equal(again.StatusCode, http.StatusConflict)
 	is.True(!again.says("whsec_") && again.says(w.ID))
 	page := v.get("settings/webhooks/" + w.ID)
@@ -62,7 +62,7 @@ func TestCreateWebhook(t *testing.T) {
 	}
 }
 
-func TestLookAfterAWebhook(t *testing.T) {
+func TestChangeWebhook(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -84,12 +84,12 @@ func TestLookAfterAWebhook(t *testing.T) {
 	is.Equal(v.post(at+"/resume").StatusCode, http.StatusSeeOther)
 	is.Equal(now().Status, license.WebhookActive)
 
-	is.Equal(v.post(at+"/rotate", "overlap", "for ever").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(at+"/rotate", "overlap", "forever").StatusCode, http.StatusUnprocessableEntity)
 	once := v.get(at + "/rotate").hidden("once")
 	a := v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.True(a.says("whsec_"))
 	is.Equal(len(now().Secrets), 2)
-	is.True(v.get(at).says("Ends in 1 day"))
+	is.True(v.get(at).says("Expires in 1 day"))
 	a = v.post(at+"/rotate", "once", once, "overlap", "24h")
 	is.Equal(a.StatusCode, http.StatusConflict)
 	is.True(!a.says("whsec_"))
@@ -103,7 +103,7 @@ func TestLookAfterAWebhook(t *testing.T) {
 	}
 }
 
-func TestDeliveriesOfAWebhook(t *testing.T) {
+func TestWebhookDeliveries(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -112,9 +112,9 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	is.True(v.get(at).says("None yet."))
 	is.Equal(v.post(at+"/test").to(), "../../../"+at)
 	a := v.get(at)
-	is.True(a.says("webhook.test") && a.says("pending") && a.says("Not tried yet"))
+	is.True(a.says("webhook.test") && a.says("pending") && a.says("No attempts yet"))
 
-	// What the delivery of three days' failure leaves behind.
+	// Store the state of a delivery that failed for three days.
 	page, err := s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	d := page.Data[0]
@@ -132,7 +132,7 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	}))
 	a = v.get(at + "?status=failed")
 	is.True(a.says("Status 503 after 120 ms, 2 attempts") && a.says("&lt;script&gt;alert") && !a.says("<script>alert"))
-	is.True(v.get(at + "?status=succeeded").says("None with that status."))
+	is.True(v.get(at + "?status=succeeded").says("No deliveries with this status."))
 	is.Equal(v.get(at+"?status=mislaid").StatusCode, http.StatusBadRequest)
 	is.Equal(v.get(at+"?cursor=garbage").StatusCode, http.StatusBadRequest)
 
@@ -152,22 +152,22 @@ func TestDeliveriesOfAWebhook(t *testing.T) {
 	is.Equal(strings.Count(v.get(at+next[1]).body, "/resend"), 6)
 }
 
-func TestWhatWaitsIsSaid(t *testing.T) {
+func TestStalledDeliveriesAreShown(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
 	s.license(license.CreateParams{Name: "Atlas"})
-	is.True(!v.get("").says("MasterKey")) // not a word where there is no webhook
+	is.True(!v.get("").says("MasterKey")) // no warning without webhooks
 	w := s.webhook("https://shop.example/hooks")
 	_, err := s.Service().TestWebhook(t.Context(), w.ID)
 	is.NoErr(err)
 	s.advance(10 * time.Minute)
 	for _, page := range []string{"", "settings/webhooks", "settings/webhooks/" + w.ID} {
-		is.True(v.get(page).says("Deliveries wait and nothing runs them"))
+		is.True(v.get(page).says("Handler.Run is not running"))
 	}
 	is.True(v.get("").says("Options.MasterKey") && v.get("settings/webhooks").says("Options.MasterKey"))
 	is.NoErr(s.Service().MarkRunning(t.Context()))
-	is.True(!v.get("").says("Deliveries wait"))
+	is.True(!v.get("").says("Handler.Run is not running"))
 
 	sealed := newSiteOn(t, memory.New(), licensing.Options{MasterKey: []byte("thirty-two bytes of a master key")})
 	sealed.webhook("https://shop.example/hooks")

@@ -23,7 +23,7 @@ func showEditWebhook(v *visit) error {
 }
 
 func (v *visit) renderEditWebhook(status int, w webhookRow, f *form) error {
-	return v.render(status, "confirm", page{Title: "Edit the webhook " + w.Host(), Section: "webhooks", Body: confirmation{
+	return v.render(status, "confirm", page{Title: "Edit webhook " + w.Host(), Section: "webhooks", Body: confirmation{
 		Heading: "Edit webhook", Form: f, Action: "Save changes", Back: webhookPath(w.ID), Subject: w.Host(),
 	}})
 }
@@ -37,7 +37,7 @@ func updateWebhook(v *visit) error {
 	f.fill(v)
 	address, description, types := strings.TrimSpace(f.Field("url").Value), strings.TrimSpace(f.Field("description").Value), f.lines("types")
 	_, err = v.licenses.UpdateWebhook(v.r.Context(), license.UpdateWebhookParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
-	if f.take(err) {
+	if f.takeErrors(err) {
 		return v.renderEditWebhook(http.StatusUnprocessableEntity, w, f)
 	}
 	if err != nil {
@@ -75,16 +75,16 @@ func resend(v *visit) error {
 	return nil
 }
 
-// webhookOverlaps are the choices for how long deliveries are signed with the
-// old secret as well.
+// webhookOverlaps are the options for how long deliveries are also signed with
+// the old secret.
 var webhookOverlaps = []overlap{
-	{"24h", 24 * time.Hour, "24 hours", "Deliveries carry both signatures, so that receivers can change over."},
-	{"7d", 7 * 24 * time.Hour, "7 days", ""},
-	{"now", 0, "End it now", "For a secret that has leaked. Receivers refuse deliveries until they have the new one."},
+	{"24h", 24 * time.Hour, "After 24 hours", "Deliveries carry both signatures during this time."},
+	{"7d", 7 * 24 * time.Hour, "After 7 days", ""},
+	{"now", 0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
 }
 
 func rotateWebhookForm(chosen string) *form {
-	x := &field{Name: "overlap", Label: "The present secret goes on for", Type: "radios", Options: overlapOptions(webhookOverlaps, chosen)}
+	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(webhookOverlaps, chosen)}
 	return &form{Groups: []group{{Fields: []*field{x}}}}
 }
 
@@ -99,9 +99,9 @@ func showRotateWebhook(v *visit) error {
 }
 
 func (v *visit) renderRotateWebhook(status int, w webhookRow, f *form) error {
-	return v.render(status, "confirm", page{Title: "Rotate the secret of the webhook " + w.Host(), Section: "webhooks", Body: confirmation{
-		Heading: "Rotate secret", Form: f, Action: "Make a new secret", Back: webhookPath(w.ID), Subject: w.Host(),
-		Text: []string{"The webhook gets a new secret, which is shown once on the next page."},
+	return v.render(status, "confirm", page{Title: "Rotate the secret of webhook " + w.Host(), Section: "webhooks", Body: confirmation{
+		Heading: "Rotate secret", Form: f, Action: "Create new secret", Back: webhookPath(w.ID), Subject: w.Host(),
+		Text: []string{"This creates a new secret, which is shown once on the next page."},
 	}})
 }
 
@@ -112,7 +112,7 @@ func rotateWebhook(v *visit) error {
 	}
 	f := rotateWebhookForm("")
 	f.fill(v)
-	overlap, ok := v.sentOverlap(webhookOverlaps, f)
+	overlap, ok := v.readOverlap(webhookOverlaps, f)
 	if !ok {
 		return v.renderRotateWebhook(http.StatusUnprocessableEntity, w, f)
 	}
@@ -126,7 +126,7 @@ func rotateWebhook(v *visit) error {
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderSecretGone(id)
+		return v.renderWebhookRepeated(id)
 	}
 	return v.renderWebhookSecret(after, secret, "New webhook secret")
 }
@@ -136,11 +136,11 @@ func showDeleteWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "confirm", page{Title: "Delete the webhook " + w.Host(), Section: "webhooks", Body: confirmation{
+	return v.render(http.StatusOK, "confirm", page{Title: "Delete webhook " + w.Host(), Section: "webhooks", Body: confirmation{
 		Heading: "Delete webhook", Form: &form{}, Action: "Delete webhook", Danger: true, Back: webhookPath(w.ID), Subject: w.Host(),
 		Text: []string{
 			w.URL,
-			"Nothing is sent there any more, and what was still to be sent is dropped. To stop it for a while, pause it instead.",
+			"Deliveries to this URL stop, and pending deliveries are dropped. To stop deliveries temporarily, pause the webhook instead.",
 		},
 	}})
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// webhookPath is the page of a webhook, as a reference from dashboard/.
+// webhookPath returns the page of a webhook, as a reference from dashboard/.
 func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscape(id) }
 
-// webhookRow is a webhook as pages show it.
+// webhookRow is a webhook with its times formatted for a page.
 type webhookRow struct {
 	license.Webhook
 	Created, Failing *moment
 }
 
-// State is the status of a webhook in a word; an active one may be failing.
+// State returns the status of the webhook, or "failing" if it is active and its
+// deliveries fail.
 func (r webhookRow) State() string {
 	if r.Status == license.WebhookActive && r.FailingSince != nil {
 		return "failing"
@@ -31,12 +32,12 @@ func (r webhookRow) State() string {
 	return string(r.Status)
 }
 
-// Pill is the class of that word.
+// Pill returns the CSS class of the state.
 func (r webhookRow) Pill() string {
 	return map[string]string{"active": "active", "failing": "ending", "disabled": "revoked"}[r.State()]
 }
 
-// Host is where it leads, for a short name.
+// Host returns the host of the URL, which pages use as a short name.
 func (r webhookRow) Host() string {
 	if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
 		return u.Host
@@ -55,9 +56,9 @@ func showWebhooks(v *visit) error {
 		return err
 	}
 	var body struct {
-		Rows  []webhookRow
-		Stuck string
-		Clear string
+		Rows        []webhookRow
+		Stalled     string
+		Unencrypted string
 	}
 	for _, w := range hooks {
 		body.Rows = append(body.Rows, v.webhookRow(w))
@@ -67,49 +68,51 @@ func showWebhooks(v *visit) error {
 		if err != nil {
 			return err
 		}
-		body.Stuck = stuck(backlog)
+		body.Stalled = stalledNotice(backlog)
 		if !backlog.Sealed {
-			body.Clear = unsealed
+			body.Unencrypted = unencryptedNotice
 		}
 	}
 	return v.render(http.StatusOK, "webhooks", page{Title: "Webhooks", Section: "webhooks", Body: body})
 }
 
-// stuck says that deliveries wait and nothing runs them, if it is so.
-func stuck(b license.Backlog) string {
+// stalledNotice returns a warning if deliveries wait because Handler.Run is not
+// running, or "".
+func stalledNotice(b license.Backlog) string {
 	if b.Running || !b.Waiting {
 		return ""
 	}
-	return "Deliveries wait and nothing runs them: the program that mounts this service has to call Handler.Run."
+	return "Deliveries are waiting because Handler.Run is not running. The host application must call it."
 }
 
-// failing says which subscribers keep failing, one sentence for each.
-func failing(b license.Backlog) (list []string) {
+// failingNotices returns a warning for each subscriber that fails.
+func failingNotices(b license.Backlog) (list []string) {
 	for _, f := range b.Failing {
-		list = append(list, fmt.Sprintf("The subscriber %q has failed %s in a row on event %s, and the events after it wait. The log has the error.", f.Name, count(f.Failures, "time"), f.EventID))
+		list = append(list, fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID))
 	}
 	return list
 }
 
-// unsealed says that secrets of webhooks are kept as they are.
-const unsealed = "Secrets of webhooks are kept in clear: set Options.MasterKey to have them sealed."
+// unencryptedNotice is the warning about webhook secrets without a master key.
+const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
 func webhookForm(w license.Webhook) *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "url", Label: "Address", Hint: "Where events are sent by POST, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
-		{Name: "description", Label: "Description", Hint: "For you. May be empty.", Type: "text", Value: w.Description, MaxLength: 255},
+		{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
+		{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
 		{
-			Name: "types", Label: "Only these events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),
-			Hint: "One in a line: a type such as license.created, or a family such as license.*, activation.* or customer.*. Empty: all events.",
+			Name: "types", Label: "Events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),
+			Hint: "One per line: a type such as license.created, or a group such as license.*, activation.* or customer.*. Leave blank for all events.",
 		},
 	}}}}
 }
 
-// productsField belongs to new webhooks alone: it cannot be changed later.
+// productsField returns the field for the products of a new webhook, which
+// cannot be changed later.
 func productsField() *field {
 	return &field{
-		Name: "products", Label: "Only these products", Type: "textarea", Rows: 3, List: true,
-		Hint: "One product id in a line. Empty: all products, and events that belong to none. It cannot be changed later.",
+		Name: "products", Label: "Products", Type: "textarea", Rows: 3, List: true,
+		Hint: "One product ID per line. Leave blank for all products and for events without a product. This cannot be changed later.",
 	}
 }
 
@@ -119,7 +122,7 @@ func newWebhookForm() *form {
 	return f
 }
 
-// lines returns the lines of a text area that say something.
+// lines returns the non-blank lines of a textarea, without surrounding space.
 func (f *form) lines(name string) (list []string) {
 	for line := range strings.SplitSeq(f.Field(name).Value, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -138,7 +141,7 @@ func showNewWebhook(v *visit) error {
 func (v *visit) renderNewWebhook(status int, f *form) error {
 	return v.render(status, "confirm", page{Title: "New webhook", Section: "webhooks", Body: confirmation{
 		Heading: "New webhook", Form: f, Action: "Create webhook", Back: "settings/webhooks", Subject: "Webhooks",
-		Text: []string{"It gets the events from now on. Deliveries are signed with a secret that is shown once, on the next page."},
+		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
 	}})
 }
 
@@ -155,65 +158,68 @@ func createWebhook(v *visit) error {
 		return w.ID, err
 	})
 	switch {
-	case f.take(err):
+	case f.takeErrors(err):
 		return v.renderNewWebhook(http.StatusUnprocessableEntity, f)
 	case err != nil && secret == "":
 		return err
 	case repeated:
-		return v.renderSecretGone(id)
+		return v.renderWebhookRepeated(id)
 	}
 	return v.renderWebhookSecret(w, secret, "Webhook created")
 }
 
-// renderWebhookSecret shows a new secret. This answer is the only place it is
-// ever in.
+// renderWebhookSecret shows a new secret. The secret appears only in this
+// response.
 func (v *visit) renderWebhookSecret(w license.Webhook, secret, title string) error {
-	return v.render(http.StatusOK, "webhooksecret", page{Title: title, Section: "webhooks", Body: struct {
-		webhookRow
-		Secret string
-	}{v.webhookRow(w), secret}})
+	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
+		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
+		Values: []fact{{Label: "Secret", Code: secret, ID: "webhook-secret"}},
+		Hint: "Store it in the program that receives the events. The program verifies the headers webhook-id, webhook-timestamp " +
+			"and webhook-signature with a Standard Webhooks library.",
+	}})
 }
 
-// renderSecretGone answers a form that was sent before.
-func (v *visit) renderSecretGone(id string) error {
-	back := "settings/webhooks"
+// renderWebhookRepeated answers a form that was already submitted. The id is
+// empty if the first request is still running.
+func (v *visit) renderWebhookRepeated(id string) error {
+	body := secretPage{ListTitle: "Webhooks", ListPath: "settings/webhooks", Next: "settings/webhooks"}
 	if id != "" {
-		back = webhookPath(id)
+		body.Next = webhookPath(id)
 	}
-	return v.render(http.StatusConflict, "repeatedwebhook", page{Title: "Already done", Section: "webhooks", Body: back})
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "webhooks", Body: body})
 }
 
-// webhookBody is the body of the page of one webhook.
+// webhookBody is the body of the page of a webhook.
 type webhookBody struct {
 	webhookRow
 	Facts      []fact
-	Stuck      string
+	Stalled    string
 	Secrets    []fact
 	Statuses   []option
 	Filtered   bool
 	Deliveries []deliveryRow
 	Next       string // the query of the next page of deliveries
-	First      string // the query of the first page, when this is another
+	First      string // the query of the first page, if this is another page
 }
 
-// deliveryRow is a delivery as pages show it.
+// deliveryRow is a delivery with its times formatted for a page.
 type deliveryRow struct {
 	license.Delivery
 	Created, NextAttempt *moment
-	Last                 string // how the last attempt went
+	Last                 string // the result of the last attempt
 	Error                string
 }
 
-// Pill is the class of the status.
+// Pill returns the CSS class of the status.
 func (r deliveryRow) Pill() string {
 	return map[license.DeliveryStatus]string{license.DeliverySucceeded: "active", license.DeliveryFailed: "revoked", license.DeliveryPending: "scheduled"}[r.Status]
 }
 
 func (v *visit) deliveryRow(d license.Delivery) deliveryRow {
-	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "Not tried yet"}
+	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "No attempts yet"}
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
-		row.Last, row.Error = "No answer", last.Error
+		row.Last, row.Error = "No response", last.Error
 		if last.StatusCode != 0 {
 			row.Last = "Status " + strconv.Itoa(last.StatusCode)
 		}
@@ -234,7 +240,7 @@ func showWebhook(v *visit) error {
 	p := license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
 	result, err := v.licenses.Deliveries(ctx, p)
 	if errors.Is(err, license.ErrInvalid) {
-		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "There is no such list of deliveries. Start again from the page of the webhook."}
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the deliveries does not exist. Start again from the webhook page."}
 	}
 	if err != nil {
 		return err
@@ -243,11 +249,11 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stuck: stuck(backlog), Filtered: p.Status != ""}
+	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
 	for _, secret := range w.Secrets {
-		x := fact{Label: "In use", Moment: v.moment(secret.CreatedAt)}
+		x := fact{Label: "Active", Moment: v.moment(secret.CreatedAt)}
 		if secret.ExpiresAt != nil {
-			x.Label = "Ends " + v.momentOf(secret.ExpiresAt).Relative
+			x.Label = "Expires " + v.momentOf(secret.ExpiresAt).Relative
 		}
 		body.Secrets = append(body.Secrets, x)
 	}
@@ -279,8 +285,8 @@ func (v *visit) webhookFacts(w license.Webhook) []fact {
 		return fact{Label: label, Tags: list}
 	}
 	facts := []fact{
-		{Label: "Address", Code: w.URL, ID: "url"},
-		{Label: "Webhook id", Code: w.ID, ID: "id"},
+		{Label: "URL", Code: w.URL, ID: "url"},
+		{Label: "Webhook ID", Code: w.ID, ID: "id"},
 		tags("Events", w.Types, "All"),
 		tags("Products", w.Products, "All"),
 	}

@@ -1,12 +1,12 @@
-// Conveniences. Every page does its work without this file.
+// Progressive enhancement. Every page works without this file.
 "use strict";
 document.documentElement.classList.add("js");
 
 addEventListener("DOMContentLoaded", () => {
   const all = (selector) => document.querySelectorAll(selector);
 
-  // Command lines name the address that the page was read from, where the
-  // service has not been told its own.
+  // If Options.PublicURL is not set, show the address of this page in the
+  // example commands.
   const base = document.body.dataset.base;
   if (base) {
     const address = new URL(base, document.baseURI).href.replace(/\/$/, "");
@@ -14,14 +14,14 @@ addEventListener("DOMContentLoaded", () => {
     for (const e of all("[data-address-note]")) e.remove();
   }
 
-  // Buttons that copy what another element says.
+  // Buttons copy the text of another element.
   const live = document.getElementById("live");
   const copy = async (source) => {
     const text = source.value ?? source.textContent.trim();
     try {
       await navigator.clipboard.writeText(text);
       return true;
-    } catch { // no clipboard on plain HTTP: select it, and try the old way
+    } catch { // no clipboard API on plain HTTP: select the text and use execCommand
       const range = document.createRange();
       range.selectNodeContents(source);
       getSelection().removeAllRanges();
@@ -42,24 +42,34 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  // A set-up link carries its code in the fragment, which no server sees.
+  // A setup link has its code in the fragment, which is not sent to a server.
   const code = document.querySelector("input[data-fragment]");
-  const given = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code && given) {
-    code.value = given;
+  const value = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code && value) {
+    code.value = value;
     history.replaceState(null, "", location.pathname + location.search);
     (document.querySelector("input[type=email], input[type=password]") ?? code).focus();
   }
 
-  // A box at the head of a list ticks those of its rows.
-  for (const box of all("[data-all]")) {
-    box.parentElement.hidden = false;
-    box.addEventListener("change", () => {
-      for (const e of all(`input[name="${box.dataset.all}"]`)) e.checked = box.checked;
-    });
+  // The checkbox in a table head selects all rows. A label shows the number of
+  // selected rows.
+  for (const label of all("[data-count]")) {
+    const boxes = all(`input[name="${label.dataset.count}"]`);
+    const update = () => { label.textContent = `${[...boxes].filter((box) => box.checked).length} selected`; };
+    for (const box of boxes) box.addEventListener("change", update);
+    for (const box of all("[data-all]")) {
+      box.parentElement.hidden = false;
+      box.addEventListener("change", () => {
+        for (const e of boxes) e.checked = box.checked;
+        update();
+      });
+    }
+    addEventListener("pageshow", update);
+    update();
   }
 
-  // Nothing is sent twice by a second click; but again after going back.
+  // A second click does not submit a form twice. After going back in the
+  // history, the form can be submitted again.
   const sent = new Set();
   for (const form of all("form[method=post]")) {
     form.addEventListener("submit", (event) => {

@@ -16,7 +16,7 @@ import (
 
 const navigation = `<nav aria-label="Main">`
 
-func TestUnknownAddressKeepsTheNavigation(t *testing.T) {
+func TestNotFoundPageKeepsNavigation(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -30,7 +30,7 @@ func TestUnknownAddressKeepsTheNavigation(t *testing.T) {
 	is.True(!stranger.says(navigation))
 }
 
-func TestUnknownAddressAsksTheHost(t *testing.T) {
+func TestNotFoundPageUsesHostSignIn(t *testing.T) {
 	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{Operator: func(w http.ResponseWriter, r *http.Request) (operator.Operator, bool) {
 		if r.Header.Get("X-User") == "" {
@@ -50,7 +50,7 @@ func TestUnknownAddressAsksTheHost(t *testing.T) {
 	}
 }
 
-func TestPageOfWhatWasDeleted(t *testing.T) {
+func TestPagesOfDeletedObjects(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -72,7 +72,7 @@ func TestPageOfWhatWasDeleted(t *testing.T) {
 		id := regexp.MustCompile(`(lic|whk)_\w+`).FindString(page)
 		is.True(a.says(`href="` + strings.Repeat("../", strings.Count(page, "/")) + `audit?subject=` + id + `"`))
 	}
-	is.True(v.get("licenses/lic_nowhere").says("There is no license with this id."))
-	is.True(v.get("settings/webhooks/whk_nowhere").says("There is no webhook with this id."))
+	is.True(v.get("licenses/lic_nowhere").says("There is no license with this ID."))
+	is.True(v.get("settings/webhooks/whk_nowhere").says("There is no webhook with this ID."))
 	is.Equal(v.get("licenses/%00").StatusCode, http.StatusNotFound)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// activate takes a seat of a license.
+// activate creates an activation of a license.
 func (s *site) activate(l license.License, fingerprint, name string) license.Activation {
 	s.t.Helper()
 	v, err := s.Service().Activate(s.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
@@ -22,7 +22,7 @@ func (s *site) activate(l license.License, fingerprint, name string) license.Act
 	return *v.Activation
 }
 
-func TestSeatsOfALicense(t *testing.T) {
+func TestActivationsOfLicense(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -35,22 +35,22 @@ func TestSeatsOfALicense(t *testing.T) {
 	one := s.activate(l, "machine-1", "Reception")
 	s.activate(l, "machine-2", "")
 	a := v.get(page)
-	is.True(a.says("2 of 3 taken.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2"))
-	is.True(strings.Index(a.body, "<summary>Ended</summary>") < strings.Index(a.body, "old-machine")) // folded away
+	is.True(a.says("2 of 3 seats used.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2"))
+	is.True(strings.Index(a.body, "<summary>Ended</summary>") < strings.Index(a.body, "old-machine")) // inside the collapsed details
 	is.True(a.says("lease ended"))
-	is.Equal(strings.Count(a.body, "/release"), 2) // what has ended needs no release
+	is.Equal(strings.Count(a.body, "/release"), 2) // only for active activations
 	is.True(!a.says(gone.ID + "/release"))
 
 	ask := v.get(page + "/activations/" + one.ID + "/release")
-	is.True(ask.says("Held by: Reception (machine-1)") && ask.says(one.ID))
-	is.True(v.get(page).says("2 of 3 taken.")) // asking releases nothing
+	is.True(ask.says("Activation: Reception (machine-1)") && ask.says(one.ID))
+	is.True(v.get(page).says("2 of 3 seats used.")) // the confirmation page changes nothing
 	is.Equal(v.get(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
-	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception has moved")
+	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception moved")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.to(), "../../../../licenses/"+l.ID)
 	a = v.get(page)
-	is.True(a.says("1 of 3 taken.") && a.says("released") && a.says("Reception has moved")) // the history has the reason
+	is.True(a.says("1 of 3 seats used.") && a.says("released") && a.says("Reception moved")) // the history shows the reason
 	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 
 	live := v.get(page + "/activations")
@@ -60,7 +60,7 @@ func TestSeatsOfALicense(t *testing.T) {
 	is.Equal(v.get(page+"/activations?cursor=garbage").StatusCode, http.StatusBadRequest)
 }
 
-func TestManySeats(t *testing.T) {
+func TestManyActivations(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -70,7 +70,7 @@ func TestManySeats(t *testing.T) {
 		s.advance(time.Second)
 	}
 	a := v.get("licenses/" + l.ID)
-	is.True(a.says("120 taken, of as many as wanted.") && a.says("All activations"))
+	is.True(a.says("120 active, no maximum.") && a.says("All activations"))
 	is.True(a.says("machine-009") && !a.says("machine-010"))
 	var seen []string
 	page := "licenses/" + l.ID + "/activations"
@@ -83,7 +83,7 @@ func TestManySeats(t *testing.T) {
 		}
 		query = next[1]
 	}
-	is.Equal(len(seen), 2*120) // once as its name, once for the button
+	is.Equal(len(seen), 2*120) // in the name and in the button
 	is.Equal(seen[len(seen)-1], "machine-119")
 }
 
@@ -98,14 +98,14 @@ func TestVerdict(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "It changes by itself on", "11 Mar 2026"}},
+		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "Next change:", "11 Mar 2026"}},
 		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
-		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license ended at 2026-03-11", "It does not change by itself."}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license ended at 2026-03-11", "No change is scheduled."}},
 		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
 		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
 		}},
-		{"?at=tomorrow", 422, []string{`id="f-at-error">Write a date`, `value="tomorrow"`}},
+		{"?at=tomorrow", 422, []string{`id="f-at-error">Enter a date`, `value="tomorrow"`}},
 		{"?entitlement=%01", 422, []string{`id="f-entitlement-error">`}},
 		{"?product=%01", 422, []string{`id="f-product-error">`}},
 	} {
@@ -121,33 +121,33 @@ func TestVerdict(t *testing.T) {
 	after, err := s.Service().Get(t.Context(), l.ID)
 	is := is.New(t)
 	is.NoErr(err)
-	is.Equal(after, l) // asking has changed nothing
+	is.Equal(after, l) // a test validation changes nothing
 }
 
 func TestRenew(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		form []string
-		want string // the new end; empty: refused, with
-		bad  string // an error at this control
+		want string // the new expiry; empty: the form is rejected
+		bad  string // the control with the error
 	}{
-		{"a year from its end", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
+		{"a year from the expiry", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
 		{"half a year from now", []string{"term", "P6M", "from", "now"}, "2026-09-01T12:00:00Z", ""},
-		{"another length", []string{"term", "length", "duration", "1y 6mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
-		{"in the form of ISO 8601", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
-		{"to a date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
-		{"a length beside a fixed term", []string{"term", "P1Y", "duration", "45d"}, "", "term-0"},
-		{"a date beside a fixed term", []string{"term", "P1Y", "expires_at", "2026-06-01"}, "", "term-0"},
-		{"a date beside another length", []string{"term", "length", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
-		{"a length beside a date", []string{"term", "date", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"custom length", []string{"term", "length", "duration", "1y 6mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"ISO 8601 duration", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
+		{"custom date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
+		{"a length with a fixed term", []string{"term", "P1Y", "duration", "45d"}, "", "term-0"},
+		{"a date with a fixed term", []string{"term", "P1Y", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a date with a custom length", []string{"term", "length", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a length with a custom date", []string{"term", "date", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
 		{"months or minutes", []string{"term", "length", "duration", "18m"}, "", "duration"},
-		{"nothing chosen", []string{"from", "later"}, "", "term-0"},
+		{"nothing selected", []string{"from", "later"}, "", "term-0"},
 		{"no length", []string{"term", "length"}, "", "duration"},
-		{"no such length", []string{"term", "length", "duration", "a while"}, "", "duration"},
-		{"an empty length", []string{"term", "length", "duration", "0d"}, "", "duration"},
+		{"invalid length", []string{"term", "length", "duration", "a while"}, "", "duration"},
+		{"zero length", []string{"term", "length", "duration", "0d"}, "", "duration"},
 		{"no date", []string{"term", "date"}, "", "expires_at"},
 		{"an earlier date", []string{"term", "date", "expires_at", "2026-03-02"}, "", "expires_at"},
-		{"not later after all", []string{"term", "length", "duration", "1d", "from", "now"}, "", "term-0"},
+		{"not later than the current expiry", []string{"term", "length", "duration", "1d", "from", "now"}, "", "term-0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			is := is.New(t)
@@ -156,14 +156,14 @@ func TestRenew(t *testing.T) {
 			end := time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC)
 			l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
 			is.True(v.get("licenses/" + l.ID).says("/renew"))
-			a := v.post("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid until then")...)
+			a := v.post("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid")...)
 			before, err := s.Service().Get(t.Context(), l.ID)
 			is.NoErr(err)
-			is.Equal(before, l) // nothing is renewed yet
+			is.Equal(before, l) // not renewed before the confirmation
 			if tt.want != "" {
 				want, err := time.Parse(time.RFC3339, tt.want)
 				is.NoErr(err)
-				is.True(a.says("The new end will be " + want.Format("2 Jan 2006, 15:04:05") + " UTC"))
+				is.True(a.says("New expiry: " + want.Format("2 Jan 2006, 15:04:05") + " UTC"))
 				s.advance(time.Minute)
 				a = v.post("licenses/"+l.ID+"/renew", flat(fields(a))...)
 			}
@@ -177,12 +177,12 @@ func TestRenew(t *testing.T) {
 			}
 			is.Equal(a.to(), "../../licenses/"+l.ID)
 			is.Equal(after.ExpiresAt.Format(time.RFC3339), tt.want)
-			is.True(v.follow(a).says("Paid until then"))
+			is.True(v.follow(a).says("Paid"))
 		})
 	}
 }
 
-func TestRenewConfirmsWhatWasSeen(t *testing.T) {
+func TestRenewRejectsStaleConfirmation(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
@@ -192,16 +192,16 @@ func TestRenewConfirmsWhatWasSeen(t *testing.T) {
 	seen := fields(v.post(page, "term", "P1Y"))
 	is.Equal(v.post(page, flat(seen)...).StatusCode, http.StatusSeeOther)
 
-	again := v.post(page, flat(seen)...) // sent twice, or from a page that is out of date
+	again := v.post(page, flat(seen)...) // submitted twice or from an outdated page
 	is.Equal(again.StatusCode, http.StatusConflict)
-	is.True(again.says("was changed after you saw its new end"))
+	is.True(again.says("was changed after you chose its new expiry"))
 	after, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(*after.ExpiresAt, end.AddDate(1, 0, 0)) // one year, not two
 	is.Equal(v.post(page, "new_end", "soon", "version", after.Version().String()).StatusCode, http.StatusConflict)
 }
 
-func TestRenewIsOfferedWhereThereIsAnEnd(t *testing.T) {
+func TestRenewRequiresExpiry(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()

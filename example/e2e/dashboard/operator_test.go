@@ -12,58 +12,57 @@ import (
 	"github.com/matryer/is"
 )
 
-// TestDayOfAnOperator is what a person does who has just mounted the service:
-// become the first admin, issue a credential, see a program use it, and look
-// after a license from its creation to its end.
-func TestDayOfAnOperator(t *testing.T) {
+// TestOperatorWorkflow sets up the dashboard, creates a credential, uses it in a
+// program, and manages a license from its creation to its deletion.
+func TestOperatorWorkflow(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
 			b := newBrowser(t, h, script)
 			setUp(t, h, b, script)
-			id, secret := issue(t, b)
-			licenseID := program(t, h, id, secret)
-			lookAfter(t, b, licenseID)
+			id, secret := createCredential(t, b)
+			licenseID := createLicenseOverAPI(t, h, id, secret)
+			manageLicense(t, b, licenseID)
 			b.press("Sign out")
 			b.see("Sign in")
 			b.open("licenses")
 			b.see("Sign in")
-			is.New(t).Equal(b.complaints(), nil) // no report of a policy, no exception
+			is.New(t).Equal(b.policyErrors(), nil) // no policy violation, no exception
 			is.New(t).True(!strings.Contains(h.log.String(), secret))
 		})
 	}
 }
 
-// setUp becomes the first admin, with the code from the log, then signs out
-// and in again.
+// setUp creates the first admin with the code from the log, then signs out and
+// in again.
 func setUp(t *testing.T, h *host, b *browser, script bool) {
 	is := is.New(t)
 	b.open("")
 	b.see("Set up the dashboard")
 	logged := regexp.MustCompile(`code=([A-Z2-7]{26})`).FindStringSubmatch(h.log.String())
-	is.True(logged != nil) // asking for the page writes a code to the log
+	is.True(logged != nil) // the page writes a code to the log
 	if script {
-		b.open("sign-out") // another page, so that the fragment is not a jump within this one
+		b.open("sign-out") // another page first, so that the next URL is not a fragment navigation
 		b.open("setup#code=" + logged[1])
 	} else {
-		b.fill("Set-up code", logged[1])
+		b.fill("Setup code", logged[1])
 	}
-	b.fill("Your e-mail", adminEmail)
+	b.fill("Email", adminEmail)
 	b.fill("Password", "too short")
-	b.press("Become the first admin")
+	b.press("Create admin account")
 	b.see("Use at least 15 characters")
 	b.fill("Password", adminPassword)
-	b.press("Become the first admin")
+	b.press("Create admin account")
 	b.see("No licenses yet")
 	b.press("Sign out")
-	b.fill("E-mail", adminEmail)
+	b.fill("Email", adminEmail)
 	b.fill("Password", adminPassword)
 	b.press("Sign in")
 	b.see("No licenses yet")
 }
 
-// issue makes a credential and reads its secret off the page.
-func issue(t *testing.T, b *browser) (id, secret string) {
+// createCredential creates a credential and reads its secret from the page.
+func createCredential(t *testing.T, b *browser) (id, secret string) {
 	is := is.New(t)
 	b.press("API credentials")
 	b.press("New credential")
@@ -74,12 +73,12 @@ func issue(t *testing.T, b *browser) (id, secret string) {
 	b.press("I have copied it")
 	b.see("Web shop")
 	b.missing(secret)
-	b.see(secret[len(secret)-4:]) // a hint stays
+	b.see(secret[len(secret)-4:]) // the last characters are shown
 	return id, secret
 }
 
-// program gets a token with the credential and creates a license.
-func program(t *testing.T, h *host, id, secret string) (licenseID string) {
+// createLicenseOverAPI gets a token with the credential and creates a license.
+func createLicenseOverAPI(t *testing.T, h *host, id, secret string) (licenseID string) {
 	is := is.New(t)
 	var token struct {
 		AccessToken string `json:"access_token"`
@@ -113,20 +112,21 @@ func answer(t *testing.T, req *http.Request, v any) {
 	is.NoErr(json.Unmarshal(body, v))
 }
 
-// lookAfter creates, finds, edits, suspends, reinstates, revokes and deletes.
-func lookAfter(t *testing.T, b *browser, programs string) {
+// manageLicense creates, finds, edits, suspends, reinstates, revokes and deletes
+// a license.
+func manageLicense(t *testing.T, b *browser, apiLicenseID string) {
 	b.press("Licenses")
 	b.see("Ordered in the shop")
 	b.press("Ordered in the shop")
-	b.see(programs)
-	b.see("by Web shop") // the history names the program
+	b.see(apiLicenseID)
+	b.see("by Web shop") // the history shows the credential
 
 	b.press("Licenses")
 	b.press("New license")
 	b.fill("Name", "Atlas for the harbour")
 	b.fill("Product", "atlas")
 	b.press("Create license")
-	b.see("One field needs another look")
+	b.see("Fix 1 error")
 	b.fill("Customer", "harbour-pilots")
 	b.fill("Entitlements", "export\nprojects = 250")
 	b.press("Create license")
@@ -152,21 +152,21 @@ func lookAfter(t *testing.T, b *browser, programs string) {
 	b.press("Suspend")
 	b.fill("Reason", "The invoice of March is open")
 	b.press("Suspend license")
-	b.see("The license is suspended.")
+	b.see("The license has been suspended.")
 	b.see("The invoice of March is open")
 	b.press("Reinstate")
 	b.press("Reinstate license")
 	b.see("The license has been reinstated.")
 	b.press("Revoke")
 	b.press("Revoke license")
-	b.see("The license is revoked.")
+	b.see("The license has been revoked.")
 	b.missing("Reinstate license")
 
 	b.press("Delete")
-	b.fill("Name of the license", "Atlas")
+	b.fill("License name", "Atlas")
 	b.press("Delete license")
-	b.see("This is not the name of the license.")
-	b.fill("Name of the license", "Atlas for the whole harbour")
+	b.see("The name does not match.")
+	b.fill("License name", "Atlas for the whole harbour")
 	b.press("Delete license")
 	b.see("The license has been deleted.")
 	b.missing("whole harbour")

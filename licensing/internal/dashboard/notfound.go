@@ -9,16 +9,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// missing answers a request for an address without a page. An operator who is
-// signed in keeps the navigation; with Options.Dashboard.Operator, the host may answer a
-// visitor itself.
-func (h *Handler) missing(w http.ResponseWriter, r *http.Request) error {
-	problem := notFound("This page does not exist. It may have moved, or the address is mistyped.")
+// notFoundPage responds to a path without a page. A signed-in operator keeps the
+// navigation. With Options.Dashboard.Operator, the host application can respond
+// instead.
+func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
+	problem := notFound("This page does not exist. Check the address.")
 	v := h.visit(w, r)
-	if !v.reads() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
+	if !v.isRead() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
 		return problem
 	}
-	rt := &route{access: anybody}
+	rt := &route{access: public}
 	if h.opts.Operator != nil {
 		rt.access = operators
 	}
@@ -33,9 +33,9 @@ func (h *Handler) missing(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// whyMissing replaces the error about a license or a webhook that does not
-// exist by one that says what became of it, as far as the audit log knows.
-func (v *visit) whyMissing(err error) error {
+// explainNotFound replaces a license.ErrNotFound for a license or webhook. If the
+// events show that the object was deleted, the new error says when and by whom.
+func (v *visit) explainNotFound(err error) error {
 	id := v.params["id"]
 	if id == "" || !errors.Is(err, license.ErrNotFound) {
 		return err
@@ -46,17 +46,17 @@ func (v *visit) whyMissing(err error) error {
 	}
 	newest, failed := v.licenses.Events(v.r.Context(), license.EventsParams{Subject: id, NewestFirst: true, Limit: 1})
 	switch {
-	case failed != nil && !errors.Is(failed, license.ErrInvalid): // an id that cannot be one
+	case failed != nil && !errors.Is(failed, license.ErrInvalid): // ErrInvalid: the id is malformed
 		return failed
 	case len(newest.Data) > 0 && strings.HasSuffix(newest.Data[0].Type, ".deleted"):
 		e := newest.Data[0]
-		who := names{v: v}
-		name, _ := who.actor(e.Actor)
+		names := actorNames{v: v}
+		name, _ := names.actor(e.Actor)
 		return &web.Problem{Status: http.StatusNotFound, Code: "deleted", Cause: err,
 			Detail: "This " + kind + " was deleted on " + v.moment(e.Timestamp).Full + " by " + name + "."}
-	case len(newest.Data) > 0: // it exists, or did when that happened
+	case len(newest.Data) > 0: // the object exists; the error is about something else
 		return err
 	}
 	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Cause: err,
-		Detail: "There is no " + kind + " with this id. If it was deleted, that is longer ago than events are kept."}
+		Detail: "There is no " + kind + " with this ID. If it was deleted, the event was removed after the retention period."}
 }

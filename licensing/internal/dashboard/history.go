@@ -12,18 +12,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A happening is one event in words.
-type happening struct {
-	What    string
-	Who     string
-	Link    string // to who it was, as a reference from dashboard/
-	When    *moment
-	Reason  string
-	Details []string
+// A historyEntry describes one event.
+type historyEntry struct {
+	Text      string // what happened
+	Actor     string
+	ActorLink string // the page of the actor, as a reference from dashboard/
+	Time      *moment
+	Reason    string
+	Details   []string
 }
 
-// told is what the data of any event may tell.
-type told struct {
+// eventData has the fields of event data that pages show.
+type eventData struct {
 	License *struct {
 		Name string `json:"name"`
 	} `json:"license"`
@@ -37,35 +37,34 @@ type told struct {
 	Erased     bool                           `json:"erased"`
 }
 
-// kinds are what events are about, by the first part of their types.
-var kinds = []struct{ family, name, label string }{
+// eventFamilies are the kinds of objects that events are about. The family is
+// the first part of an event type.
+var eventFamilies = []struct{ family, name, label string }{
 	{"license", "License", "Licenses"},
-	{"activation", "Seat", "Seats"},
+	{"activation", "Activation", "Activations"},
 	{"customer", "Customer", "Customers"},
 	{"client", "Credential", "API credentials"},
 	{"operator", "Operator", "Operators"},
 	{"webhook", "Webhook", "Webhooks"},
 }
 
-// verbs are what happened, where the second part of a type does not say it.
-var verbs = map[string]string{
-	"license.rekeyed":         "given a new key",
-	"license.expiring":        "about to end",
-	"activation.created":      "taken",
-	"activation.evicted":      "taken over by another",
-	"client.rotated":          "given a new secret",
+// eventVerbs describe the event types whose second part is not descriptive.
+var eventVerbs = map[string]string{
+	"license.rekeyed":         "key replaced",
+	"license.expiring":        "expiring soon",
+	"client.rotated":          "secret rotated",
 	"operator.sign_in_failed": "failed to sign in",
 	"webhook.test":            "tested",
 }
 
-// inWords says what an event of that type is: of what, and what happened.
-func inWords(eventType string) (name, verb string) {
+// describeType returns the kind of object and the verb of an event type.
+func describeType(eventType string) (name, verb string) {
 	family, verb, _ := strings.Cut(eventType, ".")
 	verb = strings.ReplaceAll(verb, "_", " ")
-	if words, ok := verbs[eventType]; ok {
+	if words, ok := eventVerbs[eventType]; ok {
 		verb = words
 	}
-	for _, k := range kinds {
+	for _, k := range eventFamilies {
 		if k.family == family {
 			return k.name, verb
 		}
@@ -73,16 +72,15 @@ func inWords(eventType string) (name, verb string) {
 	return sentenceCase(family), verb
 }
 
-// names says who did things and what they were done to, asking for each one
-// once.
-type names struct {
+// actorNames looks up the names of actors and caches them.
+type actorNames struct {
 	v    *visit
 	seen map[string][2]string
 }
 
-// actor returns the name of an actor and a reference to their page, if they
-// have one.
-func (n *names) actor(actor string) (name, link string) {
+// actor returns the name of an actor and, if the actor has a page, a reference
+// to it.
+func (n *actorNames) actor(actor string) (name, link string) {
 	if known, ok := n.seen[actor]; ok {
 		return known[0], known[1]
 	}
@@ -101,15 +99,15 @@ func (n *names) actor(actor string) (name, link string) {
 			name, link = c.Name, credentialPath(id)
 		}
 	case "license":
-		name = "the holder of the key"
+		name = "the license key holder"
 	case "go":
 		name = "the host application"
 	case "anonymous":
-		name = "a visitor who was not signed in"
+		name = "an anonymous visitor"
 	case "clock":
-		name = "the clock"
+		name = "the system"
 	case "setup":
-		name = "whoever set up the dashboard"
+		name = "the dashboard setup"
 	}
 	if n.seen == nil {
 		n.seen = map[string][2]string{}
@@ -118,47 +116,48 @@ func (n *names) actor(actor string) (name, link string) {
 	return name, link
 }
 
-// happening puts an event in words, for the history of one license.
-func (n *names) happening(eventType, actor string, at time.Time, data told) happening {
-	name, verb := inWords(eventType)
-	h := happening{What: sentenceCase(verb), When: n.v.moment(at), Reason: data.Reason}
-	h.Who, h.Link = n.actor(actor)
+// historyEntry describes an event for the history of one license.
+func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data eventData) historyEntry {
+	name, verb := describeType(eventType)
+	h := historyEntry{Text: sentenceCase(verb), Time: n.v.moment(at), Reason: data.Reason}
+	h.Actor, h.ActorLink = n.actor(actor)
 	if a := data.Activation; a != nil {
-		h.What = name + " " + verb
-		h.Details = append(h.Details, seatRow{Activation: *a}.Label())
+		h.Text = name + " " + verb
+		h.Details = append(h.Details, activationRow{Activation: *a}.Label())
 	}
 	if data.Address != "" {
 		h.Details = append(h.Details, "from "+data.Address)
 	}
 	for _, field := range slices.Sorted(maps.Keys(data.Changes)) {
 		if field == "status" || field == "status_reason" {
-			continue // the words above say it
+			continue // included in the text
 		}
-		h.Details = append(h.Details, changed(field, data.Changes[field]))
+		h.Details = append(h.Details, formatChange(field, data.Changes[field]))
 	}
 	return h
 }
 
-// changed says what a field was and has become, if that can be said in a line.
-func changed(field string, c license.FieldChange) string {
-	if c.From == nil && c.To == nil || records(c.From) || records(c.To) {
+// formatChange describes the change of a field, with both values if they are
+// short enough.
+func formatChange(field string, c license.FieldChange) string {
+	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
 		return field + " changed"
 	}
-	if line := fmt.Sprintf("%s: %s → %s", field, shown(c.From), shown(c.To)); len(line) <= 2000 {
+	if line := fmt.Sprintf("%s: %s → %s", field, formatValue(c.From), formatValue(c.To)); len(line) <= 2000 {
 		return line
 	}
 	return field + " changed"
 }
 
-// records reports whether x is a list of documents, such as the secrets of a
-// client.
-func records(x any) bool {
+// isObjectList reports whether x is a list of JSON objects, such as the secrets
+// of a client.
+func isObjectList(x any) bool {
 	list, _ := x.([]any)
 	return slices.ContainsFunc(list, func(y any) bool { _, ok := y.(map[string]any); return ok })
 }
 
-// shown writes a value of an event for people.
-func shown(x any) string {
+// formatValue formats a value of an event for a page.
+func formatValue(x any) string {
 	switch x := x.(type) {
 	case nil:
 		return "none"
@@ -172,5 +171,5 @@ func shown(x any) string {
 	return string(b)
 }
 
-// licensePath is the page of a license, as a reference from dashboard/.
+// licensePath returns the page of a license, as a reference from dashboard/.
 func licensePath(id string) string { return "licenses/" + url.PathEscape(id) }

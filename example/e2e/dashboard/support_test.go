@@ -11,8 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// seedSeats gives a license seats: live, ended and released, with long names.
-func (h *host) seedSeats(t *testing.T, licenseID string) (activationID string) {
+// seedActivations creates active and released activations, including long names.
+func (h *host) seedActivations(t *testing.T, licenseID string) (activationID string) {
 	t.Helper()
 	is := is.New(t)
 	ctx := t.Context()
@@ -30,7 +30,7 @@ func (h *host) seedSeats(t *testing.T, licenseID string) (activationID string) {
 	return v.Activation.ID
 }
 
-// seedWebhooks makes some, and has one tested.
+// seedWebhooks creates webhooks and sends a test event to one.
 func (h *host) seedWebhooks(t *testing.T) (id string) {
 	t.Helper()
 	is := is.New(t)
@@ -52,9 +52,9 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 	return id
 }
 
-// TestPagesOfTheRegister looks, as TestEveryPage does, at what there is beside
-// the licenses themselves.
-func TestPagesOfTheRegister(t *testing.T) {
+// TestEveryPageWithData checks the pages about activations, webhooks, customers,
+// products and events as TestEveryPage does.
+func TestEveryPageWithData(t *testing.T) {
 	dir := os.Getenv("E2E_SCREENSHOTS")
 	if dir == "" {
 		dir = t.TempDir()
@@ -65,7 +65,7 @@ func TestPagesOfTheRegister(t *testing.T) {
 	empty := newHost(t)
 	empty.admin(t)
 	t.Run("empty", func(t *testing.T) {
-		look(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		checkViews(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
 			{"overview-empty", func(b *browser) { b.open("") }},
 			{"customers-empty", func(b *browser) { b.open("customers") }},
 			{"webhooks-empty", func(b *browser) { b.open("settings/webhooks") }},
@@ -75,18 +75,18 @@ func TestPagesOfTheRegister(t *testing.T) {
 	full := newHost(t)
 	full.admin(t)
 	licenseID, _ := full.seed(t)
-	seat := full.seedSeats(t, licenseID)
+	seat := full.seedActivations(t, licenseID)
 	hook := full.seedWebhooks(t)
 	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
 	is.New(t).NoErr(err)
 	revoked := list.Data[0].ID
 	at := time.Now().UTC().AddDate(2, 0, 0).Format("2006-01-02")
 	t.Run("admin", func(t *testing.T) {
-		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		checkViews(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
 			{"overview", func(b *browser) { b.open("") }},
 			{"overview-table", func(b *browser) {
 				b.open("")
-				b.unfold("As a table")
+				b.unfold("Show as table")
 			}},
 			{"customers", func(b *browser) { b.open("customers") }},
 			{"products", func(b *browser) { b.open("products") }},
@@ -108,7 +108,7 @@ func TestPagesOfTheRegister(t *testing.T) {
 			{"license-renew-errors", func(b *browser) {
 				b.open("licenses/" + licenseID + "/renew")
 				b.choose("length")
-				b.fill("Another length", "a while")
+				b.fill("Length", "a while")
 				b.press("Continue")
 			}},
 			{"license-renew-confirm", func(b *browser) {
@@ -124,21 +124,21 @@ func TestPagesOfTheRegister(t *testing.T) {
 			{"selected-done", func(b *browser) {
 				b.open("licenses/selected/suspend?id=" + revoked + "&id=" + licenseID)
 				b.fill("Reason", "The invoice of April is open")
-				b.press("Suspend them")
-				b.see("1 of 2 done.")
+				b.press("Suspend licenses")
+				b.see("1 of 2 succeeded.")
 			}},
 			{"webhooks", func(b *browser) { b.open("settings/webhooks") }},
 			{"webhook", func(b *browser) { b.open("settings/webhooks/" + hook) }},
 			{"webhook-new", func(b *browser) { b.open("settings/webhooks/new") }},
 			{"webhook-new-errors", func(b *browser) {
 				b.open("settings/webhooks/new")
-				b.fill("Address", "shop.example")
-				b.fill("Only these events", "license.mislaid")
+				b.fill("URL", "shop.example")
+				b.fill("Events", "license.mislaid")
 				b.press("Create webhook")
 			}},
 			{"webhook-secret", func(b *browser) {
 				b.open("settings/webhooks/new")
-				b.fill("Address", "https://shop.example/other")
+				b.fill("URL", "https://shop.example/other")
 				b.press("Create webhook")
 			}},
 			{"webhook-rotate", func(b *browser) { b.open("settings/webhooks/" + hook + "/rotate") }},
@@ -148,24 +148,23 @@ func TestPagesOfTheRegister(t *testing.T) {
 	})
 }
 
-// TestWorkOnTheRegister is what a person does besides looking after one
-// license: find a customer's, renew one, free a seat, ask what a program is
-// told, suspend some at once, have a program told of it, and read it all in
-// the log.
-func TestWorkOnTheRegister(t *testing.T) {
+// TestSupportWorkflow finds the licenses of a customer, renews one, releases an
+// activation, tests a validation, creates a webhook, suspends licenses and reads
+// the audit log.
+func TestSupportWorkflow(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
 			h.admin(t)
 			id, _ := h.seed(t)
-			seat := h.seedSeats(t, id)
+			seat := h.seedActivations(t, id)
 			b := newBrowser(t, h, script)
 			b.use(h.cookie(t, adminEmail, adminPassword))
 
 			b.open("")
 			b.see("Needs attention")
 			b.press("Customers")
-			b.fill("Begins with", "studio")
+			b.fill("Name starts with", "studio")
 			b.press("Apply")
 			b.missing("harbour-pilots")
 			b.press("studio-meridian")
@@ -173,47 +172,47 @@ func TestWorkOnTheRegister(t *testing.T) {
 
 			b.press("Renew")
 			b.choose("P6M")
-			b.fill("Reason", "Paid until then")
+			b.fill("Reason", "Paid in advance")
 			b.press("Continue")
-			b.see("The new end will be")
+			b.see("New expiry:")
 			b.press("Renew license")
 			b.see("The license has been renewed.")
-			b.see("Paid until then")
+			b.see("Paid in advance")
 
-			b.see("4 of 25 taken.")
+			b.see("4 of 25 seats used.")
 			b.open("licenses/" + id + "/activations/" + seat + "/release")
-			b.press("Release seat")
-			b.see("The seat has been released.")
-			b.see("3 of 25 taken.")
+			b.press("Release activation")
+			b.see("The activation has been released.")
+			b.see("3 of 25 seats used.")
 
-			b.unfold("Ask about a time, a machine, a product")
+			b.unfold("Test validation")
 			b.fill("Product", "compass")
-			b.press("Ask")
+			b.press("Run test")
 			b.see("The license is for another product.")
 
 			b.press("Webhooks")
 			b.press("New webhook")
-			b.fill("Address", "https://shop.example/hooks")
+			b.fill("URL", "https://shop.example/hooks")
 			b.press("Create webhook")
 			secret := b.read("#webhook-secret")
 			b.press("I have copied it")
 			b.missing(secret)
-			b.press("Send a test")
-			b.see("A test event is on its way.")
+			b.press("Send test event")
+			b.see("A test event has been queued.")
 			b.see("webhook.test")
 
 			b.press("Licenses")
 			b.choose(id)
 			b.press("Suspend")
-			b.see("For each license: programs that use the key are told that it is suspended")
+			b.see("For each license: validation fails as suspended")
 			b.fill("Reason", "The invoice of April is open")
-			b.press("Suspend them")
-			b.see("1 of 1 done.")
+			b.press("Suspend licenses")
+			b.see("1 of 1 succeeded.")
 
 			b.press("Audit log")
 			b.see("The invoice of April is open")
-			b.see("Seat released")
-			is.New(t).Equal(b.complaints(), nil) // no report of a policy, no exception
+			b.see("Activation released")
+			is.New(t).Equal(b.policyErrors(), nil) // no policy violation, no exception
 		})
 	}
 }

@@ -17,23 +17,23 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// axeVersion is the axe-core that judges the pages.
+// axeVersion is the version of axe-core.
 const axeVersion = "4.14.1"
 
-// axe returns the source of axe-core, or "" where it cannot be had.
+// axe returns the source of axe-core, or "" if it is not available.
 func axe(t *testing.T) string {
 	t.Helper()
 	file := os.Getenv("E2E_AXE")
 	if file == "" {
 		npm, err := exec.LookPath("npm")
 		if err != nil {
-			t.Log("axe-core is left out: there is no npm, and E2E_AXE names no file")
+			t.Log("skipping axe-core: npm is not installed and E2E_AXE is not set")
 			return ""
 		}
 		dir := t.TempDir()
 		cmd := exec.CommandContext(t.Context(), npm, "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "axe-core@"+axeVersion)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Logf("axe-core is left out: %v: %s", err, out)
+			t.Logf("skipping axe-core: %v: %s", err, out)
 			return ""
 		}
 		file = filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
@@ -43,7 +43,7 @@ func axe(t *testing.T) string {
 	return string(source)
 }
 
-// A violation is what axe-core finds wrong.
+// A violation is a finding of axe-core.
 type violation struct {
 	ID    string `json:"id"`
 	Help  string `json:"help"`
@@ -53,8 +53,8 @@ type violation struct {
 	} `json:"nodes"`
 }
 
-// judge runs axe-core on the page that is open.
-func (b *browser) judge(source string) []violation {
+// violations runs axe-core on the current page.
+func (b *browser) violations(source string) []violation {
 	b.t.Helper()
 	const run = `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(r => JSON.stringify(r.violations))`
 	ctx, cancel := b.step()
@@ -68,27 +68,27 @@ func (b *browser) judge(source string) []violation {
 	return list
 }
 
-// scheme makes the system prefer light or dark.
+// scheme sets the preferred color scheme to light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: name},
-			{Name: "prefers-reduced-motion", Value: "reduce"}, // so that no colour is on its way
+			{Name: "prefers-reduced-motion", Value: "reduce"}, // so that no transition is running
 		},
 	})
 	b.do("prefer "+name, err)
 }
 
-// A view is a page in one of its states.
+// A view is a page in one state.
 type view struct {
 	name string
 	open func(*browser)
 }
 
-// TestEveryPage opens every page in its states, in both themes, narrow and
-// wide. It has axe-core look at each, takes a picture, and checks that nothing
-// is wider than the screen.
+// TestEveryPage opens every page in its states, in both themes, narrow and wide.
+// It runs axe-core, takes a screenshot and checks that the page does not scroll
+// horizontally.
 func TestEveryPage(t *testing.T) {
 	dir := os.Getenv("E2E_SCREENSHOTS")
 	if dir == "" {
@@ -99,18 +99,18 @@ func TestEveryPage(t *testing.T) {
 
 	empty := newHost(t)
 	t.Run("set up", func(t *testing.T) {
-		look(t, empty, nil, dir, source, []view{
+		checkViews(t, empty, nil, dir, source, []view{
 			{"setup", func(b *browser) { b.open("setup") }},
 			{"setup-errors", func(b *browser) {
 				b.open("setup")
-				b.fill("Set-up code", "not the code")
-				b.press("Become the first admin")
+				b.fill("Setup code", "not the code")
+				b.press("Create admin account")
 			}},
 		})
 	})
 	empty.admin(t)
 	t.Run("empty", func(t *testing.T) {
-		look(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		checkViews(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
 			{"licenses-empty", func(b *browser) { b.open("licenses") }},
 			{"credentials-empty", func(b *browser) { b.open("settings/credentials") }},
 		})
@@ -126,19 +126,19 @@ func TestEveryPage(t *testing.T) {
 	client, err := full.Auth().GetClient(t.Context(), clientID)
 	is.New(t).NoErr(err)
 	t.Run("signed out", func(t *testing.T) {
-		look(t, full, nil, dir, source, []view{
+		checkViews(t, full, nil, dir, source, []view{
 			{"sign-in", func(b *browser) { b.open("licenses") }},
 			{"join", func(b *browser) { b.open("join") }},
 			{"sign-in-errors", func(b *browser) {
 				b.open("sign-in")
-				b.fill("E-mail", "eve@example.com")
+				b.fill("Email", "eve@example.com")
 				b.fill("Password", "not it")
 				b.press("Sign in")
 			}},
 		})
 	})
 	t.Run("admin", func(t *testing.T) {
-		look(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		checkViews(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
 			{"reference", func(b *browser) { b.open("reference") }},
 			{"licenses", func(b *browser) { b.open("licenses") }},
 			{"licenses-none", func(b *browser) { b.open("licenses?q=unheard+of&status=active") }},
@@ -162,7 +162,7 @@ func TestEveryPage(t *testing.T) {
 			{"license-delete", func(b *browser) { b.open("licenses/" + long.Data[0].ID + "/delete") }},
 			{"license-delete-errors", func(b *browser) {
 				b.open("licenses/" + licenseID + "/delete")
-				b.fill("Name of the license", "something else")
+				b.fill("License name", "something else")
 				b.press("Delete license")
 			}},
 			{"credentials", func(b *browser) { b.open("settings/credentials") }},
@@ -189,14 +189,14 @@ func TestEveryPage(t *testing.T) {
 			{"operator-invite", func(b *browser) { b.open("settings/operators/new") }},
 			{"operator-invited", func(b *browser) {
 				b.open("settings/operators/new")
-				b.fill("E-mail", "ines@example.com")
-				b.press("Make an invitation")
+				b.fill("Email", "ines@example.com")
+				b.press("Create invitation")
 			}},
 			{"operator", func(b *browser) { b.open("settings/operators/" + op.ID) }},
 			{"account", func(b *browser) { b.open("password") }},
 			{"account-errors", func(b *browser) {
 				b.open("password")
-				b.fill("Present password", adminPassword)
+				b.fill("Current password", adminPassword)
 				b.fill("New password", "short")
 				b.press("Change password")
 			}},
@@ -206,15 +206,15 @@ func TestEveryPage(t *testing.T) {
 	_, err = full.Operators().Create(t.Context(), operator.CreateParams{Email: "vic@example.com", Password: adminPassword, Role: operator.RoleViewer})
 	is.New(t).NoErr(err)
 	t.Run("viewer", func(t *testing.T) {
-		look(t, full, full.cookie(t, "vic@example.com", adminPassword), dir, source, []view{
+		checkViews(t, full, full.cookie(t, "vic@example.com", adminPassword), dir, source, []view{
 			{"viewer-license", func(b *browser) { b.open("licenses/" + licenseID) }},
 			{"viewer-forbidden", func(b *browser) { b.open("licenses/new") }},
 		})
 	})
 }
 
-// look shows every view to axe-core and to the camera.
-func look(t *testing.T, h *host, session *http.Cookie, dir, source string, views []view) {
+// checkViews runs axe-core on every view and takes screenshots.
+func checkViews(t *testing.T, h *host, session *http.Cookie, dir, source string, views []view) {
 	b := newBrowser(t, h, true)
 	if session != nil {
 		b.use(session)
@@ -231,7 +231,7 @@ func look(t *testing.T, h *host, session *http.Cookie, dir, source string, views
 				for _, width := range []int64{1440, 360} {
 					is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
 					if source != "" {
-						for _, x := range b.judge(source) {
+						for _, x := range b.violations(source) {
 							for _, n := range x.Nodes {
 								t.Errorf("%s at %d: %s (%s)\n%s\n%s", scheme, width, x.ID, x.Help, n.HTML, n.Summary)
 							}
@@ -246,12 +246,12 @@ func look(t *testing.T, h *host, session *http.Cookie, dir, source string, views
 			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 900)))
 			over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
 			is.NoErr(err)
-			is.True(over <= 0) // nothing is wider than a screen of 320 pixels
+			is.True(over <= 0) // no horizontal scrolling at 320 pixels
 		})
 	}
 	b.t = t
-	is.New(t).Equal(len(b.complaints()), 0) // no report of a policy, no exception
-	for _, m := range b.complaints() {
+	is.New(t).Equal(len(b.policyErrors()), 0) // no policy violation, no exception
+	for _, m := range b.policyErrors() {
 		t.Log(m)
 	}
 }
