@@ -26,6 +26,7 @@ type described struct {
 	OperationID string                     `json:"operationId"`
 	Tags        []string                   `json:"tags"`
 	Summary     string                     `json:"summary"`
+	Description string                     `json:"description"`
 	Security    []map[string][]string      `json:"security"`
 	Parameters  []any                      `json:"parameters"`
 	RequestBody any                        `json:"requestBody"`
@@ -85,7 +86,7 @@ func TestTheDescriptionHasEveryRouteAndNoOther(t *testing.T) {
 				}
 			}
 			switch {
-			case route.Scope != "" && !(len(scopes) == 2 && scopes["oauth2 "+route.Scope] && scopes["bearer "+route.Scope]):
+			case route.Scope != "" && !(len(scopes) == 2 && scopes["oauth2 "+route.Scope] && scopes["bearer "]):
 				t.Errorf("%s needs the scope %s, and is described with %v", name, route.Scope, scopes)
 			case route.Scope == "" && (scopes["oauth2 "] || len(scopes) > 1 || len(scopes) == 1 && !scopes["basic "]):
 				t.Errorf("%s needs no scope, and is described with %v", name, scopes)
@@ -129,8 +130,8 @@ func TestTheDescriptionHasEveryAnswer(t *testing.T) {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(o.Responses)), func(s string) bool { return s[0] == '2' }) {
 			t.Errorf("%s is described without an answer of success", name)
 		}
-		if o.Summary == "" || len(o.Tags) != 1 || o.OperationID == "" {
-			t.Errorf("%s lacks a summary, one tag or an operationId", name)
+		if o.Summary == "" || o.Description == "" || len(o.Tags) != 1 || o.OperationID == "" {
+			t.Errorf("%s lacks a summary, a description, one tag or an operationId", name)
 		}
 		if other := ids[o.OperationID]; other != "" {
 			t.Errorf("%s and %s have the same operationId", name, other)
@@ -162,7 +163,7 @@ func TestTheDescriptionHoldsTogether(t *testing.T) {
 			t.Errorf("%s leads nowhere", ref)
 		}
 	})
-	for _, kind := range []string{"schemas", "parameters", "headers"} {
+	for _, kind := range []string{"schemas", "parameters", "headers", "responses", "examples"} {
 		for name := range doc["components"].(map[string]any)[kind].(map[string]any) {
 			if ref := "#/components/" + kind + "/" + name; !used[ref] {
 				t.Errorf("nothing refers to %s", ref)
