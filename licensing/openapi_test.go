@@ -2,10 +2,8 @@ package licensing_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -199,79 +196,6 @@ func lookUp(doc map[string]any, ref string) any {
 		v = o[name]
 	}
 	return v
-}
-
-// wire says which Go type each schema describes. What the API writes has all
-// members of its type; what it reads, all that its parameters take from a body.
-var wire = map[string]any{
-	"License":            license.License{},
-	"LicenseCreate":      license.CreateParams{},
-	"Verdict":            license.Verdict{},
-	"Reason":             license.Reason{},
-	"Activation":         license.Activation{},
-	"Move":               license.MoveParams{},
-	"Renew":              license.RenewParams{},
-	"Rekey":              license.RekeyParams{},
-	"Validate":           license.ValidateParams{},
-	"Activate":           license.ActivateParams{},
-	"ActivationQuestion": license.ListActivationsParams{},
-	"Row":                license.Row{},
-	"RowResult":          license.RowResult{},
-	"RowFault":           license.FieldError{},
-	"Event":              license.Event{},
-	"EventData":          license.EventData{},
-	"FieldChange":        license.FieldChange{},
-	"Webhook":            license.Webhook{},
-	"WebhookSecret":      license.WebhookSecret{},
-	"WebhookCreate":      license.CreateWebhookParams{},
-	"Delivery":           license.Delivery{},
-	"Attempt":            license.Attempt{},
-	"Problem":            web.Problem{},
-	"Fault":              web.Fault{},
-}
-
-func TestTheDescriptionNamesTheMembersOfTheGoTypes(t *testing.T) {
-	_, doc := description(t)
-	for name, v := range wire {
-		schema, ok := lookUp(doc, "#/components/schemas/"+name).(map[string]any)
-		if !ok {
-			t.Errorf("there is no schema %s", name)
-			continue
-		}
-		var want, always []string
-		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
-			tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if tag == "-" || tag == "" {
-				continue
-			}
-			want = append(want, tag)
-			if options == "" {
-				always = append(always, tag)
-			}
-		}
-		slices.Sort(want)
-		slices.Sort(always)
-		properties := slices.Sorted(maps.Keys(schema["properties"].(map[string]any)))
-		if !slices.Equal(properties, want) {
-			t.Errorf("schema %s has %v, and %T has %v", name, properties, v, want)
-		}
-		if schema["additionalProperties"] == false || name == "Row" {
-			continue // is read, and its type does not say what is required
-		}
-		var required []string
-		list, _ := schema["required"].([]any)
-		for _, r := range list {
-			required = append(required, fmt.Sprint(r))
-		}
-		slices.Sort(required)
-		if name == "Problem" {
-			always = append(always, "detail") // every answer has one
-			slices.Sort(always)
-		}
-		if !slices.Equal(required, always) {
-			t.Errorf("schema %s requires %v, and %T always has %v", name, required, v, always)
-		}
-	}
 }
 
 func TestEveryDescribedArrayHasItems(t *testing.T) {
