@@ -64,6 +64,16 @@ func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) erro
 	}
 }
 
+// Types returns the types of the parameters and of the result: of one element
+// if the result is a page, and nil if the endpoint writes lines.
+func (e *Endpoint) Types() (params, result reflect.Type, paged bool) {
+	if e.paged {
+		data, _ := e.result.FieldByName("Data")
+		return e.params, data.Type.Elem(), true
+	}
+	return e.params, e.result, false
+}
+
 // reads reports whether the parameters of a route stand in its query.
 func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method == http.MethodDelete }
 
