@@ -12,8 +12,23 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// Go code gets each event at least once, after its change is committed, and
-// goes on where it was after a restart.
+func mailSubscriber(mail func(text, licenseID string) error) licensing.Subscriber {
+	return licensing.Subscriber{
+		Name:      "mail",
+		Types:     []string{license.EventLicenseCreated, license.EventLicenseExpiring},
+		FromStart: true,
+		Handle: func(ctx context.Context, e license.Event) error {
+			err := mail(e.Type+" for "+e.CustomerID, e.Subject)
+			if errors.Is(err, license.ErrNotFound) {
+				return nil // the license was deleted in the meantime: nothing to do
+			}
+			return err // the event is retried after a pause, and later events wait
+		},
+	}
+}
+
+// A subscriber gets each event at least once, after its change is committed,
+// and continues where it stopped after a restart.
 func ExampleSubscriber() {
 	ctx, cancel := context.WithCancel(context.Background())
 	mail := func(text, licenseID string) error {
@@ -23,19 +38,8 @@ func ExampleSubscriber() {
 	}
 
 	h := licensing.NewHandler(memory.New(), licensing.Options{
-		Logger: slog.New(slog.DiscardHandler),
-		Subscribers: []licensing.Subscriber{{
-			Name:      "mail",
-			Types:     []string{license.EventLicenseCreated, license.EventLicenseExpiring},
-			FromStart: true,
-			Handle: func(ctx context.Context, e license.Event) error {
-				err := mail(e.Type+" for "+e.CustomerID, e.Subject)
-				if errors.Is(err, license.ErrNotFound) {
-					return nil // the license was deleted since: nothing to do
-				}
-				return err // an error: the event comes again, and the ones after it wait
-			},
-		}},
+		Logger:      slog.New(slog.DiscardHandler),
+		Subscribers: []licensing.Subscriber{mailSubscriber(mail)},
 	})
 	var wg sync.WaitGroup
 	wg.Go(func() { h.Run(ctx) })

@@ -119,7 +119,7 @@ func (r *running) ask(method, path, token, body string, answer any) {
 	is.NoErr(json.NewDecoder(resp.Body).Decode(answer))
 }
 
-// TestOneCommand runs the command of the README, from the root of the
+// TestOneCommand runs the command of the guide to stores, from the root of the
 // repository, and another process on the same database. It ends both, and looks
 // for what they leave behind.
 func TestOneCommand(t *testing.T) {
@@ -134,9 +134,9 @@ func TestOneCommand(t *testing.T) {
 	is.NoErr(err)
 	defer os.RemoveAll(dir)
 	is.NoErr(os.Chmod(dir, 0o755))
-	readme, err := os.ReadFile("../../../README.md")
+	guide, err := os.ReadFile("../../../licensing/docs/stores.md")
 	is.NoErr(err)
-	is.True(strings.Contains(string(readme), "\n    "+command+"\n"))
+	is.True(strings.Contains(string(guide), "\n    "+command+"\n"))
 
 	words := append(strings.Fields(command), "-addr", "127.0.0.1:0")
 	one := exec.CommandContext(t.Context(), words[0], words[1:]...)

@@ -34,23 +34,23 @@ func TestMove(t *testing.T) {
 	m := newMover(t)
 	m.live(first, 600) // more than one Update of an import
 
-	is.NoErr(readmeMove(t.Context(), first, there, "there"))
-	is.NoErr(readmeMove(t.Context(), there, back, "back"))
-	is.NoErr(readmeMove(t.Context(), back, newFile(t), "again")) // for its archive
+	is.NoErr(move(t.Context(), first, there, "there"))
+	is.NoErr(move(t.Context(), there, back, "back"))
+	is.NoErr(move(t.Context(), back, newFile(t), "again")) // for its archive
 	sameLines(t, "there", "back")
 	sameLines(t, "back", "again")
 	m.check(there)
 	m.check(back)
 
 	m.live(there, 10)
-	is.NoErr(readmeMove(t.Context(), there, last, "last"))
+	is.NoErr(move(t.Context(), there, last, "last"))
 	m.check(last)
 	m.live(last, 10)
 	m.check(last)
 
 	// Neither a register nor an archive that is there is written over.
-	is.True(errors.Is(readmeMove(t.Context(), first, last, "other"), store.ErrExists))
-	is.True(errors.Is(readmeMove(t.Context(), first, newFile(t), "last"), os.ErrExist))
+	is.True(errors.Is(move(t.Context(), first, last, "other"), store.ErrExists))
+	is.True(errors.Is(move(t.Context(), first, newFile(t), "last"), os.ErrExist))
 	m.check(last)
 }
 

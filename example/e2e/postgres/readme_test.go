@@ -16,25 +16,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 )
 
-// TestREADMEMount runs the code of the README that mounts the service on
-// PostgreSQL. TestMove runs the one that moves a register.
-func TestREADMEMount(t *testing.T) {
+// TestGuideMount runs the code of the guide to stores that mounts the service
+// on PostgreSQL. TestMove runs the code that moves a store.
+func TestGuideMount(t *testing.T) {
 	is := is.New(t)
-	t.Setenv("DATABASE_URL", sharedDSN(t))
+	db := open(t, "pgx", sharedDSN(t))
 	mux := http.NewServeMux()
-	is.NoErr(readmeMount(t.Context(), mux, newSchema(t, open(t, "pgx", sharedDSN(t))), func() {
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/licensing/ready", nil))
-		is.Equal(w.Code, http.StatusOK)
-	}))
+	is.NoErr(mount(t.Context(), mux, db, newSchema(t, db)))
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/licensing/ready", nil))
+	is.Equal(w.Code, http.StatusOK)
 }
 
-func readmeMount(ctx context.Context, mux *http.ServeMux, schema string, use func()) error {
-	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func mount(ctx context.Context, mux *http.ServeMux, db *sql.DB, schema string) error {
 	db.SetMaxOpenConns(20) // what the server can spare for this process
 	db.SetMaxIdleConns(20)
 	st, err := postgres.New(ctx, db, postgres.Options{Schema: schema})
@@ -42,13 +36,12 @@ func readmeMount(ctx context.Context, mux *http.ServeMux, schema string, use fun
 		return err
 	}
 	h := licensing.NewHandler(st, licensing.Options{})
-
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
-	use()
 	return nil
 }
 
-func readmeMove(ctx context.Context, from, to store.Store, name string) error {
+// move copies from one store to another, by way of an archive in a new file.
+func move(ctx context.Context, from, to store.Store, name string) error {
 	archive, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // it holds keys and digests
 	if err != nil {
 		return err
@@ -61,7 +54,5 @@ func readmeMove(ctx context.Context, from, to store.Store, name string) error {
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	err = store.Import(ctx, to, archive)
-
-	return err
+	return store.Import(ctx, to, archive)
 }

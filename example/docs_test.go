@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"go/types"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+// documents returns the README and the guides by their paths in the repository.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("../licensing/docs/*.md")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	docs := make(map[string]string)
+	for _, p := range append(paths, "../README.md", "../CHANGELOG.md") {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[strings.TrimPrefix(filepath.ToSlash(p), "../")] = string(text)
+	}
+	return docs
+}
+
+// A snippet is a block of code and the marker above it.
+type snippet struct{ marker, language, code string }
+
+var (
+	fence  = regexp.MustCompile("(?m)^```(go|sh)$")
+	marked = regexp.MustCompile("(?s)<!-- ([^>]+) -->\n```(go|sh)\n(.*?)```")
+)
+
+// snippets returns the blocks of code of a document, all of which must be
+// marked with the way they are tested.
+func snippets(t *testing.T, text string) (list []snippet) {
+	t.Helper()
+	for _, m := range marked.FindAllStringSubmatch(text, -1) {
+		list = append(list, snippet{m[1], m[2], m[3]})
+	}
+	if n := len(fence.FindAllString(text, -1)); n != len(list) {
+		t.Errorf("%d of %d blocks of code are marked", len(list), n)
+	}
+	return list
+}
+
+// TestSnippetsCompile finds each Go block of the README and the guides in the
+// file that its marker names, where it is compiled and tested, and checks that
+// it declares what it uses.
+func TestSnippetsCompile(t *testing.T) {
+	for name, text := range documents(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range snippets(t, text) {
+				source, isCompiled := strings.CutPrefix(s.marker, "compiled: ")
+				switch {
+				case s.language == "sh" && s.marker == "run", s.language == "go" && s.marker == "built":
+					continue // other tests
+				case s.language != "go" || !isCompiled:
+					t.Errorf("unknown marker %q of a block in %s", s.marker, s.language)
+					continue
+				}
+				file, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(source)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Contains(file, []byte(s.code)) {
+					t.Errorf("%s does not contain this code:\n%s", source, s.code)
+				}
+				if names := undeclared(t, file, s.code); len(names) > 0 {
+					t.Errorf("this code uses %v without declaring it:\n%s", names, s.code)
+				}
+			}
+		})
+	}
+}
+
+// undeclared returns the names that code uses and that neither it, nor Go, nor
+// the imports of file declare.
+func undeclared(t *testing.T, file []byte, code string) (names []string) {
+	t.Helper()
+	known := make(map[string]bool)
+	f, err := parser.ParseFile(gotoken.NewFileSet(), "", file, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		p, _ := strconv.Unquote(spec.Path.Value)
+		if regexp.MustCompile(`^v\d+$`).MatchString(path.Base(p)) {
+			p = path.Dir(p)
+		}
+		known[path.Base(p)] = true
+	}
+	var parsed *ast.File
+	if parsed, err = parser.ParseFile(gotoken.NewFileSet(), "", "package p\n"+code, 0); err != nil {
+		t.Errorf("a block must be whole declarations: %v\n%s", err, code)
+		return nil
+	}
+	for _, id := range parsed.Unresolved {
+		if !known[id.Name] && types.Universe.Lookup(id.Name) == nil && !slices.Contains(names, id.Name) {
+			names = append(names, id.Name)
+		}
+	}
+	return names
+}
+
+// TestUndeclared checks the check.
+func TestUndeclared(t *testing.T) {
+	is := is.New(t)
+	file := []byte("package p\n\nimport \"example.com/mux/v5\"\n")
+	is.Equal(undeclared(t, file, "func f(r *mux.Router) error { return h.Serve(r) }"), []string{"h"})
+	is.Equal(undeclared(t, file, "func f(r *mux.Router) error { return nil }"), nil)
+}
+
+// TestLinks follows the links between documents.
+func TestLinks(t *testing.T) {
+	docs := documents(t)
+	if n := strings.Count(docs["README.md"], "\n"); n > 150 {
+		t.Errorf("the README has %d lines; move what is more than 150 to a guide", n)
+	}
+	for name, text := range docs {
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := name
+			if file != "" {
+				target = path.Join(path.Dir(name), file)
+			}
+			if _, err := os.Stat(filepath.Join("..", filepath.FromSlash(target))); err != nil {
+				t.Errorf("%s: link to %s: %v", name, m[1], err)
+			}
+			if anchor != "" && !slices.Contains(anchors(docs[target]), anchor) {
+				t.Errorf("%s: link to %s: no such heading", name, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of the headings of a document.
+func anchors(text string) (list []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		kept := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(kept, " ", "-"))
+	}
+	return list
+}
+
+// TestREADMEProgram builds and runs the program of the README.
+func TestREADMEProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("linking a program takes a second")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("needs signals")
+	}
+	is := is.New(t)
+	all := snippets(t, documents(t)["README.md"])
+	i := slices.IndexFunc(all, func(s snippet) bool { return s.marker == "built" })
+	is.True(i >= 0) // the README has a program
+
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	is.NoErr(err)
+	addr := ln.Addr().String()
+	is.NoErr(ln.Close())
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	is.True(strings.Contains(all[i].code, `"127.0.0.1:8080"`))
+	is.NoErr(os.WriteFile(source, []byte(strings.ReplaceAll(all[i].code, "127.0.0.1:8080", addr)), 0o600))
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, source)
+	build.Dir = ".."
+	out, err := build.CombinedOutput()
+	is.NoErr(err)
+	is.Equal(string(out), "")
+
+	var log bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Dir, cmd.Stderr = dir, &log
+	is.NoErr(cmd.Start())
+	var resp *http.Response
+	for range 2000 { // 20 seconds, on a busy machine
+		if resp, err = http.Get("http://" + addr + "/licensing/dashboard/"); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	is.NoErr(err)
+	resp.Body.Close()
+	is.Equal(resp.StatusCode, http.StatusOK)
+	is.Equal(resp.Request.URL.Path, "/licensing/dashboard/setup")
+	is.NoErr(cmd.Process.Signal(os.Interrupt))
+	is.NoErr(cmd.Wait())
+	is.True(strings.Contains(log.String(), "become the first admin")) // with the code
+}
+
+// sessions returns the curl sessions of the README and the guides.
+func sessions(t *testing.T) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	for name, text := range documents(t) {
+		for _, s := range snippets(t, text) {
+			if s.marker == "run" {
+				found[name] += s.code
+			}
+		}
+	}
+	return found
+}
+
+var given = regexp.MustCompile(`(?m)^(BASE|CLIENT_ID|CLIENT_SECRET)=\S+`)
+
+// runSession runs a session word for word, with these values for the variables
+// that it begins with.
+func runSession(ctx context.Context, session string, values map[string]string) (string, error) {
+	cmd := exec.CommandContext(ctx, "sh", "-u")
+	cmd.Stdin = strings.NewReader("curl() { command curl --max-time 20 \"$@\"; }\n" +
+		given.ReplaceAllStringFunc(session, func(line string) string {
+			name, _, _ := strings.Cut(line, "=")
+			return name + "=" + values[name]
+		}))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestSessions runs the curl sessions against the example. Each also stops
+// when its first step fails, instead of sending requests without a token.
+func TestSessions(t *testing.T) {
+	needCurl(t)
+	want := map[string][]string{
+		"README.md": {`{"valid":true,"code":"valid"`},
+		"licensing/docs/http.md": {
+			`"name":"Atlas Team"`, `"expires_at":"2030-01-01T00:00:00Z"`, `"object":"list"`,
+			`"name":"Atlas Team of Ten"`, `"max_activations":10`, `"deleted":true`,
+			`"fingerprint":"pc-1"`, `{"valid":true,"code":"valid"`, `"status_reason":"invoice 7 is open"`,
+		},
+	}
+	found := sessions(t)
+	if len(found) != len(want) {
+		t.Errorf("%d documents have sessions, want %d", len(found), len(want))
+	}
+	ex := start(t)
+	values := map[string]string{"BASE": ex.field("base address"), "CLIENT_ID": ex.field("client_id"), "CLIENT_SECRET": ex.field("client_secret")}
+	for name, session := range found {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			is.Equal(len(given.FindAllString(session, -1)), len(values)) // it declares what it uses
+			out, err := runSession(t.Context(), session, values)
+			is.NoErr(err)
+			for _, text := range want[name] {
+				if !strings.Contains(out, text) {
+					t.Errorf("the session did not show %s:\n%s", text, out)
+				}
+			}
+			if strings.Contains(out, `"request_id"`) || strings.Contains(out, "curl: ") {
+				t.Errorf("a step failed:\n%s", out)
+			}
+		})
+		t.Run(name+" without a token", func(t *testing.T) {
+			is := is.New(t)
+			wrong := map[string]string{"BASE": values["BASE"], "CLIENT_ID": values["CLIENT_ID"], "CLIENT_SECRET": "csk_wrong"}
+			out, err := runSession(t.Context(), session, wrong)
+			is.True(err != nil)
+			is.True(strings.Contains(out, "TOKEN"))         // says what is missing
+			is.Equal(strings.Count(out, "curl: "), 1)       // the first step
+			is.True(!strings.Contains(out, `"request_id"`)) // and no other
+		})
+	}
+}
