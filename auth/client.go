@@ -251,7 +251,7 @@ func (c clientRecord) put(ctx context.Context, tx store.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.PutEntry(ctx, store.Entry{Kind: kindClient, Key: c.ID, Data: data, CreatedAt: c.CreatedAt})
+	return tx.PutEntries(ctx, store.Entry{Kind: kindClient, Key: c.ID, Data: data, CreatedAt: c.CreatedAt})
 }
 
 // setFields checks and sets the fields that callers choose. It copies the lists

@@ -252,7 +252,7 @@ func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 			}
 			calls := s.st.callsOf(func() { is.NoErr(change(s, t.Context())) })
 			is.Equal(len(calls), 4)
-			is.Equal(calls[:3], []string{"Update", "tx.Entry client", "tx.PutEntry client"}) // and an event
+			is.Equal(calls[:3], []string{"Update", "tx.Entry client", "tx.PutEntries client"}) // and an event
 			for _, token := range tokens {
 				is.Equal(s.try(t, token).status, 401)
 			}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -140,48 +142,76 @@ type tokenCount map[string]int64
 func (n tokenCount) purge(ctx context.Context, tx store.Tx, now time.Time) (more bool, err error) {
 	// The range excludes its end; times are stored in milliseconds.
 	expired := store.TimeRange{Before: now.Add(time.Millisecond)}
-	removed, err := n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Expires: expired, Limit: purgeBatch})
+	removed, err := n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Expires: expired, Limit: purgeBatch})
 	return removed == purgeBatch, err
 }
 
 // makeRoom removes the oldest tokens of a client that has too many, and returns
 // how many it removed.
 func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int) (int, error) {
-	tallies, err := tx.Tallies(ctx, store.TallyQuery{Kind: kindToken, From: clientID, Limit: 1})
-	if err != nil || len(tallies) == 0 || tallies[0].Name != clientID {
+	count, err := readTokenCount(ctx, tx, clientID)
+	if err != nil {
 		return 0, err
 	}
-	over := int(tallies[0].N+n[clientID]) - limit
+	over := int(count+n[clientID]) - limit
 	if over <= 0 {
 		return 0, nil
 	}
-	return n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Owner: clientID, Limit: min(over, evictBatch)})
+	return n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Owner: clientID, Limit: min(over, evictBatch)})
 }
 
 // remove removes the tokens that q selects and returns their number.
 func (n tokenCount) remove(ctx context.Context, tx store.Tx, q store.EntryQuery) (int, error) {
 	entries, err := tx.Entries(ctx, q)
-	if err != nil {
+	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	for _, e := range entries {
-		if err := tx.DeleteEntry(ctx, kindToken, e.Key); err != nil {
-			return 0, err
-		}
+	keys := make([]string, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
 		n[e.Owner]--
 	}
-	return len(entries), nil
+	return len(entries), tx.DeleteEntries(ctx, kindToken, keys...)
 }
 
-// add writes the changes to the tallies.
+// add writes the changes to the counts.
 func (n tokenCount) add(ctx context.Context, tx store.Tx) error {
 	for clientID, delta := range n {
 		if delta == 0 {
 			continue
 		}
-		if err := tx.AddTally(ctx, kindToken, clientID, delta); err != nil {
+		count, err := readTokenCount(ctx, tx, clientID)
+		if err != nil {
+			return err
+		}
+		if count += delta; count != 0 {
+			err = tx.PutEntries(ctx, store.Entry{Kind: kindTokenCount, Key: clientID, Data: strconv.AppendInt(nil, count, 10), Move: store.Passing})
+		} else if delta < 0 {
+			err = tx.DeleteEntries(ctx, kindTokenCount, clientID)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// kindTokenCount is the kind of the entries that count the tokens of a client.
+// Key is the client's id, Data the count in decimal digits.
+const kindTokenCount = "token_count"
+
+// readTokenCount returns how many tokens of a client there are.
+func readTokenCount(ctx context.Context, r store.Reader, clientID string) (int64, error) {
+	e, err := r.Entry(ctx, kindTokenCount, clientID)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	count, err := strconv.ParseInt(string(e.Data), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("auth: count of the tokens of %s: %w", clientID, err)
+	}
+	return count, nil
 }

@@ -130,16 +130,11 @@ func (s *issuer) try(t testing.TB, token string) answer {
 func (s *issuer) tally(t testing.TB, clientID string) (counted, stored int) {
 	t.Helper()
 	is := is.New(t)
-	tallies, err := s.st.Store.Tallies(t.Context(), store.TallyQuery{Kind: kindToken})
+	n, err := readTokenCount(t.Context(), s.st.Store, clientID)
 	is.NoErr(err)
-	for _, n := range tallies {
-		if n.Name == clientID {
-			counted = int(n.N)
-		}
-	}
-	entries, err := s.st.Store.Entries(t.Context(), store.EntryQuery{Kind: kindToken, Owner: clientID})
+	entries, err := s.st.Store.Entries(t.Context(), store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Owner: clientID})
 	is.NoErr(err)
-	return counted, len(entries)
+	return int(n), len(entries)
 }
 
 // events returns the events of a subject.
@@ -245,26 +240,17 @@ func (tx watchedTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.En
 	return tx.Tx.Entries(ctx, q)
 }
 
-func (tx watchedTx) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	tx.s.note("tx.Tallies %s", q.Kind)
-	return tx.Tx.Tallies(ctx, q)
+func (tx watchedTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		tx.s.note("tx.PutEntries %s", e.Kind)
+		tx.s.wrote(e, e.Data)
+	}
+	return tx.Tx.PutEntries(ctx, entries...)
 }
 
-func (tx watchedTx) PutEntry(ctx context.Context, e store.Entry) error {
-	tx.s.note("tx.PutEntry %s", e.Kind)
-	tx.s.wrote(e, e.Data)
-	return tx.Tx.PutEntry(ctx, e)
-}
-
-func (tx watchedTx) DeleteEntry(ctx context.Context, kind, key string) error {
-	tx.s.note("tx.DeleteEntry %s", kind)
-	return tx.Tx.DeleteEntry(ctx, kind, key)
-}
-
-func (tx watchedTx) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	tx.s.note("tx.AddTally %s", kind)
-	tx.s.wrote(store.Tally{Kind: kind, Name: name}, nil)
-	return tx.Tx.AddTally(ctx, kind, name, delta)
+func (tx watchedTx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	tx.s.note("tx.DeleteEntries %s", kind)
+	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
 func (tx watchedTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {

@@ -17,7 +17,7 @@ func (a *Auth) Purge(ctx context.Context) (more bool, err error) {
 	// Look for one before the update, so that a call that finds none does not
 	// take the write lock.
 	expired := store.TimeRange{Before: now.Add(time.Millisecond)}
-	entries, err := a.st.Entries(ctx, store.EntryQuery{Kind: kindToken, Expires: expired, Limit: 1})
+	entries, err := a.st.Entries(ctx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Expires: expired, Limit: 1})
 	if err == nil && len(entries) > 0 {
 		err = a.st.Update(ctx, func(tx store.Tx) error {
 			count := tokenCount{}

@@ -52,12 +52,12 @@ func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 		return err
 	}
 	return a.st.Update(ctx, func(tx store.Tx) error {
-		switch err := tx.DeleteEntry(ctx, kindToken, t.Key); {
+		switch err := tx.DeleteEntries(ctx, kindToken, t.Key); {
 		case errors.Is(err, store.ErrNotFound): // ended in the meantime
 			return nil
 		case err != nil:
 			return err
 		}
-		return tx.AddTally(ctx, kindToken, clientID, -1)
+		return tokenCount{clientID: -1}.add(ctx, tx)
 	})
 }

@@ -45,9 +45,9 @@ func (t token) put(ctx context.Context, tx store.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.PutEntry(ctx, store.Entry{
+	return tx.PutEntries(ctx, store.Entry{
 		Kind: kindToken, Key: t.Key, Owner: t.ClientID, Data: data,
-		ExpiresAt: t.ExpiresAt, CreatedAt: t.IssuedAt,
+		ExpiresAt: t.ExpiresAt, CreatedAt: t.IssuedAt, Move: store.Passing,
 	})
 }
 

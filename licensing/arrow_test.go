@@ -31,11 +31,12 @@ var arrows = map[string][]string{
 	"auth/operator":                {"store", "auth", "auth/internal/throttle", "auth/internal/purge", "auth/internal/loopback"},
 	"licensing/internal/input":     {"auth"}, // for the errors of fields
 	"licensing/internal/forms":     {"store"},
-	"licensing/license":            {"store", "auth", "licensing/internal/input"},
+	"licensing/internal/outbox":    {"store"},
+	"licensing/license":            {"store", "auth", "licensing/internal/input", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
-	"licensing/internal/delivery":  {"licensing/license", "store"},
+	"licensing/internal/delivery":  {"licensing/license", "licensing/internal/outbox", "store"},
 	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/delivery", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/client":              {},

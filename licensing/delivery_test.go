@@ -379,7 +379,7 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				happen(t, h, 10)
 				if restart {
 					is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-						return tx.PutEntry(t.Context(), store.Entry{Kind: "lease", Key: "subscriber:ledger", Data: []byte("killed"), CreatedAt: time.Now().Add(24 * time.Hour), ExpiresAt: time.Now().Add(24*time.Hour + 30*time.Second)})
+						return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "subscriber:ledger", Data: []byte("killed"), CreatedAt: time.Now().Add(24 * time.Hour), ExpiresAt: time.Now().Add(24*time.Hour + 30*time.Second)})
 					}))
 					stop = begin(t, h)
 				}

@@ -76,15 +76,15 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  21. Removal: DeleteEvents removes the oldest events first: all up to the Seq
     it was given or, if these are more, as many as its limit, never fewer. It
     returns how many it removed.
- 22. Tallies: a tally is the sum of what was added to it, and one at zero is
-    not listed.
+ 22. Queries: an EntryQuery whose fields belong to different orders, or whose
+    order is unknown, is refused with an error.
  23. Undone writes: no answer rests on a write that is undone. If an Update
     fails because of what another one has written and not committed, and that
     is undone, its function runs again.
  24. Text: every string is valid UTF-8 without NUL. Ids, kinds, types and
-    states have at most 255 bytes, all other strings at most 1,024, and
-    documents at most 1 MiB; every backend stores these. A read by any other
-    string finds nothing. A write of one may fail with an error that is no
+    states have at most 255 bytes, keys of entries at most 2,000, all other
+    strings at most 1,024, and documents at most 1 MiB; every backend stores
+    these. A read by any other string finds nothing. A write of one may fail with an error that is no
     sentinel; it did nothing then, and the Update continues as in rule 15.
  25. Empty values: ids, keys, fingerprints and kinds are never empty, and a get
     by an empty one returns ErrNotFound. An empty After, the zero Position and

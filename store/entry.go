@@ -3,31 +3,118 @@ package store
 import "time"
 
 // An Entry is a small record with a key: a client, an operator, a webhook
-// endpoint or a cursor, which last; an access token, a session, an
-// idempotency reply or a sign-in failure, which expire. What a kind means,
-// and what Data holds, is the affair of the package that writes it.
+// endpoint, a cursor, a count or a search word, which last; an access token, a
+// session, an idempotency reply or a sign-in failure, which expire. The package
+// that writes a kind decides what the kind means and what Data holds.
 type Entry struct {
 	Kind string // such as "client" or "token"
-	Key  string // unique within the kind
-	// Owner groups entries of a kind, such as the tokens of one client;
-	// empty: none.
+	// Key is unique within the kind: at most 2,000 bytes of valid UTF-8
+	// without NUL.
+	Key string
+	// Owner groups entries of a kind that expire, such as the tokens of one
+	// client; empty: none.
 	Owner string
 	Data  []byte
-	// ExpiresAt is when the entry stops counting; zero: never. The store
+	// ExpiresAt is when the entry expires or is due; zero: never. The store
 	// returns expired entries like any other: the rules look at the clock,
 	// and delete them in time.
 	ExpiresAt time.Time
 	CreatedAt time.Time
+	Move      Move
 }
 
-// An EntryQuery selects the entries of one kind in order of (ExpiresAt, Key):
-// those that never expire first, then those that expire soonest.
+// MaxKey is the most bytes that the Key of an entry has.
+const MaxKey = 2000
+
+// A Move says what [Export] does with an entry.
+type Move int
+
+const (
+	Kept    Move = iota // it moves to the other store
+	Passing             // it stays behind, because it does not last: a session, a token
+	Derived             // it stays behind, and is made again from what has moved
+)
+
+// An EntryOrder is the order of a list of entries.
+type EntryOrder int
+
+const (
+	// ByKey is the order of Key, byte by byte.
+	ByKey EntryOrder = iota
+	// ByExpiry is the order of (ExpiresAt, Key). Entries that never expire
+	// are left out.
+	ByExpiry
+)
+
+// An EntryQuery selects the entries of one kind. Every set field must match. A
+// field that does not belong to the Order makes the query an error.
+//
+// A query without Kind, which has no field set but AfterKind, After and Limit,
+// selects the entries of all kinds in the order of (Kind, Key).
 type EntryQuery struct {
-	Kind  string // required
-	Owner string // only entries of this owner
-	// Expires narrows by ExpiresAt; entries that never expire match a set
-	// range only if its OrNone is set.
-	Expires TimeRange
-	After   Position // (ExpiresAt, Key) of the last entry of the page before
-	Limit   int
+	Kind      string
+	AfterKind string // without Kind: the Kind of the last entry of the page before
+	Order     EntryOrder
+
+	// With ByKey.
+
+	// Keys leaves only the entries with these keys. A query has at most
+	// [MaxLimit] of them, and neither From, Before nor After beside them.
+	Keys       []string
+	From       string // only keys at or above this one
+	Before     string // only keys below this one; empty: no bound. See [PrefixEnd]
+	Descending bool
+
+	// With ByExpiry.
+
+	Owner   string    // only entries of this owner
+	Expires TimeRange // only entries whose ExpiresAt is in it; OrNone means nothing
+
+	// After is the position of the last entry of the page before: its Key,
+	// with ByExpiry its ExpiresAt and its Key.
+	After Position
+	Limit int
+}
+
+// Check returns an error if q is not a query that the contract knows. Backends
+// call it at the beginning of Entries.
+func (q EntryQuery) Check() error {
+	switch {
+	case q.Kind == "" && (q.Order != ByKey || q.Keys != nil || q.From != "" || q.Before != "" || q.Descending || q.AfterKind == "" && !q.After.IsZero()):
+		return queryError("without Kind that has other fields set")
+	case q.Kind != "" && q.AfterKind != "":
+		return queryError("with Kind and AfterKind")
+	case q.Order == ByKey && (q.Owner != "" || !q.Expires.IsZero()):
+		return queryError("by key with Owner or Expires")
+	case q.Order == ByExpiry && (q.Keys != nil || q.From != "" || q.Before != "" || q.Descending):
+		return queryError("by expiry with Keys, From, Before or Descending")
+	case q.Order != ByKey && q.Order != ByExpiry:
+		return queryError("of an unknown order")
+	case q.Keys != nil && (q.From != "" || q.Before != "" || !q.After.IsZero()):
+		return queryError("of Keys with From, Before or After")
+	case len(q.Keys) > MaxLimit:
+		return queryError("of more than 1000 Keys")
+	}
+	return nil
+}
+
+type queryError string
+
+func (e queryError) Error() string { return "a query of entries " + string(e) }
+
+// PrefixEnd returns the first string that is above all strings that begin with
+// prefix: the Before of a query of those. It is empty, no bound, if there is
+// none. The prefix must be valid UTF-8, and what it returns is.
+func PrefixEnd(prefix string) string {
+	runes := []rune(prefix)
+	for i := len(runes) - 1; i >= 0; i-- {
+		switch runes[i] {
+		case 0x10FFFF:
+			continue
+		case 0xD7FF: // surrogates are no text
+			return string(runes[:i]) + "\uE000"
+		}
+		return string(runes[:i]) + string(runes[i]+1)
+	}
+	return ""
 }

@@ -5,7 +5,7 @@ import "time"
 // An Event tells of one change. It is appended in the Update that makes the
 // change, so that neither exists without the other.
 type Event struct {
-	Seq        int64  // its place in the feed, given by the store: above that of every event committed before it
+	Seq        int64  // its place in the feed, given by the store: above that of every event appended before it
 	ID         string // made by the rules; unique
 	Type       string // such as "license.created"
 	Time       time.Time

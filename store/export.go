@@ -13,31 +13,20 @@ import (
 //
 //	err := st.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, w) })
 //
-// What travels, with every field: licenses, activations, events, deliveries,
-// clients, operators, webhook endpoints, signing keys, cursors of the feed,
-// how far expiry notices have come, replies to idempotency keys, and the
-// tallies of licenses. The archive holds
+// It holds all licenses, activations and events, and the entries whose Move is
+// [Kept], with every field; an event keeps its Seq. The archives of two stores
+// that hold the same are therefore the same, byte for byte. The archive holds
 // keys and digests of secrets; keep it like the store itself.
 //
-// What stays behind is short-lived and comes again by itself: access tokens,
-// sessions, set-up codes, and the counts of failed sign-ins.
-//
-// Events are numbered from 1 in the archive, and what refers to their Seq,
-// deliveries and cursors, is renumbered with them. The archives of two stores
-// that hold the same are therefore the same, byte for byte.
+// What stays behind is short-lived, such as access tokens and sessions, or is
+// made again from the rest.
 func Export(ctx context.Context, r Reader, w io.Writer) error {
 	e := exporter{ctx: ctx, r: r, out: json.NewEncoder(w)}
 	e.put(archiveLine{Archive: &archiveHead{archiveFormat}})
 	e.records = 0
 	e.licenses()
 	e.events()
-	for _, kind := range archivedEntries {
-		e.entries(kind)
-	}
-	e.deliveries()
-	for _, kind := range archivedTallies {
-		e.tallies(kind)
-	}
+	e.entries()
 	e.put(archiveLine{End: &archiveEnd{e.records}})
 	if e.err != nil {
 		return fmt.Errorf("export store: %w", e.err)
@@ -51,7 +40,6 @@ type exporter struct {
 	r       Reader
 	out     *json.Encoder
 	records int
-	seqs    renumbering // from Seqs to numbers in the archive
 	err     error
 }
 
@@ -116,7 +104,6 @@ func (e *exporter) licenses() {
 }
 
 func (e *exporter) events() {
-	var n int64
 	pages(e, func(last *Event) ([]Event, error) {
 		q := EventQuery{}
 		if last != nil {
@@ -124,48 +111,23 @@ func (e *exporter) events() {
 		}
 		return e.r.Events(e.ctx, q)
 	}, func(ev Event) {
-		n++
-		e.seqs.add(ev.Seq, n)
-		ev.Seq, ev.Data = n, some(ev.Data)
+		ev.Data = some(ev.Data)
 		e.put(archiveLine{Event: &ev})
 	})
 }
 
-func (e *exporter) entries(kind string) {
+func (e *exporter) entries() {
 	pages(e, func(last *Entry) ([]Entry, error) {
-		q := EntryQuery{Kind: kind}
+		q := EntryQuery{}
 		if last != nil {
-			q.After = Position{Time: last.ExpiresAt, ID: last.Key}
+			q.AfterKind, q.After.ID = last.Kind, last.Key
 		}
 		return e.r.Entries(e.ctx, q)
 	}, func(entry Entry) {
-		if err := e.seqs.moveCursor(&entry); err != nil {
-			e.err = err
+		if entry.Move != Kept {
+			return
 		}
 		entry.Data = some(entry.Data)
 		e.put(archiveLine{Entry: &entry})
 	})
-}
-
-func (e *exporter) deliveries() {
-	pages(e, func(last *Delivery) ([]Delivery, error) {
-		q := DeliveryQuery{}
-		if last != nil {
-			q.After.ID = last.ID
-		}
-		return e.r.Deliveries(e.ctx, q)
-	}, func(d Delivery) {
-		d.EventSeq, d.Data = e.seqs.of(d.EventSeq), some(d.Data)
-		e.put(archiveLine{Delivery: &d})
-	})
-}
-
-func (e *exporter) tallies(kind string) {
-	pages(e, func(last *Tally) ([]Tally, error) {
-		q := TallyQuery{Kind: kind}
-		if last != nil {
-			q.After = last.Name
-		}
-		return e.r.Tallies(e.ctx, q)
-	}, func(t Tally) { e.put(archiveLine{Tally: &t}) })
 }

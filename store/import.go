@@ -11,13 +11,11 @@ import (
 // importBatch is how many records Import writes in one Update.
 const importBatch = 500
 
-// Import reads an archive that [Export] wrote into st, which must hold none of
-// what travels; else the error is [ErrExists]. It writes in many Updates: when
-// it fails, begin again with an empty store. An archive that is cut short, or
-// of a newer format, is an error.
-//
-// Events get new Seqs from st, in their order. Readers of the feed outside the
-// store begin it anew.
+// Import reads an archive that [Export] wrote into st, which must be new: if it
+// holds licenses, events or entries that an archive keeps, or has held events
+// before, the error is [ErrExists]. It writes in many Updates: when it fails,
+// begin again with an empty store. An archive that is cut short, or of a newer
+// format, is an error.
 func Import(ctx context.Context, st Store, r io.Reader) error {
 	if err := importArchive(ctx, st, r); err != nil {
 		return fmt.Errorf("import store: %w", err)
@@ -35,10 +33,9 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 	if err := in.Decode(&head); err != nil || head.Archive == nil {
 		return errors.Join(errors.New("this is no archive"), err)
 	}
-	if head.Archive.Format != archiveFormat {
-		return fmt.Errorf("the archive has format %d; this version reads %d", head.Archive.Format, archiveFormat)
+	if f := head.Archive.Format; f < 1 || f > archiveFormat {
+		return fmt.Errorf("the archive has format %d; this version reads up to %d", f, archiveFormat)
 	}
-	var seqs renumbering // from numbers in the archive to Seqs
 	var batch []archiveLine
 	records := 0
 	for {
@@ -48,10 +45,8 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 		} else if err != nil {
 			return fmt.Errorf("record %d: %w", records+1, err)
 		}
-		// What refers to events comes behind them, and needs their Seqs.
-		section := len(batch) > 0 && (batch[0].Event == nil) != (line.Event == nil)
-		if len(batch) == importBatch || section || line.End != nil {
-			if err := importLines(ctx, st, batch, &seqs); err != nil {
+		if len(batch) == importBatch || line.End != nil {
+			if err := importLines(ctx, st, batch); err != nil {
 				return fmt.Errorf("records %d to %d: %w", records-len(batch)+1, records, err)
 			}
 			batch = nil
@@ -67,18 +62,23 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 	}
 }
 
-// checkEmpty returns [ErrExists] if st holds anything that travels.
+// checkEmpty returns [ErrExists] if st holds anything that an archive keeps.
 func checkEmpty(ctx context.Context, st Store) error {
 	return st.View(ctx, func(r Reader) error {
 		licenses, err1 := r.Licenses(ctx, LicenseQuery{Limit: 1})
 		events, err2 := r.Events(ctx, EventQuery{Limit: 1})
-		deliveries, err3 := r.Deliveries(ctx, DeliveryQuery{Limit: 1})
-		n, err := len(licenses)+len(events)+len(deliveries), errors.Join(err1, err2, err3)
-		for _, kind := range archivedEntries {
-			entries, err4 := r.Entries(ctx, EntryQuery{Kind: kind, Limit: 1})
-			n, err = n+len(entries), errors.Join(err, err4)
+		found, err := len(licenses)+len(events) > 0, errors.Join(err1, err2)
+		for q := (EntryQuery{}); err == nil && !found; {
+			var entries []Entry
+			if entries, err = r.Entries(ctx, q); len(entries) == 0 {
+				return err
+			}
+			for _, e := range entries {
+				found = found || e.Move == Kept
+				q.AfterKind, q.After.ID = e.Kind, e.Key
+			}
 		}
-		if err == nil && n > 0 {
+		if err == nil && found {
 			err = fmt.Errorf("the store is not empty: %w", ErrExists)
 		}
 		return err
@@ -86,50 +86,44 @@ func checkEmpty(ctx context.Context, st Store) error {
 }
 
 // importLines writes a batch in one Update.
-func importLines(ctx context.Context, st Store, batch []archiveLine, seqs *renumbering) error {
-	given := make([]int64, len(batch))
-	err := st.Update(ctx, func(tx Tx) error {
-		for i, line := range batch {
-			seq, err := importLine(ctx, tx, line, seqs)
+func importLines(ctx context.Context, st Store, batch []archiveLine) error {
+	return st.Update(ctx, func(tx Tx) error {
+		var entries []Entry
+		for _, line := range batch {
+			e, err := importLine(ctx, tx, line)
 			if err != nil {
 				return err
 			}
-			given[i] = seq
+			if e.Kind != "" {
+				entries = append(entries, e)
+			}
 		}
-		return nil
+		if len(entries) == 0 {
+			return nil
+		}
+		return tx.PutEntries(ctx, entries...)
 	})
-	if err != nil {
-		return err
-	}
-	for i, line := range batch {
-		if line.Event != nil {
-			seqs.add(line.Event.Seq, given[i])
-		}
-	}
-	return nil
 }
 
-// importLine writes one record; for an event it returns the new Seq.
-func importLine(ctx context.Context, tx Tx, line archiveLine, seqs *renumbering) (seq int64, err error) {
+// importLine writes a license, an activation or an event. An entry it returns.
+func importLine(ctx context.Context, tx Tx, line archiveLine) (e Entry, err error) {
 	switch {
 	case line.License != nil:
-		return 0, tx.CreateLicense(ctx, *line.License)
+		return e, tx.CreateLicense(ctx, *line.License)
 	case line.Activation != nil:
-		return 0, tx.PutActivation(ctx, *line.Activation)
+		return e, tx.PutActivation(ctx, *line.Activation)
 	case line.Event != nil:
-		return tx.AppendEvent(ctx, *line.Event)
-	case line.Entry != nil:
-		entry := *line.Entry
-		if err := seqs.moveCursor(&entry); err != nil {
-			return 0, err
+		seq, err := tx.AppendEvent(ctx, *line.Event)
+		if err == nil && seq != line.Event.Seq {
+			err = fmt.Errorf("event %d would become event %d, since the store has held events before: %w", line.Event.Seq, seq, ErrExists)
 		}
-		return 0, tx.PutEntry(ctx, entry)
+		return e, err
+	case line.Entry != nil && line.Entry.Kind != "":
+		return *line.Entry, nil
 	case line.Delivery != nil:
-		d := *line.Delivery
-		d.EventSeq = seqs.of(d.EventSeq)
-		return 0, tx.PutDelivery(ctx, d)
+		return line.Delivery.entry()
 	case line.Tally != nil:
-		return 0, tx.AddTally(ctx, line.Tally.Kind, line.Tally.Name, line.Tally.N)
+		return line.Tally.entry(), nil
 	}
-	return 0, errors.New("a line without a record")
+	return e, errors.New("a line without a record")
 }

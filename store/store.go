@@ -2,9 +2,9 @@ package store
 
 import "context"
 
-// A Store keeps one owner's register: licenses and their seats, the events
-// of every change, webhook deliveries, and the small records that
-// credentials, sessions and configuration are made of.
+// A Store keeps the data of one owner: licenses and their activations, the
+// events of every change, and entries, the small records that everything else
+// is made of.
 //
 // Everything an implementer needs is in this file and in the records beside
 // it; the rules that each method keeps are numbered in the package comment,
@@ -70,25 +70,14 @@ type Reader interface {
 	// Events lists events by their Seq.
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 
-	// Entries: clients, tokens, sessions, operators, cursors and the like.
+	// Entries: everything else, such as clients, tokens, sessions, webhooks,
+	// deliveries, cursors, counts and search words.
 
 	// Entry returns the entry of that kind and key, whether or not its
 	// ExpiresAt has passed, or [ErrNotFound].
 	Entry(ctx context.Context, kind, key string) (Entry, error)
-	// Entries lists the entries of one kind.
+	// Entries lists the entries of one kind, by key or by expiry.
 	Entries(ctx context.Context, q EntryQuery) ([]Entry, error)
-
-	// Deliveries: events on their way to webhook endpoints.
-
-	// Delivery returns the delivery with that id, or [ErrNotFound].
-	Delivery(ctx context.Context, id string) (Delivery, error)
-	// Deliveries lists deliveries, newest or most urgent first.
-	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
-
-	// Tallies: counts kept beside the records they count.
-
-	// Tallies lists the tallies of one kind that are not zero.
-	Tallies(ctx context.Context, q TallyQuery) ([]Tally, error)
 }
 
 // A Writer writes records inside an Update.
@@ -117,7 +106,9 @@ type Writer interface {
 	// Events.
 
 	// AppendEvent adds e at the end of the feed and returns the Seq it was
-	// given; e.Seq is ignored. The Seq counts only if the Update commits.
+	// given: e.Seq if that is above every Seq that was given before, as in an
+	// [Import], and a new one otherwise. The Seq counts only if the Update
+	// commits.
 	AppendEvent(ctx context.Context, e Event) (seq int64, err error)
 	// ReplaceEvent overwrites CustomerID and Data of the event with e's Seq
 	// and leaves its other fields and its place in the feed, or returns
@@ -130,23 +121,12 @@ type Writer interface {
 
 	// Entries.
 
-	// PutEntry adds e, or replaces the entry of the same Kind and Key.
-	PutEntry(ctx context.Context, e Entry) error
-	// DeleteEntry removes the entry of that kind and key, or returns [ErrNotFound].
-	DeleteEntry(ctx context.Context, kind, key string) error
-
-	// Deliveries.
-
-	// PutDelivery adds d, or replaces the delivery with the same ID.
-	PutDelivery(ctx context.Context, d Delivery) error
-	// DeleteDelivery removes the delivery with that id, or returns [ErrNotFound].
-	DeleteDelivery(ctx context.Context, id string) error
-
-	// Tallies.
-
-	// AddTally adds delta to the tally of that kind and name; one that was
-	// never added to stands at zero.
-	AddTally(ctx context.Context, kind, name string, delta int64) error
+	// PutEntries adds entries or replaces those of the same Kind and Key, in
+	// the order in which they are given.
+	PutEntries(ctx context.Context, entries ...Entry) error
+	// DeleteEntries removes the entries of a kind with these keys, all
+	// different, or returns [ErrNotFound] if one of them is missing.
+	DeleteEntries(ctx context.Context, kind string, keys ...string) error
 }
 
 // MaxLimit is the most rows a list returns in one call. A query whose Limit

@@ -54,27 +54,19 @@ var admissions = []admission{
 			rows, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Limit: many})
 			return len(rows), err
 		},
-		enter: func(b *bench, tx store.Tx, i int) error { return tx.PutEntry(b.ctx, entry("kind", i)) },
+		enter: func(b *bench, tx store.Tx, i int) error { return tx.PutEntries(b.ctx, entry("kind", i)) },
 	},
 	{
-		name: "ListDeliveriesThenInsert", room: 2,
+		name: "ListByExpiryThenInsert", room: 2,
 		taken: func(b *bench, r store.Reader, _ int) (int, error) {
-			rows, err := r.Deliveries(b.ctx, store.DeliveryQuery{EndpointID: "endpoint", Limit: many})
+			rows, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Owner: "owner", Limit: many})
 			return len(rows), err
 		},
 		enter: func(b *bench, tx store.Tx, i int) error {
-			d := delivery(i)
-			d.EndpointID = "endpoint"
-			return tx.PutDelivery(b.ctx, d)
+			e := entry("kind", i)
+			e.Owner = "owner"
+			return tx.PutEntries(b.ctx, e)
 		},
-	},
-	{
-		name: "ListTalliesThenInsert", room: 2,
-		taken: func(b *bench, r store.Reader, _ int) (int, error) {
-			rows, err := r.Tallies(b.ctx, store.TallyQuery{Kind: "kind", Limit: many})
-			return len(rows), err
-		},
-		enter: func(b *bench, tx store.Tx, i int) error { return tx.AddTally(b.ctx, "kind", word("name", i), 1) },
 	},
 	{
 		name: "ListEventsThenAppend", room: 1,
@@ -98,7 +90,7 @@ var admissions = []admission{
 		enter: func(b *bench, tx store.Tx, i int) error {
 			e := entry("kind", i)
 			e.Key = "key"
-			return tx.PutEntry(b.ctx, e)
+			return tx.PutEntries(b.ctx, e)
 		},
 	},
 	{
@@ -130,14 +122,14 @@ var admissions = []admission{
 		// misses, of whom only one may go on.
 		name: "MissThenInsertWhatTheOtherMissed", room: 1,
 		taken: func(b *bench, r store.Reader, i int) (int, error) {
-			_, err := r.Delivery(b.ctx, delivery(1-i%2).ID)
+			_, err := r.Entry(b.ctx, "kind", word("key", max(0, 1-i)))
 			n, err := miss(err)
 			if i > 1 {
 				n = 1 // has no part in it
 			}
 			return n, err
 		},
-		enter: func(b *bench, tx store.Tx, i int) error { return tx.PutDelivery(b.ctx, delivery(i)) },
+		enter: func(b *bench, tx store.Tx, i int) error { return tx.PutEntries(b.ctx, entry("kind", i)) },
 	},
 }
 

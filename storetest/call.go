@@ -57,18 +57,6 @@ var readCalls = []readCall{
 		_, err := r.Entries(ctx, store.EntryQuery{Kind: "version", Limit: many})
 		return err
 	}},
-	{"Delivery", func(ctx context.Context, r store.Reader) error {
-		_, err := r.Delivery(ctx, delivery(1).ID)
-		return err
-	}},
-	{"Deliveries", func(ctx context.Context, r store.Reader) error {
-		_, err := r.Deliveries(ctx, store.DeliveryQuery{Limit: many})
-		return err
-	}},
-	{"Tallies", func(ctx context.Context, r store.Reader) error {
-		_, err := r.Tallies(ctx, store.TallyQuery{Kind: "version", Limit: many})
-		return err
-	}},
 }
 
 var writeCalls = []writeCall{
@@ -97,20 +85,11 @@ var writeCalls = []writeCall{
 		_, err := w.DeleteEvents(ctx, math.MaxInt64, many)
 		return err
 	}},
-	{"PutEntry", func(ctx context.Context, w store.Writer) error {
-		return w.PutEntry(ctx, entry("version", 7))
+	{"PutEntries", func(ctx context.Context, w store.Writer) error {
+		return w.PutEntries(ctx, entry("version", 7))
 	}},
-	{"DeleteEntry", func(ctx context.Context, w store.Writer) error {
-		return w.DeleteEntry(ctx, "version", entry("", 1).Key)
-	}},
-	{"PutDelivery", func(ctx context.Context, w store.Writer) error {
-		return w.PutDelivery(ctx, delivery(7))
-	}},
-	{"DeleteDelivery", func(ctx context.Context, w store.Writer) error {
-		return w.DeleteDelivery(ctx, delivery(1).ID)
-	}},
-	{"AddTally", func(ctx context.Context, w store.Writer) error {
-		return w.AddTally(ctx, "version", "seven", 7)
+	{"DeleteEntries", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteEntries(ctx, "version", entry("", 1).Key)
 	}},
 }
 

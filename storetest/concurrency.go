@@ -14,7 +14,6 @@ func concurrencyCases() []testCase {
 	list := []testCase{
 		{"Concurrency", "WriteSkew", 5, writeSkew},
 		{"Concurrency", "Increment", 5, increment},
-		{"Concurrency", "TallyIncrement", 5, tallyIncrement},
 		{"Concurrency", "UniqueKey", 5, uniqueKey},
 		{"Concurrency", "UniqueFingerprint", 5, uniqueFingerprint},
 		{"Concurrency", "NoSeatWithoutItsLicense", 5, noSeatWithoutItsLicense},
@@ -58,10 +57,10 @@ func writeSkew(b *bench) {
 				}
 				e := entry(kind, i)
 				e.Owner = "off"
-				return tx.PutEntry(b.ctx, e)
+				return tx.PutEntries(b.ctx, e)
 			})
 		})
-		off, err := b.Entries(b.ctx, store.EntryQuery{Kind: kind, Owner: "off", Limit: many})
+		off, err := b.Entries(b.ctx, store.EntryQuery{Kind: kind, Order: store.ByExpiry, Owner: "off", Limit: many})
 		b.ok(err, "Entries")
 		b.equal(len(off), 1, "entries switched off by two Updates, each of which leaves one on")
 	}
@@ -87,28 +86,13 @@ func increment(b *bench) {
 				}
 				meet.wait()
 				e.Owner = strconv.Itoa(n + 1)
-				return tx.PutEntry(b.ctx, e)
+				return tx.PutEntries(b.ctx, e)
 			})
 		}
 	})
 	e, err := b.Entry(b.ctx, zero.Kind, zero.Key)
 	b.ok(err, "Entry")
 	b.equal(e.Owner, strconv.Itoa(crowd*rounds), "a number that %d Updates each raised by one", crowd*rounds)
-}
-
-// tallyIncrement adds to one tally from many goroutines.
-func tallyIncrement(b *bench) {
-	const rounds = 5
-	meet := newMeeting(crowd)
-	b.together(crowd, func(i int) {
-		for range rounds {
-			b.update(func(tx store.Tx) error {
-				meet.wait()
-				return tx.AddTally(b.ctx, "kind", "name", int64(i+1))
-			})
-		}
-	})
-	b.equal(b.standings(b, "kind"), map[string]int64{"name": rounds * crowd * (crowd + 1) / 2}, "a tally added to by %d Updates", crowd*rounds)
 }
 
 // uniqueKey creates licenses with one key from many goroutines.
@@ -184,14 +168,14 @@ func noSeatWithoutItsLicense(b *bench) {
 	}
 }
 
-// claim hands out deliveries that are due: each moves on when it is taken.
+// claim hands out entries that are due: each moves on when it is taken.
 func claim(b *bench) {
 	const due = 20
 	var rows []any
 	for n := range due {
-		d := delivery(n)
-		d.DueAt = day(1)
-		rows = append(rows, d)
+		e := entry("kind", n)
+		e.ExpiresAt = day(1)
+		rows = append(rows, e)
 	}
 	b.add(rows...)
 	var mu sync.Mutex
@@ -202,19 +186,16 @@ func claim(b *bench) {
 			var mine []string
 			b.update(func(tx store.Tx) error {
 				mine = nil
-				rows, err := tx.Deliveries(b.ctx, store.DeliveryQuery{DueBefore: day(2), Limit: 3})
+				rows, err := tx.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Expires: store.TimeRange{Before: day(2)}, Limit: 3})
 				if err != nil {
 					return err
 				}
 				meet.wait()
-				for _, d := range rows {
-					d.DueAt = day(3)
-					if err := tx.PutDelivery(b.ctx, d); err != nil {
-						return err
-					}
-					mine = append(mine, d.ID)
+				for i, e := range rows {
+					rows[i].ExpiresAt = day(3)
+					mine = append(mine, e.Key)
 				}
-				return nil
+				return tx.PutEntries(b.ctx, rows...)
 			})
 			if len(mine) == 0 {
 				return
@@ -227,9 +208,9 @@ func claim(b *bench) {
 	slices.Sort(claimed)
 	var want []string
 	for n := range due {
-		want = append(want, delivery(n).ID)
+		want = append(want, word("key", n))
 	}
-	b.equal(claimed, want, "deliveries claimed")
+	b.equal(claimed, want, "entries claimed")
 }
 
 // panicAmongOthers has every other Update panic or end its goroutine.
@@ -239,7 +220,7 @@ func panicAmongOthers(b *bench) {
 		b.together(crowd, func(i int) {
 			defer func() { _ = recover() }()
 			write := func(tx store.Tx) error {
-				if err := tx.PutEntry(b.ctx, entry("kind", i)); err != nil {
+				if err := tx.PutEntries(b.ctx, entry("kind", i)); err != nil {
 					return err
 				}
 				meet.wait()
@@ -269,7 +250,7 @@ func failureAmongOthers(b *bench) {
 	meet := newMeeting(crowd)
 	b.together(crowd, func(i int) {
 		write := func(tx store.Tx) error {
-			if err := tx.PutEntry(b.ctx, entry("kind", i)); err != nil {
+			if err := tx.PutEntries(b.ctx, entry("kind", i)); err != nil {
 				return err
 			}
 			meet.wait()

@@ -82,7 +82,7 @@ func work(st store.Store, job string) {
 			err := st.Update(ctx, func(tx store.Tx) error {
 				failed = nil
 				for _, e := range rows {
-					failed = errors.Join(failed, tx.PutEntry(ctx, e))
+					failed = errors.Join(failed, tx.PutEntries(ctx, e))
 				}
 				_, err := tx.AppendEvent(ctx, crashEvent(rows[0].Key))
 				failed = errors.Join(failed, err)
@@ -99,7 +99,7 @@ func work(st store.Store, job string) {
 				e := entry("crash", n)
 				e.Key = fmt.Sprintf("write_%d_%06d", worker, n)
 				report(e.Key, st.Update(ctx, func(tx store.Tx) error {
-					if err := tx.PutEntry(ctx, e); err != nil {
+					if err := tx.PutEntries(ctx, e); err != nil {
 						return err
 					}
 					_, err := tx.AppendEvent(ctx, crashEvent(e.Key))

@@ -11,9 +11,14 @@ import (
 )
 
 func entryCases() []testCase {
-	return slices.Concat(entries.cases(), entryListing.cases(), []testCase{
+	return slices.Concat(entries.cases(), entryListing.cases(), entryKeyListing(false).cases(), entryKeyListing(true).cases(), []testCase{
 		{"Entries", "Filters", 11, entryFilters},
+		{"Entries", "KeyFilters", 11, entryKeyFilters},
+		{"Entries", "Keys", 11, entriesOfKeys},
+		{"Entries", "AllKinds", 12, entriesOfAllKinds},
 		{"Entries", "KindsAreApart", 11, entryKinds},
+		{"Entries", "Together", 14, entriesTogether},
+		{"Entries", "Queries", 22, entryQueries},
 		limit("Entries", manyEntries, countEntries),
 	})
 }
@@ -24,7 +29,7 @@ var entries = kind[store.Entry]{
 	identity: []string{"Kind", "Key"},
 	same:     func(a, b store.Entry) bool { return a.Kind == b.Kind && a.Key == b.Key },
 	replace: func(ctx context.Context, tx store.Tx, _, row store.Entry) error {
-		return tx.PutEntry(ctx, row)
+		return tx.PutEntries(ctx, row)
 	},
 	reads: []read[store.Entry]{
 		{"Entry", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
@@ -34,7 +39,10 @@ var entries = kind[store.Entry]{
 			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Limit: many})
 		}, true},
 		{"Entries by Owner", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
-			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Owner: want.Owner, Limit: many})
+			if want.ExpiresAt.IsZero() { // which is in no list by expiry
+				return get(r.Entry(ctx, want.Kind, want.Key))
+			}
+			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Order: store.ByExpiry, Owner: want.Owner, Limit: many})
 		}, true},
 	},
 	sortedBy: "Key",
@@ -52,28 +60,25 @@ func entryKeys(rows []store.Entry) []string {
 	return keys
 }
 
-// The first ten ranks never expire.
 var entryListing = func() listing {
 	row := func(rank int) store.Entry {
 		pair := rank / 2
 		e := entry("kind", rank)
 		e.Key, e.Owner = fmt.Sprintf("key_%02d_%02d", pair*7%ranks, rank), "owner"
 		e.ExpiresAt = day(pair)
-		if rank < 10 {
-			e.Key, e.ExpiresAt = fmt.Sprintf("key_%02d_%02d", rank, rank), time.Time{}
-		}
 		return e
 	}
-	other, foreign := row(20), row(40)
+	other, foreign, lasting := row(20), row(40), row(30)
 	other.Key, other.Owner = other.Key+"_noise", "other"
 	foreign.Kind = "foreign"
+	lasting.Key, lasting.ExpiresAt = lasting.Key+"_lasting", time.Time{}
 	rank := rankOf(func(rank int) string { return row(rank).Key })
 	return listing{
-		area: "Entries", name: "ByExpiresAt",
-		noise: []any{other, foreign},
+		area: "Entries", name: "ByExpiry",
+		noise: []any{other, foreign, lasting},
 		row:   func(rank int) any { return row(rank) },
 		list: func(ctx context.Context, r store.Reader, after, limit int) ([]int, error) {
-			q := store.EntryQuery{Kind: "kind", Owner: "owner", Limit: limit}
+			q := store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Owner: "owner", Limit: limit}
 			if after >= 0 {
 				q.After = store.Position{Time: row(after).ExpiresAt.In(elsewhere), ID: row(after).Key}
 			}
@@ -123,9 +128,9 @@ func entryFilters(b *bench) {
 			by("Owner", func(q *query, v string) { q.Owner = v }, "owner_0000", "owner_0001", "nobody"),
 			by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
 		), rows, func(e store.Entry) string { return e.Key }, func(q query, e store.Entry) bool {
-			return e.Kind == kind && (q.Owner == "" || e.Owner == q.Owner) && q.Expires.Contains(e.ExpiresAt)
+			return e.Kind == kind && (q.Owner == "" || e.Owner == q.Owner) && !e.ExpiresAt.IsZero() && q.Expires.Contains(e.ExpiresAt)
 		}, func(r store.Reader, q query) ([]string, error) {
-			q.Kind, q.Limit = kind, many
+			q.Kind, q.Order, q.Limit = kind, store.ByExpiry, many
 			rows, err := r.Entries(b.ctx, q)
 			return entryKeys(rows), err
 		})

@@ -26,11 +26,11 @@ func ExampleTwice() {
 	attempts := 0
 	err := st.Update(ctx, func(tx store.Tx) error {
 		attempts++
-		return tx.AddTally(ctx, "license.product", "app", 1)
+		return tx.PutEntries(ctx, store.Entry{Kind: "greeting", Key: "hello"})
 	})
-	tallies, _ := st.Tallies(ctx, store.TallyQuery{Kind: "license.product"})
-	fmt.Println(err, attempts, tallies)
-	// Output: <nil> 2 [{license.product app 1}]
+	found, _ := st.Entries(ctx, store.EntryQuery{Kind: "greeting"})
+	fmt.Println(err, attempts, len(found))
+	// Output: <nil> 2 1
 }
 
 // What a backend's author writes to measure it, with another New.

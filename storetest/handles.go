@@ -69,15 +69,3 @@ func (f readingFrom) Entry(ctx context.Context, kind, key string) (store.Entry, 
 func (f readingFrom) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	return f.reader().Entries(ctx, q)
 }
-
-func (f readingFrom) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	return f.reader().Delivery(ctx, id)
-}
-
-func (f readingFrom) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	return f.reader().Deliveries(ctx, q)
-}
-
-func (f readingFrom) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	return f.reader().Tallies(ctx, q)
-}

@@ -138,7 +138,7 @@ func undoOfRepeatedWrites(b *bench) {
 			rows, err := r.Licenses(b.ctx, store.LicenseQuery{CustomerID: between, Limit: many})
 			b.equal(err, nil, "Licenses %s", how)
 			b.equal(len(rows), 0, "licenses of a customer of an undone Update %s", how)
-			owned, err := r.Entries(b.ctx, store.EntryQuery{Kind: "call", Owner: between, Limit: many})
+			owned, err := r.Entries(b.ctx, store.EntryQuery{Kind: "call", Order: store.ByExpiry, Owner: between, Limit: many})
 			b.equal(err, nil, "Entries %s", how)
 			b.equal(len(owned), 0, "entries of an owner of an undone Update %s", how)
 		}

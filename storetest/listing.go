@@ -114,11 +114,6 @@ func (l listing) meanwhile(b *bench) {
 		if there[rank] {
 			b.update(func(tx store.Tx) error { return remove(b.ctx, tx, l.row(rank)) })
 			delete(there, rank)
-			if t, ok := l.row(rank).(store.Tally); ok {
-				if n, listed := b.standings(b, t.Kind)[t.Name]; listed {
-					b.under(22).stop(n, "not listed", "tally brought back to zero")
-				}
-			}
 		}
 	}
 	for rank := range ranks {

@@ -71,7 +71,7 @@ func longFiltered(b *bench) {
 			b.equal(slices.Sorted(slices.Values(licenseIDs(found))), want, "licenses, of which %d of %d match, for %+v", len(want), n.skipped+20, q)
 		}
 	}
-	found, err := b.Entries(b.ctx, store.EntryQuery{Kind: "kind", Owner: "wanted", Limit: many})
+	found, err := b.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Owner: "wanted", Limit: many})
 	b.equal(err, nil, "Entries")
 	b.equal(slices.Sorted(slices.Values(entryKeys(found))), owned, "entries, of which %d of %d match", len(owned), n.skipped+20)
 }

@@ -55,7 +55,7 @@ func openFile(dir string, f faults) (*fileStore, error) {
 		err := j.Store.Update(context.Background(), func(tx store.Tx) error {
 			for _, row := range rows {
 				if row.Entry != nil {
-					_ = tx.PutEntry(context.Background(), *row.Entry)
+					_ = tx.PutEntries(context.Background(), *row.Entry)
 				} else {
 					_, _ = tx.AppendEvent(context.Background(), *row.Event)
 				}
@@ -138,9 +138,18 @@ type fileWriter struct {
 	failed     error
 }
 
-func (w *fileWriter) PutEntry(ctx context.Context, e store.Entry) error {
+func (w *fileWriter) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		if err := w.putEntry(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *fileWriter) putEntry(ctx context.Context, e store.Entry) error {
 	e = copied(e)
-	if err := w.Writer.PutEntry(ctx, e); err != nil {
+	if err := w.Writer.PutEntries(ctx, e); err != nil {
 		return err
 	}
 	if len(e.Data) > large {

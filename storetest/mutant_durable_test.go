@@ -33,8 +33,8 @@ var durableMutants = []struct {
 		return slices.DeleteFunc(calls, func(c diskCall) bool { return c.update == calls[len(calls)-1].update })
 	}},
 	{1, "forgets everything", func(calls []diskCall) []diskCall { return nil }},
-	{1, "forgets tallies", without("AddTally")},
-	{1, "forgets deletions", without("DeleteDelivery")},
+	{1, "forgets entries", without("PutEntries")},
+	{1, "forgets deletions", without("DeleteEntries")},
 	{20, "counts Seqs from one again", func(calls []diskCall) []diskCall {
 		i := slices.IndexFunc(calls, func(c diskCall) bool { return c.method == "DeleteEvents" })
 		return slices.Concat(without("AppendEvent")(calls[:i+1]), calls[i+1:])

@@ -136,7 +136,7 @@ var endingMutants = []mutant{
 	{18, "reads on when the context has ended", reading(func(r store.Reader) store.Reader { return tirelessReader{r} })},
 	{18, "writes on when the context has ended", writing(func(tx store.Tx) store.Writer {
 		return hooked{func(ctx context.Context, method string, call written) error {
-			if method == "PutDelivery" {
+			if method == "PutEntries" {
 				ctx = context.WithoutCancel(ctx)
 			}
 			return call(ctx, tx)
@@ -249,9 +249,9 @@ type noting struct {
 	put *[]any
 }
 
-func (w noting) PutEntry(ctx context.Context, e store.Entry) error {
-	*w.put = append(*w.put, e)
-	return w.Writer.PutEntry(ctx, e)
+func (w noting) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	*w.put = append(*w.put, anys(entries)...)
+	return w.Writer.PutEntries(ctx, entries...)
 }
 
 type tirelessReader struct{ store.Reader }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -25,13 +24,6 @@ var feedMutants = []mutant{
 	{21, "leaves the last one", writing(func(tx store.Tx) store.Writer { return leavesLast{tx} })},
 	{21, "counts what it was allowed to remove", writing(func(tx store.Tx) store.Writer { return countsLimit{tx} })},
 	{21, "removes all when told a negative number", writing(func(tx store.Tx) store.Writer { return negativeIsAll{tx} })},
-
-	{22, "lists tallies at zero", spoiling(
-		func(r store.Reader) store.Reader { return zeros{r} },
-		func(tx store.Tx) store.Writer { return noteNames{tx} })},
-	{22, "keeps tallies above zero", writing(func(tx store.Tx) store.Writer { return positive{tx, tx} })},
-	{22, "sets tallies", writing(func(tx store.Tx) store.Writer { return sets{tx, tx} })},
-	{22, "adds in floating point", writing(func(tx store.Tx) store.Writer { return floats{tx, tx} })},
 }
 
 // A feed keeps events as entries, and is honest but for what is set.
@@ -123,7 +115,7 @@ func putEvent(ctx context.Context, w store.Writer, e store.Event) error {
 	if err != nil {
 		return err
 	}
-	return w.PutEntry(ctx, store.Entry{Kind: feedKind, Key: feedKey(e.Seq), Data: data})
+	return w.PutEntries(ctx, store.Entry{Kind: feedKind, Key: feedKey(e.Seq), Data: data})
 }
 
 type feedReader struct{ store.Reader }
@@ -189,7 +181,7 @@ func (w *feedWriter) AppendEvent(ctx context.Context, e store.Event) (int64, err
 		e.Seq, w.appended = next-w.appended, w.appended+1
 	}
 	data, _ := json.Marshal(next)
-	if err := w.PutEntry(ctx, store.Entry{Kind: lastKind, Data: data}); err != nil {
+	if err := w.PutEntries(ctx, store.Entry{Kind: lastKind, Data: data}); err != nil {
 		return 0, err
 	}
 	return e.Seq, putEvent(ctx, w, e)
@@ -227,12 +219,12 @@ func (w *feedWriter) deletePage(ctx context.Context, through int64, limit int) (
 	}
 	rows = rows[:max(0, min(len(rows), limit))]
 	for _, e := range rows {
-		if err := w.DeleteEntry(ctx, feedKind, feedKey(e.Seq)); err != nil {
+		if err := w.DeleteEntries(ctx, feedKind, feedKey(e.Seq)); err != nil {
 			return 0, err
 		}
 	}
 	if left, _ := (feedReader{w.tx}).Events(ctx, store.EventQuery{Limit: 1}); w.reuses && len(left) == 0 {
-		_ = w.DeleteEntry(ctx, lastKind, "")
+		_ = w.DeleteEntries(ctx, lastKind, "")
 	}
 	return len(rows), nil
 }
@@ -272,72 +264,4 @@ func (w negativeIsAll) DeleteEvents(ctx context.Context, through int64, limit in
 		limit = store.MaxLimit
 	}
 	return w.Writer.DeleteEvents(ctx, through, limit)
-}
-
-// Rule 22.
-
-// noteNames keeps, in entries, the names of all tallies that there were, so
-// that zeros can list them.
-type noteNames struct{ store.Writer }
-
-func (w noteNames) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	if err := w.PutEntry(ctx, store.Entry{Kind: "\x00tally" + kind, Key: name}); err != nil {
-		return err
-	}
-	return w.Writer.AddTally(ctx, kind, name, delta)
-}
-
-type zeros struct{ store.Reader }
-
-func (r zeros) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	rows, err := r.Reader.Tallies(ctx, q)
-	names, _ := r.Entries(ctx, store.EntryQuery{Kind: "\x00tally" + q.Kind})
-	if q != (store.TallyQuery{Kind: q.Kind, Limit: q.Limit}) {
-		return rows, err
-	}
-	for _, e := range names {
-		if i, there := slices.BinarySearchFunc(rows, e.Key, func(t store.Tally, name string) int {
-			return strings.Compare(t.Name, name)
-		}); !there && len(rows) < store.Limit(q.Limit) {
-			rows = slices.Insert(rows, i, store.Tally{Kind: q.Kind, Name: e.Key})
-		}
-	}
-	return rows, err
-}
-
-// standing returns one tally.
-func standing(ctx context.Context, r store.Reader, kind, name string) int64 {
-	rows, _ := r.Tallies(ctx, store.TallyQuery{Kind: kind, From: name, Before: name + "\x00"})
-	if len(rows) == 0 {
-		return 0
-	}
-	return rows[0].N
-}
-
-type positive struct {
-	store.Writer
-	tx store.Tx
-}
-
-func (w positive) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	return w.Writer.AddTally(ctx, kind, name, max(delta, -standing(ctx, w.tx, kind, name)))
-}
-
-type sets struct {
-	store.Writer
-	tx store.Tx
-}
-
-func (w sets) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	return w.Writer.AddTally(ctx, kind, name, delta-standing(ctx, w.tx, kind, name))
-}
-
-type floats struct {
-	store.Writer
-	tx store.Tx
-}
-
-func (w floats) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	old := standing(ctx, w.tx, kind, name)
-	return w.Writer.AddTally(ctx, kind, name, int64(float64(old)+float64(delta))-old)
 }

@@ -18,11 +18,11 @@ var isolationMutants = []mutant{
 	}},
 	{5, "trusts lists", func() store.Store {
 		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{
-			"CountActivations": true, "Licenses": true, "Activations": true, "Entries": true, "Deliveries": true, "Tallies": true,
+			"CountActivations": true, "Licenses": true, "Activations": true, "Entries": true,
 		}}
 	}},
 	{5, "trusts gets", func() store.Store {
-		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"License": true, "Entry": true, "Delivery": true, "Activation": true}}
+		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"License": true, "Entry": true, "Activation": true}}
 	}},
 
 	{6, "reads in a View what is committed by then", func() store.Store { return liveViews{memory.New()} }},
@@ -118,21 +118,6 @@ func (r selective) Entry(ctx context.Context, kind, key string) (store.Entry, er
 func (r selective) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	r.check("Entries")
 	return r.Reader.Entries(ctx, q)
-}
-
-func (r selective) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	r.check("Delivery")
-	return r.Reader.Delivery(ctx, id)
-}
-
-func (r selective) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	r.check("Deliveries")
-	return r.Reader.Deliveries(ctx, q)
-}
-
-func (r selective) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	r.check("Tallies")
-	return r.Reader.Tallies(ctx, q)
 }
 
 // liveViews reads in a View from the store itself.

@@ -61,14 +61,18 @@ func (w *forwardUndo) note(ctx context.Context, kind, key string) {
 	}
 }
 
-func (w *forwardUndo) PutEntry(ctx context.Context, e store.Entry) error {
-	w.note(ctx, e.Kind, e.Key)
-	return w.Writer.PutEntry(ctx, e)
+func (w *forwardUndo) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		w.note(ctx, e.Kind, e.Key)
+	}
+	return w.Writer.PutEntries(ctx, entries...)
 }
 
-func (w *forwardUndo) DeleteEntry(ctx context.Context, kind, key string) error {
-	w.note(ctx, kind, key)
-	return w.Writer.DeleteEntry(ctx, kind, key)
+func (w *forwardUndo) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	for _, key := range keys {
+		w.note(ctx, kind, key)
+	}
+	return w.Writer.DeleteEntries(ctx, kind, keys...)
 }
 
 // ghosts are what is left of entries that were written more than once: what
@@ -76,7 +80,7 @@ func (w *forwardUndo) DeleteEntry(ctx context.Context, kind, key string) error {
 func (w *forwardUndo) ghosts() (calls []written) {
 	for _, images := range w.images {
 		if e := images[len(images)-1]; len(images) > 1 && e != nil {
-			calls = append(calls, func(ctx context.Context, w store.Writer) error { return w.PutEntry(ctx, *e) })
+			calls = append(calls, func(ctx context.Context, w store.Writer) error { return w.PutEntries(ctx, *e) })
 		}
 	}
 	return calls

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,10 +14,9 @@ import (
 var listMutants = []mutant{
 	{10, "leaves ties as they are when descending", reading(func(r store.Reader) store.Reader { return ascendingTies{r} })},
 	{10, "lists entries last that never expire", reading(func(r store.Reader) store.Reader { return neverLast{r} })},
-	{10, "lists the newest delivery first also by when it is due", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},
+	{10, "lists the entry first that expires last", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},
 	{10, "lists events always upwards", reading(func(r store.Reader) store.Reader { return upwards{r} })},
 	{10, "gives licenses that never start a place by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
-	{10, "lists tallies by their sum", reading(func(r store.Reader) store.Reader { return bySum{r} })},
 
 	{11, "forgets the state when it looks for terms", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
 	{11, "finds licenses by any of the terms", reading(func(r store.Reader) store.Reader { return anyTerm{r} })},
@@ -28,14 +28,14 @@ var listMutants = []mutant{
 	{11, "counts one page", reading(func(r store.Reader) store.Reader { return countsPage{r} })},
 	{11, "lists nothing with no Limit", reading(func(r store.Reader) store.Reader { return literalLimit{r} })},
 	{11, "lists one too many", reading(func(r store.Reader) store.Reader { return oneTooMany{r} })},
-	{11, "forgets the endpoint when it looks for what is due", reading(func(r store.Reader) store.Reader { return forgetsEndpoint{r} })},
-	{11, "lists a tally at the end of a range", reading(func(r store.Reader) store.Reader { return closedRange{r} })},
+	{11, "forgets the owner when it looks for what is due", reading(func(r store.Reader) store.Reader { return forgetsOwner{r} })},
+	{11, "lists an entry at the end of a range of keys", reading(func(r store.Reader) store.Reader { return closedRange{r} })},
 
 	{12, "repeats the last license of the page before", reading(func(r store.Reader) store.Reader { return repeats{r} })},
 	{12, "skips ties at the end of a page", reading(func(r store.Reader) store.Reader { return skipsTies{r} })},
 	{12, "begins anew behind a license that is gone", reading(func(r store.Reader) store.Reader { return beginsAnew{r} })},
 	{12, "forgets the position when descending", reading(func(r store.Reader) store.Reader { return forgetsPosition{r} })},
-	{12, "looks for the position among entries that expire", reading(func(r store.Reader) store.Reader { return skipsNever{r} })},
+	{22, "guesses what a query of two orders means", reading(func(r store.Reader) store.Reader { return guessesOrder{r} })},
 	{12, "ends when the activation at the position is gone", reading(func(r store.Reader) store.Reader { return endsEarly{r} })},
 }
 
@@ -60,10 +60,10 @@ type neverLast struct{ store.Reader }
 func (r neverLast) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	rows, err := r.Reader.Entries(ctx, q)
 	slices.SortStableFunc(rows, func(a, b store.Entry) int {
-		if a.ExpiresAt.IsZero() == b.ExpiresAt.IsZero() {
+		switch {
+		case q.Order == store.ByExpiry || a.ExpiresAt.IsZero() == b.ExpiresAt.IsZero():
 			return 0
-		}
-		if a.ExpiresAt.IsZero() {
+		case a.ExpiresAt.IsZero():
 			return 1
 		}
 		return -1
@@ -73,9 +73,9 @@ func (r neverLast) Entries(ctx context.Context, q store.EntryQuery) ([]store.Ent
 
 type newestFirst struct{ store.Reader }
 
-func (r newestFirst) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	rows, err := r.Reader.Deliveries(ctx, q)
-	if !q.DueBefore.IsZero() {
+func (r newestFirst) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	rows, err := r.Reader.Entries(ctx, q)
+	if q.Order == store.ByExpiry {
 		slices.Reverse(rows)
 	}
 	return rows, err
@@ -102,14 +102,6 @@ func (r placesAll) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.
 		rows = append(never, rows...)
 		return rows[:min(len(rows), store.Limit(q.Limit))], err
 	}
-	return rows, err
-}
-
-type bySum struct{ store.Reader }
-
-func (r bySum) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	rows, err := r.Reader.Tallies(ctx, q)
-	slices.SortFunc(rows, func(a, b store.Tally) int { return int(a.N - b.N) })
 	return rows, err
 }
 
@@ -200,29 +192,29 @@ func (r literalLimit) Events(ctx context.Context, q store.EventQuery) ([]store.E
 
 type oneTooMany struct{ store.Reader }
 
-func (r oneTooMany) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
+func (r oneTooMany) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	if q.Limit == 1 {
 		q.Limit++
 	}
-	return r.Reader.Deliveries(ctx, q)
+	return r.Reader.Entries(ctx, q)
 }
 
-type forgetsEndpoint struct{ store.Reader }
+type forgetsOwner struct{ store.Reader }
 
-func (r forgetsEndpoint) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	if !q.DueBefore.IsZero() {
-		q.EndpointID = ""
+func (r forgetsOwner) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if !q.Expires.Before.IsZero() {
+		q.Owner = ""
 	}
-	return r.Reader.Deliveries(ctx, q)
+	return r.Reader.Entries(ctx, q)
 }
 
 type closedRange struct{ store.Reader }
 
-func (r closedRange) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
+func (r closedRange) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	if q.Before != "" {
 		q.Before += "\x00"
 	}
-	return r.Reader.Tallies(ctx, q)
+	return r.Reader.Entries(ctx, q)
 }
 
 // Rule 12.
@@ -267,15 +259,6 @@ func (r forgetsPosition) Events(ctx context.Context, q store.EventQuery) ([]stor
 	return r.Reader.Events(ctx, q)
 }
 
-type skipsNever struct{ store.Reader }
-
-func (r skipsNever) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	if q.After.ID != "" && q.After.Time.IsZero() {
-		q.After = store.Position{Time: time.UnixMilli(0), ID: q.After.ID}
-	}
-	return r.Reader.Entries(ctx, q)
-}
-
 type endsEarly struct{ store.Reader }
 
 func (r endsEarly) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
@@ -286,4 +269,15 @@ func (r endsEarly) Activations(ctx context.Context, q store.ActivationQuery) ([]
 		}
 	}
 	return r.Reader.Activations(ctx, q)
+}
+
+// Rule 22.
+
+type guessesOrder struct{ store.Reader }
+
+func (r guessesOrder) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if q.Check() != nil {
+		q = store.EntryQuery{Kind: cmp.Or(q.Kind, "kind"), Limit: q.Limit}
+	}
+	return r.Reader.Entries(ctx, q)
 }

@@ -20,15 +20,15 @@ var recordMutants = []mutant{
 			func(tx store.Tx) store.Writer { return aliasWriter{tx, a} })()
 	}},
 	{13, "returns what it keeps", func() store.Store {
-		k := &keptDeliveries{kept: map[string][]byte{}}
-		return reading(func(r store.Reader) store.Reader { return sharesDeliveries{r, k} })()
+		k := &keptEntries{kept: map[string][]byte{}}
+		return reading(func(r store.Reader) store.Reader { return sharesEntries{r, k} })()
 	}},
 	{13, "returns a list in one piece of memory", reading(func(r store.Reader) store.Reader { return oneBuffer{r} })},
 
 	{14, "returns nothing and no error", reading(func(r store.Reader) store.Reader { return silentMisses{r} })},
 	{14, "returns an error of its own for a miss", reading(func(r store.Reader) store.Reader { return foreignMisses{r} })},
 	{14, "deletes what is not there", onError(func(method string, err error) error {
-		if method == "DeleteEntry" && errors.Is(err, store.ErrNotFound) {
+		if method == "DeleteEntries" && errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		return err
@@ -60,11 +60,13 @@ type aliasWriter struct {
 	*aliases
 }
 
-func (w aliasWriter) PutEntry(ctx context.Context, e store.Entry) error {
+func (w aliasWriter) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.passed[e.Kind+e.Key+string(e.Data)] = e.Data
-	return w.Writer.PutEntry(ctx, e)
+	for _, e := range entries {
+		w.passed[e.Kind+e.Key+string(e.Data)] = e.Data
+	}
+	return w.Writer.PutEntries(ctx, entries...)
 }
 
 type aliasReader struct {
@@ -82,26 +84,26 @@ func (r aliasReader) Entry(ctx context.Context, kind, key string) (store.Entry, 
 	return e, err
 }
 
-type keptDeliveries struct {
+type keptEntries struct {
 	mu   sync.Mutex
 	kept map[string][]byte
 }
 
-type sharesDeliveries struct {
+type sharesEntries struct {
 	store.Reader
-	*keptDeliveries
+	*keptEntries
 }
 
-func (r sharesDeliveries) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	d, err := r.Reader.Delivery(ctx, id)
+func (r sharesEntries) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := r.Reader.Entry(ctx, kind, key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if data, ok := r.kept[id+string(d.Data)]; ok {
-		d.Data = data
+	if data, ok := r.kept[key+string(e.Data)]; ok {
+		e.Data = data
 	} else {
-		r.kept[id+string(d.Data)] = d.Data
+		r.kept[key+string(e.Data)] = e.Data
 	}
-	return d, err
+	return e, err
 }
 
 type oneBuffer struct{ store.Reader }
@@ -193,7 +195,7 @@ func (w orphans) DeleteLicense(ctx context.Context, id string) error {
 		return err
 	}
 	data, _ := json.Marshal(rows)
-	return w.PutEntry(ctx, store.Entry{Kind: "\x00orphans", Key: id, Data: data})
+	return w.PutEntries(ctx, store.Entry{Kind: "\x00orphans", Key: id, Data: data})
 }
 
 func (w orphans) CreateLicense(ctx context.Context, l store.License) error {
@@ -211,7 +213,7 @@ func (w orphans) CreateLicense(ctx context.Context, l store.License) error {
 			return err
 		}
 	}
-	return w.DeleteEntry(ctx, e.Kind, e.Key)
+	return w.DeleteEntries(ctx, e.Kind, e.Key)
 }
 
 // reservesKeys keeps, in entries, the keys of deleted licenses.
@@ -225,7 +227,7 @@ func (w reservesKeys) DeleteLicense(ctx context.Context, id string) error {
 	if err := w.Writer.DeleteLicense(ctx, id); err != nil {
 		return err
 	}
-	return w.PutEntry(ctx, store.Entry{Kind: "\x00reserved", Key: l.Key})
+	return w.PutEntries(ctx, store.Entry{Kind: "\x00reserved", Key: l.Key})
 }
 
 func (w reservesKeys) CreateLicense(ctx context.Context, l store.License) error {

@@ -201,12 +201,14 @@ type refusesText struct {
 	doomed *bool
 }
 
-func (w refusesText) PutEntry(ctx context.Context, e store.Entry) error {
-	if !utf8.ValidString(e.Owner) {
-		*w.doomed = true
-		return errors.New("not UTF-8")
+func (w refusesText) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		if !utf8.ValidString(e.Owner) {
+			*w.doomed = true
+			return errors.New("not UTF-8")
+		}
 	}
-	return w.Writer.PutEntry(ctx, e)
+	return w.Writer.PutEntries(ctx, entries...)
 }
 
 type timeWithoutID struct{ store.Reader }

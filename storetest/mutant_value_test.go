@@ -18,7 +18,7 @@ var valueMutants = []mutant{
 	{7, "folds case to find a customer", reading(func(r store.Reader) store.Reader { return foldsCustomer{r} })},
 	{7, "takes keys for equal that differ by case", writing(func(tx store.Tx) store.Writer { return foldsKeys{tx, tx} })},
 	{7, "trims customers", onLicense(func(l *store.License) { l.CustomerID = strings.TrimRight(l.CustomerID, " ") })},
-	{7, "composes accents", onDelivery(func(d *store.Delivery) { d.EndpointID = strings.ReplaceAll(d.EndpointID, "e\u0301", "é") })},
+	{7, "composes accents", onEntry(func(e *store.Entry) { e.Owner = strings.ReplaceAll(e.Owner, "e\u0301", "é") })},
 	{7, "cuts names at 255 bytes", onLicense(func(l *store.License) { l.Name = l.Name[:min(len(l.Name), 255)] })},
 	{7, "cuts keys at 1,000 bytes", onLicense(func(l *store.License) { l.Key = l.Key[:min(len(l.Key), 1000)] })},
 	{7, "compacts documents", onLicense(func(l *store.License) {
@@ -34,7 +34,6 @@ var valueMutants = []mutant{
 		}
 	})},
 	{7, "sorts licenses without regard to case", reading(func(r store.Reader) store.Reader { return sortsFolded{r} })},
-	{7, "folds the names of tallies", writing(func(tx store.Tx) store.Writer { return foldsTallies{tx} })},
 	{7, "takes wildcards in subjects", reading(func(r store.Reader) store.Reader { return wildSubjects{r} })},
 
 	{8, "returns local times", reading(func(r store.Reader) store.Reader { return localTimes{r} })},
@@ -53,7 +52,7 @@ var valueMutants = []mutant{
 
 	{9, "keeps the reason of a license", writing(func(tx store.Tx) store.Writer { return keepsReason{tx, tx} })},
 	{9, "keeps the owner of an entry that has none any more", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
-	{9, "loses when a delivery was updated", onDelivery(func(d *store.Delivery) { d.UpdatedAt = time.Time{} })},
+	{9, "loses what a move does with an entry", onEntry(func(e *store.Entry) { e.Move = store.Kept })},
 	{9, "keeps numbers in 32 bits", onLicense(func(l *store.License) { l.LeaseSeconds = int64(int32(l.LeaseSeconds)) })},
 	{9, "loses terms in lists", reading(func(r store.Reader) store.Reader { return listsWithoutTerms{r} })},
 	{9, "replaces an event's data only", writing(func(tx store.Tx) store.Writer { return replacesDataOnly{tx, tx} })},
@@ -116,23 +115,12 @@ func onEntry(change func(*store.Entry)) func() store.Store {
 	return writing(func(tx store.Tx) store.Writer { return changesEntry{tx, change} })
 }
 
-func (w changesEntry) PutEntry(ctx context.Context, e store.Entry) error {
-	w.change(&e)
-	return w.Writer.PutEntry(ctx, e)
-}
-
-type changesDelivery struct {
-	store.Writer
-	change func(*store.Delivery)
-}
-
-func onDelivery(change func(*store.Delivery)) func() store.Store {
-	return writing(func(tx store.Tx) store.Writer { return changesDelivery{tx, change} })
-}
-
-func (w changesDelivery) PutDelivery(ctx context.Context, d store.Delivery) error {
-	w.change(&d)
-	return w.Writer.PutDelivery(ctx, d)
+func (w changesEntry) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		w.change(&entries[i])
+	}
+	return w.Writer.PutEntries(ctx, entries...)
 }
 
 type foldsEntry struct{ store.Reader }
@@ -179,12 +167,6 @@ func (r sortsFolded) Licenses(ctx context.Context, q store.LicenseQuery) ([]stor
 	return rows, err
 }
 
-type foldsTallies struct{ store.Writer }
-
-func (w foldsTallies) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	return w.Writer.AddTally(ctx, kind, strings.ToLower(name), delta)
-}
-
 type wildSubjects struct{ store.Reader }
 
 func (r wildSubjects) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
@@ -198,10 +180,10 @@ var farAway = time.FixedZone("far away", 3600)
 
 type localTimes struct{ store.Reader }
 
-func (r localTimes) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	d, err := r.Reader.Delivery(ctx, id)
-	d.CreatedAt = d.CreatedAt.In(farAway)
-	return d, err
+func (r localTimes) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := r.Reader.Entry(ctx, kind, key)
+	e.CreatedAt = e.CreatedAt.In(farAway)
+	return e, err
 }
 
 type epochs struct{ store.Reader }
@@ -231,11 +213,14 @@ type keepsOwner struct {
 	tx store.Tx
 }
 
-func (w keepsOwner) PutEntry(ctx context.Context, e store.Entry) error {
-	if old, err := w.tx.Entry(ctx, e.Kind, e.Key); err == nil && e.Owner == "" {
-		e.Owner = old.Owner
+func (w keepsOwner) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	entries = slices.Clone(entries)
+	for i, e := range entries {
+		if old, err := w.tx.Entry(ctx, e.Kind, e.Key); err == nil && e.Owner == "" {
+			entries[i].Owner = old.Owner
+		}
 	}
-	return w.Writer.PutEntry(ctx, e)
+	return w.Writer.PutEntries(ctx, entries...)
 }
 
 type listsWithoutTerms struct{ store.Reader }
@@ -292,5 +277,5 @@ func (w oldKeyWriter) UpdateLicense(ctx context.Context, l store.License) error 
 	if err := w.Writer.UpdateLicense(ctx, l); err != nil || old.Key == l.Key {
 		return err
 	}
-	return w.PutEntry(ctx, store.Entry{Kind: "\x00key", Key: old.Key, Owner: l.ID})
+	return w.PutEntries(ctx, store.Entry{Kind: "\x00key", Key: old.Key, Owner: l.ID})
 }

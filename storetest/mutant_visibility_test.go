@@ -54,19 +54,19 @@ var visibilityMutants = []mutant{
 	})},
 	{4, "lets readers see what is being written", newDirty},
 	{4, "commits in two steps", newTwoSteps},
-	{4, "keeps the tallies of a failed Update", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
-		var tallies []written
+	{4, "keeps the entries of a failed Update", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+		var entries []written
 		err := st.Update(ctx, func(tx store.Tx) error {
-			tallies = nil
+			entries = nil
 			return fn(joined{tx, hooked{func(ctx context.Context, method string, call written) error {
-				if method == "AddTally" {
-					tallies = append(tallies, call)
+				if method == "PutEntries" {
+					entries = append(entries, call)
 				}
 				return call(ctx, tx)
 			}}})
 		})
-		if err != nil && len(tallies) > 0 {
-			_ = replay(st, tallies)
+		if err != nil && len(entries) > 0 {
+			_ = replay(st, entries)
 		}
 		return err
 	})},

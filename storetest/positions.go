@@ -65,7 +65,7 @@ func pageAfterADeletedEntry(b *bench) {
 	last := entry("kind", 3)
 	b.update(func(tx store.Tx) error { return remove(b.ctx, tx, last) })
 	b.readers(func(how string, r store.Reader) {
-		got, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", After: store.Position{Time: last.ExpiresAt, ID: last.Key}, Limit: 3})
+		got, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, After: store.Position{Time: last.ExpiresAt, ID: last.Key}, Limit: 3})
 		b.equal(err, nil, "Entries %s", how)
 		b.equal(entryKeys(got), keys[4:7], "entries after one that was deleted, %s", how)
 	})
@@ -132,7 +132,7 @@ func (b *bench) inOneMillisecond(step time.Duration) []failure {
 			found, err := r.Licenses(b.ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: c.in, Limit: many})
 			b.equal(err, nil, "Licenses %s", how)
 			b.equal(len(found), c.want, "licenses of one millisecond with Expires=%v, %s", c.in, how)
-			kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Expires: c.in, Limit: many})
+			kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Expires: c.in, Limit: many})
 			b.equal(err, nil, "Entries %s", how)
 			b.equal(len(kept), c.want, "entries of one millisecond with Expires=%v, %s", c.in, how)
 		}

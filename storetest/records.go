@@ -86,22 +86,7 @@ func entry(kind string, n int) store.Entry {
 		Data:      document(n),
 		ExpiresAt: day(n),
 		CreatedAt: day(n + 1),
-	}
-}
-
-func delivery(n int) store.Delivery {
-	return store.Delivery{
-		ID:         word("dlv", n),
-		EndpointID: word("endpoint", n),
-		EventID:    word("evt", n),
-		EventSeq:   int64(10_000 + n),
-		EventType:  word("type", n),
-		State:      word("state", n),
-		DueAt:      day(n),
-		Attempts:   int64(20_000 + n),
-		Data:       document(n),
-		CreatedAt:  day(n + 1),
-		UpdatedAt:  day(n + 2),
+		Move:      store.Derived,
 	}
 }
 
@@ -114,7 +99,7 @@ func anys[R any](rows []R) []any {
 	return list
 }
 
-// put creates, puts, appends or adds a row, whichever its kind asks for.
+// put creates, puts or appends a row, whichever its kind asks for.
 func put(ctx context.Context, w store.Writer, row any) error {
 	switch row := row.(type) {
 	case store.License:
@@ -134,11 +119,7 @@ func replace(ctx context.Context, w store.Writer, row any) error {
 	case store.Activation:
 		return w.PutActivation(ctx, row)
 	case store.Entry:
-		return w.PutEntry(ctx, row)
-	case store.Delivery:
-		return w.PutDelivery(ctx, row)
-	case store.Tally:
-		return w.AddTally(ctx, row.Kind, row.Name, row.N)
+		return w.PutEntries(ctx, row)
 	}
 	panic(fmt.Sprintf("storetest: cannot put a %T", row))
 }
@@ -151,11 +132,7 @@ func remove(ctx context.Context, w store.Writer, row any) error {
 	case store.Activation:
 		return w.DeleteActivation(ctx, row.LicenseID, row.ID)
 	case store.Entry:
-		return w.DeleteEntry(ctx, row.Kind, row.Key)
-	case store.Delivery:
-		return w.DeleteDelivery(ctx, row.ID)
-	case store.Tally:
-		return w.AddTally(ctx, row.Kind, row.Name, -row.N)
+		return w.DeleteEntries(ctx, row.Kind, row.Key)
 	}
 	panic(fmt.Sprintf("storetest: cannot remove a %T", row))
 }

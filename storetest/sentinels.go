@@ -21,7 +21,7 @@ func fixture() []any {
 	one, two := license(1), license(2)
 	return []any{
 		one, two, activation(one.ID, 1), activation(one.ID, 2), activation(two.ID, 5),
-		event(1), entry("call", 1), delivery(1), store.Tally{Kind: "call", Name: "tally", N: 1},
+		event(1), entry("call", 1),
 	}
 }
 
@@ -76,14 +76,14 @@ func refusals() []refusal {
 			e.Seq = 1 << 40
 			return tx.ReplaceEvent(ctx, e)
 		}},
-		{"DeleteEntry of a missing entry", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteEntry(ctx, "call", missing)
+		{"DeleteEntries of a missing entry", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteEntries(ctx, "call", missing)
 		}},
-		{"DeleteEntry of another kind", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteEntry(ctx, missing, entry("call", 1).Key)
+		{"DeleteEntries of another kind", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteEntries(ctx, missing, entry("call", 1).Key)
 		}},
-		{"DeleteDelivery of a missing delivery", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteDelivery(ctx, missing)
+		{"DeleteEntries of one entry and a missing one", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteEntries(ctx, "call", entry("call", 1).Key, missing)
 		}},
 	}
 	for _, m := range misses() {
@@ -112,10 +112,6 @@ func misses() []readCall {
 			}},
 			readCall{fmt.Sprintf("Entry(%q)", id), func(ctx context.Context, r store.Reader) error {
 				_, err := r.Entry(ctx, "call", id)
-				return err
-			}},
-			readCall{fmt.Sprintf("Delivery(%q)", id), func(ctx context.Context, r store.Reader) error {
-				_, err := r.Delivery(ctx, id)
 				return err
 			}},
 		)

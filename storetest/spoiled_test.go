@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -144,26 +145,23 @@ func (h hooked) DeleteEvents(ctx context.Context, through int64, limit int) (n i
 	return n, err
 }
 
-func (h hooked) PutEntry(ctx context.Context, e store.Entry) error {
-	e = copied(e)
-	return h.do(ctx, "PutEntry", func(ctx context.Context, w store.Writer) error { return w.PutEntry(ctx, e) })
+func (h hooked) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	entries = copies(entries)
+	return h.do(ctx, "PutEntries", func(ctx context.Context, w store.Writer) error { return w.PutEntries(ctx, entries...) })
 }
 
-func (h hooked) DeleteEntry(ctx context.Context, kind, key string) error {
-	return h.do(ctx, "DeleteEntry", func(ctx context.Context, w store.Writer) error { return w.DeleteEntry(ctx, kind, key) })
+func (h hooked) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	keys = slices.Clone(keys)
+	return h.do(ctx, "DeleteEntries", func(ctx context.Context, w store.Writer) error { return w.DeleteEntries(ctx, kind, keys...) })
 }
 
-func (h hooked) PutDelivery(ctx context.Context, d store.Delivery) error {
-	d = copied(d)
-	return h.do(ctx, "PutDelivery", func(ctx context.Context, w store.Writer) error { return w.PutDelivery(ctx, d) })
-}
-
-func (h hooked) DeleteDelivery(ctx context.Context, id string) error {
-	return h.do(ctx, "DeleteDelivery", func(ctx context.Context, w store.Writer) error { return w.DeleteDelivery(ctx, id) })
-}
-
-func (h hooked) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	return h.do(ctx, "AddTally", func(ctx context.Context, w store.Writer) error { return w.AddTally(ctx, kind, name, delta) })
+// copies returns copies of rows that share no slice with them.
+func copies[R any](rows []R) []R {
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		rows[i] = copied(row)
+	}
+	return rows
 }
 
 // onError opens stores that change what the methods of Writer return.

@@ -24,8 +24,8 @@ type testCase struct {
 
 // cases are those of Run.
 func cases() []testCase {
-	return slices.Concat(licenseCases(), activationCases(), eventCases(), entryCases(), deliveryCases(),
-		tallyCases(), updateCases(), viewCases(), concurrencyCases(), contextCases(),
+	return slices.Concat(licenseCases(), activationCases(), eventCases(), entryCases(),
+		updateCases(), viewCases(), concurrencyCases(), contextCases(),
 		leftoverCases(), positionCases(), longListCases(), contentionCases(), textCases(), usageCases())
 }
 

@@ -98,7 +98,7 @@ func textReads(b *bench) {
 				rows, err := r.Events(b.ctx, q)
 				nothing(len(rows), err, "Events")
 			}
-			for _, q := range []store.EntryQuery{{Kind: text}, {Kind: "ab", Owner: text}} {
+			for _, q := range []store.EntryQuery{{Kind: text}, {Kind: "ab", Order: store.ByExpiry, Owner: text}} {
 				rows, err := r.Entries(b.ctx, q)
 				nothing(len(rows), err, "Entries")
 			}

@@ -39,9 +39,6 @@ func emptyValues(b *bench) {
 		seats, err := r.Activations(b.ctx, store.ActivationQuery{})
 		b.equal(err, nil, "Activations of no license %s", how)
 		b.equal(len(seats), 0, "Activations of no license %s", how)
-		entries, err := r.Entries(b.ctx, store.EntryQuery{})
-		b.equal(err, nil, "Entries of no kind %s", how)
-		b.equal(len(entries), 0, "Entries of no kind %s", how)
 	})
 }
 

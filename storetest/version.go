@@ -13,8 +13,8 @@ import (
 
 // To see at once what each method of a Reader sees, a case moves the store
 // through versions. Version 0 is the empty store. Version n, which must follow
-// on n-1, has number n in a license, an activation, an entry and a delivery,
-// and n activations, events and tallies. So every method of Reader can tell
+// on n-1, has number n in a license, an activation and an entry, and n
+// activations and events. So every method of Reader can tell
 // the version, and a case compares them all.
 
 // write moves from version n-1 to version n.
@@ -28,12 +28,11 @@ func write(ctx context.Context, w store.Writer, n int) error {
 	if err := create(ctx, l); err != nil {
 		return err
 	}
-	rows := []any{activation(l.ID, 1), event(n), entry("version", 1), delivery(1), store.Tally{Kind: "version", Name: word("tally", n), N: 1}}
-	a, e, d := rows[0].(store.Activation), rows[2].(store.Entry), rows[3].(store.Delivery)
+	rows := []any{activation(l.ID, 1), event(n), entry("version", 1)}
+	a, e := rows[0].(store.Activation), rows[2].(store.Entry)
 	a.Name, a.EndReason = number("name", n), number("reason", n)
 	e.Owner, e.Data = number("owner", n), fmt.Appendf(nil, "%d", n)
-	d.State, d.Attempts = number("state", n), int64(n)
-	rows[0], rows[2], rows[3] = a, e, d
+	rows[0], rows[2] = a, e
 	if n > 1 {
 		rows = append(rows, activation(l.ID, n))
 	}
@@ -48,9 +47,9 @@ func write(ctx context.Context, w store.Writer, n int) error {
 // erase moves from version n to version 0, but for the events.
 func erase(ctx context.Context, w store.Writer, n int) error {
 	l := license(1)
-	rows := []any{entry("version", 1), delivery(1)}
+	rows := []any{entry("version", 1)}
 	for i := 1; i <= n; i++ {
-		rows = append(rows, activation(l.ID, i), store.Tally{Kind: "version", Name: word("tally", i), N: 1})
+		rows = append(rows, activation(l.ID, i))
 	}
 	for _, row := range append(rows, l) {
 		if err := remove(ctx, w, row); err != nil {
@@ -126,21 +125,6 @@ func look(ctx context.Context, r store.Reader) ([]sighting, error) {
 	}
 	see("Entries", n, err)
 
-	d, err := r.Delivery(ctx, delivery(1).ID)
-	see("Delivery", version(d.State, d.Attempts), err)
-	ds, err := r.Deliveries(ctx, store.DeliveryQuery{Limit: many})
-	n = 0
-	for _, d := range ds {
-		n = max(n, version(d.State, d.Attempts))
-	}
-	see("Deliveries", n, err)
-
-	ts, err := r.Tallies(ctx, store.TallyQuery{Kind: "version", Limit: many})
-	n = 0
-	for _, t := range ts {
-		n += version(t.N)
-	}
-	see("Tallies", n, err)
 	return seen, failed
 }
 
@@ -187,15 +171,13 @@ func (b *bench) dump() string {
 			fmt.Fprintf(&text, "%+v\n%+v\n", l, seats)
 		}
 		events, err1 := r.Events(b.ctx, store.EventQuery{Limit: many})
-		deliveries, err2 := r.Deliveries(b.ctx, store.DeliveryQuery{Limit: many})
-		fmt.Fprintf(&text, "%+v\n%+v\n", events, deliveries)
+		fmt.Fprintf(&text, "%+v\n", events)
 		for _, kind := range []string{"version", "call"} {
-			entries, err3 := r.Entries(b.ctx, store.EntryQuery{Kind: kind, Limit: many})
-			tallies, err4 := r.Tallies(b.ctx, store.TallyQuery{Kind: kind, Limit: many})
-			fmt.Fprintf(&text, "%+v\n%+v\n", entries, tallies)
-			err = errors.Join(err, err3, err4)
+			entries, err2 := r.Entries(b.ctx, store.EntryQuery{Kind: kind, Limit: many})
+			fmt.Fprintf(&text, "%+v\n", entries)
+			err = errors.Join(err, err2)
 		}
-		return errors.Join(err, err1, err2)
+		return errors.Join(err, err1)
 	})
 	return text.String()
 }

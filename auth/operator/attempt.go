@@ -119,7 +119,7 @@ func (s *Service) begin(ctx context.Context, at attempt) error {
 		account.N++
 		place.N++
 		for key, f := range map[string]failures{at.account: account, at.place: place} {
-			if err := putJSON(ctx, tx, store.Entry{Kind: kindSignIn, Key: key, ExpiresAt: now.Add(failuresKept), CreatedAt: now}, f); err != nil {
+			if err := putJSON(ctx, tx, store.Entry{Kind: kindSignIn, Key: key, ExpiresAt: now.Add(failuresKept), CreatedAt: now, Move: store.Passing}, f); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func (s *Service) begin(ctx context.Context, at attempt) error {
 // reset removes the counters after an attempt that succeeded.
 func (at attempt) reset(ctx context.Context, tx store.Tx) error {
 	for _, key := range []string{at.account, at.place} {
-		if err := tx.DeleteEntry(ctx, kindSignIn, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := tx.DeleteEntries(ctx, kindSignIn, key); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func (at attempt) rewrite(ctx context.Context, tx store.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.PutEntry(ctx, e)
+	return tx.PutEntries(ctx, e)
 }
 
 func readFailures(ctx context.Context, r store.Reader, key string, now time.Time) (f failures, err error) {

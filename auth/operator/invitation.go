@@ -95,7 +95,7 @@ func (s *Service) putInvitation(ctx context.Context, rec invitationRecord, check
 		}
 		code = rand.Text()
 		now := s.now()
-		return putJSON(ctx, tx, store.Entry{Kind: kindInvitation, Key: invitationKey(code), CreatedAt: now, ExpiresAt: now.Add(InvitationTTL)}, rec)
+		return putJSON(ctx, tx, store.Entry{Kind: kindInvitation, Key: invitationKey(code), CreatedAt: now, ExpiresAt: now.Add(InvitationTTL), Move: store.Passing}, rec)
 	})
 	if err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func invitationKey(code string) string {
 // expiry.
 func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
 	live := store.TimeRange{From: s.now().Add(time.Millisecond)}
-	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation, Expires: live, Limit: maxPage})
+	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation, Order: store.ByExpiry, Expires: live, Limit: maxPage})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
 // is no such invitation.
 func (s *Service) RevokeInvitation(ctx context.Context, id string) error {
 	return s.st.Update(ctx, func(tx store.Tx) error {
-		err := tx.DeleteEntry(ctx, kindInvitation, id)
+		err := tx.DeleteEntries(ctx, kindInvitation, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("operator: invitation: %w", auth.ErrNotFound)
 		}
@@ -156,7 +156,7 @@ func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword b
 			}
 			reset := rec.OperatorID == op.ID && (newPassword || op.Disabled)
 			if reset || rec.Actor == "operator:"+op.ID && (op.Role != RoleAdmin || op.Disabled) {
-				if err := tx.DeleteEntry(ctx, kindInvitation, e.Key); err != nil {
+				if err := tx.DeleteEntries(ctx, kindInvitation, e.Key); err != nil {
 					return err
 				}
 			}
@@ -165,7 +165,7 @@ func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword b
 			return nil
 		}
 		last := entries[len(entries)-1]
-		q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
+		q.After = store.Position{ID: last.Key}
 	}
 }
 
@@ -196,7 +196,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteEntry(ctx, kindInvitation, invitationKey(code)); err != nil {
+		if err := tx.DeleteEntries(ctx, kindInvitation, invitationKey(code)); err != nil {
 			return err
 		}
 		if rec.OperatorID == "" {

@@ -91,7 +91,7 @@ func (s *Service) add(ctx context.Context, tx store.Tx, p CreateParams, hash str
 	if err := putJSON(ctx, tx, e, rec); err != nil {
 		return Operator{}, err
 	}
-	if err := tx.PutEntry(ctx, store.Entry{Kind: kindEmail, Key: foldEmail(p.Email), Owner: e.Key, CreatedAt: now}); err != nil {
+	if err := tx.PutEntries(ctx, store.Entry{Kind: kindEmail, Key: foldEmail(p.Email), Owner: e.Key, CreatedAt: now}); err != nil {
 		return Operator{}, err
 	}
 	op := rec.operator(e)

@@ -64,7 +64,7 @@ func putJSON(ctx context.Context, tx store.Tx, e store.Entry, v any) error {
 		return err
 	}
 	e.Data = data
-	return tx.PutEntry(ctx, e)
+	return tx.PutEntries(ctx, e)
 }
 
 // foldEmail returns the form in which addresses are compared.

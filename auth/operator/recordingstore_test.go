@@ -37,14 +37,16 @@ func (tx recordingTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.
 	return tx.Tx.Entries(ctx, q)
 }
 
-func (tx recordingTx) PutEntry(ctx context.Context, e store.Entry) error {
-	tx.s.calls = append(tx.s.calls, "tx.PutEntry "+e.Kind)
-	return tx.Tx.PutEntry(ctx, e)
+func (tx recordingTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		tx.s.calls = append(tx.s.calls, "tx.PutEntries "+e.Kind)
+	}
+	return tx.Tx.PutEntries(ctx, entries...)
 }
 
-func (tx recordingTx) DeleteEntry(ctx context.Context, kind, key string) error {
-	tx.s.calls = append(tx.s.calls, "tx.DeleteEntry "+kind)
-	return tx.Tx.DeleteEntry(ctx, kind, key)
+func (tx recordingTx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	tx.s.calls = append(tx.s.calls, "tx.DeleteEntries "+kind)
+	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
 func (tx recordingTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {

@@ -26,13 +26,13 @@ func (st sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool,
 
 func (st sessionStore) CommitCtx(ctx context.Context, token string, data []byte, expires time.Time) error {
 	return st.service.st.Update(ctx, func(tx store.Tx) error {
-		return tx.PutEntry(ctx, store.Entry{Kind: kindSession, Key: token, Data: data, ExpiresAt: expires, CreatedAt: st.service.now()})
+		return tx.PutEntries(ctx, store.Entry{Kind: kindSession, Key: token, Data: data, ExpiresAt: expires, CreatedAt: st.service.now(), Move: store.Passing})
 	})
 }
 
 func (st sessionStore) DeleteCtx(ctx context.Context, token string) error {
 	return st.service.st.Update(ctx, func(tx store.Tx) error {
-		err := tx.DeleteEntry(ctx, kindSession, token)
+		err := tx.DeleteEntries(ctx, kindSession, token)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

@@ -96,7 +96,7 @@ func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, em
 		if err := s.checkSetupCode(ctx, tx, code); err != nil {
 			return err
 		}
-		if err := tx.DeleteEntry(ctx, kindSetup, setupKey); err != nil {
+		if err := tx.DeleteEntries(ctx, kindSetup, setupKey); err != nil {
 			return err
 		}
 		op, err := s.As(auth.Caller{Actor: "setup", RequestID: s.caller.RequestID}).add(ctx, tx, p, hash)
@@ -133,7 +133,7 @@ func (s *Service) countWrongCode(r *http.Request, err error) error {
 func (s *Service) putSetupCode(ctx context.Context, tx store.Tx, code string) error {
 	now := s.now()
 	sum := sha256.Sum256([]byte(code))
-	return tx.PutEntry(ctx, store.Entry{Kind: kindSetup, Key: setupKey, Data: sum[:], ExpiresAt: now.Add(setupCodeTTL), CreatedAt: now})
+	return tx.PutEntries(ctx, store.Entry{Kind: kindSetup, Key: setupKey, Data: sum[:], ExpiresAt: now.Add(setupCodeTTL), CreatedAt: now, Move: store.Passing})
 }
 
 func (s *Service) checkSetupCode(ctx context.Context, r store.Reader, code string) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -52,7 +53,7 @@ func (s *Service) MarkRunning(ctx context.Context) error {
 		}
 	}
 	return s.update(ctx, func(tx *transaction) error {
-		return tx.PutEntry(ctx, store.Entry{Kind: runKind, Key: runKind, ExpiresAt: tx.now.Add(runTTL), CreatedAt: tx.now})
+		return tx.PutEntries(ctx, store.Entry{Kind: runKind, Key: runKind, ExpiresAt: tx.now.Add(runTTL), CreatedAt: tx.now, Move: store.Passing})
 	})
 }
 
@@ -65,15 +66,13 @@ func (s *Service) makeDeliveriesDue(ctx context.Context) error {
 	for _, w := range webhooks {
 		for more := true; more; {
 			err := s.update(ctx, func(tx *transaction) error {
-				waiting, err := tx.Deliveries(ctx, store.DeliveryQuery{
-					EndpointID: w.Key, DueBefore: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), After: store.Position{Time: tx.now.Add(time.Millisecond)}, Limit: purgeBatch,
-				})
+				waiting, err := outbox.Due(ctx, tx, w.Key, store.TimeRange{From: tx.now.Add(time.Millisecond)}, purgeBatch)
 				if err != nil {
 					return err
 				}
 				for _, d := range waiting {
 					d.DueAt = tx.now
-					if err := tx.PutDelivery(ctx, d); err != nil {
+					if err := outbox.Put(ctx, tx, d); err != nil {
 						return err
 					}
 				}
@@ -142,7 +141,7 @@ func (b *Backlog) read(ctx context.Context, r store.Reader, now time.Time) error
 		if rec.Status != WebhookActive {
 			continue
 		}
-		due, err := r.Deliveries(ctx, store.DeliveryQuery{EndpointID: e.Key, DueBefore: now.Add(-waitFor), Limit: 1})
+		due, err := outbox.Due(ctx, r, e.Key, store.TimeRange{Before: now.Add(-waitFor)}, 1)
 		if err != nil {
 			return err
 		}

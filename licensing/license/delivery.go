@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -45,7 +46,7 @@ type Attempt struct {
 	DurationMS int64     `json:"duration_ms"`
 }
 
-// DeliveryData is the JSON document in the Data of a store.Delivery, whose
+// DeliveryData is the JSON document in the Data of an outbox.Delivery, whose
 // State is a [DeliveryStatus] and whose Attempts counts those since it was
 // last begun.
 type DeliveryData struct {
@@ -54,25 +55,25 @@ type DeliveryData struct {
 
 // NewDelivery returns the record of an event's delivery to a webhook, due
 // since the event.
-func NewDelivery(webhookID string, e store.Event, now time.Time) store.Delivery {
+func NewDelivery(webhookID string, e store.Event, now time.Time) outbox.Delivery {
 	due := e.Time
 	if due.After(now) {
 		due = now
 	}
-	return store.Delivery{
-		ID: store.NewID("dlv", now), EndpointID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
+	return outbox.Delivery{
+		ID: store.NewID("dlv", now), WebhookID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
 		State: string(DeliveryPending), DueAt: due, CreatedAt: now, UpdatedAt: now,
 	}
 }
 
 // fromDelivery returns a stored delivery in its form on the wire.
-func fromDelivery(rec store.Delivery) (Delivery, error) {
+func fromDelivery(rec outbox.Delivery) (Delivery, error) {
 	data := DeliveryData{Attempts: []Attempt{}}
 	if err := decode(rec.Data, &data); err != nil {
 		return Delivery{}, fmt.Errorf("delivery %s: %w", rec.ID, err)
 	}
 	return Delivery{
-		Object: "delivery", ID: rec.ID, WebhookID: rec.EndpointID, EventID: rec.EventID, EventType: rec.EventType,
+		Object: "delivery", ID: rec.ID, WebhookID: rec.WebhookID, EventID: rec.EventID, EventType: rec.EventType,
 		Status: DeliveryStatus(rec.State), NextAttemptAt: optionalTime(rec.DueAt), Attempts: data.Attempts,
 		CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}, nil
@@ -105,15 +106,13 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (Page[Deli
 	} else {
 		start.pinned = s.now()
 	}
-	var recs []store.Delivery
+	var recs []outbox.Delivery
 	err := s.view(ctx, func(r store.Reader) error {
 		if _, err := s.findWebhook(ctx, r, p.WebhookID); err != nil {
 			return err
 		}
 		var err error
-		recs, err = r.Deliveries(ctx, store.DeliveryQuery{
-			EndpointID: p.WebhookID, State: string(p.Status), After: start.after, Limit: p.Limit + 1,
-		})
+		recs, err = newest(ctx, r, p.WebhookID, string(p.Status), start.after.ID, p.Limit+1)
 		return err
 	})
 	if err != nil {
@@ -134,6 +133,27 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (Page[Deli
 	return page, nil
 }
 
+// newest lists the deliveries to a webhook that have a state, the newest first.
+func newest(ctx context.Context, r store.Reader, webhookID, state, after string, limit int) (found []outbox.Delivery, err error) {
+	for {
+		page, err := outbox.Newest(ctx, r, webhookID, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			if after = d.ID; state == "" || d.State == state {
+				found = append(found, d)
+			}
+		}
+		if len(found) >= limit {
+			return found[:limit], nil
+		}
+		if len(page) < limit {
+			return found, nil
+		}
+	}
+}
+
 // Resend sends an event to a webhook again, whatever became of its delivery:
 // at once if the webhook is active, and then, if that fails, by the schedule
 // from its beginning. The receiver sees the same webhook-id. The error is
@@ -143,15 +163,15 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		if _, err := s.findWebhook(ctx, tx, webhookID); err != nil {
 			return err
 		}
-		rec, err := tx.Delivery(ctx, deliveryID)
-		if errors.Is(err, store.ErrNotFound) || err == nil && rec.EndpointID != webhookID {
+		rec, err := outbox.Get(ctx, tx, webhookID, deliveryID)
+		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("delivery %s: %w", deliveryID, ErrNotFound)
 		}
 		if err != nil {
 			return err
 		}
 		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt = string(DeliveryPending), tx.now, 0, tx.now
-		if err := tx.PutDelivery(ctx, rec); err != nil {
+		if err := outbox.Put(ctx, tx, rec); err != nil {
 			return err
 		}
 		d, err = fromDelivery(rec)
@@ -181,7 +201,7 @@ func (s *Service) TestWebhook(ctx context.Context, id string) (d Delivery, err e
 			return err
 		}
 		made := NewDelivery(id, e, tx.now)
-		if err := tx.PutDelivery(ctx, made); err != nil {
+		if err := outbox.Put(ctx, tx, made); err != nil {
 			return err
 		}
 		d, err = fromDelivery(made)

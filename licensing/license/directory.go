@@ -33,27 +33,23 @@ func (s *Service) Products(ctx context.Context, p NamesParams) ([]NameCount, err
 	return s.names(ctx, TallyProduct, p)
 }
 
-func (s *Service) names(ctx context.Context, kind string, p NamesParams) ([]NameCount, error) {
+func (s *Service) names(ctx context.Context, name string, p NamesParams) ([]NameCount, error) {
 	if err := check(ctx, p); err != nil {
 		return nil, err
 	}
 	if s.caller.Products != nil {
-		return nil, fmt.Errorf("list %s: %w", kind, ErrProductForbidden)
+		return nil, fmt.Errorf("list %ss: %w", name, ErrProductForbidden)
 	}
-	q := store.TallyQuery{Kind: kind, From: p.Prefix, After: p.After, Limit: p.Limit}
+	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.After}, Limit: p.Limit}
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
 	if p.Prefix != "" {
-		q.Before = p.Prefix + "\U0010FFFF" // which is in no name
+		q.Before = store.PrefixEnd(p.Prefix)
 	}
-	ts, err := s.reader().Tallies(ctx, q)
+	list, err := counts(ctx, s.reader(), name, q)
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", kind, err)
-	}
-	list := make([]NameCount, len(ts))
-	for i, t := range ts {
-		list[i] = NameCount{t.Name, t.N}
+		return nil, fmt.Errorf("list %ss: %w", name, err)
 	}
 	return list, nil
 }

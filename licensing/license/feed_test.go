@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -159,7 +160,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	}
 	cursor := func(key string, seq int64, touched time.Time) {
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-			return tx.PutEntry(t.Context(), store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: touched})
+			return tx.PutEntries(t.Context(), store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: touched})
 		}))
 	}
 	is.Equal(purge(), 4) // too young
@@ -178,10 +179,10 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	cursor(license.WebhookCursor, 6, f.now)
 	is.Equal(purge(), 1) // the test is under way
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		rec, err := tx.Delivery(t.Context(), d.ID)
+		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
 		is.NoErr(err)
 		rec.State, rec.DueAt = string(license.DeliverySucceeded), time.Time{}
-		return tx.PutDelivery(t.Context(), rec)
+		return outbox.Put(t.Context(), tx, rec)
 	}))
 	is.Equal(purge(), 0)
 	f.now = f.now.Add(31 * 24 * time.Hour)
@@ -220,7 +221,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 			}
 			is.NoErr(test.change(f, w.ID))
 			is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-				return tx.PutEntry(t.Context(), store.Entry{Kind: store.KindCursor, Key: license.WebhookCursor, Data: []byte("100"), CreatedAt: f.now})
+				return tx.PutEntries(t.Context(), store.Entry{Kind: store.KindCursor, Key: license.WebhookCursor, Data: []byte("100"), CreatedAt: f.now})
 			}))
 			f.now = f.now.Add(test.after)
 			for more := true; more; {
@@ -250,10 +251,10 @@ func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
 	d, err := f.TestWebhook(t.Context(), w.ID)
 	is.NoErr(err)
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		rec, err := tx.Delivery(t.Context(), d.ID)
+		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
 		is.NoErr(err)
 		rec.State, rec.DueAt = string(license.DeliverySucceeded), time.Time{}
-		return tx.PutDelivery(t.Context(), rec)
+		return outbox.Put(t.Context(), tx, rec)
 	}))
 	_, err = f.PurgeHistory(t.Context())
 	is.NoErr(err)

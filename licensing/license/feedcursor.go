@@ -103,5 +103,5 @@ func (tx *transaction) purgeEvents(ctx context.Context, through store.Event) (n 
 	if err != nil || before.seq >= through.Seq {
 		return n, err
 	}
-	return n, tx.PutEntry(ctx, store.Entry{Kind: purgedKind, Key: purgedKind, Data: []byte(placeOf(through).String()), CreatedAt: tx.now})
+	return n, tx.PutEntries(ctx, store.Entry{Kind: purgedKind, Key: purgedKind, Data: []byte(placeOf(through).String()), CreatedAt: tx.now})
 }

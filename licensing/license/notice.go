@@ -127,7 +127,7 @@ func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.
 	if full = len(recs) == noticeBatch; !full && w.Time.Before(q.Expires.Before) {
 		w = watermark{Time: q.Expires.Before}
 	}
-	return full, tx.PutEntry(ctx, store.Entry{Kind: store.KindWatermark, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
+	return full, tx.PutEntries(ctx, store.Entry{Kind: store.KindWatermark, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
 }
 
 // isNoticeOutdated reports whether the notice of an offset comes too late: the

@@ -99,12 +99,12 @@ func (s *Service) Purge(ctx context.Context) (more bool, err error) {
 
 // purge removes at most limit replies that are no longer kept, and counts them.
 func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
-	ended, err := tx.Entries(ctx, store.EntryQuery{Kind: onceKind, Expires: store.TimeRange{Before: tx.now}, Limit: limit})
+	ended, err := tx.Entries(ctx, store.EntryQuery{Kind: onceKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: tx.now}, Limit: limit})
 	if err != nil {
 		return 0, fmt.Errorf("once: %w", err)
 	}
 	for _, entry := range ended {
-		if err := tx.DeleteEntry(ctx, onceKind, entry.Key); err != nil {
+		if err := tx.DeleteEntries(ctx, onceKind, entry.Key); err != nil {
 			return 0, fmt.Errorf("once: %w", err)
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byt
 	if _, err := s.tx.purge(ctx, oncePurge); err != nil {
 		return err
 	}
-	err := s.tx.PutEntry(ctx, store.Entry{
+	err := s.tx.PutEntries(ctx, store.Entry{
 		Kind:      onceKind,
 		Key:       s.onceKey(key),
 		Data:      encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply, Products: names(s.tx.products)}),

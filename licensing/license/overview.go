@@ -151,20 +151,20 @@ func sum(ctx context.Context, r store.Reader, kind, from, before string) (n int6
 	return n, err
 }
 
-// tallies reads the tallies of a kind with names from one until before
-// another; an empty one is no bound.
-func tallies(ctx context.Context, r store.Reader, kind, from, before string) (all []store.Tally, err error) {
-	q := store.TallyQuery{Kind: kind, From: from, Before: before, Limit: store.MaxLimit}
+// tallies reads the counts of a name from one until before another; an empty one
+// is no bound.
+func tallies(ctx context.Context, r store.Reader, name, from, before string) (all []NameCount, err error) {
+	q := store.EntryQuery{From: from, Before: before, Limit: store.MaxLimit}
 	for {
-		ts, err := r.Tallies(ctx, q)
+		page, err := counts(ctx, r, name, q)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ts...)
-		if len(ts) < q.Limit {
+		all = append(all, page...)
+		if len(page) < q.Limit {
 			return all, nil
 		}
-		q.After = ts[len(ts)-1].Name
+		q.After.ID = page[len(page)-1].Name
 	}
 }
 

@@ -3,10 +3,10 @@ package license
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -59,15 +59,15 @@ func (s *Service) purgeLeft(ctx context.Context, tx *transaction) (int, error) {
 	if err != nil || len(left) == 0 {
 		return 0, err
 	}
-	deliveries, err := tx.Deliveries(ctx, store.DeliveryQuery{EndpointID: left[0].Key, Limit: purgeBatch})
+	deliveries, err := outbox.Newest(ctx, tx, left[0].Key, "", purgeBatch)
 	if err != nil {
 		return 0, err
 	}
-	if err := deleteDeliveries(ctx, tx, deliveries); err != nil {
+	if err := outbox.Delete(ctx, tx, deliveries); err != nil {
 		return 0, err
 	}
 	if len(deliveries) < purgeBatch {
-		return 1, tx.DeleteEntry(ctx, leftKind, left[0].Key)
+		return 1, tx.DeleteEntries(ctx, leftKind, left[0].Key)
 	}
 	return len(deliveries), nil
 }
@@ -75,31 +75,11 @@ func (s *Service) purgeLeft(ctx context.Context, tx *transaction) (int, error) {
 // purgeDeliveries removes deliveries that are over and were made too long ago.
 // Those that are not over stay.
 func (s *Service) purgeDeliveries(ctx context.Context, tx *transaction) (n int, err error) {
-	// Ids are in order of creation: what is behind this one is older.
-	q := store.DeliveryQuery{After: store.Position{ID: store.NewID("dlv", tx.now.Add(-s.opts.Webhooks.DeliveryRetention))}, Limit: purgeBatch}
-	for _, status := range []DeliveryStatus{DeliverySucceeded, DeliveryFailed} {
-		if q.State, q.Limit = string(status), purgeBatch-n; q.Limit == 0 {
-			break
-		}
-		old, err := tx.Deliveries(ctx, q)
-		if err != nil {
-			return 0, err
-		}
-		if err := deleteDeliveries(ctx, tx, old); err != nil {
-			return 0, err
-		}
-		n += len(old)
+	old, err := outbox.Finished(ctx, tx, tx.now.Add(-s.opts.Webhooks.DeliveryRetention), purgeBatch)
+	if err != nil {
+		return 0, err
 	}
-	return n, nil
-}
-
-func deleteDeliveries(ctx context.Context, tx *transaction, deliveries []store.Delivery) error {
-	for _, d := range deliveries {
-		if err := tx.DeleteDelivery(ctx, d.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+	return len(old), outbox.Delete(ctx, tx, old)
 }
 
 // lastUnneeded returns the last of the oldest events that are too old
@@ -161,22 +141,22 @@ func firstNeeded(ctx context.Context, r store.Reader, bound int64, since, now ti
 	if err != nil {
 		return 0, err
 	}
-	q := store.DeliveryQuery{State: string(DeliveryPending)}
-	for {
-		pending, err := r.Deliveries(ctx, q)
-		if err != nil || len(pending) == 0 {
-			return bound, err
-		}
-		for _, d := range pending {
-			if d.CreatedAt.Before(now.Add(-failingFor)) {
-				return bound, nil // the newest come first
+	for _, id := range active {
+		var last outbox.Delivery
+		for more := true; more; {
+			pending, err := outbox.Pending(ctx, r, id, last, store.MaxLimit)
+			if err != nil {
+				return 0, err
 			}
-			if slices.Contains(active, d.EndpointID) {
-				bound = min(bound, d.EventSeq)
+			for _, d := range pending {
+				if last = d; !d.CreatedAt.Before(now.Add(-failingFor)) {
+					bound = min(bound, d.EventSeq)
+				}
 			}
-			q.After.ID = d.ID
+			more = len(pending) == store.MaxLimit
 		}
 	}
+	return bound, nil
 }
 
 // webhooksWith returns the ids of the webhooks with certain statuses.
@@ -213,7 +193,7 @@ func (s *Service) skipPurged(ctx context.Context, tx *transaction) (int, error) 
 	}
 	skipped := 0
 	for _, id := range idle {
-		due, err := tx.Deliveries(ctx, store.DeliveryQuery{EndpointID: id, DueBefore: tx.now, Limit: purgeBatch})
+		due, err := outbox.Due(ctx, tx, id, store.TimeRange{Before: tx.now}, purgeBatch)
 		if err != nil {
 			return 0, err
 		}
@@ -228,7 +208,7 @@ func (s *Service) skipPurged(ctx context.Context, tx *transaction) (int, error) 
 			}
 			data.Attempts = append(data.Attempts, Attempt{At: tx.now, Error: skippedError})
 			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, tx.now, encode(data)
-			if err := tx.PutDelivery(ctx, d); err != nil {
+			if err := outbox.Put(ctx, tx, d); err != nil {
 				return 0, err
 			}
 			skipped++

@@ -90,7 +90,7 @@ func TestMissingCountOfSeats(t *testing.T) {
 		f.activate(t, l.Key, fmt.Sprint("pc-", i))
 	}
 	lose := func() {
-		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntry(t.Context(), "seats", l.ID) }))
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
 	}
 	lose()
 	is.Equal(codes(f.validate(t, l.Key, "new")), []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit})

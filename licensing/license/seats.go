@@ -72,12 +72,12 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 
 // putSeats stores the count of a license.
 func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
-	return tx.PutEntry(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10)})
+	return tx.PutEntries(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})
 }
 
 // removeSeats deletes the count of a license that is deleted.
 func (tx *transaction) removeSeats(ctx context.Context, id string) error {
-	err := tx.DeleteEntry(ctx, seatsKind, id)
+	err := tx.DeleteEntries(ctx, seatsKind, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

@@ -3,6 +3,8 @@ package license_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,13 +95,17 @@ func eventData(t *testing.T, e store.Event) (data license.EventData) {
 // tallies returns the tallies of one kind.
 func (f *fixture) tallies(t *testing.T, kind string) map[string]int64 {
 	t.Helper()
-	list, err := f.store.Tallies(t.Context(), store.TallyQuery{Kind: kind})
+	list, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: license.CountKind, From: kind + "/", Before: store.PrefixEnd(kind + "/")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]int64{}
-	for _, tally := range list {
-		out[tally.Name] = tally.N
+	for _, e := range list {
+		n, err := strconv.ParseInt(string(e.Data), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[strings.TrimPrefix(e.Key, kind+"/")] = n
 	}
 	return out
 }

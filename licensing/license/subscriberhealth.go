@@ -30,7 +30,7 @@ const (
 func (s *Service) ReportSubscriber(ctx context.Context, name, eventID string, failures int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if failures == 0 {
-			if err := tx.DeleteEntry(ctx, failingKind, name); !errors.Is(err, store.ErrNotFound) {
+			if err := tx.DeleteEntries(ctx, failingKind, name); !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			return nil
@@ -49,7 +49,7 @@ func (s *Service) ReportSubscriber(ctx context.Context, name, eventID string, fa
 				f.Since = before.Since
 			}
 		}
-		return tx.PutEntry(ctx, store.Entry{Kind: failingKind, Key: name, Data: encode(f), ExpiresAt: tx.now.Add(failingTTL), CreatedAt: tx.now})
+		return tx.PutEntries(ctx, store.Entry{Kind: failingKind, Key: name, Data: encode(f), ExpiresAt: tx.now.Add(failingTTL), CreatedAt: tx.now, Move: store.Passing})
 	})
 	if err != nil {
 		return fmt.Errorf("report subscriber %s: %w", name, err)
@@ -59,7 +59,7 @@ func (s *Service) ReportSubscriber(ctx context.Context, name, eventID string, fa
 
 // failingSubscribers returns the subscribers that keep failing.
 func failingSubscribers(ctx context.Context, r store.Reader, now time.Time) (failing []FailingSubscriber, err error) {
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: failingKind, Expires: store.TimeRange{From: now}})
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: failingKind, Order: store.ByExpiry, Expires: store.TimeRange{From: now}})
 	if err != nil {
 		return nil, err
 	}

@@ -2,26 +2,35 @@ package license
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The kinds of tallies kept beside the licenses, in the same Update as every
-// change. Days are in UTC, in the form of [TallyDay], instants in that of
-// [TallyInstant].
-const (
-	TallyState    = "license.state"    // by stored state: "active", "suspended", "revoked"
-	TallyProduct  = "license.product"  // by product id
-	TallyCustomer = "license.customer" // by customer id
-	TallyCreated  = "license.created"  // by day of creation; deleted licenses do not count
+// CountKind is the kind of the entries that count licenses. Whatever changes a
+// license changes them in the same Update. The Key is one of the names below, a
+// slash and what is counted; Data is the count in decimal digits. A count of zero
+// has no entry.
+const CountKind = "count"
 
-	// These count licenses that are neither suspended nor revoked: what the
-	// clock will make of them, or has made.
-	TallyStarts    = "license.starts"     // by day of StartsAt
-	TallyStartsAt  = "license.starts_at"  // by StartsAt itself
-	TallyExpires   = "license.expires"    // by day of ExpiresAt
-	TallyExpiresAt = "license.expires_at" // by ExpiresAt itself
+// What licenses are counted by. Days are in UTC, in the form of [TallyDay],
+// instants in that of [TallyInstant].
+const (
+	TallyState    = "state"    // by stored state: "active", "suspended", "revoked"
+	TallyProduct  = "product"  // by product id
+	TallyCustomer = "customer" // by customer id
+	TallyCreated  = "created"  // by day of creation; deleted licenses do not count
+
+	// These count licenses that are neither suspended nor revoked.
+	TallyStarts    = "starts"     // by day of StartsAt
+	TallyStartsAt  = "starts_at"  // by StartsAt itself
+	TallyExpires   = "expires"    // by day of ExpiresAt
+	TallyExpiresAt = "expires_at" // by ExpiresAt itself
 )
 
 // The layouts of the names of tallies by time, in the order of time.
@@ -54,20 +63,90 @@ func tallyNames(l store.License) [8][2]string {
 // record stands for none.
 func (tx *transaction) tally(ctx context.Context, before, after store.License) error {
 	was, is := tallyNames(before), tallyNames(after)
+	changes := map[string]int64{}
 	for i := range is {
 		if before.ID != "" && after.ID != "" && was[i] == is[i] {
 			continue
 		}
 		if before.ID != "" && was[i][1] != "" {
-			if err := tx.AddTally(ctx, was[i][0], was[i][1], -1); err != nil {
-				return err
-			}
+			changes[was[i][0]+"/"+was[i][1]]--
 		}
 		if after.ID != "" && is[i][1] != "" {
-			if err := tx.AddTally(ctx, is[i][0], is[i][1], +1); err != nil {
-				return err
-			}
+			changes[is[i][0]+"/"+is[i][1]]++
 		}
 	}
-	return nil
+	return tx.addCounts(ctx, changes)
+}
+
+// addCounts adds to counts: it reads all of them, and writes all of them.
+func (tx *transaction) addCounts(ctx context.Context, changes map[string]int64) error {
+	keys := slices.Sorted(maps.Keys(changes))
+	if len(keys) == 0 {
+		return nil
+	}
+	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: CountKind, Keys: keys})
+	if err != nil {
+		return err
+	}
+	stored := make(map[string]int64, len(entries))
+	for _, e := range entries {
+		if stored[e.Key], err = countOf(e); err != nil {
+			return err
+		}
+	}
+	var changed []store.Entry
+	var zero []string
+	for _, key := range keys {
+		switch n, there := stored[key]; {
+		case n+changes[key] != 0:
+			changed = append(changed, store.Entry{Kind: CountKind, Key: key, Data: strconv.AppendInt(nil, n+changes[key], 10)})
+		case there:
+			zero = append(zero, key)
+		}
+	}
+	if len(zero) > 0 {
+		if err := tx.DeleteEntries(ctx, CountKind, zero...); err != nil {
+			return err
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return tx.PutEntries(ctx, changed...)
+}
+
+// countOf returns the count that an entry holds.
+func countOf(e store.Entry) (int64, error) {
+	n, err := strconv.ParseInt(string(e.Data), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", e.Key, err)
+	}
+	return n, nil
+}
+
+// counts returns a page of the counts of one name, in the order of what they
+// count, byte by byte.
+func counts(ctx context.Context, r store.Reader, name string, q store.EntryQuery) ([]NameCount, error) {
+	prefix := name + "/"
+	q.Kind, q.From = CountKind, prefix+q.From
+	if q.Before == "" {
+		q.Before = store.PrefixEnd(prefix)
+	} else {
+		q.Before = prefix + q.Before
+	}
+	if q.After.ID != "" {
+		q.After.ID = prefix + q.After.ID
+	}
+	entries, err := r.Entries(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]NameCount, len(entries))
+	for i, e := range entries {
+		if list[i].N, err = countOf(e); err != nil {
+			return nil, err
+		}
+		list[i].Name = strings.TrimPrefix(e.Key, prefix)
+	}
+	return list, nil
 }

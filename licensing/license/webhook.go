@@ -141,7 +141,7 @@ func (tx *transaction) beginCursor(ctx context.Context, key string, seq int64) e
 	if _, err := tx.Entry(ctx, store.KindCursor, key); !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return tx.PutEntry(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: tx.now})
+	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: tx.now})
 }
 
 // Webhook returns the webhook with that id, or [ErrNotFound].
@@ -215,11 +215,11 @@ func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteEntry(ctx, webhookKind, id); err != nil {
+		if err := tx.DeleteEntries(ctx, webhookKind, id); err != nil {
 			return err
 		}
 		// Its deliveries may be many: PurgeHistory removes them by and by.
-		if err := tx.PutEntry(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
+		if err := tx.PutEntries(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
 			return err
 		}
 		_, err = s.appendWebhook(ctx, tx, EventWebhookDeleted, rec.webhook(tx.now), EventData{})

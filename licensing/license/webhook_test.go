@@ -90,7 +90,7 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		e.Data = []byte(strings.ReplaceAll(string(e.Data), w.ID, other.ID))
 		e.Key = other.ID
-		return tx.PutEntry(t.Context(), e)
+		return tx.PutEntries(t.Context(), e)
 	}))
 	_, err = f.SignWebhook(t.Context(), other.ID, "evt_1", f.now, nil)
 	is.True(err != nil)

@@ -67,7 +67,7 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 }
 
 func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error {
-	return tx.PutEntry(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
+	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
 }
 
 // editWebhook makes one change of a webhook, and tells of what can be told. A

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -29,12 +30,12 @@ func (a *api) register() register {
 		}
 	}
 	r.events = len(a.Events())
-	for _, kind := range []string{"license.state", "license.product", "license.customer", "license.created", "license.starts", "license.starts_at", "license.expires", "license.expires_at"} {
-		ts, err := a.Store.Tallies(a.t.Context(), store.TallyQuery{Kind: kind})
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		r.tallies += fmt.Sprintln(ts)
+	counts, err := a.Store.Entries(a.t.Context(), store.EntryQuery{Kind: license.CountKind})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, e := range counts {
+		r.tallies += fmt.Sprintf("%s %s\n", e.Key, e.Data)
 	}
 	return r
 }

@@ -44,15 +44,3 @@ func copyEntry(e *store.Entry) *store.Entry {
 	c.Data = bytes.Clone(e.Data)
 	return &c
 }
-
-func copyDelivery(d *store.Delivery) *store.Delivery {
-	c := *d
-	c.DueAt, c.CreatedAt, c.UpdatedAt = millis(d.DueAt), millis(d.CreatedAt), millis(d.UpdatedAt)
-	c.Data = bytes.Clone(d.Data)
-	return &c
-}
-
-func copyTally(t *store.Tally) *store.Tally {
-	c := *t
-	return &c
-}

@@ -8,7 +8,7 @@ outlives the process. Use it in tests, and read it before you write a backend.
 
 # How it works
 
-All data is one value of type state: twelve trees and a counter. A tree is
+All data is one value of type state: ten trees and a counter. A tree is
 persistent, which means that adding to it makes a new tree, shares the untouched
 branches with the old one, and leaves the old one as it was. So a copy of the
 state costs the same however much it holds, and most of the rules follow from

@@ -179,66 +179,70 @@ func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error
 	return one(s.entries.get(place{group: kind, id: key}), copyEntry, "%s entry", kind) // a key may be a credential
 }
 
-// Entries walks the kind's part of the tree of expiries, from After on.
+// Entries walks the kind's part of the tree of keys or of that of expiries, from
+// After on.
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	s, err := r.state(ctx)
+	if err == nil {
+		err = q.Check()
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("memory: %w", err)
 	}
-	after := end(q.Kind, false)
-	if !q.After.IsZero() {
-		after = at(q.Kind, q.After.Time, q.After.ID)
-	}
-	return list(s.entriesByExpiry.beyond(after, false), func(e *store.Entry) bool {
-		return matches(q.Owner, e.Owner) && q.Expires.Contains(e.ExpiresAt)
-	}, copyEntry, q.Limit), nil
-}
-
-// Delivery looks in the tree of IDs.
-func (r reader) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	s, err := r.state(ctx)
-	if err != nil {
-		return store.Delivery{}, err
-	}
-	return one(s.deliveries.get(place{id: id}), copyDelivery, "delivery %s", id)
-}
-
-// Deliveries walks the tree of due times, or that of IDs, from After on.
-func (r reader) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	s, err := r.state(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var rows iter.Seq[*store.Delivery]
+	rows, match := s.entriesByKey(q), func(*store.Entry) bool { return true }
 	switch {
-	case !q.DueBefore.IsZero() && q.After.IsZero():
-		rows = s.deliveriesByDue.beyond(end("", false), false)
-	case !q.DueBefore.IsZero():
-		rows = s.deliveriesByDue.beyond(at("", q.After.Time, q.After.ID), false)
-	case q.After.ID == "":
-		rows = s.deliveries.beyond(end("", true), true)
-	default:
-		rows = s.deliveries.beyond(place{id: q.After.ID}, true)
+	case q.Kind == "":
+		rows = s.entries.rest(place{group: q.AfterKind, id: q.After.ID})
+	case q.Order == store.ByExpiry:
+		after := end(q.Kind, false)
+		if !q.After.IsZero() {
+			after = at(q.Kind, q.After.Time, q.After.ID)
+		}
+		rows = s.entriesByExpiry.beyond(after, false)
+		match = func(e *store.Entry) bool { return matches(q.Owner, e.Owner) && q.Expires.Contains(e.ExpiresAt) }
 	}
-	return list(rows, func(d *store.Delivery) bool {
-		return matches(q.EndpointID, d.EndpointID) && matches(q.State, d.State) &&
-			(q.DueBefore.IsZero() || d.DueAt.Before(q.DueBefore))
-	}, copyDelivery, q.Limit), nil
+	return list(rows, match, copyEntry, q.Limit), nil
 }
 
-// Tallies walks the kind's part of the tree of tallies, from After on.
-func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	s, err := r.state(ctx)
-	if err != nil {
-		return nil, err
+// entriesByKey walks the tree of keys between the bounds of q, or looks for its
+// keys.
+func (s *state) entriesByKey(q store.EntryQuery) iter.Seq[*store.Entry] {
+	if q.Keys != nil {
+		keys := slices.Compact(slices.Sorted(slices.Values(q.Keys)))
+		if q.Descending {
+			slices.Reverse(keys)
+		}
+		return func(yield func(*store.Entry) bool) {
+			for _, key := range keys {
+				if e := s.entries.get(place{group: q.Kind, id: key}); e != nil && !yield(e) {
+					return
+				}
+			}
+		}
 	}
 	after := end(q.Kind, q.Descending)
-	if q.After != "" {
-		after = place{group: q.Kind, id: q.After}
+	switch {
+	case q.After.ID != "":
+		after = place{group: q.Kind, id: q.After.ID}
+	case q.Descending && q.Before != "":
+		after = place{group: q.Kind, id: q.Before}
 	}
-	return list(s.tallies.beyond(after, q.Descending), func(t *store.Tally) bool {
-		return t.Name >= q.From && (q.Before == "" || t.Name < q.Before)
-	}, copyTally, q.Limit), nil
+	return func(yield func(*store.Entry) bool) {
+		if from := (place{group: q.Kind, id: q.From}); !q.Descending && from.compare(after) > 0 {
+			if e := s.entries.get(from); e != nil && e.Key != q.After.ID && (q.Before == "" || e.Key < q.Before) && !yield(e) {
+				return
+			}
+			after = from
+		}
+		for e := range s.entries.beyond(after, q.Descending) {
+			if q.Descending && q.Before != "" && e.Key >= q.Before {
+				continue // only if After is above Before
+			}
+			if q.Descending && e.Key < q.From || !q.Descending && q.Before != "" && e.Key >= q.Before || !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // live returns the filter of q.

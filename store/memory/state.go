@@ -21,12 +21,8 @@ type state struct {
 	lastSeq int64              // the last one given; never goes back
 
 	entries         *tree[store.Entry] // by kind and key
-	entriesByExpiry *tree[store.Entry] // by kind, ExpiresAt and key
+	entriesByExpiry *tree[store.Entry] // those with ExpiresAt, by kind, ExpiresAt and key
 
-	deliveries      *tree[store.Delivery] // by ID
-	deliveriesByDue *tree[store.Delivery] // those with DueAt
-
-	tallies *tree[store.Tally] // by kind and name
 }
 
 // at returns the place of a row in a table ordered by a time. The zero time
@@ -69,22 +65,12 @@ func (s *state) removeActivation(a *store.Activation) {
 
 func (s *state) addEntry(e *store.Entry) {
 	s.entries = s.entries.with(place{group: e.Kind, id: e.Key}, e)
-	s.entriesByExpiry = s.entriesByExpiry.with(at(e.Kind, e.ExpiresAt, e.Key), e)
+	if !e.ExpiresAt.IsZero() {
+		s.entriesByExpiry = s.entriesByExpiry.with(at(e.Kind, e.ExpiresAt, e.Key), e)
+	}
 }
 
 func (s *state) removeEntry(e *store.Entry) {
 	s.entries = s.entries.without(place{group: e.Kind, id: e.Key})
 	s.entriesByExpiry = s.entriesByExpiry.without(at(e.Kind, e.ExpiresAt, e.Key))
-}
-
-func (s *state) addDelivery(d *store.Delivery) {
-	s.deliveries = s.deliveries.with(place{id: d.ID}, d)
-	if !d.DueAt.IsZero() {
-		s.deliveriesByDue = s.deliveriesByDue.with(at("", d.DueAt, d.ID), d)
-	}
-}
-
-func (s *state) removeDelivery(d *store.Delivery) {
-	s.deliveries = s.deliveries.without(place{id: d.ID})
-	s.deliveriesByDue = s.deliveriesByDue.without(at("", d.DueAt, d.ID))
 }

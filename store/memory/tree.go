@@ -134,6 +134,21 @@ func (t *tree[R]) beyond(p place, descending bool) iter.Seq[*R] {
 	}
 }
 
+// rest yields the rows of all groups that stand after p.
+func (t *tree[R]) rest(p place) iter.Seq[*R] {
+	return func(yield func(*R) bool) { t.walk(p, yield) }
+}
+
+func (t *tree[R]) walk(p place, yield func(*R) bool) bool {
+	if t == nil {
+		return true
+	}
+	if t.place.compare(p) > 0 && (!t.left.walk(p, yield) || !yield(t.row)) {
+		return false
+	}
+	return t.right.walk(p, yield)
+}
+
 func (t *tree[R]) up(p place, yield func(*R) bool) bool {
 	if t == nil {
 		return true

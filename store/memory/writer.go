@@ -95,9 +95,9 @@ func (t tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.lastSeq++
 	row := copyEvent(&e)
-	row.Seq = s.lastSeq
+	row.Seq = max(e.Seq, s.lastSeq+1)
+	s.lastSeq = row.Seq
 	s.events = s.events.with(place{at: row.Seq}, row)
 	return row.Seq, nil
 }
@@ -133,70 +133,32 @@ func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, er
 	return n, nil
 }
 
-func (t tx) PutEntry(ctx context.Context, e store.Entry) error {
+func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	s, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	if old := s.entries.get(place{group: e.Kind, id: e.Key}); old != nil {
-		s.removeEntry(old)
+	for _, e := range entries {
+		if old := s.entries.get(place{group: e.Kind, id: e.Key}); old != nil {
+			s.removeEntry(old)
+		}
+		s.addEntry(copyEntry(&e))
 	}
-	s.addEntry(copyEntry(&e))
 	return nil
 }
 
-func (t tx) DeleteEntry(ctx context.Context, kind, key string) error {
+func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
 	s, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	old := s.entries.get(place{group: kind, id: key})
-	if old == nil {
-		return fmt.Errorf("memory: delete %s entry: %w", kind, store.ErrNotFound)
+	for _, key := range keys {
+		if s.entries.get(place{group: kind, id: key}) == nil {
+			return fmt.Errorf("memory: delete %s entries: %w", kind, store.ErrNotFound)
+		}
 	}
-	s.removeEntry(old)
-	return nil
-}
-
-func (t tx) PutDelivery(ctx context.Context, d store.Delivery) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	if old := s.deliveries.get(place{id: d.ID}); old != nil {
-		s.removeDelivery(old)
-	}
-	s.addDelivery(copyDelivery(&d))
-	return nil
-}
-
-func (t tx) DeleteDelivery(ctx context.Context, id string) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	old := s.deliveries.get(place{id: id})
-	if old == nil {
-		return fmt.Errorf("memory: delete delivery %s: %w", id, store.ErrNotFound)
-	}
-	s.removeDelivery(old)
-	return nil
-}
-
-func (t tx) AddTally(ctx context.Context, kind, name string, delta int64) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	p := place{group: kind, id: name}
-	sum := store.Tally{Kind: kind, Name: name, N: delta}
-	if old := s.tallies.get(p); old != nil {
-		sum.N += old.N
-	}
-	if sum.N == 0 {
-		s.tallies = s.tallies.without(p)
-	} else {
-		s.tallies = s.tallies.with(p, &sum)
+	for _, key := range keys {
+		s.removeEntry(s.entries.get(place{group: kind, id: key}))
 	}
 	return nil
 }

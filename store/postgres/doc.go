@@ -53,8 +53,10 @@ binary_parameters=yes).
 
 With pgx, every statement costs one round trip; with lib/pq, two for each that
 has parameters, unless binary_parameters is set. A lone Update that creates a
-license costs five: one to begin, one each for the license, the event and all
-tallies, and one to commit.
+license costs six: one to begin, one each for the license, reading its counts,
+writing them and the event, and one to commit.
+
+[store.Import] also needs USAGE and UPDATE on the sequence of the event table.
 
 # Loss of the database
 
@@ -80,14 +82,14 @@ for nobody.
 
 The Updates that wait in one process share a transaction, each on its own
 goroutine and behind a savepoint, so that one that fails or panics leaves the
-others alone. They share the round trips of BEGIN and COMMIT, the write to disk,
-and the statement for tallies. A group ends when nobody in the process waits, and
+others alone. They share the round trips of BEGIN and COMMIT and the write to
+disk. A group ends when nobody in the process waits, and
 after 50 Updates or 20 milliseconds in any case, so that other processes have
 their turn. The server hands the lock out in the order in which it was asked for.
 
 The alternative, SERIALIZABLE transactions side by side that run again when they
 conflict, was built and measured. Every change of a license appends to one feed
-and adds to the same few tallies, so that they do conflict. On one busy machine
+and adds to the same few counts, so that they do conflict. On one busy machine
 with two cores, 1, 16 and 64 callers created 603, 710 and 295 licenses a second
 that way, the slowest hundredth in 1.6 s at the end; one after another under the
 lock, 625, 369 and 464; and in groups 997, 2,283 and 2,453, the slowest hundredth

@@ -3,19 +3,21 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const entryColumns = `e.kind, e.key, e.owner, e.data, e.expires_at, e.created_at`
+const entryColumns = `e.kind, e.key, e.owner, e.data, e.expires_at, e.created_at, e.move`
 
 // never is what is stored for an ExpiresAt that is not set: the zero time
-// itself, since such entries come first.
+// itself.
 var never = time.Time{}.UnixMilli()
 
 func scanEntry(rows *sql.Rows) (e store.Entry, err error) {
-	err = rows.Scan(&e.Kind, &e.Key, &e.Owner, &e.Data, instant{&e.ExpiresAt}, instant{&e.CreatedAt})
+	err = rows.Scan(&e.Kind, &e.Key, &e.Owner, &e.Data, instant{&e.ExpiresAt}, instant{&e.CreatedAt}, &e.Move)
 	return e, err
 }
 
@@ -25,44 +27,116 @@ func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error
 	return e, about(err, "%s entry", kind) // a key may be a credential
 }
 
-// Entries walks the kind's or the owner's part of an index.
+// Entries walks the kind's part of the primary key or, by expiry, the kind's or
+// the owner's part of an index.
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if err := q.Check(); err != nil {
+		return nil, about(err, "%s entries", q.Kind)
+	}
 	s := from(entryColumns, "licensing_entry e")
-	s.and("e.kind = ?", q.Kind)
-	s.leading("e.owner", q.Owner)
-	if q.Owner != "" {
-		s.and("e.owner <> ''") // what the index is of
+	if q.Kind != "" {
+		s.and("e.kind = ?", q.Kind)
 	}
-	if e := q.Expires; !e.From.IsZero() && e.OrNone {
-		s.and("(e.expires_at = ? OR e.expires_at >= ?)", never, ceiling(e.From))
-	} else if !e.From.IsZero() {
-		s.and("e.expires_at >= ?", ceiling(e.From))
-	} else if !e.Before.IsZero() && !e.OrNone {
-		s.and("e.expires_at > ?", never)
+	if q.Kind == "" {
+		s.order(false, []any{q.AfterKind, q.After.ID}, "e.kind", "e.key")
+	} else if q.Order == store.ByExpiry {
+		s.leading("e.owner", q.Owner)
+		if q.Owner != "" {
+			s.and("e.owner <> ''") // what the index is of
+		}
+		s.and("e.expires_at > -62135596800000")
+		if !q.Expires.From.IsZero() {
+			s.and("e.expires_at >= ?", ceiling(q.Expires.From))
+		}
+		if !q.Expires.Before.IsZero() {
+			s.and("e.expires_at < ?", ceiling(q.Expires.Before))
+		}
+		s.order(false, behind(q.After), "e.expires_at", "e.key")
+	} else {
+		if q.Keys != nil {
+			keys, err := textArray(q.Keys)
+			if err != nil {
+				return nil, about(err, "%s entries", q.Kind)
+			}
+			s.and("e.key = ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))", keys)
+		}
+		if q.From != "" {
+			s.and("e.key >= ?", q.From)
+		}
+		if q.Before != "" {
+			s.and("e.key < ?", q.Before)
+		}
+		s.order(q.Descending, after(q.After.ID), "e.key")
 	}
-	if !q.Expires.Before.IsZero() {
-		s.and("e.expires_at < ?", ceiling(q.Expires.Before)) // never is before any instant
-	}
-	s.order(false, behind(q.After), "e.expires_at", "e.key")
 	found, err := page(ctx, r, scanEntry, s, q.Limit)
 	return found, about(err, "%s entries", q.Kind)
 }
 
-// PutEntry adds or replaces by the primary key.
-func (t tx) PutEntry(ctx context.Context, e store.Entry) error {
-	_, err := t.write(ctx, `
-		INSERT INTO licensing_entry VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (kind, key) DO UPDATE SET
-			owner = excluded.owner, data = excluded.data, expires_at = excluded.expires_at, created_at = excluded.created_at`,
-		e.Kind, e.Key, e.Owner, document(e.Data), e.ExpiresAt.UnixMilli(), millis(e.CreatedAt))
-	return about(err, "put %s entry", e.Kind)
+// textArray returns a JSON array of those texts that can be in a database.
+func textArray(texts []string) (string, error) {
+	texts = slices.DeleteFunc(append([]string{}, texts...), func(text string) bool { return !storable(text) })
+	array, err := json.Marshal(texts)
+	return string(array), err
 }
 
-// DeleteEntry deletes by the primary key.
-func (t tx) DeleteEntry(ctx context.Context, kind, key string) error {
-	n, err := t.write(ctx, `DELETE FROM licensing_entry WHERE kind = $1 AND key = $2`, kind, key)
-	if err == nil && n == 0 {
+// An entryRow is an entry in the JSON that PutEntries sends.
+type entryRow struct {
+	Kind      string `json:"kind"`
+	Key       string `json:"key"`
+	Owner     string `json:"owner"`
+	Data      []byte `json:"data"` // in base64
+	ExpiresAt int64  `json:"expires_at"`
+	CreatedAt any    `json:"created_at"`
+	Move      int    `json:"move"`
+}
+
+// PutEntries adds or replaces by the primary key, all entries in one statement.
+// If several have one key, it sends the last.
+func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	rows := make([]entryRow, 0, len(entries))
+	places := make(map[[2]string]int, len(entries))
+	for _, e := range entries {
+		if !storable(e.Kind, e.Key, e.Owner) {
+			return about(errNotText, "put %s entry", e.Kind)
+		}
+		row := entryRow{e.Kind, e.Key, e.Owner, document(e.Data), e.ExpiresAt.UnixMilli(), millis(e.CreatedAt), int(e.Move)}
+		place := [2]string{e.Kind, e.Key}
+		if i, again := places[place]; again {
+			rows[i] = row
+			continue
+		}
+		places[place] = len(rows)
+		rows = append(rows, row)
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return about(err, "put entries")
+	}
+	_, err = t.write(ctx, `
+		INSERT INTO licensing_entry (kind, key, owner, data, expires_at, created_at, move)
+		SELECT kind, key, owner, decode(data, 'base64'), expires_at, created_at, move
+		FROM json_to_recordset($1::text::json) AS added
+			(kind text, key text, owner text, data text, expires_at bigint, created_at bigint, move integer)
+		ON CONFLICT (kind, key) DO UPDATE SET
+			owner = excluded.owner, data = excluded.data, expires_at = excluded.expires_at, created_at = excluded.created_at,
+			move = excluded.move`, string(text))
+	return about(err, "put entries")
+}
+
+// DeleteEntries deletes by the primary key, all entries in one statement, which
+// does nothing if one of them is missing.
+func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	array, err := textArray(keys)
+	if err != nil {
+		return about(err, "delete %s entries", kind)
+	}
+	n, err := t.write(ctx, `
+		WITH keys AS (SELECT ARRAY(SELECT json_array_elements_text($2::text::json)) AS keys)
+		DELETE FROM licensing_entry e WHERE e.kind = $1 AND e.key = ANY ((SELECT keys FROM keys)::text[])
+		AND $3 = (SELECT count(*) FROM licensing_entry f WHERE f.kind = $1 AND f.key = ANY ((SELECT keys FROM keys)::text[]))`,
+		kind, array, int64(len(keys)))
+	if err == nil && int(n) < len(keys) {
 		err = store.ErrNotFound
 	}
-	return about(err, "delete %s entry", kind)
+	return about(err, "delete %s entries", kind)
 }

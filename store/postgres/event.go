@@ -36,9 +36,19 @@ func (t tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
 	if err := t.mayWrite(ctx, values...); err != nil {
 		return 0, about(err, "append event %s", e.ID)
 	}
-	seq, err := one(ctx, t, scanInt, `
-		INSERT INTO licensing_event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING seq`, values...)
+	stmt := `INSERT INTO licensing_event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING seq`
+	if e.Seq > 0 { // an import; the table has no other sequence than that of seq
+		values = append(values, e.Seq, t.schema.name)
+		stmt = `INSERT INTO licensing_event (seq, id, type, time, actor, request_id, subject, product_id, customer_id, data)
+			OVERRIDING SYSTEM VALUE
+			SELECT CASE WHEN next < $10::bigint THEN setval(name::regclass, $10::bigint) ELSE next END,
+				$1::text, $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::bytea
+			FROM (SELECT name, nextval(name::regclass) AS next
+				FROM pg_get_serial_sequence(format('%I.%I', $11::text, 'licensing' || '_event'), 'seq') AS name) AS sequence
+			RETURNING seq`
+	}
+	seq, err := one(ctx, t, scanInt, stmt, values...)
 	return seq, about(err, "append event %s", e.ID)
 }
 

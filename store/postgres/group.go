@@ -31,12 +31,11 @@ type group struct {
 	conn   *sql.Conn
 	back   chan struct{} // whoever was lent the group gives it back
 
-	wrote     bool      // there is something to commit
-	added     additions // what of it has not been sent
-	savepoint bool      // there is a savepoint…
-	fresh     bool      // …and nothing was written behind it
-	spent     bool      // the group takes no more members
-	err       error     // why it cannot commit or, once done is closed, has not
+	wrote     bool  // there is something to commit
+	savepoint bool  // there is a savepoint…
+	fresh     bool  // …and nothing was written behind it
+	spent     bool  // the group takes no more members
+	err       error // why it cannot commit or, once done is closed, has not
 
 	done chan struct{}
 }
@@ -129,7 +128,6 @@ func (g *group) run(ctx context.Context, fn func(store.Tx) error) error {
 		case t.err == nil && !t.wrote: // nothing to keep, nothing to undo
 		case kept:
 			g.wrote, g.fresh = true, false
-			g.added = t.before.plus(t.added)
 		default:
 			g.undo(ctx, t)
 		}
@@ -143,7 +141,7 @@ func (g *group) run(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 func (g *group) transaction() *transaction {
-	return &transaction{schema: g.schema, conn: g.conn, shared: true, before: g.added}
+	return &transaction{schema: g.schema, conn: g.conn, shared: true}
 }
 
 // mark sets a savepoint behind all that was written so far, if there is none.
@@ -191,10 +189,6 @@ func (g *group) exec(ctx context.Context, stmt string) {
 // end commits what there is to commit, and tells the members.
 func (g *group) end(ctx context.Context) {
 	defer close(g.done)
-	if g.err == nil && g.wrote {
-		t := g.transaction()
-		g.err = tx{reader{t}, t}.send(context.WithoutCancel(ctx))
-	}
 	switch {
 	case g.err != nil:
 		discard(g.conn)

@@ -46,7 +46,7 @@ func TestASavepointThatCannotBeSet(t *testing.T) {
 	conn, err := db.Conn(t.Context())
 	is.NoErr(err)
 	g := &group{conn: conn, done: make(chan struct{})}
-	write := func(tx store.Tx) error { return tx.PutEntry(t.Context(), store.Entry{Kind: "k", Key: "k"}) }
+	write := func(tx store.Tx) error { return tx.PutEntries(t.Context(), store.Entry{Kind: "k", Key: "k"}) }
 
 	is.NoErr(g.run(t.Context(), write))
 	is.NoErr(g.run(t.Context(), write))

@@ -41,11 +41,9 @@ type transaction struct {
 	// mark, if set, is called before the first write.
 	mark func(context.Context) error
 
-	over   atomic.Bool // the function has returned
-	err    error       // why a statement failed; all that follow would as well
-	wrote  bool        // a method was called that writes
-	before additions   // not sent by the Updates before this one
-	added  additions   // not sent by this one
+	over  atomic.Bool // the function has returned
+	err   error       // why a statement failed; all that follow would as well
+	wrote bool        // a method was called that writes
 }
 
 // query runs a statement that reads.

@@ -38,7 +38,7 @@ func TestArchiveThroughAnotherBackend(t *testing.T) {
 	_, _, err := rules.Once(ctx, "key", "", func(*license.Service) ([]byte, error) { return []byte("reply"), nil })
 	is.NoErr(err)
 	is.NoErr(first.Update(ctx, func(tx store.Tx) error {
-		return tx.PutDelivery(ctx, store.Delivery{ID: "dlv_1", EventSeq: 3, DueAt: time.UnixMilli(1).UTC(), CreatedAt: time.UnixMilli(2).UTC()})
+		return tx.PutEntries(ctx, store.Entry{Kind: "delivery", Key: "whk_1/dlv_1", Owner: "whk_1", ExpiresAt: time.UnixMilli(1).UTC(), CreatedAt: time.UnixMilli(2).UTC()})
 	}))
 
 	file, err := sqlite.Open(filepath.Join(t.TempDir(), "archive.db"))

@@ -46,13 +46,19 @@ func create(ctx context.Context, st store.Store, l store.License) error {
 		if err := tx.CreateLicense(ctx, l); err != nil {
 			return err
 		}
-		for _, t := range [][2]string{
-			{"state", string(l.State)}, {"product", l.ProductID}, {"customer", l.CustomerID},
-			{"created", l.CreatedAt.Format(time.DateOnly)}, {"expires", l.ExpiresAt.Format(time.DateOnly)},
-		} {
-			if err := tx.AddTally(ctx, t[0], t[1], 1); err != nil {
-				return err
-			}
+		keys := []string{
+			"state/" + string(l.State), "product/" + l.ProductID, "customer/" + l.CustomerID,
+			"created/" + l.CreatedAt.Format(time.DateOnly), "expires/" + l.ExpiresAt.Format(time.DateOnly),
+		}
+		if _, err := tx.Entries(ctx, store.EntryQuery{Kind: "count", Keys: keys}); err != nil {
+			return err
+		}
+		var counts []store.Entry
+		for _, key := range keys {
+			counts = append(counts, store.Entry{Kind: "count", Key: key, Data: []byte("1")})
+		}
+		if err := tx.PutEntries(ctx, counts...); err != nil {
+			return err
 		}
 		_, err := tx.AppendEvent(ctx, benchEvent(l, "license.created"))
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,7 +67,8 @@ func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 	plain := func(fn func(store.Tx) error) func(store.Tx) (any, error) {
 		return func(tx store.Tx) (any, error) { return nil, fn(tx) }
 	}
-	l, id, key, kind, through, limit, delta := c.license(), c.id(), c.key(), pick(c, "x", "y"), c.Int64N(200), c.IntN(4)-1, c.Int64N(5)-2
+	keys := slices.Compact([]string{c.key(), c.key()})
+	l, id, key, kind, through, limit := c.license(), c.id(), c.key(), pick(c, "x", "y"), c.Int64N(200), c.IntN(4)-1
 	a := store.Activation{
 		LicenseID: c.id(), ID: c.id(), Fingerprint: c.key(), Name: c.opt(), LeaseEndsAt: c.time(), EndedAt: pick(c, time.Time{}, c.time()),
 		EndReason: c.opt(), CreatedAt: c.time(), LastSeenAt: c.time(), Metadata: c.doc(),
@@ -76,10 +78,6 @@ func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 		Subject: c.opt(), ProductID: c.opt(), CustomerID: c.opt(), Data: c.doc(),
 	}
 	e := store.Entry{Kind: kind, Key: key, Owner: c.opt(), Data: c.doc(), ExpiresAt: c.time(), CreatedAt: c.time()}
-	d := store.Delivery{
-		ID: id, EndpointID: c.key(), EventID: c.opt(), EventSeq: c.Int64(), EventType: c.opt(), State: c.opt(),
-		DueAt: c.time(), Attempts: c.Int64(), Data: c.doc(), CreatedAt: c.time(), UpdatedAt: c.time(),
-	}
 	return pick(c,
 		plain(func(tx store.Tx) error { return tx.CreateLicense(ctx, l) }),
 		plain(func(tx store.Tx) error { return tx.CreateLicense(ctx, l) }),
@@ -91,11 +89,10 @@ func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 		func(tx store.Tx) (any, error) { return tx.AppendEvent(ctx, v) },
 		plain(func(tx store.Tx) error { return tx.ReplaceEvent(ctx, v) }),
 		func(tx store.Tx) (any, error) { return tx.DeleteEvents(ctx, through, limit) },
-		plain(func(tx store.Tx) error { return tx.PutEntry(ctx, e) }),
-		plain(func(tx store.Tx) error { return tx.DeleteEntry(ctx, kind, key) }),
-		plain(func(tx store.Tx) error { return tx.PutDelivery(ctx, d) }),
-		plain(func(tx store.Tx) error { return tx.DeleteDelivery(ctx, id) }),
-		plain(func(tx store.Tx) error { return tx.AddTally(ctx, kind, key, delta) }),
+		plain(func(tx store.Tx) error { return tx.PutEntries(ctx, e) }),
+		plain(func(tx store.Tx) error {
+			return tx.DeleteEntries(ctx, kind, keys...)
+		}),
 	)
 }
 
@@ -108,10 +105,11 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 	}
 	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), LeaseEnds: c.span(), After: pick(c, "", c.id()), Limit: c.limit()}
 	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}
-	entries := store.EntryQuery{Kind: kind, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()}
-	deliveries := store.DeliveryQuery{EndpointID: c.opt(), State: c.opt(), DueBefore: c.time(), After: c.after(), Limit: c.limit()}
-	tallies := store.TallyQuery{Kind: kind, From: c.opt(), Before: c.opt(), Descending: down, After: c.opt(), Limit: c.limit()}
-	switch c.IntN(12) {
+	entries := pick(c,
+		store.EntryQuery{Kind: kind, Order: store.ByExpiry, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()},
+		store.EntryQuery{Kind: kind, From: c.opt(), Before: c.opt(), Descending: down, After: c.after(), Limit: c.limit()},
+		store.EntryQuery{Kind: kind, Keys: []string{c.key(), c.key()}, Descending: down, Limit: c.limit()})
+	switch c.IntN(10) {
 	case 0:
 		return id, func(r store.Reader) (any, error) { return r.License(ctx, id) }
 	case 1:
@@ -128,10 +126,6 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 		return [2]string{kind, key}, func(r store.Reader) (any, error) { return r.Entry(ctx, kind, key) }
 	case 7:
 		return entries, func(r store.Reader) (any, error) { return r.Entries(ctx, entries) }
-	case 8:
-		return deliveries, func(r store.Reader) (any, error) { return r.Deliveries(ctx, deliveries) }
-	case 9:
-		return tallies, func(r store.Reader) (any, error) { return r.Tallies(ctx, tallies) }
 	default:
 		return licenses, func(r store.Reader) (any, error) { return r.Licenses(ctx, licenses) }
 	}

@@ -7,16 +7,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const entryColumns = `kind, key, owner, data, expires_at, created_at`
+const entryColumns = `kind, key, owner, data, expires_at, created_at, move`
 
 // In this table alone the zero time is a number like any other, the lowest
-// there is, so that entries which never expire are first in the order of the
-// index and a page can go on from one of them.
+// there is.
 var never = time.Time{}.UnixMilli()
+
+// expires is the condition of the indexes by expiry.
+const expires = `expires_at > -62135596800000`
 
 func scanEntry(r *row) store.Entry {
 	return store.Entry{
-		Kind: r.text(), Key: r.text(), Owner: r.text(), Data: r.bytes(), ExpiresAt: r.time(), CreatedAt: r.time(),
+		Kind: r.text(), Key: r.text(), Owner: r.text(), Data: r.bytes(), ExpiresAt: r.time(), CreatedAt: r.time(), Move: store.Move(r.integer()),
 	}
 }
 
@@ -26,51 +28,73 @@ func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error
 	return e, wrap(err, "%s entry", kind) // a key may be a credential
 }
 
-// Entries walks the kind's part of an index, or the owner's part of that. If
-// entries that never expire are wanted and some of the others are not, those
-// lie in two parts of it.
+// Entries walks the kind's part of the table or, by expiry, the kind's or the
+// owner's part of an index.
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	s := &selection{}
-	part := func() {
-		s.where = false
-		s.add(`SELECT ` + entryColumns + ` FROM entry INDEXED BY `)
-		if q.Owner == "" {
-			s.add(`entry_expiry`)
-			s.and(`kind = ?`, q.Kind)
-		} else {
-			s.add(`entry_owner`)
-			s.and(`kind = ? AND owner = ? AND owner <> ''`, q.Kind, q.Owner)
-		}
+	if err := q.Check(); err != nil {
+		return nil, wrap(err, "%s entries", q.Kind)
 	}
-	if q.Expires.OrNone && !q.Expires.From.IsZero() && q.After.Time.IsZero() {
-		part()
-		s.and(`expires_at = ?`, never)
-		s.beyond(`key`, q.After.ID, false)
-		s.add(` UNION ALL `)
+	s := &selection{exact: true}
+	s.add(`SELECT ` + entryColumns + ` FROM entry`)
+	switch {
+	case q.Order == store.ByExpiry && q.Owner != "":
+		s.add(` INDEXED BY entry_owner`)
+		s.and(`kind = ? AND owner = ? AND owner <> ''`, q.Kind, q.Owner)
+	case q.Order == store.ByExpiry:
+		s.add(` INDEXED BY entry_expiry`)
+		s.and(`kind = ?`, q.Kind)
+	case q.Kind == "":
+		s.and(`(kind, key) > (?, ?)`, q.AfterKind, q.After.ID)
+	default:
+		s.and(`kind = ?`, q.Kind)
 	}
-	part()
-	if !q.Expires.OrNone && !q.Expires.Before.IsZero() {
-		s.and(`expires_at > ?`, never)
+	switch {
+	case q.Kind == "":
+		s.order(false, q.Limit, `kind`, `key`)
+	case q.Order == store.ByExpiry:
+		s.and(expires)
+		s.span(`expires_at`, `key`, q.Expires, q.After, false)
+		s.order(false, q.Limit, `expires_at`, `key`)
+	case q.Keys != nil:
+		s.among(`key`, q.Keys)
+		s.order(q.Descending, q.Limit, `key`)
+	default:
+		s.between(`key`, q.From, q.Before, q.After.ID, q.Descending)
+		s.order(q.Descending, q.Limit, `key`)
 	}
-	s.span(`expires_at`, `key`, q.Expires, q.After, false)
-	s.exact = true
-	s.order(false, q.Limit, `expires_at`, `key`)
 	found, err := list(ctx, r, scanEntry, s)
 	return found, wrap(err, "%s entries", q.Kind)
 }
 
-// PutEntry adds a row or replaces it.
-func (t *tx) PutEntry(ctx context.Context, e store.Entry) error {
-	_, err := t.exec(ctx, `
-		INSERT INTO entry (`+entryColumns+`) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
-			expires_at = excluded.expires_at, created_at = excluded.created_at`,
-		e.Kind, e.Key, e.Owner, e.Data, e.ExpiresAt.UnixMilli(), e.CreatedAt)
-	return wrap(err, "put %s entry", e.Kind)
+// PutEntries adds rows or replaces them.
+func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		_, err := t.exec(ctx, `
+			INSERT INTO entry (`+entryColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
+				expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`,
+			e.Kind, e.Key, e.Owner, e.Data, e.ExpiresAt.UnixMilli(), e.CreatedAt, int64(e.Move))
+		if err != nil {
+			return wrap(err, "put %s entry", e.Kind)
+		}
+	}
+	return nil
 }
 
-// DeleteEntry removes one row.
-func (t *tx) DeleteEntry(ctx context.Context, kind, key string) error {
-	err := t.change(ctx, `DELETE FROM entry WHERE kind = ? AND key = ?`, kind, key)
-	return wrap(err, "delete %s entry", kind)
+// DeleteEntries removes rows. It looks for several of them before it removes
+// one, since a call that fails changes nothing.
+func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	if len(keys) > 1 {
+		for _, key := range keys {
+			if _, err := t.Entry(ctx, kind, key); err != nil {
+				return wrap(err, "delete %s entries", kind)
+			}
+		}
+	}
+	for _, key := range keys {
+		if err := t.change(ctx, `DELETE FROM entry WHERE kind = ? AND key = ?`, kind, key); err != nil {
+			return wrap(err, "delete %s entry", kind)
+		}
+	}
+	return t.ready(ctx)
 }

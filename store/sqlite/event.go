@@ -47,15 +47,25 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 }
 
 // AppendEvent adds a row at the end.
-func (t *tx) AppendEvent(ctx context.Context, e store.Event) (seq int64, err error) {
-	result, err := t.exec(ctx, `
-		INSERT INTO event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
-	if err == nil {
-		seq, err = result.LastInsertId()
+func (t *tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+	seq := any([]byte(nil)) // NULL: the next one
+	if e.Seq > 0 {
+		last, err := one(ctx, t.reader, (*row).integer, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'`)
+		if err != nil {
+			return 0, wrap(err, "append event %s", e.ID)
+		}
+		if e.Seq > last {
+			seq = e.Seq
+		}
 	}
-	return seq, wrap(err, "append event %s", e.ID)
+	result, err := t.exec(ctx, `
+		INSERT INTO event (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		seq, e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
+	if err != nil {
+		return 0, wrap(err, "append event %s", e.ID)
+	}
+	given, err := result.LastInsertId()
+	return given, wrap(err, "append event %s", e.ID)
 }
 
 // ReplaceEvent changes two columns.

@@ -26,7 +26,7 @@ func ExampleOpen() {
 
 	ctx := context.Background()
 	err = st.Update(ctx, func(tx store.Tx) error {
-		return tx.PutEntry(ctx, store.Entry{Kind: "note", Key: "1", Data: []byte("kept in one file")})
+		return tx.PutEntries(ctx, store.Entry{Kind: "note", Key: "1", Data: []byte("kept in one file")})
 	})
 	if err != nil {
 		log.Fatal(err)

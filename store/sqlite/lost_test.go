@@ -34,7 +34,7 @@ func fill(t *testing.T, st *Store, pages int64) {
 
 // big puts more into the store than fits into a full file.
 func big(tx store.Tx) error {
-	return tx.PutEntry(context.Background(), store.Entry{Kind: "big", Key: "big", Data: bytes.Repeat([]byte("x"), 1<<20)})
+	return tx.PutEntries(context.Background(), store.Entry{Kind: "big", Key: "big", Data: bytes.Repeat([]byte("x"), 1<<20)})
 }
 
 // TestFullDiskHarmsOnlyWhoFillsIt has one member of a group fill the file,

@@ -163,38 +163,24 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 	is.True(err != nil)
 	check("Entry", "USING PRIMARY KEY (kind=? AND key=?)")
 	forEach(func(c []int) {
-		q := store.EntryQuery{Kind: "x", Owner: text[c[0]], Expires: ranges[c[1]], After: append(positions, store.Position{ID: "x"})[c[2]]}
+		q := store.EntryQuery{Kind: "x", Order: store.ByExpiry, Owner: text[c[0]], Expires: ranges[c[1]], After: append(positions, store.Position{ID: "x"})[c[2]]}
 		_, err := r.Entries(ctx, q)
 		is.NoErr(err)
-		check(q, []string{"USING INDEX entry_expiry (kind=?", "USING INDEX entry_owner (kind=? AND owner=?"}[c[0]])
+		check(q, []string{"USING INDEX entry_expiry (kind=? AND expires_at", "USING INDEX entry_owner (kind=? AND owner=? AND expires_at"}[c[0]])
 	}, 2, len(ranges), len(positions)+1)
-
-	_, err = r.Delivery(ctx, "x")
-	is.True(err != nil)
-	check("Delivery", "USING PRIMARY KEY (id=?)")
 	forEach(func(c []int) {
-		q := store.DeliveryQuery{EndpointID: text[c[0]], State: text[c[1]], After: positions[c[3]]}
-		if c[2] == 1 {
-			q.DueBefore = t2
-		}
-		_, err := r.Deliveries(ctx, q)
+		q := store.EntryQuery{Kind: "x", From: text[c[0]], Before: []string{"", "z"}[c[1]], After: store.Position{ID: []string{"", "y"}[c[2]]}, Descending: c[3] == 1}
+		_, err := r.Entries(ctx, q)
 		is.NoErr(err)
-		index := [][]string{
-			{"USING PRIMARY KEY (id", "USING INDEX delivery_due (due_at"},
-			{"USING INDEX delivery_endpoint (endpoint_id=? AND id", "USING INDEX delivery_endpoint_due (endpoint_id=? AND due_at"},
-		}[c[0]][c[2]]
-		if q.EndpointID == "" && q.State != "" && q.DueBefore.IsZero() {
-			index = "USING INDEX delivery_state (state=? AND id"
-		}
-		check(q, index)
-	}, 2, 2, 2, len(positions))
-
-	forEach(func(c []int) {
-		q := store.TallyQuery{Kind: "x", From: text[c[0]], Before: []string{"", "z"}[c[1]], After: []string{"", "y"}[c[2]], Descending: c[3] == 1}
-		_, err := r.Tallies(ctx, q)
-		is.NoErr(err)
-		check(q, "USING PRIMARY KEY (kind=? AND name>?")
+		check(q, "USING PRIMARY KEY (kind=? AND key>?")
 	}, 2, 2, 2, 2)
+	_, err = r.Entries(ctx, store.EntryQuery{Kind: "x", Keys: text})
+	is.NoErr(err)
+	check("Entries of keys", "USING PRIMARY KEY (kind=? AND key=?)")
+
+	_, err = r.Entries(ctx, store.EntryQuery{AfterKind: "x", After: store.Position{ID: "y"}})
+	is.NoErr(err)
+	check("Entries of all kinds", "USING PRIMARY KEY (kind,key)>(?,?)")
 
 	is.True(checked > 5000)
 }
@@ -242,16 +228,14 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 			_, err5 := tx.Activations(ctx, seats)
 			_, err6 := tx.CountActivations(ctx, seats)
 			_, err7 := tx.Events(ctx, store.EventQuery{Subject: "a", After: 1})
-			_, err8 := tx.Entries(ctx, store.EntryQuery{Kind: "x", Owner: "y", Expires: span})
-			_, err9 := tx.Deliveries(ctx, store.DeliveryQuery{DueBefore: now, After: at})
-			_, err10 := tx.Tallies(ctx, store.TallyQuery{Kind: "x", From: "a", Before: "b", After: "aa"})
+			_, err8 := tx.Entries(ctx, store.EntryQuery{Kind: "x", Order: store.ByExpiry, Owner: "y", Expires: span})
+			_, err9 := tx.Entries(ctx, store.EntryQuery{Kind: "x", Keys: []string{"a", "b", "c"}})
+			_, err10 := tx.Entries(ctx, store.EntryQuery{Kind: "x", From: "a", Before: "b", After: store.Position{ID: "aa"}})
 			_, err11 := tx.DeleteEvents(ctx, 1, 1)
 			return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11,
 				tx.UpdateLicense(ctx, store.License{ID: "a", Key: "a", Terms: []string{"x"}}),
 				tx.PutActivation(ctx, store.Activation{LicenseID: "a", ID: "a"}),
-				tx.PutEntry(ctx, store.Entry{Kind: "x", Key: "y"}),
-				tx.PutDelivery(ctx, store.Delivery{ID: "x"}),
-				tx.AddTally(ctx, "k", "n", 1),
+				tx.PutEntries(ctx, store.Entry{Kind: "x", Key: "y"}),
 				tx.DeleteLicense(ctx, "a"))
 		}))
 	}

@@ -82,7 +82,7 @@ func createForEver(st *Store, name string) error {
 					if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, Terms: []string{"x", id}}); err != nil {
 						return err
 					}
-					if err := tx.PutEntry(ctx, store.Entry{Kind: "reply", Key: id}); err != nil {
+					if err := tx.PutEntries(ctx, store.Entry{Kind: "reply", Key: id}); err != nil {
 						return err
 					}
 					_, err := tx.AppendEvent(ctx, store.Event{ID: id, Subject: id})
@@ -239,7 +239,7 @@ func fillDisk(st *Store, _ string) error {
 			for i := range 100 {
 				key := fmt.Sprint(worker, "_", i)
 				err := st.Update(ctx, func(tx store.Tx) error {
-					return tx.PutEntry(ctx, store.Entry{Kind: "big", Key: key, Data: bytes.Repeat([]byte("x"), 50_000)})
+					return tx.PutEntries(ctx, store.Entry{Kind: "big", Key: key, Data: bytes.Repeat([]byte("x"), 50_000)})
 				})
 				mu.Lock()
 				switch {
@@ -297,7 +297,7 @@ func rewriteEntry(st *Store, _ string) error {
 	for i := range 100 {
 		data := bytes.Repeat([]byte{byte(i)}, 100_000)
 		err := st.Update(ctx, func(tx store.Tx) error {
-			return tx.PutEntry(ctx, store.Entry{Kind: "big", Key: "big", Data: data})
+			return tx.PutEntries(ctx, store.Entry{Kind: "big", Key: "big", Data: data})
 		})
 		if err != nil {
 			return err

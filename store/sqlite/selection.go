@@ -62,6 +62,40 @@ func (s *selection) beyond(column, after string, descending bool) {
 	}
 }
 
+// between narrows a list in the order of one text column to from and above, to
+// below before, and to what lies behind after; an empty one is no bound. Of two
+// bounds on the side where the list begins it sets the closer one.
+func (s *selection) between(column, from, before, after string, descending bool) {
+	switch {
+	case after != "" && !descending && after >= from:
+		s.and(column+" > ?", after)
+	default:
+		s.and(column+" >= ?", from)
+	}
+	switch {
+	case after != "" && descending && (before == "" || after < before):
+		s.and(column+" < ?", after)
+	case before != "":
+		s.and(column+" < ?", before)
+	}
+}
+
+// among leaves only rows whose column has one of some values. It repeats the
+// last of them up to a power of two, so that there are few statements to keep.
+func (s *selection) among(column string, values []string) {
+	n := 1
+	for n < len(values) {
+		n *= 2
+	}
+	args := make([]any, n)
+	for i := range args {
+		if args[i] = []byte(nil); len(values) > 0 { // else NULL, which nothing equals
+			args[i] = values[min(i, len(values)-1)]
+		}
+	}
+	s.and(column+` IN (?`+strings.Repeat(`, ?`, n-1)+`)`, args...)
+}
+
 // span narrows a list in the order of (at, id), two columns, to the times in
 // r and to what lies behind after. Of the two bounds on the side where the
 // list begins it sets only the closer one, since the engine walks an index

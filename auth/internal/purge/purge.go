@@ -50,7 +50,7 @@ func Entries(ctx context.Context, tx store.Tx, kind string, now time.Time) (int,
 		return 0, err
 	}
 	for _, e := range entries {
-		if err := tx.DeleteEntry(ctx, kind, e.Key); err != nil {
+		if err := tx.DeleteEntries(ctx, kind, e.Key); err != nil {
 			return 0, err
 		}
 	}
@@ -59,5 +59,5 @@ func Entries(ctx context.Context, tx store.Tx, kind string, now time.Time) (int,
 
 // query selects the entries that have expired by now, in whole milliseconds.
 func query(kind string, now time.Time, limit int) store.EntryQuery {
-	return store.EntryQuery{Kind: kind, Expires: store.TimeRange{Before: now.Add(time.Millisecond)}, Limit: limit}
+	return store.EntryQuery{Kind: kind, Order: store.ByExpiry, Expires: store.TimeRange{Before: now.Add(time.Millisecond)}, Limit: limit}
 }

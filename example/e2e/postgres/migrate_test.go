@@ -54,27 +54,6 @@ func TestManyProcessesStartAtOnce(t *testing.T) {
 	is.Equal(len(found), len(errs))
 }
 
-// TestFirstSchemaMovesForward: the tables of the first version get what the
-// second adds, and keep their rows.
-func TestFirstSchemaMovesForward(t *testing.T) {
-	is := is.New(t)
-	db := open(t, "pgx", sharedDSN(t))
-	schema := newSchema(t, db)
-	is.NoErr(create(t, newStore(t, db, schema), "lic_1"))
-	in := quote(schema) + "."
-	_, err := db.Exec(`DROP INDEX ` + in + `licensing_activation_lease, ` + in + `licensing_activation_active, ` +
-		in + `licensing_license_customer_product; DELETE FROM ` + in + `licensing_schema WHERE version > 1`)
-	is.NoErr(err)
-
-	st := newStore(t, db, schema)
-	_, err = st.License(t.Context(), "lic_1")
-	is.NoErr(err)
-	var indexes int
-	is.NoErr(db.QueryRow(`SELECT count(*) FROM pg_indexes WHERE schemaname = $1 AND indexname IN
-		('licensing_activation_lease', 'licensing_activation_active', 'licensing_license_customer_product')`, schema).Scan(&indexes))
-	is.Equal(indexes, 3)
-}
-
 func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
@@ -126,7 +105,7 @@ func TestSchemaNames(t *testing.T) {
 				if err := tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1"}); err != nil {
 					return err
 				}
-				return tx.AddTally(ctx, "kind", "name", 1)
+				return raise(ctx, tx, "kind", "name")
 			}))
 			found, err := st.Licenses(ctx, store.LicenseQuery{Terms: []string{"license", "lic_1"}})
 			is.NoErr(err)

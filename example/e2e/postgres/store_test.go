@@ -1,10 +1,12 @@
 package postgres_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/matryer/is"
@@ -118,16 +120,26 @@ func TestTextThatNoDatabaseHolds(t *testing.T) {
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: text}) != nil)
 			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K", Terms: []string{text}}) != nil)
-			is.True(tx.AddTally(ctx, "kind", text, 1) != nil)
+			is.True(tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: text}) != nil)
 			_, err := tx.AppendEvent(ctx, store.Event{Actor: text})
 			is.True(err != nil)
 			_, err = tx.License(ctx, text)
 			is.True(errors.Is(err, store.ErrNotFound))
-			return tx.PutEntry(ctx, store.Entry{Kind: "kind", Key: "key"})
+			return tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: "key"})
 		}))
 		_, err = st.Entry(ctx, "kind", "key")
 		is.NoErr(err)
 		_, err = st.License(ctx, "lic_1")
 		is.True(errors.Is(err, store.ErrNotFound))
 	}
+}
+
+// raise adds to the count that an entry holds.
+func raise(ctx context.Context, tx store.Tx, kind, key string) error {
+	e, err := tx.Entry(ctx, kind, key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	n, _ := strconv.Atoi(string(e.Data)) // zero if there is none
+	return tx.PutEntries(ctx, store.Entry{Kind: kind, Key: key, Data: strconv.AppendInt(nil, int64(n+1), 10)})
 }

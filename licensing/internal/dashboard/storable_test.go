@@ -111,11 +111,13 @@ func (tx strictTx) Entry(ctx context.Context, kind, key string) (store.Entry, er
 	return strictReader{tx.Tx}.Entry(ctx, kind, key)
 }
 
-func (tx strictTx) DeleteEntry(ctx context.Context, kind, key string) error {
-	if err := strict(key); err != nil {
-		return err
+func (tx strictTx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	for _, key := range keys {
+		if err := strict(key); err != nil {
+			return err
+		}
 	}
-	return tx.Tx.DeleteEntry(ctx, kind, key)
+	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
 func strict(s string) error {

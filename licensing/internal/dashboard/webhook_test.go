@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -123,12 +124,12 @@ func TestWebhookDeliveries(t *testing.T) {
 	}})
 	is.NoErr(err)
 	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
-		rec, err := tx.Delivery(t.Context(), d.ID)
+		rec, err := outbox.Get(t.Context(), tx, w.ID, d.ID)
 		if err != nil {
 			return err
 		}
 		rec.State, rec.DueAt, rec.Data = string(license.DeliveryFailed), time.Time{}, data
-		return tx.PutDelivery(t.Context(), rec)
+		return outbox.Put(t.Context(), tx, rec)
 	}))
 	a = v.get(at + "?status=failed")
 	is.True(a.says("Status 503 after 120 ms, 2 attempts") && a.says("&lt;script&gt;alert") && !a.says("<script>alert"))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -37,7 +38,7 @@ const maxPayload = 20_000
 var truncated = json.RawMessage(`{"truncated":true}`)
 
 // attempt makes one attempt to deliver.
-func (r *run) attempt(ctx context.Context, w license.Webhook, d store.Delivery) outcome {
+func (r *run) attempt(ctx context.Context, w license.Webhook, d outbox.Delivery) outcome {
 	at := r.now()
 	began := time.Now()
 	events, err := r.Store.Events(ctx, store.EventQuery{After: d.EventSeq - 1, Limit: 1})
@@ -96,10 +97,10 @@ func (r *run) send(ctx context.Context, w license.Webhook, m message, at time.Ti
 }
 
 // untried leaves a delivery for later because of a failure on our side.
-func (r *run) untried(ctx context.Context, d store.Delivery, err error) outcome {
+func (r *run) untried(ctx context.Context, d outbox.Delivery, err error) outcome {
 	if ctx.Err() == nil {
 		r.Logger.WarnContext(ctx, "licensing: a delivery could not be prepared; it is tried again",
-			"webhook_id", d.EndpointID, "delivery_id", d.ID, "error", err)
+			"webhook_id", d.WebhookID, "delivery_id", d.ID, "error", err)
 	}
 	return outcome{}
 }

@@ -6,35 +6,33 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A sending is one delivery under a claim, and how it went.
 type sending struct {
-	store.Delivery           // as claimed
-	due            time.Time // what DueAt was before
-	until          time.Time // the end of the claim, and so what DueAt is now
-	outcome        outcome
+	outbox.Delivery           // as claimed
+	due             time.Time // what DueAt was before
+	until           time.Time // the end of the claim, and so what DueAt is now
+	outcome         outcome
 }
 
 // claim takes deliveries that are due, by moving their DueAt on.
 func (l *lane) claim(limit int) (batch []*sending, err error) {
 	err = l.Store.Update(l.work, func(tx store.Tx) error {
 		now := l.now()
-		due, err := tx.Deliveries(l.work, store.DeliveryQuery{EndpointID: l.webhookID, DueBefore: dueBefore(now), Limit: limit})
+		due, err := outbox.Due(l.work, tx, l.webhookID, store.TimeRange{Before: dueBefore(now)}, limit)
 		if err != nil {
 			return err
 		}
 		batch = make([]*sending, len(due))
 		for i, d := range due {
 			batch[i] = &sending{Delivery: d, due: d.DueAt, until: now.Add(claimFor)}
-			batch[i].DueAt = batch[i].until
-			if err := tx.PutDelivery(l.work, batch[i].Delivery); err != nil {
-				return err
-			}
+			due[i].DueAt, batch[i].DueAt = batch[i].until, batch[i].until
 		}
-		return nil
+		return outbox.Put(l.work, tx, due...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claiming deliveries: %w", err)
@@ -90,7 +88,7 @@ func resultOf(batch []*sending) (result license.WebhookResult, any bool) {
 // meanwhile, if this one outlived its lease, or somebody may have sent it
 // again by hand: then what is still to come is theirs.
 func (l *lane) record(tx store.Tx, s *sending) error {
-	d, err := tx.Delivery(l.work, s.ID)
+	d, err := outbox.Get(l.work, tx, l.webhookID, s.ID)
 	if errors.Is(err, store.ErrNotFound) { // with its webhook
 		return nil
 	}
@@ -103,7 +101,7 @@ func (l *lane) record(tx store.Tx, s *sending) error {
 			return nil
 		}
 		d.DueAt = s.due
-		return tx.PutDelivery(l.work, d)
+		return outbox.Put(l.work, tx, d)
 	}
 	var data license.DeliveryData
 	if len(d.Data) > 0 {
@@ -129,5 +127,5 @@ func (l *lane) record(tx store.Tx, s *sending) error {
 	default:
 		d.DueAt = d.UpdatedAt.Add(wait).Truncate(time.Millisecond)
 	}
-	return tx.PutDelivery(l.work, d)
+	return outbox.Put(l.work, tx, d)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -25,7 +26,7 @@ func (r *run) dispatch(ctx context.Context) error {
 		if w.Status != license.WebhookActive || !l.enter(r.now()) {
 			continue
 		}
-		due, err := r.Store.Deliveries(r.work, store.DeliveryQuery{EndpointID: w.ID, DueBefore: dueBefore(r.now()), Limit: 1})
+		due, err := outbox.Due(r.work, r.Store, w.ID, store.TimeRange{Before: dueBefore(r.now())}, 1)
 		if err != nil || len(due) == 0 {
 			l.leave()
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -69,15 +70,17 @@ func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {
 		begins[w.ID] = seq
 	}
 	r.begins = begins
+	var made []outbox.Delivery
 	for _, e := range events {
 		for _, w := range webhooks {
 			if e.Seq <= begins[w.ID] || !w.Wants(e) {
 				continue
 			}
-			if err := tx.PutDelivery(ctx, license.NewDelivery(w.ID, e, now)); err != nil {
-				return false, err
-			}
+			made = append(made, license.NewDelivery(w.ID, e, now))
 		}
+	}
+	if err := outbox.Put(ctx, tx, made...); err != nil {
+		return false, err
 	}
 	return len(events) == limit, writeCursor(ctx, tx, license.WebhookCursor, events[len(events)-1].Seq, now)
 }
@@ -112,5 +115,5 @@ func readCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok 
 }
 
 func writeCursor(ctx context.Context, tx store.Tx, key string, seq int64, now time.Time) error {
-	return tx.PutEntry(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
+	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
 }

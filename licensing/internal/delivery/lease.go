@@ -24,7 +24,7 @@ func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err e
 		if held, err = isHolder(ctx, tx, key, holder, now); err != nil || !held {
 			return err
 		}
-		return tx.PutEntry(ctx, store.Entry{Kind: leaseKind, Key: key, Data: []byte(holder), ExpiresAt: now.Add(leaseTTL), CreatedAt: now})
+		return tx.PutEntries(ctx, store.Entry{Kind: leaseKind, Key: key, Data: []byte(holder), ExpiresAt: now.Add(leaseTTL), CreatedAt: now, Move: store.Passing})
 	})
 	return held && err == nil, err
 }
@@ -50,6 +50,6 @@ func (e *Engine) release(ctx context.Context, key, holder string) error {
 		if err != nil {
 			return err
 		}
-		return tx.DeleteEntry(ctx, leaseKind, key)
+		return tx.DeleteEntries(ctx, leaseKind, key)
 	})
 }

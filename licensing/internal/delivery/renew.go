@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -43,7 +44,7 @@ func (l *lane) renewClaim(batch []*sending) error {
 	err := l.Store.Update(l.work, func(tx store.Tx) error {
 		renewed, until = nil, l.now().Add(claimFor)
 		for _, s := range batch {
-			d, err := tx.Delivery(l.work, s.ID)
+			d, err := outbox.Get(l.work, tx, l.webhookID, s.ID)
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
@@ -54,7 +55,7 @@ func (l *lane) renewClaim(batch []*sending) error {
 				continue
 			}
 			d.DueAt = until
-			if err := tx.PutDelivery(l.work, d); err != nil {
+			if err := outbox.Put(l.work, tx, d); err != nil {
 				return err
 			}
 			renewed = append(renewed, s)
@@ -71,6 +72,6 @@ func (l *lane) renewClaim(batch []*sending) error {
 }
 
 // isMine reports whether a delivery, as it is stored, is still under the claim.
-func (s *sending) isMine(d store.Delivery) bool {
+func (s *sending) isMine(d outbox.Delivery) bool {
 	return d.DueAt.Equal(s.until) && d.State == string(license.DeliveryPending)
 }

@@ -33,7 +33,7 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 		handle := func(context.Context, license.Event) error {
 			handled++
 			is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-				return tx.PutEntry(t.Context(), store.Entry{
+				return tx.PutEntries(t.Context(), store.Entry{
 					Kind: leaseKind, Key: license.SubscriberCursor + "s", Data: []byte("another"), ExpiresAt: time.Now().Add(time.Hour),
 				})
 			}))

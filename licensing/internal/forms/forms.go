@@ -45,7 +45,7 @@ func (f *Forms) Once(ctx context.Context, actor, mark string, fn func() (ref str
 	}
 	now := f.now().UTC().Truncate(time.Millisecond)
 	sum := sha256.Sum256([]byte(actor + "\x00" + mark))
-	entry := store.Entry{Kind: kindForm, Key: hex.EncodeToString(sum[:]), CreatedAt: now, ExpiresAt: now.Add(ttl)}
+	entry := store.Entry{Kind: kindForm, Key: hex.EncodeToString(sum[:]), CreatedAt: now, ExpiresAt: now.Add(ttl), Move: store.Passing}
 	err = f.st.Update(ctx, func(tx store.Tx) error {
 		e, err := tx.Entry(ctx, kindForm, entry.Key)
 		if err == nil {
@@ -56,7 +56,7 @@ func (f *Forms) Once(ctx context.Context, actor, mark string, fn func() (ref str
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return tx.PutEntry(ctx, entry)
+		return tx.PutEntries(ctx, entry)
 	})
 	if err != nil || repeated {
 		return ref, repeated, err
@@ -66,25 +66,25 @@ func (f *Forms) Once(ctx context.Context, actor, mark string, fn func() (ref str
 	after := context.WithoutCancel(ctx)
 	if err != nil {
 		return "", false, errors.Join(err, f.st.Update(after, func(tx store.Tx) error {
-			return tx.DeleteEntry(after, kindForm, entry.Key)
+			return tx.DeleteEntries(after, kindForm, entry.Key)
 		}))
 	}
 	entry.Data = []byte(ref)
-	return ref, false, f.st.Update(after, func(tx store.Tx) error { return tx.PutEntry(after, entry) })
+	return ref, false, f.st.Update(after, func(tx store.Tx) error { return tx.PutEntries(after, entry) })
 }
 
 // Purge removes a small batch of expired marks and reports whether there may be
 // more.
 func (f *Forms) Purge(ctx context.Context) (more bool, err error) {
 	const batch = 10
-	q := store.EntryQuery{Kind: kindForm, Expires: store.TimeRange{Before: f.now().Add(time.Millisecond)}, Limit: batch}
+	q := store.EntryQuery{Kind: kindForm, Order: store.ByExpiry, Expires: store.TimeRange{Before: f.now().Add(time.Millisecond)}, Limit: batch}
 	expired, err := f.st.Entries(ctx, q) // outside of the Update: mostly there are none
 	if err != nil || len(expired) == 0 {
 		return false, err
 	}
 	err = f.st.Update(ctx, func(tx store.Tx) error {
 		for _, e := range expired {
-			if err := tx.DeleteEntry(ctx, kindForm, e.Key); err != nil {
+			if err := tx.DeleteEntries(ctx, kindForm, e.Key); err != nil {
 				return err
 			}
 		}

@@ -39,11 +39,3 @@ func copyEntry(e store.Entry) store.Entry {
 	e.Data = bytes.Clone(e.Data)
 	return e
 }
-
-func copyDelivery(d store.Delivery) store.Delivery {
-	d.DueAt, d.CreatedAt, d.UpdatedAt = cut(d.DueAt), cut(d.CreatedAt), cut(d.UpdatedAt)
-	d.Data = bytes.Clone(d.Data)
-	return d
-}
-
-func copyTally(t store.Tally) store.Tally { return t }

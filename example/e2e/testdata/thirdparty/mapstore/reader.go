@@ -162,31 +162,22 @@ func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error
 }
 
 func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
-	found, err := find(ctx, r, func(e store.Entry) bool {
-		return e.Kind == q.Kind && is(q.Owner, e.Owner) && q.Expires.Contains(e.ExpiresAt)
-	}, copyEntry)
-	return page(found, func(e store.Entry) store.Position { return store.Position{Time: e.ExpiresAt, ID: e.Key} }, false, q.After, q.Limit), err
-}
-
-func (r reader) Delivery(ctx context.Context, id string) (store.Delivery, error) {
-	return get(ctx, r, name{table: "delivery", id: id}, copyDelivery)
-}
-
-func (r reader) Deliveries(ctx context.Context, q store.DeliveryQuery) ([]store.Delivery, error) {
-	due := !q.DueBefore.IsZero()
-	found, err := find(ctx, r, func(d store.Delivery) bool {
-		return is(q.EndpointID, d.EndpointID) && is(q.State, d.State) &&
-			(!due || !d.DueAt.IsZero() && d.DueAt.Before(q.DueBefore))
-	}, copyDelivery)
-	if due {
-		return page(found, func(d store.Delivery) store.Position { return store.Position{Time: d.DueAt, ID: d.ID} }, false, q.After, q.Limit), err
+	if err := q.Check(); err != nil {
+		return nil, err
 	}
-	return page(found, func(d store.Delivery) store.Position { return store.Position{ID: d.ID} }, true, store.Position{ID: q.After.ID}, q.Limit), err
-}
-
-func (r reader) Tallies(ctx context.Context, q store.TallyQuery) ([]store.Tally, error) {
-	found, err := find(ctx, r, func(t store.Tally) bool {
-		return t.Kind == q.Kind && t.Name >= q.From && (q.Before == "" || t.Name < q.Before)
-	}, copyTally)
-	return page(found, func(t store.Tally) store.Position { return store.Position{ID: t.Name} }, q.Descending, store.Position{ID: q.After}, q.Limit), err
+	byKey := q.Order == store.ByKey
+	found, err := find(ctx, r, func(e store.Entry) bool {
+		if byKey {
+			return (q.Kind == "" || e.Kind == q.Kind) && e.Key >= q.From && (q.Before == "" || e.Key < q.Before) &&
+				(q.Keys == nil || slices.Contains(q.Keys, e.Key))
+		}
+		return e.Kind == q.Kind && is(q.Owner, e.Owner) && !e.ExpiresAt.IsZero() && q.Expires.Contains(e.ExpiresAt)
+	}, copyEntry)
+	if q.Kind == "" {
+		return page(found, func(e store.Entry) store.Position { return store.Position{ID: e.Kind + "\x00" + e.Key} }, false, store.Position{ID: q.AfterKind + "\x00" + q.After.ID}, q.Limit), err
+	}
+	if byKey {
+		return page(found, func(e store.Entry) store.Position { return store.Position{ID: e.Key} }, q.Descending, store.Position{ID: q.After.ID}, q.Limit), err
+	}
+	return page(found, func(e store.Entry) store.Position { return store.Position{Time: e.ExpiresAt, ID: e.Key} }, false, q.After, q.Limit), err
 }

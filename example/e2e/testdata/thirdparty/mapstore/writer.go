@@ -76,8 +76,8 @@ func (t *tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	all.lastSeq++
-	e.Seq = all.lastSeq
+	e.Seq = max(e.Seq, all.lastSeq+1)
+	all.lastSeq = e.Seq
 	return e.Seq, t.put(ctx, name{table: "event", id: feedPlace(e.Seq)}, copyEvent(e))
 }
 
@@ -106,34 +106,27 @@ func (t *tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, e
 	return len(old), nil
 }
 
-func (t *tx) PutEntry(ctx context.Context, e store.Entry) error {
-	return t.put(ctx, name{table: "entry", group: e.Kind, id: e.Key}, copyEntry(e))
-}
-
-func (t *tx) DeleteEntry(ctx context.Context, kind, key string) error {
-	return t.remove(ctx, name{table: "entry", group: kind, id: key})
-}
-
-func (t *tx) PutDelivery(ctx context.Context, d store.Delivery) error {
-	return t.put(ctx, name{table: "delivery", id: d.ID}, copyDelivery(d))
-}
-
-func (t *tx) DeleteDelivery(ctx context.Context, id string) error {
-	return t.remove(ctx, name{table: "delivery", id: id})
-}
-
-func (t *tx) AddTally(ctx context.Context, kind, id string, delta int64) error {
-	all, err := t.records(ctx)
-	if err != nil {
-		return err
+func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		if err := t.put(ctx, name{table: "entry", group: e.Kind, id: e.Key}, copyEntry(e)); err != nil {
+			return err
+		}
 	}
-	n := name{table: "tally", group: kind, id: id}
-	was, _ := all.rows[n].(store.Tally)
-	if was.N+delta == 0 {
-		delete(all.rows, n)
-		return nil
+	return nil
+}
+
+func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	for _, key := range keys {
+		if err := t.present(ctx, name{table: "entry", group: kind, id: key}); err != nil {
+			return err
+		}
 	}
-	return t.put(ctx, n, store.Tally{Kind: kind, Name: id, N: was.N + delta})
+	for _, key := range keys {
+		if err := t.remove(ctx, name{table: "entry", group: kind, id: key}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tx) put(ctx context.Context, n name, row any) error {

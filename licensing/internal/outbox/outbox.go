@@ -1,0 +1,161 @@
+// Package outbox keeps the deliveries of events to webhooks as entries of a
+// store.
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Kind is the kind of the entries that hold deliveries. Key is the webhook's id,
+// a slash and the delivery's id, so that the deliveries of a webhook are listed
+// in the order of their creation. A delivery that has a DueAt belongs to the
+// Owner of its webhook's id and expires then; one that has none belongs to
+// [finished] and expires when it was created.
+const Kind = "delivery"
+
+// finished is the Owner of deliveries that are not due any more.
+const finished = "finished"
+
+// A Delivery is one event on its way to one webhook, or how it went.
+type Delivery struct {
+	ID        string
+	WebhookID string
+	EventID   string
+	EventSeq  int64
+	EventType string
+	State     string
+	DueAt     time.Time // when the next attempt may start; zero: none will
+	Attempts  int64     // since it was last begun
+	Data      []byte    // a JSON document: the attempts made
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// A document is the Data of an entry. UpdatedAt is in milliseconds of Unix time.
+type document struct {
+	EventID   string          `json:"event_id"`
+	EventSeq  int64           `json:"event_seq"`
+	EventType string          `json:"event_type"`
+	State     string          `json:"state"`
+	Attempts  int64           `json:"attempts"`
+	UpdatedAt int64           `json:"updated_at"`
+	Data      json.RawMessage `json:"data,omitempty"`
+}
+
+func key(webhookID, id string) string { return webhookID + "/" + id }
+
+// entry returns the entry of d.
+func (d Delivery) entry() (store.Entry, error) {
+	data, err := json.Marshal(document{d.EventID, d.EventSeq, d.EventType, d.State, d.Attempts, d.UpdatedAt.UnixMilli(), d.Data})
+	if err != nil {
+		return store.Entry{}, fmt.Errorf("delivery %s: %w", d.ID, err)
+	}
+	e := store.Entry{Kind: Kind, Key: key(d.WebhookID, d.ID), Owner: d.WebhookID, Data: data, ExpiresAt: d.DueAt, CreatedAt: d.CreatedAt}
+	if d.DueAt.IsZero() {
+		e.Owner, e.ExpiresAt = finished, d.CreatedAt
+	}
+	return e, nil
+}
+
+// read returns the delivery of an entry.
+func read(e store.Entry) (Delivery, error) {
+	var doc document
+	if err := json.Unmarshal(e.Data, &doc); err != nil {
+		return Delivery{}, fmt.Errorf("delivery %s: %w", e.Key, err)
+	}
+	webhookID, id, _ := strings.Cut(e.Key, "/")
+	d := Delivery{
+		ID: id, WebhookID: webhookID, EventID: doc.EventID, EventSeq: doc.EventSeq, EventType: doc.EventType, State: doc.State,
+		Attempts: doc.Attempts, Data: doc.Data, CreatedAt: e.CreatedAt, UpdatedAt: time.UnixMilli(doc.UpdatedAt).UTC(),
+	}
+	if e.Owner != finished {
+		d.DueAt = e.ExpiresAt
+	}
+	return d, nil
+}
+
+func readAll(entries []store.Entry, err error) ([]Delivery, error) {
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Delivery, len(entries))
+	for i, e := range entries {
+		if list[i], err = read(e); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Put adds deliveries or replaces them.
+func Put(ctx context.Context, tx store.Tx, deliveries ...Delivery) error {
+	entries := make([]store.Entry, len(deliveries))
+	for i, d := range deliveries {
+		var err error
+		if entries[i], err = d.entry(); err != nil {
+			return err
+		}
+	}
+	return tx.PutEntries(ctx, entries...)
+}
+
+// Get returns one delivery, or an error that is [store.ErrNotFound].
+func Get(ctx context.Context, r store.Reader, webhookID, id string) (Delivery, error) {
+	e, err := r.Entry(ctx, Kind, key(webhookID, id))
+	if err != nil {
+		return Delivery{}, err
+	}
+	return read(e)
+}
+
+// Due lists the deliveries to a webhook that are due in a range of time, the
+// longest due first.
+func Due(ctx context.Context, r store.Reader, webhookID string, due store.TimeRange, limit int) ([]Delivery, error) {
+	return readAll(r.Entries(ctx, store.EntryQuery{Kind: Kind, Order: store.ByExpiry, Owner: webhookID, Expires: due, Limit: limit}))
+}
+
+// Pending lists the deliveries to a webhook that are due at any time, the longest
+// due first, after another; the zero Delivery: from the first.
+func Pending(ctx context.Context, r store.Reader, webhookID string, after Delivery, limit int) ([]Delivery, error) {
+	q := store.EntryQuery{Kind: Kind, Order: store.ByExpiry, Owner: webhookID, Limit: limit}
+	if after.ID != "" {
+		q.After = store.Position{Time: after.DueAt, ID: key(webhookID, after.ID)}
+	}
+	return readAll(r.Entries(ctx, q))
+}
+
+// Newest lists the deliveries to a webhook, the newest first, after the one with
+// that id; empty: from the newest.
+func Newest(ctx context.Context, r store.Reader, webhookID, after string, limit int) ([]Delivery, error) {
+	q := store.EntryQuery{Kind: Kind, From: key(webhookID, ""), Before: store.PrefixEnd(key(webhookID, "")), Descending: true, Limit: limit}
+	if after != "" {
+		q.After.ID = key(webhookID, after)
+	}
+	return readAll(r.Entries(ctx, q))
+}
+
+// Finished lists deliveries to any webhook that are not due any more and were
+// created before an instant, the oldest first.
+func Finished(ctx context.Context, r store.Reader, before time.Time, limit int) ([]Delivery, error) {
+	return readAll(r.Entries(ctx, store.EntryQuery{
+		Kind: Kind, Order: store.ByExpiry, Owner: finished, Expires: store.TimeRange{Before: before}, Limit: limit,
+	}))
+}
+
+// Delete removes deliveries.
+func Delete(ctx context.Context, tx store.Tx, deliveries []Delivery) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	keys := make([]string, len(deliveries))
+	for i, d := range deliveries {
+		keys[i] = key(d.WebhookID, d.ID)
+	}
+	return tx.DeleteEntries(ctx, Kind, keys...)
+}
