@@ -8,8 +8,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 )
 
-// about is what the dashboard says of how h was set up: the values in force,
-// and what an operator may want changed.
+// about returns the settings that the dashboard shows: the values in effect, and
+// warnings about those an operator may want to change.
 func (h *Handler) about() dashboard.About {
 	o, rules, tokens := h.opts, h.service.Options(), h.auth.Options().Tokens
 	rate := func(n int) any {
@@ -23,7 +23,7 @@ func (h *Handler) about() dashboard.About {
 	}
 	kept := func(d time.Duration) any {
 		if d == 0 {
-			return "For ever"
+			return "Forever"
 		}
 		return d
 	}
@@ -49,10 +49,10 @@ func (h *Handler) about() dashboard.About {
 		},
 	}
 	if o.PublicURL == "" {
-		a.Warnings = append(a.Warnings, "Options.PublicURL is not set: programs cannot find the OAuth endpoints by themselves, and command lines here show the address that this page was read from.")
+		a.Warnings = append(a.Warnings, "Options.PublicURL is not set: programs cannot discover the OAuth endpoints, and the commands shown here use the address of this page.")
 	}
 	if o.MasterKey == nil {
-		a.Warnings = append(a.Warnings, "Options.MasterKey is not set: secrets of webhooks are kept in clear.")
+		a.Warnings = append(a.Warnings, "Options.MasterKey is not set: webhook secrets are stored in plain text.")
 	}
 	return a
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// TestEventsOutGoOnInAnotherStore moves a register with deliveries under way
+// TestEventsOutGoOnInAnotherStore moves a store with pending deliveries
 // and notices given: nothing is lost, and nothing comes twice.
 func TestEventsOutGoOnInAnotherStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

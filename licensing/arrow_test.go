@@ -47,7 +47,7 @@ var arrows = map[string][]string{
 }
 
 // pure are the packages that import nothing but the standard library and each
-// other, so that whoever imports them imports no more.
+// other, so that their importers import nothing else.
 var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/client"}
 
 // goList runs go list -json and hands each package to use.

@@ -8,8 +8,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
-// Dashboard returns the part of h that people use, for hosts that serve it
-// apart from the API, such as on an internal address. Its paths are the same.
+// Dashboard returns the handler of the dashboard pages only, for hosts that serve
+// them separately from the API, for instance on an internal address. The paths
+// are the same as in h.
 func (h *Handler) Dashboard() http.Handler { return h.pages }
 
 func (h *Handler) section() *web.Section {

@@ -204,7 +204,7 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		}
 		is.True(len(p.at("alive.example")) >= 290) // but for the last round
 		is.True(len(p.at("dead.example")) < 200)   // held back, not hammered
-		seen, err := h.Service().Webhook(t.Context(), w.ID)
+		seen, err := h.Service().GetWebhook(t.Context(), w.ID)
 		is.NoErr(err)
 		is.True(seen.FailingSince != nil)
 		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliveryPending)
@@ -214,8 +214,8 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		before := len(ids(p.at("dead.example")))
 		time.Sleep(24 * time.Hour)
 		is.Equal(len(ids(p.at("dead.example"))), 301) // all of them, and the other webhook's making
-		is.True(before >= 300)                        // most of them as soon as it was back
-		seen, err = h.Service().Webhook(t.Context(), w.ID)
+		is.True(before >= 300)                        // most of them as soon as it recovered
+		seen, err = h.Service().GetWebhook(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(seen.FailingSince, nil)
 		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
@@ -267,7 +267,7 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 		dying, next := licensing.NewHandler(cut, postedBy(p)), licensing.NewHandler(st, postedBy(p))
 		hook(t, next, "x.example", "license.created")
 		p.answers("x.example", func(*http.Request) (*http.Response, error) {
-			cut.fail(func(context.Context) error { return store.ErrUnavailable }) // it has come, and nobody will know
+			cut.fail(func(context.Context) error { return store.ErrUnavailable }) // it was delivered, but the outcome is lost
 			return status(200)(nil)
 		})
 		stop := begin(t, dying)
@@ -481,7 +481,7 @@ func TestWhatTheAnswerOfAReceiverMeans(t *testing.T) {
 				is.Equal(d.Status, test.status)
 				is.Equal(len(d.Attempts), test.attempts)
 				is.Equal(len(p.at("elsewhere.example")), 0)
-				w, err := h.Service().Webhook(t.Context(), w.ID)
+				w, err := h.Service().GetWebhook(t.Context(), w.ID)
 				is.NoErr(err)
 				is.Equal(w.Status, test.webhook)
 			})
@@ -525,7 +525,7 @@ func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 			happen(t, h, 1)
 			time.Sleep(12 * time.Hour)
 		}
-		w, err := h.Service().Webhook(t.Context(), w.ID)
+		w, err := h.Service().GetWebhook(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(w.Status, license.WebhookDisabled)
 		is.Equal(w.StatusReason, "every delivery failed for five days")
@@ -591,7 +591,7 @@ func TestRunFinishesWhatIsUnderWay(t *testing.T) {
 		}
 		is.Equal(done[license.DeliverySucceeded], began) // none left in the dark
 		p.answers("slow.example", nil)
-		defer begin(t, h)() // and begins again at once, without waiting for a lease to end
+		defer begin(t, h)() // and starts again immediately, without waiting for a lease to end
 		time.Sleep(5 * time.Second)
 		is.Equal(len(p.at("slow.example")), 50)
 		is.Equal(len(ids(p.at("slow.example"))), 50)
@@ -697,7 +697,7 @@ func TestAWrongMasterKeyHoldsDeliveriesBack(t *testing.T) {
 
 // TestTheLogSaysThatNothingRuns comes by as requests do.
 func TestTheLogSaysThatNothingRuns(t *testing.T) {
-	const warning = "nothing runs Handler.Run"
+	const warning = "Handler.Run is not running"
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		var log strings.Builder
@@ -724,6 +724,6 @@ func TestTheLogSaysThatNothingRuns(t *testing.T) {
 		happen(t, h, 1)
 		time.Sleep(2 * time.Minute)
 		is.Equal(come(5), 1) // once
-		is.Equal(strings.Count(log.String(), "kept in clear"), 1)
+		is.Equal(strings.Count(log.String(), "stored in plain text"), 1)
 	})
 }

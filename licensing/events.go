@@ -12,38 +12,38 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A Subscriber is Go code that gets the events of the feed while [Handler.Run]
-// runs: each at least once, after its change is committed, in the order of the
-// feed, one at a time, and on one process at a time. Across restarts it goes
-// on where it was.
+// A Subscriber is Go code that receives events while [Handler.Run] is running:
+// each at least once, after its change is committed, in feed order, one at a
+// time, in one process at a time. After a restart it continues where it stopped.
 type Subscriber struct {
-	// Name is what its place in the feed is kept under: 1 to 100 characters,
-	// different from those of the others. Under another name it is another
-	// subscriber. The events behind the place of one that no process has
-	// run for as long as Options.Events.Retention are not kept for it.
+	// Name identifies the subscriber and its stored position: 1 to 100
+	// characters, unique. Renaming a subscriber starts a new one. If no
+	// process runs a subscriber for Options.Events.Retention, events are no
+	// longer kept for it.
 	Name string
 
-	// Types are the types of events it gets, or families such as
+	// Types are the event types to receive, or families such as
 	// "license.*". Default: all.
 	Types []string
 
-	// FromStart makes a new subscriber begin with the oldest event that is
-	// kept. Default: it begins with what happens after Run first runs it.
+	// FromStart makes a new subscriber start with the oldest event that is
+	// kept. Default: start with events after Run first runs it.
 	FromStart bool
 
-	// Handle takes one event. An error, or a panic, is logged, and the same
-	// event comes again after a pause, a second at first and at most five
-	// minutes, while the ones behind it wait: return nil for an event that
-	// can never be handled, such as one about a license that was deleted
-	// since. The log and the dashboard name a subscriber that keeps failing,
-	// and so does [license.Service.Backlog]. It may come again after a
-	// success too, if the process ends before its place is written: tell
-	// repetitions by the event's ID. When Run is to end, ctx goes on for 20
-	// seconds.
+	// Handle handles one event. After an error or a panic, which is logged,
+	// Handle is called again with the same event after a pause, which grows
+	// from a second to five minutes; later events wait. Return nil for an
+	// event that can never be handled, such as one about a license that has
+	// since been deleted. The log, the dashboard and
+	// [license.Service.Backlog] report a subscriber that keeps failing.
+	//
+	// An event may be repeated after a success if the process ends before
+	// the position is stored; recognize it by its ID. When Run stops, ctx
+	// stays valid for up to 20 seconds.
 	Handle func(ctx context.Context, e license.Event) error
 }
 
-// checkSubscribers reports what is wrong with the subscribers.
+// checkSubscribers returns the configuration errors of the subscribers.
 func (o Options) checkSubscribers() []error {
 	var wrong []error
 	add := func(format string, args ...any) {
@@ -53,13 +53,13 @@ func (o Options) checkSubscribers() []error {
 	for i, s := range o.Subscribers {
 		switch {
 		case s.Name == "" || len(s.Name) > 100 || strings.TrimSpace(s.Name) != s.Name:
-			add("Subscribers[%d].Name must be 1 to 100 characters, without white space at either end", i)
+			add("Subscribers[%d].Name must be 1 to 100 characters without leading or trailing white space", i)
 		case slices.Contains(names, s.Name):
-			add("Subscribers[%d].Name must be different from those of the others", i)
+			add("Subscribers[%d].Name must be unique", i)
 		}
 		names = append(names, s.Name)
 		if s.Handle == nil {
-			add("Subscribers[%d].Handle must be a function", i)
+			add("Subscribers[%d].Handle must not be nil", i)
 		}
 		if slices.ContainsFunc(s.Types, func(t string) bool { return !license.IsTypePattern(t) }) {
 			add(`Subscribers[%d].Types must be types of events, or families such as "license.*"`, i)
@@ -82,8 +82,8 @@ func (h *Handler) newEngine() *delivery.Engine {
 	return delivery.New(c)
 }
 
-// limitOf returns the products that an actor may see now, nil meaning all, and
-// false if it is an API client that is disabled.
+// limitOf returns the products that an actor may currently see, nil for all, and
+// false if it is a disabled API client.
 func (h *Handler) limitOf(ctx context.Context, actor string) (products []string, ok bool, err error) {
 	id, isClient := strings.CutPrefix(actor, "client:")
 	if !isClient {
@@ -96,13 +96,12 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 	return c.Products, !c.Disabled, err
 }
 
-// Run brings events out and looks after the store until ctx ends: it delivers
-// events to webhooks and to Options.Subscribers, appends the notices of
-// expiry, and removes what has ended or is no longer kept. When ctx ends it
-// takes nothing new, finishes what is under way, in 20 seconds at most, and
-// returns nil.
+// Run does the background work until ctx ends: it delivers events to webhooks and
+// to Options.Subscribers, appends expiry notices, and removes expired records.
+// When ctx ends, it starts no new work, finishes the work in progress within 20
+// seconds, and returns nil.
 //
-// A failure of the store is logged, and what failed is tried again. Any number
-// of processes may run it on one store, and share the work; wherever one is
-// killed, another or the next goes on. No answer of the handler depends on it.
+// Store failures are logged and the work is retried. Any number of processes may
+// call Run on one store and share the work; if one is killed, another continues.
+// The handler's responses do not depend on Run.
 func (h *Handler) Run(ctx context.Context) error { return h.engine.Run(ctx) }

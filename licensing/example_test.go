@@ -164,5 +164,5 @@ func ExampleHandler_Require() {
 	}
 	// Output:
 	// exported under Atlas Team
-	// 403 license_denied The customer has no such license.
+	// 403 license_denied The customer has no matching license.
 }

@@ -31,7 +31,7 @@ type brokenStore struct {
 	fault atomic.Pointer[func(context.Context) error]
 }
 
-// fail makes the store fail from now on; nil mends it.
+// fail makes the store fail from now on; nil ends the failure.
 func (b *brokenStore) fail(fault func(context.Context) error) {
 	if fault == nil {
 		b.fault.Store(nil)
@@ -134,7 +134,7 @@ func TestFailuresTellTheLogAndNotTheCaller(t *testing.T) {
 			}
 			is.Equal(ask(t, h, "GET", "/health", "", "").Code, http.StatusOK)
 			st.fail(nil)
-			is.Equal(ask(t, h, "POST", "/license", token, someLicense).Code, http.StatusCreated) // and goes on
+			is.Equal(ask(t, h, "POST", "/license", token, someLicense).Code, http.StatusCreated) // and continues
 		})
 	}
 }
@@ -165,7 +165,7 @@ func TestTheOAuthEndpointsFailInTheirOwnForm(t *testing.T) {
 	is.True(strings.HasPrefix(w.Body.String(), `{"error":"temporarily_unavailable","error_description":`))
 }
 
-// refusing is a Limiter that lets nobody in, from any public address.
+// refusing is a Limiter that refuses every public address.
 type refusing struct{}
 
 func (refusing) Allow(context.Context, string) (time.Duration, bool) { return 90 * time.Second, false }

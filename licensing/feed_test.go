@@ -115,7 +115,7 @@ func TestASubscriberThatRetentionOvertookIsNamed(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		stop()
 		is.Equal(len(l.got()), 3)
-		is.Equal(strings.Count(log.String(), "retention removed events before a subscriber got them"), 1)
+		is.Equal(strings.Count(log.String(), "retention removed events before a subscriber received them"), 1)
 		is.True(strings.Contains(log.String(), "subscriber=ledger"))
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Handler is a licensing service. It is an [http.Handler] and safe for
-// concurrent use.
+// A Handler is a complete licensing service. It implements [http.Handler] and is
+// safe for concurrent use.
 type Handler struct {
 	opts      Options
 	store     store.Store
@@ -35,14 +35,14 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
-// NewHandler returns a licensing service that keeps its records in st. Mount
-// it under any path with [http.StripPrefix].
+// NewHandler returns a licensing service that stores its data in st. Mount it at
+// any path with [http.StripPrefix].
 //
-// It does no I/O and starts no goroutine, and it never closes st. It panics if
-// st is nil or an option is out of its bounds, as [Options.Validate] reports.
+// NewHandler does no I/O and starts no goroutines. The caller closes st.
+// NewHandler panics if st is nil or if [Options.Validate] returns an error.
 func NewHandler(st store.Store, opts Options) *Handler {
 	if st == nil {
-		panic("licensing: NewHandler needs a store, such as the one that sqlite.Open returns")
+		panic("licensing: NewHandler requires a store, such as one from sqlite.Open")
 	}
 	if err := opts.Validate(); err != nil {
 		panic(err.Error())
@@ -83,8 +83,8 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	return h
 }
 
-// limitClients returns the limit of clients in the form of [auth.Options]:
-// requests to the OAuth endpoints count like those to the API.
+// limitClients returns the client rate limit for [auth.Options]: requests to the
+// OAuth endpoints count like API requests.
 func limitClients(clients web.Limiter) func(context.Context, string) time.Duration {
 	if clients == nil {
 		return nil
@@ -98,7 +98,7 @@ func limitClients(clients web.Limiter) func(context.Context, string) time.Durati
 	}
 }
 
-// ready asks the store for something that is not there.
+// ready checks the store by reading a record that does not exist.
 func ready(ctx context.Context, st store.Store) error {
 	_, err := st.Entry(ctx, "ready", "ready")
 	if errors.Is(err, store.ErrNotFound) {
@@ -112,22 +112,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.whole.ServeHTTP(w, r)
 }
 
-// API returns the part of h that programs use, for hosts that serve it apart
-// from the pages for people. Its paths are the same.
+// API returns the handler of the API only, for hosts that serve it separately
+// from the dashboard. The paths are the same as in h.
 func (h *Handler) API() http.Handler { return h.api }
 
-// Metadata returns the description of the authorization server (RFC 8414),
-// for the host to mount at its root: at
+// Metadata returns the handler of the OAuth authorization server metadata
+// (RFC 8414). Mount it at the root of the host, at
 // "/.well-known/oauth-authorization-server" followed by the path of
-// Options.PublicURL, without which it answers 404.
+// Options.PublicURL. Without Options.PublicURL it responds with 404.
 func (h *Handler) Metadata() http.Handler { return h.metadata }
 
-// Service returns the rules, for Go code: the same checks, events and
-// idempotency as over HTTP, without a token.
+// Service returns the licensing rules for Go code: the same checks, events and
+// idempotency as the API, without a token.
 func (h *Handler) Service() *license.Service { return h.service }
 
-// Auth returns the manager of API clients and their tokens. Use its
-// [auth.Auth.RequireScope] to guard the host's own routes.
+// Auth returns the manager of API clients and their tokens. Its
+// [auth.Auth.RequireScope] protects the host's own routes.
 func (h *Handler) Auth() *auth.Auth { return h.auth }
 
 // Operators returns the manager of the people who sign in to the dashboard.

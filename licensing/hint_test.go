@@ -47,7 +47,7 @@ func (c *countingStore) Update(ctx context.Context, fn func(store.Tx) error) err
 	return c.Store.Update(ctx, func(tx store.Tx) error { return fn(countingTx{tx, c}) })
 }
 
-// calls returns what has been counted, and begins anew.
+// calls returns what has been counted, and resets the count.
 func (c *countingStore) calls() [4]int64 {
 	return [4]int64{c.licenses.Swap(0), c.entries.Swap(0), c.lists.Swap(0), c.updates.Swap(0)}
 }

@@ -359,7 +359,7 @@ func (s *tracingStore) add(call string) {
 	s.trace = append(s.trace, call)
 }
 
-// calls returns what has been called, and begins anew.
+// calls returns what has been called, and resets the list.
 func (s *tracingStore) calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

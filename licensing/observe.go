@@ -9,15 +9,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
-// observe is told of each request that was answered, by the API and by the
-// pages.
+// observe receives every finished request of the API and the dashboard.
 func (h *Handler) observe(ctx context.Context, seen web.Observation) {
 	if h.opts.Observe != nil {
 		h.opts.Observe(ctx, Observation(seen))
 	}
 }
 
-// watched returns next with the watch, which looks after the answer.
+// watched wraps next with a check of the backlog after the response.
 func (h *Handler) watched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r)
@@ -25,11 +24,11 @@ func (h *Handler) watched(next http.Handler) http.Handler {
 	})
 }
 
-// A watch tells the log, once, if events wait and nothing runs that delivers
-// them. It looks now and then, when a request comes by.
+// A watch logs, once, that events are waiting while no process runs Handler.Run.
+// It checks periodically, after a request.
 type watch struct {
 	mu   sync.Mutex
-	next time.Time // zero: nobody has come by yet
+	next time.Time // zero: no request yet
 	told bool
 }
 
@@ -38,29 +37,29 @@ const (
 	watchTimeout = 250 * time.Millisecond
 )
 
-// look reads the store if it is time to. The caller does not wait for that:
-// the answer is flushed first, which completes it if its length is known. (On
-// HTTP/2 the stream stays open until look returns.) Other answers are left to
-// the next request.
+// look reads the store if a check is due. The client does not wait for it: the
+// response is flushed first, which completes it if its length is known. (On
+// HTTP/2 the stream stays open until look returns.) After other responses, the
+// check waits for the next request.
 func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
 	if rw.Header().Get("Content-Length") == "" || !w.due(h.opts.Now()) {
 		return
 	}
-	_ = http.NewResponseController(rw).Flush() // fails if rw cannot; then the caller waits
+	_ = http.NewResponseController(rw).Flush() // if rw cannot flush, the client waits
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), watchTimeout)
 	defer cancel()
 	b, err := h.service.Backlog(ctx)
 	if err != nil || b.Running || !b.Waiting && len(h.opts.Subscribers) == 0 {
-		return // a store that does not answer is in the log without this
+		return // store failures are logged elsewhere
 	}
-	h.opts.Logger.WarnContext(ctx, "licensing: events wait to be delivered, and nothing runs Handler.Run; start it beside the server")
+	h.opts.Logger.WarnContext(ctx, "licensing: events are waiting but Handler.Run is not running; start it next to the server")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.told = true
 }
 
-// due reports whether it is time to look. The first time is a while after the
-// first request, so that Run has had time to begin.
+// due reports whether a check is due. The first is some time after the first
+// request, so that Run has time to start.
 func (w *watch) due(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

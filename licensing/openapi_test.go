@@ -157,7 +157,7 @@ func TestTheDescriptionHoldsTogether(t *testing.T) {
 		}
 		used[ref] = true
 		if lookUp(doc, ref) == nil {
-			t.Errorf("%s leads nowhere", ref)
+			t.Errorf("%s does not resolve", ref)
 		}
 	})
 	for _, kind := range []string{"schemas", "parameters", "headers", "responses", "examples"} {

@@ -10,37 +10,37 @@ import (
 	"github.com/go-playground/validator/v10"
 )
 
-// fixes say, for each option that can be wrong, what it must be.
+// fixes maps each option to its valid values.
 var fixes = map[string]string{
-	"PublicURL":                  `must be an absolute http or https URL without user, query and fragment, such as "https://example.com/licensing"`,
+	"PublicURL":                  `must be an absolute http or https URL without user info, query or fragment, such as "https://example.com/licensing"`,
 	"MasterKey":                  "must be at least 32 bytes",
 	"AllowedOrigins":             fixOrigins,
-	"IdempotencyTTL":             "must be at least 24 hours, or zero for that",
-	"PollInterval":               "must be from 10 milliseconds to a minute, or zero for a second",
-	"Tokens.TTL":                 "must be from a minute to 24 hours, or zero for an hour",
-	"Tokens.Max":                 "must be from 1 to 10,000, or zero for 1,000",
-	"Tokens.MaxFailures":         "must be from 1 to 1,000, or zero for 20",
+	"IdempotencyTTL":             "must be at least 24 hours, or zero for 24 hours",
+	"PollInterval":               "must be between 10 milliseconds and 1 minute, or zero for 1 second",
+	"Tokens.TTL":                 "must be between 1 minute and 24 hours, or zero for 1 hour",
+	"Tokens.Max":                 "must be between 1 and 10,000, or zero for 1,000",
+	"Tokens.MaxFailures":         "must be between 1 and 1,000, or zero for 20",
 	"Tokens.MaxBody":             "must be at least 1,024 bytes, or zero for 16,384",
 	"Limits.MaxBody":             "must be at least 1,024 bytes, or zero for 65,536",
 	"Limits.MaxImport":           "must be at least 1,024 bytes, or zero for 16,777,216",
 	"Limits.BodyTimeout":         "must be positive, or zero for 10 seconds",
 	"Limits.Timeout":             "must be positive, or zero for 30 seconds",
-	"Events.ExpiryNotices":       "must be from a minute to 10 years each",
+	"Events.ExpiryNotices":       "must each be between 1 minute and 10 years",
 	"Events.Retention":           "must be at least 24 hours, or zero to keep events forever",
-	"Webhooks.Ports":             "must be from 1 to 65535",
-	"Webhooks.DeliveryRetention": "must be at least an hour, or zero for 30 days",
+	"Webhooks.Ports":             "must be between 1 and 65535",
+	"Webhooks.DeliveryRetention": "must be at least 1 hour, or zero for 30 days",
 	"Dashboard.Origins":          fixOrigins,
 }
 
 const fixOrigins = `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`
 
-// fixEmptyKey is about a MasterKey that is empty but not nil.
-const fixEmptyKey = "is empty but not nil: the variable or file it is read from is probably unset or empty; " +
-	"set that to at least 32 random bytes, or leave MasterKey nil to keep webhook secrets unsealed"
+// fixEmptyKey describes a MasterKey that is empty but not nil.
+const fixEmptyKey = "is empty but not nil; its environment variable or file is probably unset or empty; " +
+	"set it to at least 32 random bytes, or leave MasterKey nil to store webhook secrets in plain text"
 
-// Validate reports every option that is out of bounds, and how to fix it. It is
-// for options that come from a configuration: [NewHandler] panics with the same
-// text.
+// Validate returns an error that lists every invalid option and how to fix it.
+// Call it for options from a configuration file; [NewHandler] panics with the
+// same text.
 func (o Options) Validate() error {
 	var broken validator.ValidationErrors
 	errors.As(optionChecker().Struct(o), &broken)
@@ -70,14 +70,14 @@ var optionChecker = sync.OnceValue(func() *validator.Validate {
 	return v
 })
 
-// isMount reports whether s is an address that others can be built on.
+// isMount reports whether s is a URL to which paths can be appended.
 func isMount(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil &&
 		u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 }
 
-// isOrigin reports whether s is an origin as a browser writes it.
+// isOrigin reports whether s is an origin in the form that browsers send.
 func isOrigin(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme != "" && u.Host != "" && u.Scheme+"://"+u.Host == s

@@ -62,14 +62,14 @@ func TestGoodOptionsAreTaken(t *testing.T) {
 
 func TestANilStorePanicsHelpfully(t *testing.T) {
 	is := is.New(t)
-	defer func() { is.True(strings.Contains(fmt.Sprint(recover()), "needs a store")) }()
+	defer func() { is.True(strings.Contains(fmt.Sprint(recover()), "requires a store")) }()
 	licensing.NewHandler(nil, licensing.Options{})
 }
 
 func TestAClientOverItsRateIsToldToWait(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{ClientRate: 2}})
-	for range 3 { // twice the rate at once, and getting the token was one
+	for range 3 { // a burst of twice the rate, and getting the token was one
 		is.Equal(c.do("GET", "/license", "").Code, http.StatusOK)
 	}
 	a := c.do("GET", "/license", "")

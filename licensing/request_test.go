@@ -20,7 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// What is wrong with a request is told in a fixed order, whatever else is
+// The errors of a request are reported in a fixed order, whatever else is
 // wrong with it: each case has the faults of all that follow.
 func TestChecksComeInTheirOrder(t *testing.T) {
 	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{MaxBody: 1024}})
@@ -165,7 +165,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.Listener.Addr().String()
 }
 
-// dial sends the head of a request and returns the connection to go on with.
+// dial sends the head of a request and returns the open connection.
 func dial(t *testing.T, address, head string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -9,42 +9,42 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A Requirement is the license that a request needs to pass [Handler.Require].
+// A Requirement describes the license that [Handler.Require] demands.
 type Requirement struct {
 	// ProductID is the product that the license must be for. Default: any.
 	ProductID string
 
-	// Entitlement is an entitlement that the license must have, with any
-	// value. Default: none.
+	// Entitlement is the name of an entitlement that the license must
+	// have, with any value. Default: none.
 	Entitlement string
 
 	// Exactly one of Key and Customer must be set. Key returns the license
-	// key that the request carries, Customer the id of the customer who is
-	// signed in; both return "" if there is none. Take the customer from
-	// what the host has verified, never from what the request claims.
+	// key in the request, Customer the ID of the signed-in customer; both
+	// return "" if there is none. Get the customer from a verified session,
+	// never from unverified request data.
 	Key      func(*http.Request) string
 	Customer func(*http.Request) string
 
-	// FailOpen lets requests pass while the store cannot answer, without a
-	// license in their context, and logs each. Default: they are answered
-	// 503 with Retry-After.
+	// FailOpen lets requests pass while the store is unavailable, without a
+	// license in their context, and logs each one. Default: respond with
+	// 503 and Retry-After.
 	FailOpen bool
 }
 
-// Require returns middleware for routes of the host: it lets a request pass if
-// a license that meets the requirement is valid now or in its grace period, and
-// [LicenseFrom] then returns that license. Any other request is answered 403 as
-// [Handler.WriteError] does: with the code "license_denied" and the verdict, or
-// "license_required" if the request names no license and no customer.
+// Require returns middleware for the host's own routes. It lets a request pass if
+// a license that meets the requirement is valid or in its grace period;
+// [LicenseFrom] then returns that license. For any other request it responds with
+// 403 as [Handler.WriteError] does, with the code "license_denied" and the
+// verdict, or "license_required" if the request has no license key or customer.
 //
-// Every request is judged by the current state of the store; nothing is cached,
-// no activation is needed, and nothing is written. A check takes at most
+// Every request is checked against the current state of the store. Nothing is
+// cached or written, and no activation is needed. A check takes at most
 // Options.Limits.Timeout.
 //
 // Require panics unless exactly one of q.Key and q.Customer is set.
 func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 	if (q.Key == nil) == (q.Customer == nil) {
-		panic("licensing: a Requirement needs either Key or Customer")
+		panic("licensing: set exactly one of Requirement.Key and Requirement.Customer")
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,18 +64,18 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 	}
 }
 
-// isOutage reports whether err says that the store cannot answer, rather than
-// that the request is wrong or was canceled.
+// isOutage reports whether err means that the store is unavailable, as opposed to
+// an invalid or canceled request.
 func isOutage(r *http.Request, err error) bool {
 	return r.Context().Err() == nil && !errors.Is(err, license.ErrInvalid) && !errors.As(err, new(*web.Problem))
 }
 
 var errNoLicense = &web.Problem{
 	Status: http.StatusForbidden, Code: "license_required",
-	Detail: "This needs a license. Sign in, or send the license key.",
+	Detail: "A license is required. Sign in, or send the license key.",
 }
 
-// verdict judges the license of a request.
+// verdict returns the verdict on the license of a request.
 func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Limits.Timeout)
 	defer cancel()
@@ -99,9 +99,9 @@ func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, erro
 
 type licenseKey struct{}
 
-// LicenseFrom returns the license that let a request pass [Handler.Require],
-// without its key. It returns false if there is none: on a route without the
-// middleware, or if Requirement.FailOpen let the request pass.
+// LicenseFrom returns the license with which a request passed [Handler.Require],
+// without its key. It returns false on a route without the middleware, or if
+// Requirement.FailOpen let the request pass.
 func LicenseFrom(ctx context.Context) (license.License, bool) {
 	l, ok := ctx.Value(licenseKey{}).(license.License)
 	return l, ok

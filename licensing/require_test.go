@@ -122,7 +122,7 @@ func TestRequireByCustomer(t *testing.T) {
 	is.Equal(ask(atlas, "ada"), "entitlement_missing")
 	good := create("atlas", map[string]any{"export": true})
 	is.Equal(ask(atlas, "ada"), good.ID)
-	is.Equal(ask(atlas, "grace"), "not_found") // somebody else's
+	is.Equal(ask(atlas, "grace"), "not_found") // another customer's
 	is.Equal(ask(atlas, "lic_x"), "not_found")
 
 	// However many others there are, newer ones too, the good one is found.
@@ -162,7 +162,7 @@ func TestRequireInAnOutage(t *testing.T) {
 			status, answer := ask(true, gate.value)
 			is.Equal(status, http.StatusOK)
 			is.Equal(answer, "nobody's")
-			status, code = ask(true, "") // nobody is nobody, whatever the store says
+			status, code = ask(true, "") // no customer, whatever the store says
 			is.Equal(status, http.StatusForbidden)
 			is.Equal(code, "license_required")
 			st.silent = false
@@ -199,7 +199,9 @@ func TestRequireNeedsToKnowWhoseLicense(t *testing.T) {
 	for _, g := range []licensing.Requirement{{ProductID: "atlas"}, {Key: byKey, Customer: byCustomer}} {
 		t.Run("", func(t *testing.T) {
 			is := is.New(t)
-			defer func() { is.True(strings.Contains(recover().(string), "either Key or Customer")) }()
+			defer func() {
+				is.True(strings.Contains(recover().(string), "exactly one of Requirement.Key and Requirement.Customer"))
+			}()
 			h.Require(g)
 		})
 	}

@@ -16,7 +16,7 @@ type wakingStore struct {
 func (s wakingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	var appended bool
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
-		appended = false // an earlier attempt has been undone
+		appended = false // an earlier attempt was rolled back
 		return fn(appendingTx{tx, &appended})
 	})
 	if err == nil && appended {
@@ -25,7 +25,7 @@ func (s wakingStore) Update(ctx context.Context, fn func(store.Tx) error) error 
 	return err
 }
 
-// An appendingTx notes whether an event was appended.
+// An appendingTx records whether an event was appended.
 type appendingTx struct {
 	store.Tx
 	appended *bool

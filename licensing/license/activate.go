@@ -10,41 +10,43 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ActivateParams are what a licensed program sends to take a seat.
+// ActivateParams are the parameters of [Service.Activate].
 type ActivateParams struct {
 	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
 	Fingerprint string `json:"fingerprint" validate:"text"`
-	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // given: the license must be for it
-	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // given: the license must be theirs
-	// Name and Metadata describe the holder. In a repeated activation they
-	// replace what was there, if they are given.
+	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // if set, the license must be for this product
+	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // if set, the license must belong to this customer
+	// Name and Metadata describe the activation. A repeated activation
+	// replaces them if they are set.
 	Name     string            `json:"name" validate:"omitempty,text"`
-	Metadata map[string]string `json:"metadata" wire:"nullable"` // bounded as that of a license
-	// TakeOver says whose seat to take if none is free: empty for none's,
-	// [TakeOverOldest], or the id of a live activation.
+	Metadata map[string]string `json:"metadata" wire:"nullable"` // same limits as a license's metadata
+	// TakeOver names the activation to evict if no seat is free: empty for
+	// none, [TakeOverOldest], or the ID of an active activation.
 	TakeOver string `json:"take_over" wire:"filled"`
 }
 
-// TakeOverOldest evicts the activation that has held its seat the longest.
+// TakeOverOldest evicts the oldest active activation.
 const TakeOverOldest = "oldest"
 
-// Activate takes a seat of the license with that key for a fingerprint, and
-// answers with the verdict on both. Activating again renews the seat that is
-// there. An activation whose lease has ended, or that was released or evicted,
-// is no longer there: its fingerprint takes a new seat, if one is free.
+// Activate activates a fingerprint on the license with the given key and
+// returns the resulting verdict. Activating an active fingerprint again
+// renews its activation. A fingerprint whose activation was released, was
+// evicted or let its lease end gets a new activation if a seat is free.
 //
-// A license with MaxActivations k never has more than k live activations
-// admitted, however many come at once. If k is lowered below what is in use,
-// those inside stay, and none is admitted, not even by taking over.
+// A license with MaxActivations k never has more than k active activations,
+// however many calls run concurrently. If k is lowered below the number in
+// use, existing activations stay, and no new one is admitted, not even with
+// TakeOver.
 //
-// The error is a [*DeniedError] or an [*InvalidError]. Events name as actor
-// the Caller's, or, if it has none, "license:" and the license's id.
+// Activate returns a [*DeniedError] if the license does not admit the
+// activation, or an [*InvalidError]. Events carry the Caller's Actor, or
+// "license:" and the license ID if the Caller has none.
 func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, error) {
 	if err := p.check(ctx); err != nil {
 		return Verdict{}, err
 	}
 	s = s.asHolder()
-	// What the license itself forbids is refused without a turn to write.
+	// Refuse what the license itself forbids before waiting for the write lock.
 	if _, err := s.admit(ctx, s.reader(), p, s.now()); err != nil {
 		return Verdict{}, fmt.Errorf("activate: %w", err)
 	}
@@ -59,8 +61,9 @@ func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, erro
 	}
 }
 
-// activate takes or renews a seat in one Update. If more is true, it has only
-// ended a batch of the activations that are in the way.
+// activate creates or renews an activation in one Update. If more is true,
+// it has only ended a batch of activations whose leases have ended; call it
+// again.
 func (s *Service) activate(ctx context.Context, p ActivateParams) (v Verdict, more bool, err error) {
 	var denied *DeniedError
 	err = s.update(ctx, func(tx *transaction) error {
@@ -77,12 +80,12 @@ func (s *Service) activate(ctx context.Context, p ActivateParams) (v Verdict, mo
 		} else if more, err = s.takeSeat(ctx, tx, p, &f); more {
 			return err
 		} else if errors.As(err, &denied) && f.recount {
-			return tx.putSeats(ctx, f.license.ID, f.count) // what it found is kept
+			return tx.putSeats(ctx, f.license.ID, f.count) // keep the recounted number
 		}
 		if err != nil {
 			return err
 		}
-		v, err = judge(question{fingerprint: p.Fingerprint}, f)
+		v, err = evaluate(question{fingerprint: p.Fingerprint}, f)
 		return err
 	})
 	if err == nil && denied != nil {
@@ -104,25 +107,26 @@ func (p *ActivateParams) check(ctx context.Context) error {
 	return nil
 }
 
-// admit finds the license and checks all that an activation needs but a seat.
-func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, now time.Time) (finding, error) {
+// admit finds the license and checks everything an activation needs except a
+// free seat.
+func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, now time.Time) (facts, error) {
 	q := question{productID: p.ProductID, customerID: p.CustomerID}
 	f, err := s.findByKey(ctx, r, p.Key, q, now)
 	if err != nil {
-		return finding{}, err
+		return facts{}, err
 	}
-	v, err := judge(q, f)
+	v, err := evaluate(q, f)
 	if err != nil {
-		return finding{}, err
+		return facts{}, err
 	}
 	if !v.Valid {
-		return finding{}, &DeniedError{Verdict: v}
+		return facts{}, &DeniedError{Verdict: v}
 	}
 	return f, nil
 }
 
-// keepSeat renews the seat that the fingerprint holds.
-func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) error {
+// keepSeat renews the active activation of the fingerprint.
+func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParams, f *facts) error {
 	kept, changed := renewSeat(f.license, f.seat, f.at)
 	if p.Name != "" && p.Name != kept.Name {
 		kept.Name, changed = p.Name, true
@@ -137,9 +141,9 @@ func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParam
 	return tx.PutActivation(ctx, kept)
 }
 
-// takeSeat gives the fingerprint a seat that is free, or is made free. If more
-// is true, it has ended a batch of activations instead.
-func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParams, f *finding) (more bool, err error) {
+// takeSeat creates an activation for the fingerprint, freeing a seat first
+// if it must. If more is true, it has ended a batch of activations instead.
+func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParams, f *facts) (more bool, err error) {
 	var counted bool
 	if f.count, counted, err = seatCount(ctx, tx, f.license.ID); err != nil {
 		return false, err
@@ -153,7 +157,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 			return false, err
 		}
 	}
-	if f.seated { // the fingerprint's earlier seat, which has ended
+	if f.seated { // the fingerprint's earlier activation, which has ended
 		if err := tx.DeleteActivation(ctx, f.license.ID, f.seat.ID); err != nil {
 			return false, err
 		}
@@ -182,8 +186,8 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 	return false, tx.putSeats(ctx, f.license.ID, f.count+1-swept)
 }
 
-// evict frees one seat of a full license for another.
-func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f *finding) error {
+// evict ends one activation of a full license to free its seat.
+func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f *facts) error {
 	denied, err := deniedFull(f.license, f.at)
 	if err != nil {
 		return err
@@ -210,7 +214,8 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	return s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "")
 }
 
-// deniedFull refuses an activation of a license that is valid, but full.
+// deniedFull returns the error for a license that is valid but has no free
+// seat.
 func deniedFull(rec store.License, at time.Time) (*DeniedError, error) {
 	l, err := fromRecord(rec, at)
 	if err != nil {
@@ -222,15 +227,15 @@ func deniedFull(rec store.License, at time.Time) (*DeniedError, error) {
 	return &DeniedError{Verdict: v}, nil
 }
 
-// Ended activations are kept so that their holders can be told what became
-// of them, for as long as this.
+// keepEnded is how long ended activations are kept, so that their programs
+// can learn why they ended.
 const keepEnded = 30 * 24 * time.Hour
 
-// sweep removes a few activations that ended long ago. It looks at a handful
-// of rows that were created after some random instant of the license's life,
-// and the instants before it, so that however the rows lie in time, those that
-// have ended are found before they outnumber the rest. It returns how many of
-// those it removed were not ended, and so are in the count of seats.
+// sweep deletes a few activations that ended long ago. It reads a handful of
+// rows created after a random instant in the license's life (and the time
+// before it), so that ended activations are found before they outnumber the
+// rest, wherever they lie. It returns how many of the deleted activations
+// had only let their lease end, and so are still in the seat count.
 func sweep(ctx context.Context, tx *transaction, l store.License) (counted int, err error) {
 	age := tx.now.Sub(l.CreatedAt)
 	if age < keepEnded {

@@ -69,7 +69,7 @@ func TestActivate(t *testing.T) {
 	e, data := f.lastEvent(t)
 	is.Equal(e.Type, license.EventActivationCreated)
 	is.Equal(e.Subject, l.ID)
-	is.Equal(e.Actor, "license:"+l.ID) // whoever has the key
+	is.Equal(e.Actor, "license:"+l.ID) // the license key holder
 	is.Equal(*data.Activation, a)
 	is.Equal(data.License.Key, "")
 
@@ -79,7 +79,7 @@ func TestActivate(t *testing.T) {
 	is.Equal(v.Activation.ID, a.ID) // again is the same seat
 	is.Equal(v.Activation.Name, "Renamed")
 	is.Equal(v.Activation.Metadata, a.Metadata)
-	f.activate(t, l.Key, "PC-1") // another fingerprint: the text counts as it is
+	f.activate(t, l.Key, "PC-1") // another fingerprint: case matters
 	is.Equal(f.live(t, l.ID), 2)
 	is.Equal(len(f.events(t, l.ID)), 3)
 
@@ -101,7 +101,7 @@ func TestActivateIsDenied(t *testing.T) {
 		edit func(*license.CreateParams)
 		move func(*fixture, license.MoveParams) (license.License, error)
 		ask  license.ActivateParams
-		want license.Code
+		want license.VerdictCode
 	}{
 		"unknown key":    {ask: license.ActivateParams{Key: "nothing"}, want: license.VerdictNotFound},
 		"expired":        {edit: func(p *license.CreateParams) { p.ExpiresAt = ptr(start) }, want: license.VerdictExpired},
@@ -154,9 +154,9 @@ func TestActivateRefuses(t *testing.T) {
 }
 
 // TestTakeOver: a newcomer takes the oldest or a named seat of a full license,
-// and the evicted side is told.
+// and the evicted program learns of it.
 //
-// Fault: seats are stuck with machines that nobody can reach any more.
+// Fault: seats stay in use by machines that are gone.
 func TestTakeOver(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -170,7 +170,7 @@ func TestTakeOver(t *testing.T) {
 	is.NoErr(err)
 	third := *v.Activation
 	evicted := f.validate(t, l.Key, "pc-1")
-	is.Equal(codes(evicted), []license.Code{license.VerdictEvicted, license.VerdictActivationLimit}) // the evicted side is told
+	is.Equal(codes(evicted), []license.VerdictCode{license.VerdictEvicted, license.VerdictActivationLimit}) // the evicted program learns of it
 	is.Equal(evicted.Activation.ID, first.ID)
 	is.Equal(evicted.Activation.Status, license.ActivationEvicted)
 	is.Equal(*evicted.Activation.EndedAt, f.now)
@@ -191,7 +191,7 @@ func TestTakeOver(t *testing.T) {
 	is.NoErr(err)
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-5", TakeOver: second.ID})
 	is.NoErr(err)
-	is.True(f.validate(t, l.Key, "pc-2").Valid) // nobody is evicted while a seat is free
+	is.True(f.validate(t, l.Key, "pc-2").Valid) // no activation is evicted while a seat is free
 }
 
 // TestLoweredLimit: those inside stay, and none is admitted, in no way.

@@ -9,37 +9,37 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An Activation is one seat of a license, held by one fingerprint. Its JSON is
-// its form on the wire.
+// An Activation is the use of one seat of a license by one fingerprint. Its
+// JSON form is the API's.
 type Activation struct {
 	Object    string `json:"object"` // always "activation"
 	ID        string `json:"id"`     // "act_" and 26 characters; sortable by time of creation
 	LicenseID string `json:"license_id"`
-	// Fingerprint tells the holders of seats apart. It is the licensed
-	// program's own: a machine, a container, a user, whatever it counts.
+	// Fingerprint identifies the activated program, machine, container or
+	// user. The licensed program chooses it.
 	Fingerprint string            `json:"fingerprint"`
-	Name        string            `json:"name"` // what the holder calls itself; may be empty
+	Name        string            `json:"name"` // display name; may be empty
 	Status      ActivationStatus  `json:"status"`
-	LeaseEndsAt *time.Time        `json:"lease_ends_at"` // when the seat frees itself; nil: never
+	LeaseEndsAt *time.Time        `json:"lease_ends_at"` // when the activation ends unless renewed; nil: never
 	EndedAt     *time.Time        `json:"ended_at"`      // when it was released or evicted
-	Metadata    map[string]string `json:"metadata"`      // the holder's own; never nil
+	Metadata    map[string]string `json:"metadata"`      // set by the program; never nil
 	CreatedAt   time.Time         `json:"created_at"`
-	LastSeenAt  time.Time         `json:"last_seen_at"` // to the hour, unless there is a lease
+	LastSeenAt  time.Time         `json:"last_seen_at"` // precise to the hour if there is no lease
 }
 
-// An ActivationStatus is what an activation is at an instant.
+// An ActivationStatus is the status of an activation at an instant.
 type ActivationStatus string
 
-// The statuses of an activation. Only a live one holds a seat.
+// The statuses of an activation. Only a live activation uses a seat.
 const (
 	ActivationLive       ActivationStatus = "live"
 	ActivationLeaseEnded ActivationStatus = "lease_ended"
 	ActivationReleased   ActivationStatus = "released"
-	ActivationEvicted    ActivationStatus = "evicted" // another took over its seat
+	ActivationEvicted    ActivationStatus = "evicted" // another activation took over its seat
 )
 
 // activationStatusAt derives the status of a stored activation. The store's
-// LiveAt selects by the same rule.
+// LiveAt filter applies the same rule.
 func activationStatusAt(a store.Activation, at time.Time) ActivationStatus {
 	switch {
 	case !a.EndedAt.IsZero():
@@ -50,7 +50,7 @@ func activationStatusAt(a store.Activation, at time.Time) ActivationStatus {
 	return ActivationLive
 }
 
-// activationAt returns a stored activation as it is at an instant.
+// activationAt converts a stored activation to its state at an instant.
 func activationAt(a store.Activation, at time.Time) (Activation, error) {
 	out := Activation{
 		Object:      "activation",
@@ -66,7 +66,7 @@ func activationAt(a store.Activation, at time.Time) (Activation, error) {
 		LastSeenAt:  a.LastSeenAt,
 	}
 	if out.Status == ActivationLeaseEnded {
-		out.EndedAt = nil // an admission may have set it, when it gave the seat to another
+		out.EndedAt = nil // a later activation that took the seat may have set it
 	}
 	if err := decode(a.Metadata, &out.Metadata); err != nil {
 		return Activation{}, fmt.Errorf("activation %s: stored document: %w", a.ID, err)
@@ -81,15 +81,14 @@ type ListActivationsParams struct {
 	LicenseID string `json:"-"`
 	Key       string `json:"key" wire:"body,required"`
 
-	Ended  bool   `json:"ended"`                          // also those that hold no seat any more
-	Limit  int    `json:"limit" validate:"min=0,max=200"` // activations on a page; 0: 50
-	Cursor string `json:"cursor"`                         // the NextCursor of the page before
+	Ended  bool   `json:"ended"`                          // include ended activations
+	Limit  int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
+	Cursor string `json:"cursor"`                         // NextCursor of the previous page
 }
 
-// ListActivations returns a page of a license's activations, the oldest
-// first. One that has ended is kept for 30 days or longer. The error is
-// [ErrNotFound], an [*InvalidError] or [ErrForbidden]. Cursors behave as in
-// [Service.List].
+// ListActivations returns a page of a license's activations, oldest first.
+// Ended activations are kept for at least 30 days. It returns [ErrNotFound],
+// an [*InvalidError] or [ErrForbidden]. Cursors work as in [Service.List].
 func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
 	if err := check(ctx, p); err != nil {
 		return Page[Activation]{}, err
@@ -139,8 +138,8 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 	return page, nil
 }
 
-// seatsOf returns the license whose seats a caller looks after, by its id or,
-// where that is allowed, by its key.
+// seatsOf returns the license whose activations the caller manages, by its
+// ID or, if Options.KeyHolderSeats is set, by its key.
 func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (store.License, error) {
 	switch {
 	case (id == "") == (key == ""):
@@ -157,13 +156,13 @@ func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (
 	return rec, err
 }
 
-// byKey returns the license with a key as somebody typed it, if it exists for
-// the caller. What cannot be a key is looked up like any other, so that the
-// store's part tells nobody the difference.
+// byKey returns the license with a typed key if it exists for the caller. A
+// malformed key is looked up like any other, so that the time the store
+// takes reveals nothing.
 func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec store.License, ok bool, err error) {
 	key := canonicalKey(typed)
 	if !isKey(key) {
-		key = NewKey() // which no license has
+		key = NewKey() // no license has it
 	}
 	rec, err = r.LicenseByKey(ctx, key)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(rec.ProductID) {

@@ -12,36 +12,37 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Backlog says whether what is to leave the service leaves it.
+// A Backlog reports whether events and deliveries leave the service on time.
 type Backlog struct {
 	// Running reports whether some process runs Handler.Run on the store,
 	// or did within the last minute.
 	Running bool
-	// Waiting reports whether anything waits for it: events that have not
-	// been handed on, or deliveries that were due a minute ago. Those of
-	// webhooks that are paused or disabled do not count.
+	// Waiting reports whether any work is overdue: events not yet handed to
+	// webhooks or subscribers, or deliveries due for more than a minute.
+	// Paused and disabled webhooks do not count.
 	Waiting bool
-	// DueSince is when the longest waiting of these deliveries was due;
-	// nil: none is.
+	// DueSince is when the oldest overdue delivery was due; nil if there is
+	// none.
 	DueSince *time.Time
-	// Sealed reports whether the secrets of webhooks are sealed: whether
-	// there is an Options.MasterKey.
+	// Sealed reports whether webhook secrets are encrypted, which requires
+	// Options.MasterKey.
 	Sealed bool
-	// Failing are the subscribers that keep failing on one event.
+	// Failing lists the subscribers that keep failing on one event.
 	Failing []FailingSubscriber
 }
 
-// runKind is the kind of the one entry that says that something runs.
+// runKind is the kind of the single entry that records that Handler.Run is
+// running.
 const runKind = "run"
 
 const (
-	runTTL  = time.Minute // how long a sign of life counts
-	waitFor = time.Minute // how long a delivery may be due before it waits
+	runTTL  = time.Minute // how long a heartbeat counts
+	waitFor = time.Minute // how long a delivery may be due before it counts as overdue
 )
 
-// MarkRunning says that Handler.Run runs, for the next minute. If it was last
-// said at a time that is still to come, the clock was ahead and has been
-// corrected: then deliveries that wait for a time to come are due now.
+// MarkRunning records that Handler.Run is running; the record counts for one
+// minute. If the previous record lies in the future, a clock was ahead and
+// has been corrected: all pending deliveries become due now.
 func (s *Service) MarkRunning(ctx context.Context) error {
 	run, err := s.reader().Entry(ctx, runKind, runKind)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -57,7 +58,7 @@ func (s *Service) MarkRunning(ctx context.Context) error {
 	})
 }
 
-// makeDeliveriesDue makes all deliveries due that are not yet.
+// makeDeliveriesDue makes all pending deliveries due now.
 func (s *Service) makeDeliveriesDue(ctx context.Context) error {
 	webhooks, err := s.reader().Entries(ctx, store.EntryQuery{Kind: webhookKind})
 	if err != nil {
@@ -87,8 +88,8 @@ func (s *Service) makeDeliveriesDue(ctx context.Context) error {
 	return nil
 }
 
-// Backlog says whether anything waits to be delivered, and whether anything
-// runs that delivers it.
+// Backlog reports whether any event or delivery is overdue, and whether
+// Handler.Run is running.
 func (s *Service) Backlog(ctx context.Context) (b Backlog, err error) {
 	now := s.now()
 	b.Sealed = s.opts.MasterKey != nil
@@ -109,7 +110,7 @@ func (s *Service) Backlog(ctx context.Context) (b Backlog, err error) {
 	return b, nil
 }
 
-// read finds out what waits.
+// read fills in Waiting and DueSince.
 func (b *Backlog) read(ctx context.Context, r store.Reader, now time.Time) error {
 	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
 	if err != nil {
@@ -152,6 +153,6 @@ func (b *Backlog) read(ctx context.Context, r store.Reader, now time.Time) error
 	return nil
 }
 
-// SubscriberCursor begins the key of the store.KindCursor entry that says how
-// far a subscriber of that name has come.
+// SubscriberCursor is the key prefix of the store.KindCursor entries that
+// hold the feed positions of subscribers.
 const SubscriberCursor = "subscriber:"

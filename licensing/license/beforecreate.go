@@ -35,22 +35,23 @@ func (s *Service) beforeCreate(ctx context.Context, p *CreateParams) error {
 	return nil
 }
 
-// hooks run Options.BeforeCreate for the calls of Create inside one Atomically
-// or Once, outside of its Update: the hook may take its time, and must not hold
-// the write lock. A Create whose hook has not run ends the Update; the hook
-// then runs, and the function runs again with the result.
+// hooks run Options.BeforeCreate for Create calls inside one Atomically or
+// Once, outside of its Update, because a slow hook must not hold the write
+// lock. A Create whose hook has not run aborts the Update; the hook runs;
+// then the function runs again with the result.
 type hooks struct {
-	done    []hookResult // in the order of the calls
-	next    int          // the next call's place in done
+	done    []hookResult // in call order
+	next    int          // index in done of the next call
 	pending *CreateParams
 }
 
 type hookResult struct{ given, result CreateParams }
 
-// errHookPending ends an Update whose Create needs the hook to run first.
-var errHookPending = errors.New("license: BeforeCreate has to run first")
+// errHookPending aborts an Update in which a Create needs its hook to run
+// first.
+var errHookPending = errors.New("license: BeforeCreate must run first")
 
-// take replaces p by what the hook made of it, if the hook has run.
+// take replaces p with the result of its hook, if the hook has run.
 func (h *hooks) take(p *CreateParams) error {
 	if h.next < len(h.done) && reflect.DeepEqual(h.done[h.next].given, *p) {
 		*p = h.done[h.next].result.clone()
@@ -62,7 +63,7 @@ func (h *hooks) take(p *CreateParams) error {
 	return errHookPending
 }
 
-// run runs the hook that an Update is waiting for.
+// run runs the hook of the pending Create.
 func (h *hooks) run(ctx context.Context, s *Service) error {
 	given := *h.pending
 	result := given.clone()

@@ -90,7 +90,7 @@ func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
 				is.Equal(rows, n+1)
 				is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
 			} else {
-				erased, err := s.Erase(t.Context(), l.CustomerID)
+				erased, err := s.EraseCustomer(t.Context(), l.CustomerID)
 				is.NoErr(err)
 				is.Equal(erased.Licenses, 1)
 			}

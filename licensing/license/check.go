@@ -36,8 +36,8 @@ var checker = sync.OnceValue(func() *validator.Validate {
 	return v
 })
 
-// checkTags checks a parameter struct against its tags. What ctx says was wrong
-// with it before it was decoded comes first.
+// checkTags checks a parameter struct against its tags. Decoding errors
+// carried by ctx come first.
 func checkTags(ctx context.Context, params any) []FieldError {
 	var broken validator.ValidationErrors
 	errors.As(checker().Struct(params), &broken)
@@ -48,7 +48,7 @@ func checkTags(ctx context.Context, params any) []FieldError {
 	return input.Errors(ctx, fields)
 }
 
-// describe puts one broken rule into our words.
+// describe translates one validator error into a FieldError.
 func describe(b validator.FieldError) FieldError {
 	f := FieldError{Field: strings.NewReplacer("[", "/", "]", "").Replace(b.Field())} // "products/0"
 	switch b.ActualTag() {
@@ -63,7 +63,7 @@ func describe(b validator.FieldError) FieldError {
 	case "key":
 		f.Code, f.Detail = CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"
 	case "instant":
-		f.Code, f.Detail = CodeOutOfRange, "must be a time in the years 1970 to 9999"
+		f.Code, f.Detail = CodeOutOfRange, "must be a time between the years 1970 and 9999"
 	case "oneof":
 		f.Code, f.Detail = CodeUnknown, "must be one of "+strings.ReplaceAll(b.Param(), " ", ", ")
 	case "max":
@@ -75,20 +75,21 @@ func describe(b validator.FieldError) FieldError {
 	case "min":
 		f.Code, f.Detail = CodeOutOfRange, "must be at least "+b.Param()
 	default:
-		f.Code, f.Detail = CodeInvalidFormat, "is not valid"
+		f.Code, f.Detail = CodeInvalidFormat, "is invalid"
 	}
 	return f
 }
 
-// isInstant reports whether t can stand in RFC 3339 and in every store.
+// isInstant reports whether RFC 3339 and every store can represent t.
 func isInstant(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1970 && year <= 9999
 }
 
-// check checks the fields of a license and puts them into the form they are
-// kept in: times cut to milliseconds, a key of ours in its usual form, numbers
-// as float64. Maps and pointed-to values are replaced, never changed.
+// check validates the fields of a license and normalizes them as stored:
+// times truncated to milliseconds, generated keys in canonical form, numbers
+// as float64. It replaces maps and pointed-to values instead of changing
+// them.
 func (p *CreateParams) check(ctx context.Context) error {
 	broken := checkTags(ctx, p)
 	p.Key = canonicalKey(p.Key)
@@ -108,7 +109,7 @@ func (p *CreateParams) check(ctx context.Context) error {
 	return nil
 }
 
-// check checks what it is asked about a struct with nothing but tags.
+// check validates a struct that needs no checks beyond its tags.
 func check(ctx context.Context, params any) error {
 	if broken := checkTags(ctx, params); len(broken) > 0 {
 		return &InvalidError{Fields: broken}

@@ -18,8 +18,8 @@ func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
 	return nil
 }
 
-// Create adds a license and appends "license.created". The error is an
-// [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or one of
+// Create adds a license and appends a license.created event. It returns an
+// [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or the error of
 // Options.BeforeCreate.
 func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	if err := s.prepare(ctx, &p); err != nil {
@@ -48,7 +48,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	return created, nil
 }
 
-// add writes a new record, counts it and tells of it.
+// add writes a new record, updates the tallies and appends the event.
 func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (License, error) {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {

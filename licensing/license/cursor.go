@@ -10,21 +10,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// cursorVersion is the first byte of a cursor, so that its form can change.
+// cursorVersion is the first byte of a cursor, so that the format can
+// change.
 const cursorVersion = 1
 
-// A cursor is the place where the next page of a list begins.
+// A cursor is the position where the next page of a list begins.
 type cursor struct {
-	scope  [16]byte  // a digest of what the list selects, and for whom
-	pinned time.Time // the instant at which the list was begun
+	scope  [16]byte  // digest of the filter, the order and the caller's product limit
+	pinned time.Time // when the first page was read
 	after  store.Position
 }
 
-// errCursor is returned for a cursor that is none, or of another list.
-var errCursor = Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of a list with the same filter; begin again without it")
+// errCursor is returned for a malformed cursor or one of another list.
+var errCursor = Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
 
-// scope returns the digest of all that the places in a list depend on. The
-// size of a page is not part of it, and may change on the way.
+// scope returns the digest of everything that positions in a list depend on.
+// The page size is not included and may change between pages.
 func (s *Service) scope(p ListParams) [16]byte {
 	return scopeOf("licenses %q %q %q %d %d %q %t %t %q",
 		p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
@@ -36,8 +37,8 @@ func scopeOf(format string, args ...any) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// String returns c in base64url: the version, the scope, the two times in
-// milliseconds and the id.
+// String encodes c in base64url: version, scope, both times in milliseconds,
+// and the ID.
 func (c cursor) String() string {
 	b := append([]byte{cursorVersion}, c.scope[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(unixMillis(c.pinned)))
@@ -45,9 +46,9 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(append(b, c.after.ID...))
 }
 
-// parseCursor reads what String writes, if it is of that scope and its id has
-// that prefix. What else is in it needs no trust: the filters and the caller's
-// limit hold for every page anew.
+// parseCursor decodes a cursor if it has the given scope and ID prefix.
+// Nothing in it is trusted: filters and the product limit apply again on
+// every page.
 func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b) < 33 || b[0] != cursorVersion || [16]byte(b[1:17]) != scope || !isID(prefix, string(b[33:])) {
@@ -60,7 +61,7 @@ func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool)
 	return c, isInstant(c.pinned) && (c.after.Time.IsZero() || isInstant(c.after.Time)) && c.String() == text
 }
 
-// unixMillis and fromMillis carry the zero time as the smallest number.
+// unixMillis and fromMillis represent the zero time as the smallest integer.
 func unixMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return -1 << 63

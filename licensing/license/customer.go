@@ -8,31 +8,32 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ValidateCustomerParams are what a host asks about a customer whom it knows,
-// such as the one who is signed in.
+// ValidateCustomerParams are the parameters of [Service.ValidateCustomer].
+// The host supplies the customer ID, for instance that of the signed-in
+// user.
 type ValidateCustomerParams struct {
 	CustomerID   string   `json:"customer_id" validate:"text"`
 	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // one license must have each
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // a single license must have all of them
 }
 
-// customerBatch is how many licenses ValidateCustomer looks at in each part of
+// customerBatch is how many licenses ValidateCustomer reads in each part of
 // its search.
 const customerBatch = store.MaxLimit
 
-// ValidateCustomer says whether a customer has a license that is valid now,
-// without its key and without a seat. The verdict is that on the newest such
-// license; if there is none, that on the newest of all, and if the customer has
-// no license of the product, [VerdictNotFound]. It writes nothing. The error is
-// an [*InvalidError] or one of the store.
+// ValidateCustomer reports whether a customer has a license that is valid
+// now, without a license key or an activation. It returns the verdict on the
+// newest valid license; if none is valid, the verdict on the newest license;
+// and if the customer has no license for the product, [VerdictNotFound]. It
+// writes nothing. It returns an [*InvalidError] or a wrapped store error.
 //
-// Of a customer with more than 50 licenses, it prefers those that have not
-// ended to those in grace, and looks at the newest 1,000 of either.
+// For a customer with more than 50 licenses, it prefers licenses that have
+// not expired to those in grace, and reads the newest 1,000 of each.
 func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
-	none := deny(Reason{VerdictNotFound, "The customer has no such license."})
+	none := deny(Reason{VerdictNotFound, "The customer has no matching license."})
 	none.RecheckAfter = seconds(recheckInvalid)
 	q := question{entitlements: p.Entitlements}
 	var v Verdict
@@ -49,7 +50,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 				if !s.sees(row.ProductID) {
 					continue
 				}
-				found, err := judge(q, finding{at: now, license: row, found: true})
+				found, err := evaluate(q, facts{at: now, license: row, found: true})
 				if err != nil {
 					return nil, err
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// TestValidateCustomer: whoever has any license that is valid and has what is
+// TestValidateCustomer: a customer who has any license that is valid and has what is
 // asked for is let in, however many others there are.
 func TestValidateCustomer(t *testing.T) {
 	is := is.New(t)
@@ -23,7 +23,7 @@ func TestValidateCustomer(t *testing.T) {
 		return v
 	}
 	v := ask()
-	is.Equal(codes(v), []license.Code{license.VerdictNotFound})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotFound})
 	is.True(v.License == nil && !v.Valid && v.RecheckAfter > 0)
 
 	good := f.create(t, func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true} })
@@ -36,8 +36,8 @@ func TestValidateCustomer(t *testing.T) {
 	v = ask("export")
 	is.True(v.Valid)
 	is.Equal(v.License.ID, good.ID)
-	is.Equal(v.License.Key, "")                                                                              // whoever is signed in is not shown the key
-	is.Equal(codes(ask("sso")), []license.Code{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
+	is.Equal(v.License.Key, "")                                                                                     // the signed-in user is not shown the key
+	is.Equal(codes(ask("sso")), []license.VerdictCode{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
 
 	// A license in its grace is good enough; one that has ended is none.
 	ends := f.now.Add(time.Hour)

@@ -9,11 +9,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Delete removes a license with its activations, and appends
-// "license.deleted" with the license as it last was. If there are more than a
-// thousand activations, it first removes those that were released or evicted,
-// in steps, so that other changes do not wait. The error is [ErrNotFound] or a
-// [*StaleError].
+// Delete removes a license with its activations and appends a
+// license.deleted event that holds the license's last state. If the license
+// has more than a thousand activations, Delete first removes the released
+// and evicted ones in batches, so that other writes do not wait. It returns
+// [ErrNotFound] or a [*StaleError].
 func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	err := s.clearEnded(ctx, p.ID, p.IfMatch)
 	if err != nil {
@@ -39,10 +39,9 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	return nil
 }
 
-// clearEnded deletes the ended activations of a license that is about to be
-// deleted, if it has many activations: a batch in each Update, and none if the
-// license is not at one of the versions asked for. Within a longer Update it
-// does nothing.
+// clearEnded deletes the ended activations of a license before its deletion
+// if it has many, one batch per Update. It stops if the license is not at
+// one of the required versions. Inside Atomically or Once it does nothing.
 func (s *Service) clearEnded(ctx context.Context, id string, ifMatch []Version) error {
 	if s.tx != nil {
 		return nil
@@ -77,7 +76,7 @@ func (s *Service) clearBatch(ctx context.Context, tx *transaction, id string, if
 		return err
 	}
 	for _, a := range batch {
-		// An ended activation may be gone meanwhile, but never comes back.
+		// An ended activation may have been deleted since, but never becomes active again.
 		err := tx.DeleteActivation(ctx, id, a.ID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -86,7 +85,7 @@ func (s *Service) clearBatch(ctx context.Context, tx *transaction, id string, if
 	return nil
 }
 
-// remove deletes a record, counts it no more and tells of it.
+// remove deletes a record, updates the tallies and appends the event.
 func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) error {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Delivery is one event on its way to one webhook, or how it went. Its JSON
-// is its form on the wire.
+// A Delivery is the delivery of one event to one webhook. Its JSON form is
+// the API's.
 type Delivery struct {
 	Object    string         `json:"object"` // always "delivery"
 	ID        string         `json:"id"`     // "dlv_" and 26 characters
 	WebhookID string         `json:"webhook_id"`
-	EventID   string         `json:"event_id"` // also the webhook-id that receivers see
+	EventID   string         `json:"event_id"` // receivers see it as webhook-id
 	EventType string         `json:"event_type"`
 	Status    DeliveryStatus `json:"status"`
-	// NextAttemptAt is when the next attempt may start; nil: none will,
-	// unless it is sent again by hand.
+	// NextAttemptAt is when the next attempt may start; nil if none is
+	// scheduled.
 	NextAttemptAt *time.Time `json:"next_attempt_at"`
-	Attempts      []Attempt  `json:"attempts"` // the last twenty, the newest last
+	Attempts      []Attempt  `json:"attempts"` // the last twenty, newest last
 	CreatedAt     time.Time  `json:"created_at"`
 	UpdatedAt     time.Time  `json:"updated_at"`
 }
 
-// A DeliveryStatus says how far a delivery has come.
+// A DeliveryStatus is the status of a delivery.
 type DeliveryStatus string
 
 // The statuses of a delivery. One has failed when it has been tried ten times
@@ -41,20 +41,20 @@ const (
 // An Attempt is one request to a webhook.
 type Attempt struct {
 	At         time.Time `json:"at"`
-	StatusCode int       `json:"status_code"`     // of the answer; 0: there was none
-	Error      string    `json:"error,omitempty"` // why it failed, in a few words
+	StatusCode int       `json:"status_code"`     // of the response; 0: no response
+	Error      string    `json:"error,omitempty"` // why it failed
 	DurationMS int64     `json:"duration_ms"`
 }
 
-// DeliveryData is the JSON document in the Data of an outbox.Delivery, whose
-// State is a [DeliveryStatus] and whose Attempts counts those since it was
-// last begun.
+// DeliveryData is the JSON document in the Data of a store.Delivery. The
+// record's State is a [DeliveryStatus]; its Attempts counts the attempts
+// since the delivery was last started.
 type DeliveryData struct {
 	Attempts []Attempt `json:"attempts"`
 }
 
-// NewDelivery returns the record of an event's delivery to a webhook, due
-// since the event.
+// NewDelivery returns a new record for the delivery of e to a webhook. It is
+// due immediately.
 func NewDelivery(webhookID string, e store.Event, now time.Time) outbox.Delivery {
 	due := e.Time
 	if due.After(now) {
@@ -66,7 +66,7 @@ func NewDelivery(webhookID string, e store.Event, now time.Time) outbox.Delivery
 	}
 }
 
-// fromDelivery returns a stored delivery in its form on the wire.
+// fromDelivery converts a stored delivery to its API form.
 func fromDelivery(rec outbox.Delivery) (Delivery, error) {
 	data := DeliveryData{Attempts: []Attempt{}}
 	if err := decode(rec.Data, &data); err != nil {
@@ -79,17 +79,18 @@ func fromDelivery(rec outbox.Delivery) (Delivery, error) {
 	}, nil
 }
 
-// DeliveriesParams select the deliveries to one webhook.
+// DeliveriesParams select deliveries to one webhook.
 type DeliveriesParams struct {
 	WebhookID string         `json:"-"`
 	Status    DeliveryStatus `json:"status" validate:"omitempty,oneof=pending succeeded failed"` // empty: any
 	Limit     int            `json:"limit" validate:"min=0,max=200"`                             // 0: 50
-	Cursor    string         `json:"cursor"`                                                     // the NextCursor of the page before
+	Cursor    string         `json:"cursor"`                                                     // NextCursor of the previous page
 }
 
-// Deliveries lists what was and what will be sent to a webhook, the newest
-// first, as far as it is kept (WebhookOptions.DeliveryRetention). The
-// error is [ErrNotFound] or an [*InvalidError].
+// Deliveries returns a page of past and pending deliveries to a webhook,
+// newest first. Finished deliveries are kept for
+// WebhookOptions.DeliveryRetention. It returns [ErrNotFound] or an
+// [*InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (Page[Delivery], error) {
 	if err := check(ctx, p); err != nil {
 		return Page[Delivery]{}, err
@@ -133,7 +134,11 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (Page[Deli
 	return page, nil
 }
 
-// newest lists the deliveries to a webhook that have a state, the newest first.
+// Resend sends an event to a webhook again, whatever the status of its
+// delivery. An active webhook receives it immediately; if that fails, the
+// retry schedule starts from the beginning. The receiver sees the same
+// webhook-id. Resend returns [ErrNotFound] if the webhook or the delivery
+// does not exist.
 func newest(ctx context.Context, r store.Reader, webhookID, state, after string, limit int) (found []outbox.Delivery, err error) {
 	for {
 		page, err := outbox.Newest(ctx, r, webhookID, after, limit)
@@ -183,8 +188,8 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 	return d, nil
 }
 
-// TestWebhook sends an event of the type "webhook.test" to one webhook,
-// whatever types it is for. The error is [ErrNotFound].
+// TestWebhook sends a webhook.test event to one webhook, whatever types it
+// subscribes to. It returns [ErrNotFound] if the webhook does not exist.
 func (s *Service) TestWebhook(ctx context.Context, id string) (d Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		rec, err := s.findWebhook(ctx, tx, id)

@@ -9,26 +9,26 @@ import (
 
 // NamesParams select customers or products.
 type NamesParams struct {
-	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"` // what they begin with, byte for byte
-	After  string `json:"after" validate:"omitempty,wellformed,max=255"`  // the Name of the last one of the page before
+	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"` // names start with it, compared byte by byte
+	After  string `json:"after" validate:"omitempty,wellformed,max=255"`  // the last Name of the previous page
 	Limit  int    `json:"limit" validate:"min=0,max=200"`                 // 0: 50
 }
 
-// A NameCount is the identifier of a customer or a product, and how many
-// licenses it has.
+// A NameCount is the ID of a customer or product and its number of licenses.
 type NameCount struct {
 	Name string
 	N    int64
 }
 
-// Customers lists those who have licenses, in the order of their identifiers,
-// byte by byte. A caller who is limited to some products gets
-// [ErrProductForbidden].
+// Customers lists the customers that have licenses, sorted by ID in byte
+// order. It returns [ErrProductForbidden] to a caller limited to some
+// products.
 func (s *Service) Customers(ctx context.Context, p NamesParams) ([]NameCount, error) {
 	return s.names(ctx, TallyCustomer, p)
 }
 
-// Products lists what there are licenses of, as [Service.Customers] does.
+// Products lists the products that have licenses, as [Service.Customers]
+// lists customers.
 func (s *Service) Products(ctx context.Context, p NamesParams) ([]NameCount, error) {
 	return s.names(ctx, TallyProduct, p)
 }

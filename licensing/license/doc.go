@@ -1,67 +1,97 @@
 /*
-Package license is the rules of licensing: what a license is, what may become
-of it, and who may sit on it. It knows no HTTP and no SQL; the JSON API and the
-dashboard are thin callers of the same [Service] that Go code uses:
+Package license implements the licensing rules: creating licenses, validating
+them, activating programs, and recording every change as an event. It does not
+depend on HTTP or SQL. The JSON API and the dashboard call the same [Service]
+that is available to Go code:
 
 	s := license.New(memory.New(), license.Options{})
-	l, err := s.Create(ctx, license.CreateParams{Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada"})
+	l, err := s.Create(ctx, license.CreateParams{
+		Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada",
+	})
+	if err != nil {
+		return err
+	}
+	v, err := s.Validate(ctx, license.ValidateParams{Key: l.Key})
+	if err != nil {
+		return err // invalid parameters, or the store failed
+	}
+	fmt.Println(v.Valid, v.Code) // true valid
 
-In a host that mounts the handler, the Service comes from its Service method,
-and its calls have the same checks and the same events as those over HTTP.
+An application that mounts the handler of package licensing gets its Service
+from Handler.Service. Calls from Go pass the same checks and append the same
+events as API requests.
 
 # Licenses
 
-A license ties a product to a customer, and is good from StartsAt until
-ExpiresAt, if they are set. Its [Status] is derived from the stored state and
-the clock on every read; nothing needs to run for a license to expire. The
-stored state changes by the moves: [Service.Suspend], [Service.Reinstate] and
-[Service.Revoke], which is final. [Service.Renew] moves the end by calendar
-time, [Service.Rekey] replaces a key that has leaked, and [Service.Update] sets
-fields. [Service.Delete] removes the record; its events stay.
+A license grants a customer the use of a product, from StartsAt until ExpiresAt
+if these are set. Its [Status] is derived from the stored state and the clock on
+every read, so a license expires on time without background work.
+
+[Service.Update] sets fields. [Service.Suspend], [Service.Reinstate] and
+[Service.Revoke] change the stored state; revocation is permanent.
+[Service.Renew] extends a license by calendar time, and [Service.Rekey] replaces
+a leaked key. [Service.Delete] removes the license; its events remain.
 
 # Keys and verdicts
 
-The key is what the licensed program has. [Service.Validate] answers whether
-its license is valid, with every reason if it is not, when that changes by
-itself, and when to ask again. [Service.Explain] gives the same [Verdict] to
-operators, for any instant, and writes nothing. [Service.ValidateCustomer]
-gives it to a host about a customer whom it knows, without a key.
+A licensed program has only its license key. [Service.Validate] returns a
+[Verdict]: whether the license is valid, every reason if it is not, when the
+verdict will next change, and when to validate again. An invalid license or an
+unknown key is a verdict, not an error.
 
-# Seats
+[Service.Explain] returns the verdict for any instant, for operators.
+[Service.ValidateCustomer] returns it for a customer that the application has
+already identified, without a license key.
 
-[Service.Activate] takes one of the MaxActivations seats for a fingerprint.
-Whatever comes at once, on any store that keeps its rules, the limit is exact.
-With LeaseSeconds a seat frees itself unless it is validated in time; an ended
-lease never counts, whether or not anything has removed it. A full license
-refuses, or lets the newcomer take over the oldest or a named seat, and tells
-the evicted side at its next validation.
+# Activations and seats
 
-# Events
+An [Activation] is the use of one of a license's MaxActivations seats by one
+fingerprint, for example a machine. [Service.Activate] enforces the limit
+exactly, however many calls run concurrently.
 
-Every change appends an event, and [Service.Events] reads the feed of them, in
-an order that no reader misses anything of. [Service.CreateWebhook] makes an
-endpoint that they are sent to, [Service.Deliveries] tells how that went, and
-[Service.GiveNotices] appends what only the clock brings: that a license is
-expiring, and that it has expired. Sending, and calling the latter in time, is
-the affair of Handler.Run in package licensing.
+With LeaseSeconds, an activation ends unless it is validated in time. An ended
+lease does not use a seat, whether or not its record has been removed. When no
+seat is free, Activate refuses, or evicts the activation named in TakeOver; the
+evicted program learns of it at its next validation.
+
+# Events and webhooks
+
+Every change appends an [Event]. [Service.Events] reads the event feed in an
+order in which no consumer misses an event. [Service.CreateWebhook] registers
+an endpoint that receives events; [Service.Deliveries] shows the results.
+
+Handler.Run of package licensing sends the deliveries, appends the notices that
+licenses are expiring or have expired, and removes old records. Without it,
+everything else in this package works.
 
 # Errors
 
-Errors are told apart with [errors.Is] and the Err variables, and carry more
-under [errors.As]: an [*InvalidError] names each field, in the words and under
-the names of the wire. Errors of the store come through.
+Test errors with [errors.Is] and the Err variables. [errors.As] gives details:
+an [*InvalidError] lists every invalid field under its API name, a
+[*DeniedError] holds the verdict of a refused activation, and a [*StaleError]
+holds the current version. Store errors are returned wrapped.
 
-# Atomicity
+# Concurrency and transactions
 
-A change, the event that tells of it and the tallies that count it are written
-in one Update of the store. [Service.Atomically] joins several calls in one;
-[Service.Once] does, and keeps the reply, so that a caller who repeats a
-request after a lost answer has one effect.
+A [Service] is safe for concurrent use and starts no goroutines. Each change,
+its event and its tallies are written in one Update of the store.
+[Service.Atomically] combines several calls into one Update. [Service.Once] also
+stores a reply, so that a caller can safely repeat a request whose response was
+lost. IfMatch makes a change conditional on the version that the caller read.
 
-# Moving in and out
+# Defaults
 
-[Service.Import] and [Service.Export] carry licenses as lines of JSON;
-[Service.Erase] forgets a customer. For a whole store there are store.Export
-and store.Import.
+The zero [Options] are ready to use: licenses without an expiry, limit or lease
+unless set, idempotency replies kept for 24 hours, events kept forever,
+deliveries kept for 30 days, expiry notices 30, 7 and 1 days before the end,
+webhooks to public https addresses only, and webhook secrets stored in plain
+text. Set Options.MasterKey to encrypt them.
+
+# Import, export and erasure
+
+[Service.Export] writes licenses as lines of JSON, and [Service.Import] reads
+them. [Service.EraseCustomer] removes a customer's licenses and personal data.
+To copy a whole store, including activations and events, use store.Export and
+store.Import.
 */
 package license

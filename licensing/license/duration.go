@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A Duration is a length of calendar time, as in ISO 8601: a month is a month,
-// however many days it has. No part is negative.
+// A Duration is a calendar duration as in ISO 8601: a month is a calendar
+// month, however many days it has. No part is negative.
 type Duration struct {
 	Years, Months, Weeks, Days, Hours, Minutes, Seconds int
 }
 
-// maxPart bounds each part of a Duration to eight digits.
+// maxPart limits each part of a Duration to eight digits.
 const maxPart = 99_999_999
 
-// parts lists the designators of ISO 8601 in their order, with the fields of
-// d; those after the T are of the clock.
+// parts lists the ISO 8601 designators in order with the fields of d. The
+// clock parts follow the "T".
 func (d *Duration) parts() (calendar, clock []durationPart) {
 	return []durationPart{{'Y', &d.Years}, {'M', &d.Months}, {'W', &d.Weeks}, {'D', &d.Days}},
 		[]durationPart{{'H', &d.Hours}, {'M', &d.Minutes}, {'S', &d.Seconds}}
@@ -27,10 +27,10 @@ type durationPart struct {
 	n          *int
 }
 
-// ParseDuration reads a duration in the form of ISO 8601, such as "P1Y6M",
-// "P2W", "P30D" or "PT12H". Parts are whole numbers of at most eight digits,
-// in order, at least one; weeks may stand beside others. The error is an
-// [*InvalidError] about "duration".
+// ParseDuration parses an ISO 8601 duration such as "P1Y6M", "P2W", "P30D"
+// or "PT12H". It needs at least one part; parts are whole numbers of at most
+// eight digits, in order, and weeks may be combined with other parts. It
+// returns an [*InvalidError] for the field "duration".
 func ParseDuration(s string) (Duration, error) {
 	var d Duration
 	calendar, clock := d.parts()
@@ -50,7 +50,7 @@ func parseParts(s string, parts []durationPart) bool {
 			digits++
 		}
 		if digits == 0 || digits == len(s) || s[digits] != part.designator {
-			continue // this part is left out; if it is an error, s is never used up
+			continue // part absent; malformed input leaves s non-empty
 		}
 		if digits > 8 {
 			return false
@@ -63,8 +63,8 @@ func parseParts(s string, parts []durationPart) bool {
 	return s == ""
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]: it reads a duration in
-// the form of ISO 8601 that is not zero. The error is an [*InvalidError].
+// UnmarshalText implements [encoding.TextUnmarshaler]. It parses a nonzero
+// ISO 8601 duration and returns an [*InvalidError] otherwise.
 func (d *Duration) UnmarshalText(text []byte) (err error) {
 	const want = `must be a duration in the form of ISO 8601, and not zero, such as "P1Y", "P6M" or "P30D"`
 	*d, err = ParseDuration(string(text))
@@ -77,8 +77,7 @@ func (d *Duration) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// String returns d as ParseDuration reads it, without the parts that are
-// zero.
+// String formats d in ISO 8601 form without its zero parts.
 func (d Duration) String() string {
 	if d.IsZero() {
 		return "PT0S"
@@ -100,13 +99,13 @@ func formatParts(parts []durationPart) (s string) {
 	return s
 }
 
-// IsZero reports whether d is no time at all.
+// IsZero reports whether all parts of d are zero.
 func (d Duration) IsZero() bool { return d == Duration{} }
 
-// AddTo returns t, in UTC, and d later: first the years and months, where a
-// day that its month does not have becomes the last of that month (31 January
-// and a month is 28 or 29 February; 29 February and a year is 28 February),
-// then the rest, with days of 24 hours.
+// AddTo returns t plus d in UTC. It adds years and months first, moving a
+// day the resulting month does not have to the last day of that month
+// (January 31 plus one month is February 28 or 29; February 29 plus one year
+// is February 28). Then it adds the remaining parts; a day is 24 hours.
 func (d Duration) AddTo(t time.Time) time.Time {
 	t = t.UTC()
 	year, month, day := t.Date()

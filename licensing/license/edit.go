@@ -9,11 +9,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An edit is one change of one license that is there: an update or a move.
+// An edit is one change of an existing license: an update or a state change.
 type edit struct {
 	verb    string // for errors
-	event   string // the type of the event that tells of it
-	reason  string // goes into the event
+	event   string // type of the event to append
+	reason  string // recorded in the event
 	find    func(store.Reader) (store.License, error)
 	ifMatch []Version
 	// apply puts the change of l into next, which is l's record, or says
@@ -21,8 +21,9 @@ type edit struct {
 	apply func(l License, next *store.License, now time.Time) error
 }
 
-// edit makes one change: it replaces the record, counts it anew, and tells
-// what changed, in one Update. A change of nothing is none.
+// edit applies one change in one Update: it replaces the record, updates the
+// tallies and appends an event with the changed fields. If nothing changes,
+// it writes nothing.
 func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 	var edited License
 	err := s.update(ctx, func(tx *transaction) error {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of entitlements and metadata.
+// The limits of entitlements and metadata.
 const (
 	maxEntitlements      = 100
 	maxMetadata          = 50
@@ -19,8 +19,8 @@ const (
 	maxMetadataLength    = 500
 )
 
-// checkEntitlements returns the entitlements in the form they are kept in:
-// true, a float64 or a text under each name.
+// checkEntitlements returns the entitlements in stored form: each value is
+// true, a float64 or a string.
 func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldError) {
 	if len(in) > maxEntitlements {
 		return nil, []FieldError{{Field: "entitlements", Code: CodeTooMany, Detail: fmt.Sprintf("must have at most %d entries", maxEntitlements)}}
@@ -35,7 +35,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 		switch v := in[name].(type) {
 		case bool:
 			if !v {
-				broken = append(broken, FieldError{Field: field, Code: CodeUnknown, Detail: "must be true, a number or a text; leave out what is not granted"})
+				broken = append(broken, FieldError{Field: field, Code: CodeUnknown, Detail: "must be true, a number or a string; omit entitlements that are not granted"})
 				continue
 			}
 			out[name] = true
@@ -48,7 +48,7 @@ func checkEntitlements(in map[string]any) (out map[string]any, broken []FieldErr
 		default:
 			n, ok := number(v)
 			if !ok {
-				broken = append(broken, FieldError{Field: field, Code: CodeOutOfRange, Detail: "must be true, a text, or a number that fits a float64"})
+				broken = append(broken, FieldError{Field: field, Code: CodeOutOfRange, Detail: "must be true, a string, or a number that a float64 can hold"})
 				continue
 			}
 			out[name] = n
@@ -77,8 +77,8 @@ func checkMetadata(in map[string]string) (out map[string]string, broken []FieldE
 	return out, broken
 }
 
-// checkName checks the name of an entry. What is wrong is said of the whole
-// map, since the name itself is not fit to be repeated.
+// checkName checks the name of an entry. The error refers to the whole map,
+// because the invalid name must not be repeated in it.
 func checkName(field, name string) *FieldError {
 	if wrong := checkValue(field, name, 1, maxNameLength); wrong != nil {
 		wrong.Detail = "each name " + wrong.Detail
@@ -101,8 +101,8 @@ func checkValue(field, value string, least, most int) *FieldError {
 	return nil
 }
 
-// number returns v as a float64 if it is a finite number, and, if a whole
-// one, one that a float64 holds exactly.
+// number returns v as a float64 if it is finite and, if integral, exactly
+// representable.
 func number(v any) (float64, bool) {
 	const exact = 1<<53 - 1 // as in I-JSON (RFC 7493)
 	if n, ok := v.(json.Number); ok {
@@ -125,7 +125,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// names returns the names of m in order, so that errors come in order too.
+// names returns the keys of m sorted, so that errors are reported in order.
 func names[V any](m map[string]V) []string {
 	out := make([]string, 0, len(m))
 	for name := range m {

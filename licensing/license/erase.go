@@ -8,34 +8,33 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Erased counts what [Service.Erase] did.
+// Erased is the result of [Service.EraseCustomer].
 type Erased struct {
 	Licenses int `json:"licenses"` // deleted
 	Events   int `json:"events"`   // blanked
 }
 
-// eraseBatch is how many licenses or events are erased in one Update, so that
-// others get their turn in between.
+// eraseBatch is how many licenses or events one Update erases, so that other
+// writers get the write lock in between.
 const eraseBatch = 50
 
 // eraseScan is how many events of the feed are read in one Update.
 const eraseScan = 500
 
-// Erase removes a customer: it deletes the customer's licenses with their
-// activations, and blanks the events about them, which keep their place, time,
-// type, actor, request id, license id and product id, and nothing else. It
-// ends by appending "customer.erased", which does not name the customer.
-// Erasing again, or somebody unknown, finds nothing and is no error, so that
-// after a failure it can be repeated.
+// EraseCustomer erases a customer: it deletes the customer's licenses with
+// their activations and blanks the events about them. A blanked event keeps
+// only its position, time, type, actor, request ID, license ID and product
+// ID. At the end it appends a customer.erased event, which does not name the
+// customer. Erasing an unknown or already erased customer is not an error,
+// so a failed call can be repeated.
 //
-// Where an update gave a license of the customer to another one, the changes
-// in its event name both, and are blanked too. To find those events, Erase
+// If an update moved a license of the customer to another customer, that
+// event names both and is blanked too. To find those events, EraseCustomer
 // reads the whole feed once, in short Updates.
 //
-// Replies that [Service.Once] keeps may hold the customer's data until they
-// end by themselves. A caller who is limited to some products gets
-// [ErrProductForbidden].
-func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) {
+// Replies stored by [Service.Once] may hold the customer's data until they
+// expire. A caller limited to some products gets [ErrProductForbidden].
+func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased, error) {
 	if customerID == "" {
 		return Erased{}, Invalid("customer_id", CodeRequired, "is required")
 	}
@@ -43,7 +42,7 @@ func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) 
 		return Erased{}, ErrProductForbidden
 	}
 	var total Erased
-	var after int64 // through which Seq the feed has been read
+	var after int64 // Seq of the last event read
 	for done := false; !done; {
 		var step Erased
 		var through int64
@@ -79,8 +78,8 @@ func (s *Service) Erase(ctx context.Context, customerID string) (Erased, error) 
 	return total, nil
 }
 
-// clearCustomer deletes the ended activations of the licenses that come next, in
-// steps of their own.
+// clearCustomer deletes the ended activations of the next licenses to
+// delete, in Updates of their own.
 func (s *Service) clearCustomer(ctx context.Context, customerID string) error {
 	recs, err := s.reader().Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
 	for _, rec := range recs {
@@ -91,10 +90,10 @@ func (s *Service) clearCustomer(ctx context.Context, customerID string) error {
 	return err
 }
 
-// erased is what is left of an event's data.
+// erased is the data of a blanked event.
 var erased = encode(EventData{Erased: true})
 
-// eraseStep deletes a batch of licenses or, when none is left, blanks a batch
+// eraseStep deletes a batch of licenses or, if none are left, blanks a batch
 // of events.
 func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID string) (step Erased, err error) {
 	recs, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
@@ -122,11 +121,11 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 	return Erased{Events: len(events)}, nil
 }
 
-// eraseFormer reads a batch of the feed after a Seq and blanks the changes of
-// the updates by which licenses of the customer became another customer's.
-// Those events belong to the next customer, and retention may have removed
-// every event of the former one, so only reading the whole feed finds them all.
-// It returns the last Seq read, and after itself at the end of the feed.
+// eraseFormer reads a batch of the feed after a Seq and blanks the changes
+// in updates that moved a license from this customer to another. Those
+// events belong to the new customer, and retention may have removed all
+// events of the former one, so only reading the whole feed finds them. It
+// returns the last Seq read, or the given Seq at the end of the feed.
 func eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, err error) {
 	events, err := tx.Events(ctx, store.EventQuery{After: after, Limit: eraseScan})
 	if err != nil {

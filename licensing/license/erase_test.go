@@ -39,7 +39,7 @@ func (tx readEventsTx) Events(ctx context.Context, q store.EventQuery) ([]store.
 // happened to a license.
 //
 // Fault: the whole history is read again for every batch of it, and others
-// wait for their turn to write.
+// wait for the write lock.
 func TestEraseOfALongHistory(t *testing.T) {
 	is := is.New(t)
 	st := &readEvents{Store: memory.New()}
@@ -50,7 +50,7 @@ func TestEraseOfALongHistory(t *testing.T) {
 		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fmt.Sprint("pc-", i)})
 		is.NoErr(err)
 	}
-	done, err := s.Erase(t.Context(), "cus_ada")
+	done, err := s.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
 	is.Equal(done.Events, 502)
 	is.True(st.n <= 2*done.Events) // once by customer, once in the feed
@@ -79,7 +79,7 @@ func TestEraseAfterRetention(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(f.events(t, l.ID), []string{license.EventLicenseUpdated})
 
-	_, err = f.Erase(t.Context(), "cus_ada")
+	_, err = f.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
 	for after := int64(0); ; {
 		events, err := f.store.Events(t.Context(), store.EventQuery{After: after})

@@ -8,66 +8,67 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// The errors of the rules. Methods return them wrapped or as the richer type
-// that each comment names; test with [errors.Is] and [errors.As]. Errors of
-// the store, such as store.ErrUnavailable and store.ErrConflict, come through
+// The errors of this package. Methods return them wrapped, or as the type that
+// each comment names; test for them with [errors.Is] and [errors.As]. Store
+// errors, such as store.ErrUnavailable and store.ErrConflict, are returned
 // wrapped.
 var (
-	// ErrNotFound: there is no such license or activation, or it is of a
-	// product that does not exist for the caller.
+	// ErrNotFound: the license, activation, webhook or delivery does not
+	// exist, or is outside the caller's product limit.
 	ErrNotFound = errors.New("not found")
 
-	// ErrInvalid: parameters break a rule. Always an [*InvalidError].
+	// ErrInvalid: a parameter is invalid. Always an [*InvalidError].
 	ErrInvalid = auth.ErrInvalid
 
-	// ErrStale: the license is not at any of the versions asked for. Always
-	// a [*StaleError].
+	// ErrStale: the license is not at any version in IfMatch. Always a
+	// [*StaleError].
 	ErrStale = errors.New("the license has changed")
 
-	// ErrAmbiguous: a product and a customer name more than one license.
+	// ErrAmbiguous: the customer has more than one license for the product.
 	// Always an [*AmbiguousError].
 	ErrAmbiguous = errors.New("more than one license matches")
 
 	// ErrProductForbidden: the caller is limited to other products.
-	ErrProductForbidden = errors.New("the product is outside the caller's limit")
+	ErrProductForbidden = errors.New("the product is outside the caller's product limit")
 
 	// ErrKeyTaken: another license has that key.
-	ErrKeyTaken = errors.New("the key belongs to another license")
+	ErrKeyTaken = errors.New("another license has this key")
 
-	// ErrOnceMismatch: the key of [Service.Once] was used for something else.
+	// ErrOnceMismatch: the key of [Service.Once] was used for another request.
 	ErrOnceMismatch = errors.New("the key was used for another request")
 
-	// ErrMove: the license's state forbids the move. Always a [*MoveError].
-	ErrMove = errors.New("the license's state forbids it")
+	// ErrMove: the license's state does not allow the change. Always a
+	// [*MoveError].
+	ErrMove = errors.New("the state of the license does not allow this change")
 
 	// ErrDenied: the license does not admit an activation. Always a
 	// [*DeniedError].
-	ErrDenied = errors.New("the license does not allow it")
+	ErrDenied = errors.New("the license does not admit the activation")
 
-	// ErrActivationLimit: a [*DeniedError] because all seats are taken.
-	ErrActivationLimit = errors.New("all seats of the license are taken")
+	// ErrActivationLimit: a [*DeniedError] because no seat is free.
+	ErrActivationLimit = errors.New("no seat of the license is free")
 
-	// ErrCursorGone: the feed of events no longer continues at the cursor,
-	// because retention removed events after it, or because the store was
-	// restored from a backup or an archive. Read the feed from its beginning,
-	// and skip the events whose ids are known.
-	ErrCursorGone = errors.New("the feed no longer continues at this cursor")
+	// ErrCursorGone: the event feed does not continue at the cursor, because
+	// retention removed events after it, or because the store was restored
+	// from a backup or an archive. Read the feed from the beginning and
+	// skip events whose IDs are known.
+	ErrCursorGone = errors.New("the event feed does not continue at this cursor")
 
-	// ErrForbidden: holders of a license key may not do that here.
-	ErrForbidden = errors.New("not allowed with a license key; see Options.KeyHolderSeats")
+	// ErrForbidden: a license key does not permit the operation.
+	ErrForbidden = errors.New("license keys cannot perform this operation; see Options.KeyHolderSeats")
 )
 
-// rules are the errors that say a rule was broken.
+// rules are the errors of a refused call, before which nothing was written.
 var rules = []error{
 	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
 	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden,
 }
 
-// An InvalidError lists every parameter that breaks a rule. It is [ErrInvalid]
-// under [errors.Is].
+// An InvalidError lists every invalid parameter. errors.Is(e, [ErrInvalid])
+// is true.
 type InvalidError = auth.InvalidError
 
-// A FieldError says what is wrong with one parameter, and how to fix it. Its
+// A FieldError says what is wrong with one parameter and how to fix it. Its
 // Code is one of the Code constants.
 type FieldError = auth.FieldError
 
@@ -85,41 +86,41 @@ const (
 	CodeInvalidJSON       = "invalid_json"
 )
 
-// Invalid returns an [*InvalidError] about one field. It is how
-// Options.BeforeCreate refuses a license in words that reach the caller.
+// Invalid returns an [*InvalidError] for one field. Options.BeforeCreate
+// uses it to refuse a license with a message for the caller.
 func Invalid(field, code, detail string) error {
 	return &InvalidError{Fields: []FieldError{{Field: field, Code: code, Detail: detail}}}
 }
 
-// A StaleError is returned when IfMatch names no current version.
+// A StaleError is returned if no version in IfMatch is the current one.
 type StaleError struct {
 	Current Version
 }
 
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("the license is at version %s now; read it again", e.Current)
+	return fmt.Sprintf("the license has changed and is now at version %s; read it again", e.Current)
 }
 
 // Is makes errors.Is(e, ErrStale) true.
 func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
-// An AmbiguousError lists the licenses that a product and a customer name.
+// An AmbiguousError lists the licenses that match a product and a customer.
 type AmbiguousError struct {
-	IDs []string // in order of creation; the first twenty
+	IDs []string // the first twenty, oldest first
 }
 
 func (e *AmbiguousError) Error() string {
-	return "more than one license matches (" + strings.Join(e.IDs, ", ") + "); name one by its id"
+	return "more than one license matches (" + strings.Join(e.IDs, ", ") + "); identify one by its id"
 }
 
 // Is makes errors.Is(e, ErrAmbiguous) true.
 func (e *AmbiguousError) Is(target error) bool { return target == ErrAmbiguous }
 
-// A MoveError is returned when a license's state forbids a move.
+// A MoveError is returned if a license's state does not allow a change.
 type MoveError struct {
 	Move string // "suspend", "reinstate", "revoke", "renew" or "rekey"
-	From Status // the state the license is in
-	To   Status // the state the move leads to; From again for renew and rekey
+	From Status // the current state
+	To   Status // the state after the change; equal to From for renew and rekey
 }
 
 func (e *MoveError) Error() string {
@@ -129,11 +130,11 @@ func (e *MoveError) Error() string {
 // Is makes errors.Is(e, ErrMove) true.
 func (e *MoveError) Is(target error) bool { return target == ErrMove }
 
-// A DeniedError is returned when a license does not admit an activation. It
-// is also [ErrNotFound] if no license has the key, and [ErrActivationLimit] if
-// all seats are taken.
+// A DeniedError is returned if a license does not admit an activation. It
+// also matches [ErrNotFound] if no license has the key, and
+// [ErrActivationLimit] if no seat is free.
 type DeniedError struct {
-	Verdict Verdict // why, and when to ask again
+	Verdict Verdict // the reasons, and when to retry
 }
 
 func (e *DeniedError) Error() string {
@@ -143,7 +144,7 @@ func (e *DeniedError) Error() string {
 	return e.Verdict.Reasons[0].Detail
 }
 
-// Is makes errors.Is(e, ErrDenied) true, and the other two as they apply.
+// Is makes errors.Is(e, ErrDenied) true, and the other two where they apply.
 func (e *DeniedError) Is(target error) bool {
 	switch target {
 	case ErrNotFound:

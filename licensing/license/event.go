@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The types of events that the rules append. The list may grow.
+// The event types of licenses, activations and customers. The list may grow.
 const (
 	EventLicenseCreated    = "license.created"
 	EventLicenseUpdated    = "license.updated"
@@ -26,30 +26,30 @@ const (
 	EventCustomerErased = "customer.erased"
 )
 
-// EventData is the JSON document in the Data of an event about a license, one
-// of its activations, or a webhook. The event's Subject is the id of the
-// license or of the webhook. No key and no secret stands in an event.
+// EventData is the JSON document in the Data of an event about a license,
+// one of its activations, or a webhook. The event's Subject is the ID of the
+// license or webhook. Events never contain license keys or secrets.
 type EventData struct {
-	// License is the license after the change; for "license.deleted", as
-	// it last was.
+	// License is the license after the change; for license.deleted, its last
+	// state.
 	License *License `json:"license,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
-	// Webhook is the webhook after the change, with no more of its URL than
-	// scheme and host.
+	// Webhook is the webhook after the change. Its URL is reduced to scheme
+	// and host.
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// NoticeSeconds says with "license.expiring" how long before the
+	// NoticeSeconds, set for license.expiring, is how long before the
 	// license's expires_at the notice is due.
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
-	// Changes holds, under their names on the wire, the fields that changed.
+	// Changes holds the changed fields under their API names.
 	Changes map[string]FieldChange `json:"changes,omitempty"`
-	// Reason is the one given with a move or a release.
+	// Reason is the reason given for a state change or a release.
 	Reason string `json:"reason,omitempty"`
-	// Erased is set where [Service.Erase] has blanked the rest.
+	// Erased reports that [Service.EraseCustomer] has blanked the event.
 	Erased bool `json:"erased,omitempty"`
 }
 
-// A FieldChange is what a field was and what it has become.
+// A FieldChange holds the old and the new value of a field.
 type FieldChange struct {
 	From any `json:"from"`
 	To   any `json:"to"`
@@ -73,7 +73,7 @@ func (s *Service) append(ctx context.Context, tx *transaction, eventType string,
 	return err
 }
 
-// actor returns who acts, as events name it.
+// actor returns the actor for events.
 func (s *Service) actor() string {
 	if s.caller.Actor == "" {
 		return "go"
@@ -81,7 +81,8 @@ func (s *Service) actor() string {
 	return s.caller.Actor
 }
 
-// actorOn returns who acts on a license: whoever has its key is named by it.
+// actorOn returns the actor for events about l; a license key holder appears
+// as "license:" and the license ID.
 func (s *Service) actorOn(l License) string {
 	if s.holder && s.caller.Actor == "" {
 		return "license:" + l.ID
@@ -89,16 +90,16 @@ func (s *Service) actorOn(l License) string {
 	return s.actor()
 }
 
-// asHolder returns a Service that acts for the holder of a key, if for nobody
-// else.
+// asHolder returns a Service that acts for a license key holder if the
+// Caller has no Actor.
 func (s *Service) asHolder() *Service {
 	as := *s
 	as.holder = true
 	return &as
 }
 
-// diff returns the fields in which two states of a license differ, but for the
-// key and the record's own.
+// diff returns the fields in which two states of a license differ, except
+// the key and internal fields.
 func diff(before, after License) map[string]FieldChange {
 	changes := make(map[string]FieldChange)
 	note := func(name string, same bool, from, to any) {

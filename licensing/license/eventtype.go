@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The types of events that the clock and webhooks give rise to.
+// The event types of expiry notices and webhooks.
 const (
 	EventLicenseExpiring = "license.expiring" // see Options.Events.ExpiryNotices
 	EventLicenseExpired  = "license.expired"
@@ -14,11 +14,11 @@ const (
 	EventWebhookUpdated  = "webhook.updated"
 	EventWebhookDisabled = "webhook.disabled"
 	EventWebhookDeleted  = "webhook.deleted"
-	EventWebhookTest     = "webhook.test" // sent to the webhook that it is about, and to no other
+	EventWebhookTest     = "webhook.test" // sent only to its own webhook
 )
 
-// EventTypes returns every type of event that can stand in the feed, those
-// about clients and operators included.
+// EventTypes returns every event type, including those of clients and
+// operators.
 func EventTypes() []string {
 	return []string{
 		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
@@ -31,23 +31,22 @@ func EventTypes() []string {
 	}
 }
 
-// MatchType reports whether a type of event is the one that the pattern names:
-// a type, or a family such as "license.*".
-func MatchType(pattern, eventType string) bool {
+// matchType reports whether a pattern, an event type or a family such as
+// "license.*", matches an event type.
+func matchType(pattern, eventType string) bool {
 	if family, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasSuffix(family, ".") && strings.HasPrefix(eventType, family)
 	}
 	return pattern == eventType
 }
 
-// MatchTypes reports whether one of the patterns matches; none of them at all
-// stands for every type.
+// MatchTypes reports whether any pattern matches an event type. No patterns
+// match every type.
 func MatchTypes(patterns []string, eventType string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return MatchType(p, eventType) })
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return matchType(p, eventType) })
 }
 
-// IsTypePattern reports whether a pattern of [MatchType] matches any type that
-// there is.
+// IsTypePattern reports whether a pattern matches any known event type.
 func IsTypePattern(pattern string) bool {
-	return slices.ContainsFunc(EventTypes(), func(t string) bool { return MatchType(pattern, t) })
+	return slices.ContainsFunc(EventTypes(), func(t string) bool { return matchType(pattern, t) })
 }

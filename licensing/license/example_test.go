@@ -48,7 +48,7 @@ func ExampleService_Update() {
 
 	l, err := s.Update(ctx, license.UpdateParams{
 		ID:           l.ID,
-		IfMatch:      []license.Version{l.Version()}, // only if nobody has changed it since
+		IfMatch:      []license.Version{l.Version()}, // only if it has not changed since
 		ExpiresAt:    license.To(time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)),
 		Entitlements: license.To(map[string]any{"export": true, "users": 25}),
 	})
@@ -123,7 +123,7 @@ func ExampleService_Activate() {
 	fmt.Println(v.Code)
 	// Output:
 	// live 12:10:00
-	// true activate: All seats of the license are taken; it has 1.
+	// true activate: No seat is free; the license has 1.
 	// live
 	// evicted
 }
@@ -175,7 +175,7 @@ func ExampleService_Import() {
 	rows := `{"key":"ATLAS-2019-000001","name":"Atlas","product_id":"atlas","customer_id":"ada"}
 {"key":"ATLAS-2019-000002","name":"Atlas","product_id":"atlas"}
 `
-	err := s.Import(ctx, strings.NewReader(rows), func(r license.RowResult) error {
+	err := s.Import(ctx, strings.NewReader(rows), func(r license.ImportResult) error {
 		fmt.Println(r.Line, r.Result, r.Errors)
 		return nil
 	})

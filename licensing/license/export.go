@@ -11,9 +11,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// All yields the licenses that p selects, page after page, and ends with the
-// first error. Limit and Cursor of p are not used. Each page is one read: what
-// is created, changed or deleted meanwhile may or may not be seen.
+// All iterates over the licenses that p selects and stops after the first
+// error. It ignores p.Limit and p.Cursor. Each page is a separate read:
+// licenses created, changed or deleted during the iteration may or may not
+// be included.
 func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, error] {
 	return func(yield func(License, error) bool) {
 		p.Limit, p.Cursor = maxLimit, ""
@@ -35,11 +36,11 @@ func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, erro
 	}
 }
 
-// A Row is one license on its way in or out: a line of NDJSON with the fields
-// of [CreateParams] and those below, and no other. It carries no activations
-// and no events: after an import, programs activate again. To copy
-// activations and events too, copy the whole store with store.Export.
-type Row struct {
+// An ImportRow is one license in an import or export: a line of NDJSON with
+// the fields of [CreateParams] and those below. It does not include
+// activations or events; programs activate again after an import. To copy
+// those as well, copy the whole store with store.Export.
+type ImportRow struct {
 	ID string `json:"id,omitempty"`
 	CreateParams
 	State       store.State `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked"` // empty: active
@@ -47,17 +48,18 @@ type Row struct {
 	CreatedAt   *time.Time  `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
 }
 
-// row returns l as it leaves.
-func (l License) row() Row {
-	row := Row{ID: l.ID, CreateParams: l.params(), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt}
+// row converts l for export.
+func (l License) row() ImportRow {
+	row := ImportRow{ID: l.ID, CreateParams: l.params(), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt}
 	if l.Status == StatusSuspended || l.Status == StatusRevoked {
 		row.State = store.State(l.Status)
 	}
 	return row
 }
 
-// Export writes the licenses that p selects to w, a [Row] a line, as
-// [Service.All] yields them. It writes their keys, so keep it like them.
+// Export writes the licenses that p selects to w, one [ImportRow] per line,
+// in the order of [Service.All]. The output contains license keys; store it
+// accordingly.
 func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -9,25 +9,25 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An Event tells of one change: what the feed lists, webhooks send and
-// subscribers get. Its JSON is its form on the wire, and keeps to the envelope
-// of Standard Webhooks (type, timestamp, data).
+// An Event describes one change. The feed lists events, webhooks send them
+// and subscribers receive them. Its JSON form is the API's and follows the
+// Standard Webhooks envelope (type, timestamp, data).
 type Event struct {
 	Object     string          `json:"object"` // always "event"
-	ID         string          `json:"id"`     // "evt_" and 26 characters; the same however often it is delivered
+	ID         string          `json:"id"`     // "evt_" and 26 characters; the same for every delivery
 	Type       string          `json:"type"`   // one of [EventTypes]
 	Timestamp  time.Time       `json:"timestamp"`
-	Actor      string          `json:"actor"`                // who did it: "client:cid_…", "operator:opr_…" or "go"; "anonymous" for a failed sign-in, "clock" for what came with time, "delivery" for what came of deliveries
-	RequestID  string          `json:"request_id,omitempty"` // the request that did it, if one did
-	Subject    string          `json:"subject"`              // the id of what changed
+	Actor      string          `json:"actor"`                // "client:cid_…", "operator:opr_…", "license:lic_…" or "go"; "anonymous": failed sign-in; "clock": expiry; "delivery": webhook delivery
+	RequestID  string          `json:"request_id,omitempty"` // of the request that caused it, if any
+	Subject    string          `json:"subject"`              // ID of the changed resource
 	ProductID  string          `json:"product_id,omitempty"`
 	CustomerID string          `json:"customer_id,omitempty"`
-	Data       json.RawMessage `json:"data"` // for events of this package an [EventData]
+	Data       json.RawMessage `json:"data"` // for events of this package, an [EventData]
 
-	Seq int64 `json:"-"` // its place in the feed of this store
+	Seq int64 `json:"-"` // position in this store's feed
 }
 
-// NewEvent returns a stored event in its form on the wire.
+// NewEvent converts a stored event to its API form.
 func NewEvent(e store.Event) Event {
 	ev := Event{
 		Object: "event", ID: e.ID, Type: e.Type, Timestamp: e.Time, Actor: e.Actor, RequestID: e.RequestID,
@@ -41,42 +41,42 @@ func NewEvent(e store.Event) Event {
 
 // EventsParams select events. Every set field must match.
 type EventsParams struct {
-	// After is the NextCursor of an earlier page: the list goes on behind
-	// it. Empty: it begins with the oldest event that is kept, or with the
-	// newest.
+	// After is the NextCursor of an earlier page. Empty: start with the
+	// oldest event that is kept or, with NewestFirst, with the newest.
 	After      string `json:"after"`
 	Type       string `json:"type"`                              // a type, or a family such as "license.*"
-	Subject    string `json:"subject" validate:"omitempty,text"` // such as a license's id
+	Subject    string `json:"subject" validate:"omitempty,text"` // such as a license ID
 	CustomerID string `json:"customer_id" validate:"omitempty,text" wire:"-"`
 	Limit      int    `json:"limit" validate:"min=0,max=200"` // 0: 50
 
-	NewestFirst bool `json:"newest_first" wire:"-"` // go back in time
+	NewestFirst bool `json:"newest_first" wire:"-"` // list backward in time
 }
 
-// How much of the feed one call looks through for what a filter selects.
+// How many events one call examines for a filter.
 const (
 	feedBatch  = 500
 	feedBudget = 2000
 )
 
-// Events reads the feed of all changes, in the order in which they became
-// visible. Whoever asks again and again with the cursor it was given gets
-// every event exactly once, whatever is committed meanwhile. A cursor is a
-// place in the feed, and good with any filter. The error is an
-// [*InvalidError], or [ErrCursorGone] if the feed does not continue at the
-// cursor; a list with NewestFirst never returns that.
+// Events reads the event feed in commit order. A consumer that keeps passing
+// the last NextCursor receives every event exactly once, whatever is
+// committed in the meantime. A cursor is a position in the feed and works
+// with any filter.
 //
-// A call looks through a bounded part of the feed: with a filter a page can be
-// short, or empty, although there is more. A caller who is limited to some
-// products gets events of these alone.
+// A call examines a limited part of the feed: with a filter, a page can be
+// short or even empty although HasMore is true. A caller limited to some
+// products receives only events about those products.
+//
+// Events returns an [*InvalidError], or [ErrCursorGone] if the feed does not
+// continue at the cursor. With NewestFirst it never returns ErrCursorGone.
 func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], error) {
 	broken := checkTags(ctx, p)
 	if p.Type != "" && !IsTypePattern(p.Type) {
-		broken = append(broken, FieldError{Field: "type", Code: CodeUnknown, Detail: `must be a type of event, or a family such as "license.*"`})
+		broken = append(broken, FieldError{Field: "type", Code: CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 	}
 	after, ok := parsePlace(p.After)
 	if !ok {
-		broken = append(broken, FieldError{Field: "after", Code: CodeInvalidFormat, Detail: "must be the next_cursor of a page of events; begin again without it"})
+		broken = append(broken, FieldError{Field: "after", Code: CodeInvalidFormat, Detail: "must be the next_cursor of a page of events; omit it to start over"})
 	}
 	if len(broken) > 0 {
 		return Page[Event]{}, &InvalidError{Fields: broken}
@@ -97,7 +97,7 @@ func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], erro
 
 // readEvents reads one page from a snapshot.
 func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at place) (Page[Event], error) {
-	if !p.NewestFirst { // a list that goes back in time misses nothing new
+	if !p.NewestFirst { // a backward list cannot miss new events
 		purged, err := readPurged(ctx, r)
 		if err != nil {
 			return Page[Event]{}, err
@@ -122,7 +122,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 			return Page[Event]{}, err
 		}
 		for _, row := range rows {
-			if (p.Type == "" || MatchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
+			if (p.Type == "" || matchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
 				if len(page.Data) == p.Limit {
 					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil
@@ -135,8 +135,8 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 		examined += len(rows)
 		page.HasMore = len(rows) == q.Limit
 		if !page.HasMore && !p.NewestFirst && (p.Subject != "" || p.CustomerID != "") {
-			// The rest of the feed was looked through too: a cursor at the last
-			// match would be gone as soon as retention removes that event.
+			// The rest of the feed was examined too. A cursor at the last match
+			// would be gone as soon as retention removes that event.
 			newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 			if err != nil {
 				return Page[Event]{}, err

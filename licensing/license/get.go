@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Get returns the license with that id, or [ErrNotFound].
+// Get returns the license with the given ID, or [ErrNotFound].
 func (s *Service) Get(ctx context.Context, id string) (License, error) {
 	rec, err := s.find(ctx, s.reader(), id)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *Service) Get(ctx context.Context, id string) (License, error) {
 	return fromRecord(rec, s.now())
 }
 
-// find returns the record with that id, if it exists for the caller.
+// find returns the record with the given ID if it exists for the caller.
 func (s *Service) find(ctx context.Context, r store.Reader, id string) (store.License, error) {
 	if !isID("lic", id) {
 		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
@@ -30,10 +30,10 @@ func (s *Service) find(ctx context.Context, r store.Reader, id string) (store.Li
 	return rec, err
 }
 
-// maxAmbiguous is how many ids an [*AmbiguousError] lists.
+// maxAmbiguous is how many IDs an [*AmbiguousError] lists.
 const maxAmbiguous = 20
 
-// match returns the one record of a product and a customer.
+// match returns the only license of a product and a customer.
 func (s *Service) match(ctx context.Context, r store.Reader, m Match) (store.License, error) {
 	if !s.sees(m.ProductID) {
 		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
@@ -54,7 +54,7 @@ func (s *Service) match(ctx context.Context, r store.Reader, m Match) (store.Lic
 	return recs[0], nil
 }
 
-// at checks that l is at one of the versions, if any are asked for.
+// at checks that l is at one of the given versions, if there are any.
 func (l License) at(versions []Version) error {
 	if versions == nil || slices.Contains(versions, l.Version()) {
 		return nil

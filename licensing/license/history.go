@@ -9,32 +9,33 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A HistoryEvent is one thing that happened to a license.
+// A HistoryEvent is an event about a license with its data decoded.
 type HistoryEvent struct {
-	Seq       int64 // its place in the feed
+	Seq       int64 // position in the feed
 	ID        string
 	Type      string // such as [EventLicenseCreated]
 	Time      time.Time
-	Actor     string // who did it, such as "client:cid_…" or "go"
-	RequestID string // the request that did it, if one did
+	Actor     string // such as "client:cid_…" or "go"
+	RequestID string // of the request that caused it, if any
 	Data      EventData
 }
 
-// HistoryParams select a part of the history of one license.
+// HistoryParams select a page of a license's history.
 type HistoryParams struct {
 	ID     string
-	Before int64 // the Seq of the last event of the page before; 0: from the newest
-	Limit  int   // 0: 20; else 1–200
+	Before int64 // the last Seq of the previous page; 0: start with the newest
+	Limit  int   // 1 to 200; 0: 20
 }
 
-// History lists what happened to a license, newest first, as far as the feed
-// goes back. A license that does not exist for the caller is [ErrNotFound].
+// History returns a page of the events about a license that are still in the
+// feed, newest first. It returns [ErrNotFound] if the license does not exist
+// for the caller.
 func (s *Service) History(ctx context.Context, p HistoryParams) ([]HistoryEvent, error) {
 	if p.Limit == 0 {
 		p.Limit = 20
 	}
 	if p.Limit < 1 || p.Limit > 200 {
-		return nil, Invalid("limit", CodeOutOfRange, "must be from 1 to 200")
+		return nil, Invalid("limit", CodeOutOfRange, "must be between 1 and 200")
 	}
 	if _, err := s.Get(ctx, p.ID); err != nil {
 		return nil, err

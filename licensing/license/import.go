@@ -10,24 +10,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A RowResult says what became of one line of an import.
-type RowResult struct {
-	Line   int    `json:"line"`         // counted from 1
-	ID     string `json:"id,omitempty"` // of the license, if there is one
-	Result string `json:"result"`       // one of the constants below
-	// Errors says why a row was refused.
+// An ImportResult is the result of one line of an import.
+type ImportResult struct {
+	Line   int    `json:"line"`         // starts at 1
+	ID     string `json:"id,omitempty"` // license ID, if known
+	Result string `json:"result"`       // one of the Import constants
+	// Errors lists why a row was refused.
 	Errors []FieldError `json:"errors,omitempty"`
 }
 
-// The results of a row.
+// The values of ImportResult.Result.
 const (
-	RowCreated = "created"
-	RowExists  = "exists" // its id or key is here already, and was left as it is
-	RowRefused = "refused"
-	// RowStopped is the last result of an import that ended early, because
-	// a thousand rows were refused. Its line and those after it were not
-	// decided; its Errors say what to do.
-	RowStopped = "stopped"
+	ImportCreated = "created"
+	ImportExists  = "exists" // a license with this ID or key exists and is unchanged
+	ImportRefused = "refused"
+	// ImportStopped is the last result of an import that stopped after a
+	// thousand refused rows. This line and those after it were not
+	// processed; Errors says what to do.
+	ImportStopped = "stopped"
 )
 
 // importBatch is how many rows are written in one Update.
@@ -36,26 +36,26 @@ const importBatch = 100
 // maxRefused is how many rows an import refuses before it stops.
 const maxRefused = 1000
 
-// Import reads licenses from r, a [Row] of JSON a line, creates those that are
-// not here yet, and tells report of each line, in order, once it is decided
-// and stored; blank lines are passed over. Each row has an id or a key of its
-// own, or both, so that the same import can be run again after a failure: what
-// is here already is left as it is.
+// Import reads licenses from r, one [ImportRow] in JSON per line, and
+// creates the ones that do not exist. It calls report for each line, in order,
+// after the line is processed and stored; it skips blank lines. Each row
+// needs its own ID, key or both, so that a failed import can be repeated:
+// existing licenses are left unchanged.
 //
-// Rows keep their id, key, state and time of creation; they begin at revision
-// 1, and each appends "license.created". Options.BeforeCreate is not called.
-// A refused row hinders no other. After 1,000 refused rows Import stops: it
-// reports [RowStopped] for the next row and returns nil. Import ends with the
-// first error of r, of report or of the store. What was reported until then
-// stays.
-func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult) error) error {
+// Rows keep their ID, key, state and creation time. New licenses start at
+// revision 1, and each appends a license.created event. Import does not call
+// Options.BeforeCreate. A refused row does not affect the others. After
+// 1,000 refused rows Import reports [ImportStopped] for the next row and
+// returns nil. Import stops at the first error of r, report or the store;
+// rows already reported stay imported.
+func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
 	lines := bufio.NewReaderSize(r, maxRow)
 	refused := 0
 	for number := 1; ; {
-		var batch []importRow
+		var batch []parsedRow
 		var end error
 		for len(batch) < importBatch && end == nil {
-			var row importRow
+			var row parsedRow
 			var blank bool
 			row, blank, end = readRow(ctx, lines)
 			if end != nil && end != io.EOF {
@@ -76,9 +76,9 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult
 				return err
 			}
 			switch result.Result {
-			case RowRefused:
+			case ImportRefused:
 				refused++
-			case RowStopped:
+			case ImportStopped:
 				return nil
 			}
 		}
@@ -88,21 +88,21 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(RowResult
 	}
 }
 
-// importRows decides and writes a batch in one Update. It stops at the row
-// after as many refused ones as are left to refuse.
-func (s *Service) importRows(ctx context.Context, batch []importRow, left int) (results []RowResult, err error) {
+// importRows processes a batch in one Update. It stops after refusing left
+// rows.
+func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, err error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
 	err = s.update(ctx, func(tx *transaction) error {
-		results = make([]RowResult, 0, len(batch)) // anew, should this run again
+		results = make([]ImportResult, 0, len(batch)) // reset: the function may run again
 		refusals := 0
 		for _, row := range batch {
 			if refusals == left {
 				results = append(results, stopped(row.line))
 				return nil
 			}
-			result := RowResult{Line: row.line, ID: row.row.ID, Result: RowCreated}
+			result := ImportResult{Line: row.line, ID: row.row.ID, Result: ImportCreated}
 			err := row.err
 			if err == nil {
 				result.ID, err = s.importRow(ctx, tx, row.row)
@@ -110,10 +110,10 @@ func (s *Service) importRows(ctx context.Context, batch []importRow, left int) (
 			var refused *InvalidError
 			switch {
 			case errors.Is(err, errExists):
-				result.Result = RowExists
+				result.Result = ImportExists
 			case errors.As(err, &refused):
 				refusals++
-				result.Result, result.Errors = RowRefused, refused.Fields[:min(len(refused.Fields), maxRowErrors)]
+				result.Result, result.Errors = ImportRefused, refused.Fields[:min(len(refused.Fields), maxRowErrors)]
 			case err != nil:
 				return err
 			}
@@ -124,17 +124,17 @@ func (s *Service) importRows(ctx context.Context, batch []importRow, left int) (
 	return results, err
 }
 
-// stopped is the last result of an import with too many refused rows.
-func stopped(line int) RowResult {
-	return RowResult{Line: line, Result: RowStopped, Errors: []FieldError{{Code: CodeTooMany, Detail: fmt.Sprintf(
+// stopped returns the last result of an import with too many refused rows.
+func stopped(line int) ImportResult {
+	return ImportResult{Line: line, Result: ImportStopped, Errors: []FieldError{{Code: CodeTooMany, Detail: fmt.Sprintf(
 		"%d lines were refused, so the import stopped before this line; correct them and import again", maxRefused)}}}
 }
 
-// errExists: the license of a row is here already.
+// errExists: the license of a row already exists.
 var errExists = errors.New("exists")
 
-// importRow writes one row and returns the id of its license.
-func (s *Service) importRow(ctx context.Context, tx *transaction, row Row) (id string, err error) {
+// importRow writes one row and returns the ID of its license.
+func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow) (id string, err error) {
 	if !s.sees(row.ProductID) {
 		return "", Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
 	}
@@ -144,7 +144,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row Row) (id s
 			return rec.ID, errExists
 		}
 		if err == nil {
-			return "", Invalid("id", CodeTaken, "is that of another license here")
+			return "", Invalid("id", CodeTaken, "is used by another license")
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return "", err
@@ -156,7 +156,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row Row) (id s
 			return rec.ID, errExists
 		}
 		if err == nil {
-			return "", Invalid("key", CodeTaken, "is that of another license here")
+			return "", Invalid("key", CodeTaken, "is used by another license")
 		}
 		if !errors.Is(err, store.ErrNotFound) {
 			return "", err

@@ -16,9 +16,9 @@ import (
 )
 
 // importAll imports a text and returns the results.
-func importAll(t *testing.T, s *license.Service, text string) (results []license.RowResult) {
+func importAll(t *testing.T, s *license.Service, text string) (results []license.ImportResult) {
 	t.Helper()
-	err := s.Import(t.Context(), strings.NewReader(text), func(r license.RowResult) error {
+	err := s.Import(t.Context(), strings.NewReader(text), func(r license.ImportResult) error {
 		results = append(results, r)
 		return nil
 	})
@@ -50,12 +50,12 @@ func TestExportAndImport(t *testing.T) {
 	results := importAll(t, to.Service, out.String())
 	is.Equal(len(results), 232)
 	for i, r := range results {
-		is.Equal(r, license.RowResult{Line: i + 1, ID: r.ID, Result: license.RowCreated})
+		is.Equal(r, license.ImportResult{Line: i + 1, ID: r.ID, Result: license.ImportCreated})
 		want, err := from.Get(t.Context(), r.ID)
 		is.NoErr(err)
 		got, err := to.Get(t.Context(), r.ID)
 		is.NoErr(err)
-		want.Revision, want.UpdatedAt = 1, to.now // these begin anew
+		want.Revision, want.UpdatedAt = 1, to.now // these are reset
 		is.Equal(got, want)
 		is.Equal(to.events(t, r.ID), []string{license.EventLicenseCreated})
 	}
@@ -64,7 +64,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 
 	for _, r := range importAll(t, to.Service, out.String()) { // again changes nothing
-		is.Equal(r.Result, license.RowExists)
+		is.Equal(r.Result, license.ImportExists)
 		is.Equal(len(to.events(t, r.ID)), 1)
 	}
 	var again bytes.Buffer
@@ -89,38 +89,38 @@ func TestImportRows(t *testing.T) {
 		field string
 		code  string
 	}{
-		"minimal":            {row(`"key":"imported-key-0001"`), license.RowCreated, "", ""},
-		"by id":              {row(`"id":"lic_00000000000000000000000001"`), license.RowCreated, "", ""},
-		"known key":          {row(`"key":"` + strings.ToLower(here.Key) + `"`), license.RowExists, "", ""},
-		"known id":           {row(`"id":"` + here.ID + `"`), license.RowExists, "", ""},
-		"known id and key":   {row(`"id":"` + here.ID + `","key":"` + here.Key + `"`), license.RowExists, "", ""},
-		"id of another":      {row(`"id":"` + here.ID + `","key":"` + other.Key + `"`), license.RowRefused, "id", "taken"},
-		"key of another":     {row(`"id":"lic_00000000000000000000000002","key":"` + other.Key + `"`), license.RowRefused, "key", "taken"},
-		"neither":            {row(`"state":"active"`), license.RowRefused, "key", "required"},
-		"bad id":             {row(`"id":"LIC_1"`), license.RowRefused, "id", "invalid_format"},
-		"bad state":          {row(`"key":"imported-key-0002","state":"expired"`), license.RowRefused, "state", "unknown"},
-		"bad reason":         {row(`"key":"imported-key-0002","state_reason":" "`), license.RowRefused, "state_reason", "invalid_format"},
-		"bad time":           {row(`"key":"imported-key-0002","created_at":"1969-01-01T00:00:00Z"`), license.RowRefused, "created_at", "out_of_range"},
-		"bad entitlement":    {row(`"key":"imported-key-0002","entitlements":{"n":9007199254740993}`), license.RowRefused, "entitlements/n", "out_of_range"},
-		"missing fields":     {`{"key":"imported-key-0002","name":"a","product_id":"p"}`, license.RowRefused, "customer_id", "required"},
-		"unknown member":     {row(`"key":"imported-key-0002","status":"active"`), license.RowRefused, "status", "unknown"},
-		"activations":        {row(`"key":"imported-key-0002","activations":[]`), license.RowRefused, "activations", "unknown"},
-		"wrong case":         {row(`"key":"imported-key-0002","Metadata":{}`), license.RowRefused, "Metadata", "unknown"},
-		"the same twice":     {row(`"key":"imported-key-0002","name":"b"`), license.RowRefused, "", "invalid_json"},
-		"twice further down": {row(`"key":"imported-key-0002","metadata":{"a":"1","a":"2"}`), license.RowRefused, "", "invalid_json"},
-		"lone surrogate":     {row(`"key":"imported-key-0002","metadata":{"a":"\ud83d"}`), license.RowRefused, "", "invalid_json"},
-		"byte order mark":    {"\ufeff" + row(`"key":"imported-key-0002"`), license.RowRefused, "", "invalid_json"},
-		"too deep":           {row(`"key":"imported-key-0002","entitlements":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`), license.RowRefused, "", "invalid_json"},
-		"null for a number":  {row(`"key":"imported-key-0002","grace_seconds":null`), license.RowRefused, "grace_seconds", "required"},
-		"null for a text":    {row(`"key":"imported-key-0002","metadata":{"a":null}`), license.RowRefused, "metadata/a", "invalid_type"},
-		"text for a number":  {row(`"key":"imported-key-0002","grace_seconds":"5"`), license.RowRefused, "grace_seconds", "invalid_type"},
-		"no time":            {row(`"key":"imported-key-0002","starts_at":"tomorrow"`), license.RowRefused, "starts_at", "invalid_format"},
-		"nulls":              {row(`"key":"imported-key-0003","starts_at":null,"lease_seconds":null,"metadata":null,"created_at":null`), license.RowCreated, "", ""},
-		"two objects":        {row(`"key":"imported-key-0002"`) + "{}", license.RowRefused, "", "invalid_json"},
-		"no object":          {`null`, license.RowRefused, "", "invalid_json"},
-		"a list":             {`[]`, license.RowRefused, "", "invalid_json"},
-		"bad UTF-8":          {row("\"key\":\"imported-key-0002\",\"metadata\":{\"a\":\"\xff\"}"), license.RowRefused, "", "invalid_json"},
-		"longer than a line": {row(`"key":"` + strings.Repeat("x", 3<<20) + `"`), license.RowRefused, "", "too_long"},
+		"minimal":            {row(`"key":"imported-key-0001"`), license.ImportCreated, "", ""},
+		"by id":              {row(`"id":"lic_00000000000000000000000001"`), license.ImportCreated, "", ""},
+		"known key":          {row(`"key":"` + strings.ToLower(here.Key) + `"`), license.ImportExists, "", ""},
+		"known id":           {row(`"id":"` + here.ID + `"`), license.ImportExists, "", ""},
+		"known id and key":   {row(`"id":"` + here.ID + `","key":"` + here.Key + `"`), license.ImportExists, "", ""},
+		"id of another":      {row(`"id":"` + here.ID + `","key":"` + other.Key + `"`), license.ImportRefused, "id", "taken"},
+		"key of another":     {row(`"id":"lic_00000000000000000000000002","key":"` + other.Key + `"`), license.ImportRefused, "key", "taken"},
+		"neither":            {row(`"state":"active"`), license.ImportRefused, "key", "required"},
+		"bad id":             {row(`"id":"LIC_1"`), license.ImportRefused, "id", "invalid_format"},
+		"bad state":          {row(`"key":"imported-key-0002","state":"expired"`), license.ImportRefused, "state", "unknown"},
+		"bad reason":         {row(`"key":"imported-key-0002","state_reason":" "`), license.ImportRefused, "state_reason", "invalid_format"},
+		"bad time":           {row(`"key":"imported-key-0002","created_at":"1969-01-01T00:00:00Z"`), license.ImportRefused, "created_at", "out_of_range"},
+		"bad entitlement":    {row(`"key":"imported-key-0002","entitlements":{"n":9007199254740993}`), license.ImportRefused, "entitlements/n", "out_of_range"},
+		"missing fields":     {`{"key":"imported-key-0002","name":"a","product_id":"p"}`, license.ImportRefused, "customer_id", "required"},
+		"unknown member":     {row(`"key":"imported-key-0002","status":"active"`), license.ImportRefused, "status", "unknown"},
+		"activations":        {row(`"key":"imported-key-0002","activations":[]`), license.ImportRefused, "activations", "unknown"},
+		"wrong case":         {row(`"key":"imported-key-0002","Metadata":{}`), license.ImportRefused, "Metadata", "unknown"},
+		"the same twice":     {row(`"key":"imported-key-0002","name":"b"`), license.ImportRefused, "", "invalid_json"},
+		"twice further down": {row(`"key":"imported-key-0002","metadata":{"a":"1","a":"2"}`), license.ImportRefused, "", "invalid_json"},
+		"lone surrogate":     {row(`"key":"imported-key-0002","metadata":{"a":"\ud83d"}`), license.ImportRefused, "", "invalid_json"},
+		"byte order mark":    {"\ufeff" + row(`"key":"imported-key-0002"`), license.ImportRefused, "", "invalid_json"},
+		"too deep":           {row(`"key":"imported-key-0002","entitlements":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`), license.ImportRefused, "", "invalid_json"},
+		"null for a number":  {row(`"key":"imported-key-0002","grace_seconds":null`), license.ImportRefused, "grace_seconds", "required"},
+		"null for a text":    {row(`"key":"imported-key-0002","metadata":{"a":null}`), license.ImportRefused, "metadata/a", "invalid_type"},
+		"text for a number":  {row(`"key":"imported-key-0002","grace_seconds":"5"`), license.ImportRefused, "grace_seconds", "invalid_type"},
+		"no time":            {row(`"key":"imported-key-0002","starts_at":"tomorrow"`), license.ImportRefused, "starts_at", "invalid_format"},
+		"nulls":              {row(`"key":"imported-key-0003","starts_at":null,"lease_seconds":null,"metadata":null,"created_at":null`), license.ImportCreated, "", ""},
+		"two objects":        {row(`"key":"imported-key-0002"`) + "{}", license.ImportRefused, "", "invalid_json"},
+		"no object":          {`null`, license.ImportRefused, "", "invalid_json"},
+		"a list":             {`[]`, license.ImportRefused, "", "invalid_json"},
+		"bad UTF-8":          {row("\"key\":\"imported-key-0002\",\"metadata\":{\"a\":\"\xff\"}"), license.ImportRefused, "", "invalid_json"},
+		"longer than a line": {row(`"key":"` + strings.Repeat("x", 3<<20) + `"`), license.ImportRefused, "", "too_long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -128,13 +128,13 @@ func TestImportRows(t *testing.T) {
 			is.Equal(len(results), 2)
 			is.Equal(results[0].Line, 2)
 			is.Equal(results[0].Result, test.want)
-			if test.want == license.RowRefused {
+			if test.want == license.ImportRefused {
 				is.Equal(len(results[0].Errors), 1)
 				is.Equal(results[0].Errors[0].Field, test.field)
 				is.Equal(results[0].Errors[0].Code, test.code)
 			}
 			is.Equal(results[1].Line, 4)
-			is.True(results[1].Result != license.RowRefused)
+			is.True(results[1].Result != license.ImportRefused)
 		})
 	}
 	_, err := f.Get(t.Context(), here.ID)
@@ -147,8 +147,8 @@ func TestImportWithinOneBatch(t *testing.T) {
 	f := newFixture(t)
 	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
 	results := importAll(t, f.Service, row+row)
-	is.Equal(results[0].Result, license.RowCreated)
-	is.Equal(results[1], license.RowResult{Line: 2, ID: results[0].ID, Result: license.RowExists})
+	is.Equal(results[0].Result, license.ImportCreated)
+	is.Equal(results[1], license.ImportResult{Line: 2, ID: results[0].ID, Result: license.ImportExists})
 	is.Equal(importAll(t, f.Service, ""), nil)
 
 	limited := f.As(license.Caller{Products: []string{"prod_mine"}})
@@ -162,9 +162,9 @@ func TestImportEndsWithTheFirstError(t *testing.T) {
 	f := newFixture(t)
 	breaks := errors.New("breaks")
 	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
-	err := f.Import(t.Context(), strings.NewReader(row), func(license.RowResult) error { return breaks })
+	err := f.Import(t.Context(), strings.NewReader(row), func(license.ImportResult) error { return breaks })
 	is.True(errors.Is(err, breaks))
-	err = f.Import(t.Context(), iotest.ErrReader(breaks), func(license.RowResult) error { return nil })
+	err = f.Import(t.Context(), iotest.ErrReader(breaks), func(license.ImportResult) error { return nil })
 	is.True(errors.Is(err, breaks))
 }
 
@@ -188,7 +188,7 @@ func TestErase(t *testing.T) {
 	is.NoErr(err)
 
 	f.now = f.now.Add(time.Hour)
-	done, err := f.As(license.Caller{Actor: "operator:opr_1"}).Erase(t.Context(), "cus_ada")
+	done, err := f.As(license.Caller{Actor: "operator:opr_1"}).EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
 	is.Equal(done, license.Erased{Licenses: 119, Events: 120 + 1 + 119}) // created, activated, deleted
 
@@ -221,12 +221,12 @@ func TestErase(t *testing.T) {
 	is.Equal(string(last.Data), `{"licenses":119,"events":240}`)
 	is.Equal(eventData(t, events[len(before)-1]).License.ID, bob.ID) // another's events are whole
 
-	done, err = f.Erase(t.Context(), "cus_ada")
+	done, err = f.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
 	is.Equal(done, license.Erased{})
-	_, err = f.Erase(t.Context(), "")
+	_, err = f.EraseCustomer(t.Context(), "")
 	is.Equal(fields(t, err), map[string]string{"customer_id": "required"})
-	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Erase(t.Context(), "cus_bob")
+	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).EraseCustomer(t.Context(), "cus_bob")
 	is.True(errors.Is(err, license.ErrProductForbidden))
 }
 
@@ -241,18 +241,18 @@ func TestImportStopsAfterManyRefusedRows(t *testing.T) {
 	}
 	results := importAll(t, f.Service, row(0)+strings.Repeat("x\n", 999)+row(1)+"x\n")
 	is.Equal(len(results), 1002) // 1,000 refused rows at the end are not too many
-	is.Equal(results[1000].Result, license.RowCreated)
-	is.Equal(results[1001].Result, license.RowRefused)
+	is.Equal(results[1000].Result, license.ImportCreated)
+	is.Equal(results[1001].Result, license.ImportRefused)
 
 	results = importAll(t, f.Service, row(2)+strings.Repeat("x\n", 1000)+row(3)+strings.Repeat("x\n", 5000))
 	is.Equal(len(results), 1002)
-	is.Equal(results[0].Result, license.RowCreated)
+	is.Equal(results[0].Result, license.ImportCreated)
 	last := results[1001]
 	is.Equal(last.Line, 1002)
-	is.Equal(last.Result, license.RowStopped)
+	is.Equal(last.Result, license.ImportStopped)
 	is.Equal(last.Errors[0].Code, license.CodeTooMany)
 	is.True(strings.Contains(last.Errors[0].Detail, "1000 lines were refused"))
-	is.Equal(importAll(t, f.Service, row(3))[0].Result, license.RowCreated) // it was not stored before
+	is.Equal(importAll(t, f.Service, row(3))[0].Result, license.ImportCreated) // it was not stored before
 
 	var many strings.Builder
 	for i := range 90 {

@@ -11,22 +11,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 )
 
-// maxRow bounds a line. The largest license that the rules allow fits twice.
+// maxRow is the maximum length of a line. It is twice the largest license.
 const maxRow = 1 << 20
 
 // maxRowErrors is how many errors are reported for one row.
 const maxRowErrors = 20
 
-// An importRow is a line as it was read: a row, or why it is none.
-type importRow struct {
+// A parsedRow is one line: a row, or the error that makes it invalid.
+type parsedRow struct {
 	line int
-	row  Row
+	row  ImportRow
 	err  error
 }
 
-// readRow reads one line. An error of the reader, io.EOF among them, comes
-// beside what was read of the last one.
-func readRow(ctx context.Context, r *bufio.Reader) (row importRow, blank bool, end error) {
+// readRow reads one line. It returns an error of the reader, such as io.EOF,
+// together with the last line.
+func readRow(ctx context.Context, r *bufio.Reader) (row parsedRow, blank bool, end error) {
 	line, end := r.ReadSlice('\n')
 	if end == bufio.ErrBufferFull {
 		for end == bufio.ErrBufferFull {
@@ -43,10 +43,10 @@ func readRow(ctx context.Context, r *bufio.Reader) (row importRow, blank bool, e
 }
 
 // rowForm is the wire form of a row.
-var rowForm = input.Of(reflect.TypeFor[Row]())
+var rowForm = input.Of(reflect.TypeFor[ImportRow]())
 
-// parseRow reads a line as strictly as a request body.
-func parseRow(ctx context.Context, line []byte, row *Row) error {
+// parseRow parses a line as strictly as a request body.
+func parseRow(ctx context.Context, line []byte, row *ImportRow) error {
 	o, err := input.JSON(line)
 	var syntax *input.SyntaxError
 	switch {
@@ -58,16 +58,16 @@ func parseRow(ctx context.Context, line []byte, row *Row) error {
 	return row.check(input.WithErrors(ctx, rowForm.Body(reflect.ValueOf(row), o, nil, "")))
 }
 
-func (row *Row) check(ctx context.Context) error {
+func (row *ImportRow) check(ctx context.Context) error {
 	var broken []FieldError
 	if err := row.CreateParams.check(ctx); err != nil {
 		broken = err.(*InvalidError).Fields
 	}
 	if row.ID == "" && row.Key == "" {
-		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "give a key or an id, so that the import can be repeated"})
+		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
 	}
 	if row.ID != "" && !isID("lic", row.ID) {
-		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" and 26 characters`})
+		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
 	}
 	own := *row
 	own.CreateParams = CreateParams{Name: "-", ProductID: "-", CustomerID: "-"} // checked above

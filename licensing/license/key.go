@@ -10,16 +10,16 @@ import (
 const keyAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 const (
-	keyDigits = 25 // 24 random ones of five bits, and a check digit
+	keyDigits = 25 // 24 random digits of five bits, and a check digit
 	keyGroup  = 5
 
-	minKeyLength = 16 // of a key brought from elsewhere
+	minKeyLength = 16 // of a key from another system
 	maxKeyLength = 1024
 )
 
-// NewKey returns a new license key: five groups of five characters of
-// Crockford's base32, such as "8X2KQ-…", that carry 120 random bits and, as
-// the last one, a check character.
+// NewKey returns a new license key: five groups of five Crockford base32
+// characters, such as "8X2KQ-…", with 120 random bits and a check character
+// at the end.
 func NewKey() string {
 	var random [keyDigits - 1]byte
 	rand.Read(random[:])
@@ -30,10 +30,11 @@ func NewKey() string {
 	return formatKey(append(digits, keyCheck(digits)))
 }
 
-// ParseKey reads a key in the form of [NewKey] as people type it: in any
-// case, with I and L for 1 and O for 0, and with any spaces, dashes, dots or
-// underscores, or none, between the characters. It returns the key as NewKey
-// writes it. A mistyped character, or two that changed places, is not ok.
+// ParseKey parses a generated key as people type it: in any case, with I and
+// L for 1 and O for 0, and with any spaces, dashes, dots or underscores
+// between the characters. It returns the key in the form of [NewKey]. It
+// returns false if the check character does not match; that catches any
+// single wrong character and any two swapped characters.
 func ParseKey(s string) (key string, ok bool) {
 	if len(s) > maxKeyLength {
 		return "", false
@@ -55,8 +56,8 @@ func ParseKey(s string) (key string, ok bool) {
 	return formatKey(digits), true
 }
 
-// canonicalKey returns the form a key is stored and looked up in: one of ours
-// as NewKey writes it, any other as it is.
+// canonicalKey returns the form in which a key is stored and looked up:
+// generated keys in the form of NewKey, others unchanged.
 func canonicalKey(s string) string {
 	if key, ok := ParseKey(s); ok {
 		return key
@@ -64,7 +65,7 @@ func canonicalKey(s string) string {
 	return s
 }
 
-// isKey reports whether s can be the key of a license.
+// isKey reports whether s is a valid license key.
 func isKey(s string) bool {
 	if len(s) < minKeyLength || len(s) > maxKeyLength {
 		return false
@@ -77,10 +78,10 @@ func isKey(s string) bool {
 	return true
 }
 
-// keyCheck returns the digit that makes the polynomial whose coefficients are
-// the digits, the check digit last, zero at a generator of GF(32). Each place
-// has a weight of its own, so that any one wrong digit and any two digits
-// that changed places are found.
+// keyCheck returns the check digit: the one that makes the polynomial with
+// the digits as coefficients, check digit last, zero at a generator of
+// GF(32). Every position has a different weight, so any single wrong digit
+// and any two swapped digits are detected.
 func keyCheck(digits []byte) byte {
 	var sum byte
 	for _, d := range digits {

@@ -17,7 +17,7 @@ import (
 //
 // Fault: dead machines hold their seats until some worker removes them. Fault:
 // a lease that has ended is revived by its next heartbeat, over the limit.
-// Fault: whoever comes back after the end, before a sweep, trips over the old
+// Fault: a program that returns after the end, before a sweep, conflicts with the old
 // row.
 func TestLeases(t *testing.T) {
 	is := is.New(t)
@@ -28,7 +28,7 @@ func TestLeases(t *testing.T) {
 
 	f.now = start.Add(9 * time.Minute)
 	v := f.validate(t, l.Key, "pc-1")
-	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // begun anew
+	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // restarted
 	is.Equal(*v.NextChangeAt, start.Add(19*time.Minute))
 	is.Equal(v.RecheckAfter, int64(300)) // in time to renew
 	is.Equal(v.Activation.LastSeenAt, f.now)
@@ -39,12 +39,12 @@ func TestLeases(t *testing.T) {
 
 	f.now = start.Add(19 * time.Minute)
 	v = f.validate(t, l.Key, "pc-1")
-	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded})
 	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
 	is.Equal(*v.Activation.LeaseEndsAt, start.Add(19*time.Minute)) // not renewed
-	f.activate(t, l.Key, "pc-2")                                   // the seat was free, though nobody swept
+	f.activate(t, l.Key, "pc-2")                                   // the seat was free without a sweep
 	v = f.validate(t, l.Key, "pc-1")
-	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded, license.VerdictActivationLimit})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded, license.VerdictActivationLimit})
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.True(errors.Is(err, license.ErrActivationLimit)) // coming back is under the same limit
 
@@ -100,7 +100,7 @@ func TestClocksThatDisagree(t *testing.T) {
 	_, err := ahead.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
 	is.NoErr(err)
 	v := behind.validate(t, l.Key, "pc-1")
-	is.Equal(codes(v), []license.Code{license.VerdictLeaseEnded, license.VerdictActivationLimit})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded, license.VerdictActivationLimit})
 	is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
 	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.True(errors.Is(err, license.ErrActivationLimit))

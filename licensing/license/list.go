@@ -11,44 +11,44 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ListParams select licenses. Every set field must match.
+// ListParams select licenses. A license must match every set field.
 type ListParams struct {
 	CustomerID string `json:"customer_id" validate:"omitempty,text,customer"`
 	ProductID  string `json:"product_id" validate:"omitempty,text"`
 	Status     Status `json:"status" validate:"omitempty,oneof=revoked suspended expired scheduled active"`
-	// ExpiresBefore and ExpiresAfter leave licenses whose ExpiresAt is
-	// before the one, and at or after the other. Zero: no bound.
+	// ExpiresBefore and ExpiresAfter select licenses whose ExpiresAt is
+	// before the former, and at or after the latter. Zero: no bound.
 	ExpiresBefore time.Time `json:"expires_before" validate:"omitempty,instant"`
 	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
-	// Search finds the one license with that id or key; if there is none,
-	// those that have all its words, in any case, in their name and
-	// customer id. Whole words count, the first sixteen of each. At most
-	// 1,024 characters.
+	// Search selects the license with that ID or key. If there is none, it
+	// selects the licenses whose name and customer ID contain all its words,
+	// ignoring case. It matches whole words, the first sixteen of each text.
+	// At most 1,024 characters.
 	Search string `json:"search" validate:"omitempty,wellformed,max=1024" wire:"-"`
 
 	NewestFirst bool   `json:"newest_first" wire:"-"`          // reverses the order of the list
-	Limit       int    `json:"limit" validate:"min=0,max=200"` // licenses on a page; 0: 50
-	Cursor      string `json:"cursor"`                         // the NextCursor of the page before
+	Limit       int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
+	Cursor      string `json:"cursor"`                         // NextCursor of the previous page
 }
 
-// How many licenses a page holds if nothing is said, and at most.
+// The default and the maximum page size.
 const (
 	defaultLimit = 50
 	maxLimit     = 200
 )
 
-// List returns a page of licenses, the oldest first.
+// List returns a page of licenses, oldest first.
 //
-// Lists that no customer narrows and that ask for expiry or for scheduled
-// licenses are in order of ExpiresAt or StartsAt instead, so that a store can
-// read any page of them straight from an index. A list of active licenses is in
-// order of creation, and passes over those that have ended.
+// Lists without a customer that filter by expiry or for scheduled licenses
+// are sorted by ExpiresAt or StartsAt instead, so that a store can read
+// every page from an index. A list of active licenses is sorted by creation
+// and skips expired ones.
 //
-// A cursor belongs to its filter, its order and the caller's product limit,
-// and keeps the instant of the first page, at which Status is judged; with
-// another, or garbled, the error is an [*InvalidError] about "cursor". From
-// page to page every license that stays in place comes exactly once, whatever
-// is created or deleted meanwhile.
+// A cursor is valid only for the same filters, order and product limit, and
+// Status is evaluated at the time of the first page. Any other cursor is an
+// [*InvalidError] for "cursor". Across pages, every license that keeps its
+// position appears exactly once, whatever is created or deleted in the
+// meantime.
 func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error) {
 	if err := check(ctx, p); err != nil {
 		return Page[License]{}, err
@@ -68,7 +68,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 
 	view := s.view
 	if p.Search == "" && (s.caller.Products == nil || p.ProductID != "") {
-		view = s.glance
+		view = s.readOnce
 	}
 	var recs []store.License
 	err := view(ctx, func(r store.Reader) (err error) {
@@ -95,7 +95,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	}
 	at := s.now()
 	if p.Status != "" {
-		at = start.pinned // so that the list shows what it was asked for
+		at = start.pinned // show the status that the filter saw
 	}
 	for _, rec := range recs {
 		l, err := fromRecord(rec, at)
@@ -107,8 +107,9 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	return page, nil
 }
 
-// query translates p into the stored states and times that the store knows.
-// One row beyond the page tells whether there is another.
+// query translates p into the stored states and times that stores filter by.
+// It asks for one row more than the page to learn whether another page
+// follows.
 func (p ListParams) query(now time.Time) store.LicenseQuery {
 	q := store.LicenseQuery{
 		CustomerID: p.CustomerID,
@@ -158,8 +159,8 @@ func ceilMillis(t time.Time) time.Time {
 	return toMillis(t)
 }
 
-// lookUp returns the one license whose id or key the search is, if it is in
-// the list that q selects.
+// lookUp returns the license whose ID or key is the search text, if q
+// selects it.
 func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q store.LicenseQuery) ([]store.License, error) {
 	var rec store.License
 	err := store.ErrNotFound
@@ -178,7 +179,7 @@ func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q s
 	return []store.License{rec}, nil
 }
 
-// selects reports whether rec matches q's filters but for the terms.
+// selects reports whether rec matches the filters of q, ignoring the terms.
 func selects(q store.LicenseQuery, rec store.License) bool {
 	return (q.CustomerID == "" || q.CustomerID == rec.CustomerID) &&
 		(q.ProductID == "" || q.ProductID == rec.ProductID) &&
@@ -187,8 +188,8 @@ func selects(q store.LicenseQuery, rec store.License) bool {
 }
 
 // read returns the licenses of q that exist for the caller. A store filters
-// by one product at a time, so the lists of a caller who is limited to some
-// are read one by one and merged.
+// by one product at a time, so it reads one list per product of a limited
+// caller and merges them.
 func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
 	if s.caller.Products == nil || q.ProductID != "" {
 		if q.ProductID != "" && !s.sees(q.ProductID) {
@@ -218,12 +219,13 @@ func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery
 	return all[:min(len(all), q.Limit)], nil
 }
 
-// products returns the products the caller is limited to, in order, each once.
+// products returns the products the caller is limited to, sorted, without
+// duplicates.
 func (s *Service) products() []string {
 	return slices.Compact(slices.Sorted(slices.Values(s.caller.Products)))
 }
 
-// position returns the place of rec in a list of that order.
+// position returns the position of rec in a list of that order.
 func position(order store.LicenseOrder, rec store.License) store.Position {
 	switch order {
 	case store.ByExpiresAt:

@@ -8,17 +8,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MoveParams say which license to suspend, reinstate or revoke, and why.
+// MoveParams are the parameters of [Service.Suspend], [Service.Reinstate]
+// and [Service.Revoke].
 type MoveParams struct {
 	ID string `json:"-"`
-	// Reason becomes the license's StatusReason, which the holder of its
-	// key can read in verdicts, and stands in the event. At most 255
-	// characters; empty: none.
+	// Reason becomes the license's StatusReason, which license key holders
+	// can read in verdicts, and is recorded in the event. At most 255
+	// characters.
 	Reason  string    `json:"reason" validate:"omitempty,text"`
 	IfMatch []Version `json:"-"` // as in [UpdateParams]
 }
 
-// A move leads from one stored state to another.
+// A move is a transition from one stored state to another.
 type move struct {
 	name  string
 	from  []store.State
@@ -32,23 +33,24 @@ var (
 	moveRevoke    = move{"revoke", []store.State{store.StateActive, store.StateSuspended}, store.StateRevoked, EventLicenseRevoked}
 )
 
-// Suspend makes a license invalid until it is reinstated; its activations
-// stay, and their leases run out. A license that is suspended or revoked
-// already is a [*MoveError]; being expired or scheduled is no obstacle. The
-// error may also be [ErrNotFound], a [*StaleError] or an [*InvalidError].
+// Suspend makes a license invalid until it is reinstated. Its activations
+// stay, and their leases run out. Expired and scheduled licenses can be
+// suspended too. It returns a [*MoveError] if the license is already
+// suspended or revoked, [ErrNotFound], a [*StaleError] or an
+// [*InvalidError].
 func (s *Service) Suspend(ctx context.Context, p MoveParams) (License, error) {
 	return s.move(ctx, moveSuspend, p)
 }
 
-// Reinstate ends a suspension. A license that is not suspended is a
-// [*MoveError]; other errors are as of [Service.Suspend].
+// Reinstate ends a suspension. It returns a [*MoveError] if the license is
+// not suspended; other errors are those of [Service.Suspend].
 func (s *Service) Reinstate(ctx context.Context, p MoveParams) (License, error) {
 	return s.move(ctx, moveReinstate, p)
 }
 
-// Revoke makes a license invalid for good, and keeps its record. A license
-// that is revoked already is a [*MoveError]; other errors are as of
-// [Service.Suspend].
+// Revoke makes a license permanently invalid and keeps its record. It
+// returns a [*MoveError] if the license is already revoked; other errors are
+// those of [Service.Suspend].
 func (s *Service) Revoke(ctx context.Context, p MoveParams) (License, error) {
 	return s.move(ctx, moveRevoke, p)
 }
@@ -73,19 +75,19 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 	})
 }
 
-// RekeyParams say which license gets another key, and why.
+// RekeyParams are the parameters of [Service.Rekey].
 type RekeyParams struct {
 	ID      string    `json:"-"`
-	Key     string    `json:"key" validate:"omitempty,key" wire:"filled"` // as in [CreateParams]; empty: one is made
+	Key     string    `json:"key" validate:"omitempty,key" wire:"filled"` // as in [CreateParams]; empty: generate one
 	Reason  string    `json:"reason" validate:"omitempty,text"`
 	IfMatch []Version `json:"-"` // as in [UpdateParams]
 }
 
-// Rekey replaces the key of a license, for when it has leaked: the old one is
-// unknown from then on. Activations stay. A license that is revoked is a
-// [*MoveError], a key that another license has [ErrKeyTaken], the license's
-// own an [*InvalidError] about "key"; other errors are as of
-// [Service.Suspend].
+// Rekey replaces the key of a license, for instance after a leak. The old
+// key becomes unknown; activations stay. It returns a [*MoveError] if the
+// license is revoked, [ErrKeyTaken] if another license has the key, and an
+// [*InvalidError] for "key" if the key is the current one; other errors are
+// those of [Service.Suspend].
 func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 	return s.edit(ctx, edit{
 		verb:    "rekey",
@@ -104,7 +106,7 @@ func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 			case "":
 				next.Key = NewKey()
 			case l.Key:
-				return Invalid("key", CodeTaken, "is the present key, which is to be replaced; give another, or leave it out")
+				return Invalid("key", CodeTaken, "is the current key; choose another, or omit it to generate one")
 			default:
 				next.Key = key
 			}

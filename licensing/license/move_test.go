@@ -97,7 +97,7 @@ func TestRevokeKeepsTheRecord(t *testing.T) {
 	_, err := f.Revoke(t.Context(), license.MoveParams{ID: l.ID, Reason: "Charged back"})
 	is.NoErr(err)
 	v := f.validate(t, l.Key, "pc")
-	is.Equal(codes(v), []license.Code{license.VerdictRevoked})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictRevoked})
 	is.Equal(v.License.StatusReason, "Charged back")
 	is.Equal(v.Activation.ID, a.ID)
 	is.Equal(f.events(t, l.ID), []string{license.EventLicenseCreated, license.EventActivationCreated, license.EventLicenseRevoked})
@@ -133,7 +133,7 @@ func TestRekey(t *testing.T) {
 
 	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
 	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictNotFound) // the leaked key is unknown at once
+	is.Equal(v.Code, license.VerdictNotFound) // the leaked key is unknown immediately
 	v, err = f.Validate(t.Context(), license.ValidateParams{Key: r.Key})
 	is.NoErr(err)
 	is.True(v.Valid)
@@ -143,7 +143,7 @@ func TestRekey(t *testing.T) {
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: "short"})
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_format"})
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(r.Key)})
-	is.Equal(fields(t, err), map[string]string{"key": "taken"}) // else a leaked key would stay, and nobody notice
+	is.Equal(fields(t, err), map[string]string{"key": "taken"}) // otherwise a leaked key would stay unnoticed
 	_, err = f.Revoke(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID})

@@ -10,40 +10,40 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// clockActor is who acts when time has passed.
+// clockActor is the actor of events caused by the passage of time.
 const clockActor = "clock"
 
 const (
-	// noticeBatch is how many notices of one offset are given in one Update.
+	// noticeBatch is how many notices of one offset one Update appends.
 	noticeBatch = 100
-	// noticeLag is how far a watermark may stay behind while nothing
-	// happens, so that most rounds write nothing.
+	// noticeLag is how far a watermark may lag while no notice is due, so
+	// that most rounds write nothing.
 	noticeLag = time.Hour
 )
 
-// A watermark says for which licenses the notices of one offset have been
-// given: those up to a place in the order of (ExpiresAt, ID). It is the data
-// of an entry.
+// A watermark records which licenses have received the notices of one
+// offset: those up to a position in the order of (ExpiresAt, ID). It is the
+// data of an entry.
 type watermark struct {
 	Time time.Time `json:"time"`
 	ID   string    `json:"id,omitempty"`
 }
 
-// GiveNotices appends a batch of the notices that are due: "license.expiring"
-// for each of Options.Events.ExpiryNotices before a license's ExpiresAt, and
-// "license.expired" from it on. It reports whether there may be more.
+// GiveNotices appends a batch of due expiry notices: license.expiring at
+// each of EventOptions.ExpiryNotices before a license's ExpiresAt, and
+// license.expired at ExpiresAt. It reports whether more may be due.
 //
 // Each license gets each notice at most once, however many processes call
-// GiveNotices, and again only for a later ExpiresAt. If GiveNotices was not
-// called for a while, a license gets "license.expired", or only the nearest of
-// the "license.expiring" notices that became due. A license that is revoked
-// gets none. An offset's first call gives none: it
-// begins with what becomes due from then on. A license that comes into being,
-// or is changed, with the instant of a notice well past, does not get it.
+// GiveNotices, and again only after ExpiresAt has moved later. If
+// GiveNotices has not run for a while, a license gets license.expired, or
+// only the license.expiring notice nearest to its end. Revoked licenses get
+// no notices. The first call for an offset appends nothing; notices start
+// with licenses that become due after it. A license created or changed well
+// after the time of a notice does not get that notice.
 func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	s = s.As(Caller{Actor: clockActor})
 	offsets := append(slices.Sorted(slices.Values(s.opts.Events.ExpiryNotices)), 0)
-	slices.Reverse(offsets[:len(offsets)-1]) // the earliest first, and the end last
+	slices.Reverse(offsets[:len(offsets)-1]) // earliest first, expiry last
 	for _, offset := range slices.Compact(offsets) {
 		_, q, idle, err := s.noticesDue(ctx, s.reader(), offset, s.now())
 		if err != nil {
@@ -70,8 +70,9 @@ func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// noticesDue returns an offset's watermark and the query for the licenses
-// behind it whose notice is due; idle if the watermark itself need not move.
+// noticesDue returns the watermark of an offset and the query for the
+// licenses after it whose notice is due. If idle is true, the watermark need
+// not move.
 func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Duration, now time.Time) (w watermark, q store.LicenseQuery, idle bool, err error) {
 	until := now.Add(offset)
 	e, err := r.Entry(ctx, store.KindWatermark, watermarkKey(offset))
@@ -93,7 +94,7 @@ func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Du
 	return w, q, idle, err
 }
 
-// giveNotices gives a batch of the notices of one offset and moves its
+// giveNotices appends a batch of notices of one offset and moves its
 // watermark. It reports whether the batch was full.
 func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.Duration) (full bool, err error) {
 	w, q, _, err := s.noticesDue(ctx, tx, offset, tx.now)
@@ -130,8 +131,8 @@ func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.
 	return full, tx.PutEntries(ctx, store.Entry{Kind: store.KindWatermark, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
 }
 
-// isNoticeOutdated reports whether the notice of an offset comes too late: the
-// license has expired, or the notice of a smaller offset is due as well.
+// isNoticeOutdated reports whether a notice is too late: the license has
+// expired, or the notice of a smaller offset is also due.
 func (s *Service) isNoticeOutdated(offset time.Duration, expiresAt, now time.Time) bool {
 	if offset == 0 {
 		return false

@@ -80,7 +80,7 @@ func TestNoticesComeOnceEachAtTheirTime(t *testing.T) {
 }
 
 // TestNoticesOutliveAnyPause is a service that nothing ran for half a year,
-// and then two processes at once.
+// and then two concurrent processes.
 func TestNoticesOutliveAnyPause(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
@@ -156,7 +156,7 @@ func TestARenewalEarnsNewNotices(t *testing.T) {
 	is.Equal(f.notices(t, l.ID), []string{"7", "0"})
 }
 
-// TestNoticesBeginWithTheFirstCall is a register that is years old.
+// TestNoticesBeginWithTheFirstCall uses a store that is years old.
 func TestNoticesBeginWithTheFirstCall(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options) { o.Events.ExpiryNotices = []time.Duration{2 * day} })

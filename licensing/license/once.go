@@ -11,34 +11,35 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// onceKind is the kind of the entries that hold replies.
+// onceKind is the kind of entries that hold replies.
 const onceKind = "once"
 
-// oncePurge is how many replies that are no longer kept are removed with each
-// new one: more than come in, and few enough to go unnoticed.
+// oncePurge is how many expired replies each new reply removes: more than
+// one, so that they do not accumulate, and few enough to cost little.
 const oncePurge = 4
 
 // A onceReply is the data of an entry.
 type onceReply struct {
-	Fingerprint string   `json:"fingerprint"` // a digest of what was asked
+	Fingerprint string   `json:"fingerprint"` // digest of the request
 	Reply       []byte   `json:"reply"`
-	Products    []string `json:"products"` // what it deals with; "" stands for all products
+	Products    []string `json:"products"` // products the reply is about; "" means all products
 }
 
-// Once makes fn's effect and reply happen once: fn's changes and the reply it
-// returns are stored in one Update, and whoever comes with the same key again
-// within Options.IdempotencyTTL gets that reply, replayed, while fn does not run. Of
-// callers who come at the same time one has the effect, and the others wait
-// and replay.
+// Once runs fn at most once per key: it stores the changes of fn and the
+// reply that fn returns in one Update. A call with the same key within
+// Options.IdempotencyTTL returns the stored reply with replayed set to true
+// and does not run fn. Of several concurrent calls, one runs fn; the others
+// wait and replay its reply.
 //
-// Keys belong to the Caller's Actor. The fingerprint says what was asked: the
-// same key with another one is [ErrOnceMismatch]. A reply that deals with a
-// product the Caller no longer sees is [ErrProductForbidden]. When fn fails nothing is
-// stored, and the key is free. For fn the terms of [Service.Atomically] hold;
-// no secret that is shown once may be in the reply.
+// Keys are scoped to the Caller's Actor. The fingerprint identifies the
+// request: the same key with a different fingerprint is [ErrOnceMismatch]. A
+// reply about a product the Caller no longer sees is [ErrProductForbidden].
+// If fn fails, nothing is stored and the key stays free. The rules of
+// [Service.Atomically] apply to fn. The reply must not contain a secret that
+// is shown only once.
 func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Service) ([]byte, error)) (reply []byte, replayed bool, err error) {
 	if key == "" || len(key) > 255 {
-		return nil, false, Invalid("idempotency_key", CodeOutOfRange, "must be 1 to 255 characters")
+		return nil, false, Invalid("idempotency_key", CodeOutOfRange, "must be 1 to 255 characters long")
 	}
 	err = s.Atomically(ctx, func(in *Service) error {
 		reply, replayed, err = in.replay(ctx, key, fingerprint)
@@ -56,8 +57,8 @@ func (s *Service) Once(ctx context.Context, key, fingerprint string, fn func(*Se
 	return reply, replayed, nil
 }
 
-// replay returns the reply that Once keeps under key, if it keeps one. The
-// errors are those of Once.
+// replay returns the reply stored under key, if any. It returns the same
+// errors as Once.
 func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
 	entry, err := s.reader().Entry(ctx, onceKind, s.onceKey(key))
 	if errors.Is(err, store.ErrNotFound) {
@@ -84,9 +85,9 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
-// Purge removes a batch of the replies that Once no longer keeps, and reports
-// whether there may be more. Once does so by itself with every reply it
-// stores; Purge is for the time after the last.
+// Purge removes a batch of expired replies of Once and reports whether more
+// may be left. Once also removes a few with every reply it stores; Purge
+// removes the rest.
 func (s *Service) Purge(ctx context.Context) (more bool, err error) {
 	const batch = 100
 	err = s.update(ctx, func(tx *transaction) error {
@@ -97,7 +98,7 @@ func (s *Service) Purge(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// purge removes at most limit replies that are no longer kept, and counts them.
+// purge removes at most limit expired replies and returns their number.
 func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
 	ended, err := tx.Entries(ctx, store.EntryQuery{Kind: onceKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: tx.now}, Limit: limit})
 	if err != nil {
@@ -111,7 +112,7 @@ func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
 	return len(ended), nil
 }
 
-// keep stores a reply, and removes a few that are no longer kept.
+// keep stores a reply and removes a few expired ones.
 func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byte) error {
 	if _, err := s.tx.purge(ctx, oncePurge); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byt
 	return nil
 }
 
-// onceKey returns the key of the entry for a caller's key.
+// onceKey returns the entry key for a caller's key.
 func (s *Service) onceKey(key string) string { return digest(s.actor() + "\x00" + key) }
 
 func digest(text string) string {

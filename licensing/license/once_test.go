@@ -178,7 +178,7 @@ func TestAtomicallyNested(t *testing.T) {
 }
 
 // TestAtomicallyAfterACallThatBroke: a call that the store broke off halfway
-// cannot be committed, even if the function goes on.
+// cannot be committed, even if the function continues.
 func TestAtomicallyAfterACallThatBroke(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

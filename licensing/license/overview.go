@@ -9,40 +9,39 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// How far an [Overview] looks back and ahead.
+// The ranges of an [Overview].
 const (
-	OverviewDays  = 90                  // of Issued
-	OverviewWeeks = 26                  // of Ending
-	ExpiringSoon  = 30 * 24 * time.Hour // of Expiring
+	OverviewDays  = 90                  // length of Issued
+	OverviewWeeks = 26                  // length of Ending
+	ExpiringSoon  = 30 * 24 * time.Hour // range of Expiring
 )
 
-// An Overview is the register in figures, exact at one instant.
+// An Overview holds license counts, exact at one instant.
 type Overview struct {
 	At    time.Time
 	Total int64
-	// ByStatus counts the licenses of each of [Statuses].
+	// ByStatus counts licenses by status.
 	ByStatus map[Status]int64
-	// Expiring counts those, neither suspended nor revoked, that end within
-	// [ExpiringSoon] from At.
+	// Expiring counts licenses that are neither suspended nor revoked and
+	// expire within [ExpiringSoon] after At.
 	Expiring int64
-	// Issued counts the licenses created on each of the last [OverviewDays]
-	// days, the oldest first and today last, as far as they still exist.
+	// Issued counts the existing licenses created on each of the last
+	// [OverviewDays] days, oldest first and today last.
 	Issued []Figure
-	// Ending counts those that end in this week and in each of the
-	// [OverviewWeeks] less one to come, but for those that are suspended or
-	// revoked. Weeks begin on Monday.
+	// Ending counts licenses, neither suspended nor revoked, that expire in
+	// each of [OverviewWeeks] weeks, this week first. Weeks start on Monday.
 	Ending []Figure
 }
 
-// A Figure counts something in a day or a week, in UTC.
+// A Figure is the count of one day or week in UTC.
 type Figure struct {
-	From time.Time // when the day or the week begins
+	From time.Time // start of the day or week
 	N    int64
 }
 
-// Overview returns the register in figures. It costs about the same however
-// many licenses there are, because it adds up tallies. A caller who is limited
-// to some products gets [ErrProductForbidden].
+// Overview returns license counts. Its cost hardly depends on the number of
+// licenses, because it adds up tallies. A caller limited to some products
+// gets [ErrProductForbidden].
 func (s *Service) Overview(ctx context.Context) (o Overview, err error) {
 	if s.caller.Products != nil {
 		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
@@ -72,7 +71,7 @@ func overview(ctx context.Context, r store.Reader, now time.Time) (Overview, err
 	if err != nil {
 		return o, err
 	}
-	// A license starts before it ends, so what has yet to start has not ended.
+	// A license starts before it expires, so a scheduled license has not expired.
 	scheduled, err := tallied(ctx, r, TallyStarts, TallyStartsAt, past, time.Time{})
 	if err != nil {
 		return o, err
@@ -91,7 +90,7 @@ func overview(ctx context.Context, r store.Reader, now time.Time) (Overview, err
 	return o, err
 }
 
-// figures adds up the tallies of days to n figures of so many days each.
+// figures adds up daily tallies into n figures of the given number of days.
 func figures(ctx context.Context, r store.Reader, kind string, from time.Time, n, days int) ([]Figure, error) {
 	list := make([]Figure, n)
 	for i := range list {
@@ -115,15 +114,15 @@ func figures(ctx context.Context, r store.Reader, kind string, from time.Time, n
 	return list, nil
 }
 
-// tallied counts what is tallied by day and by instant from one instant until
-// before another; a zero one is no bound. Whole days are added up from the one
-// kind, what is left over at the ends from the other.
+// tallied adds up the tallies in [from, before); a zero bound is open. It
+// takes whole days from the tallies by day and the rest from those by
+// instant.
 func tallied(ctx context.Context, r store.Reader, byDay, byInstant string, from, before time.Time) (n int64, err error) {
 	first, last := midnight(from), midnight(before)
 	if first.Before(from) {
 		first = first.AddDate(0, 0, 1)
 	}
-	if !before.IsZero() && !first.Before(last) { // there is no whole day in between
+	if !before.IsZero() && !first.Before(last) { // no whole day in the range
 		return sum(ctx, r, byInstant, instant(from), instant(before))
 	}
 	parts := [][3]string{{byDay, day(first), day(last)}}
@@ -151,8 +150,8 @@ func sum(ctx context.Context, r store.Reader, kind, from, before string) (n int6
 	return n, err
 }
 
-// tallies reads the counts of a name from one until before another; an empty one
-// is no bound.
+// tallies reads the tallies of a kind with names in [from, before); an empty
+// bound is open.
 func tallies(ctx context.Context, r store.Reader, name, from, before string) (all []NameCount, err error) {
 	q := store.EntryQuery{From: from, Before: before, Limit: store.MaxLimit}
 	for {
@@ -168,7 +167,7 @@ func tallies(ctx context.Context, r store.Reader, name, from, before string) (al
 	}
 }
 
-// midnight returns the beginning of t's day in UTC; zero stays zero.
+// midnight returns the start of t's day in UTC; zero stays zero.
 func midnight(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -176,7 +175,7 @@ func midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// day and instant return the name of a tally; none for the zero time.
+// day and instant return the name of a tally, or "" for the zero time.
 func day(t time.Time) string     { return nameOf(t, TallyDay) }
 func instant(t time.Time) string { return nameOf(t, TallyInstant) }
 

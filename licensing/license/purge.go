@@ -12,14 +12,14 @@ import (
 
 const (
 	purgeBatch = 100 // records removed in one Update
-	// leftKind is the kind of entries that name webhooks which are gone and
-	// have left deliveries.
+	// leftKind is the kind of entries that name deleted webhooks whose
+	// deliveries have yet to be removed.
 	leftKind = "webhook_left"
 )
 
-// PurgeHistory removes a batch of what is no longer kept: deliveries by
-// WebhookOptions.DeliveryRetention, events by EventOptions.Retention, and what is
-// left of webhooks that were deleted. It reports whether there may be more.
+// PurgeHistory removes a batch of old records: deliveries by
+// WebhookOptions.DeliveryRetention, events by EventOptions.Retention, and
+// the deliveries of deleted webhooks. It reports whether more may be left.
 func (s *Service) PurgeHistory(ctx context.Context) (more bool, err error) {
 	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries, s.skipPurged} {
 		n, err := s.removeBatch(ctx, purge)
@@ -41,7 +41,7 @@ func (s *Service) PurgeHistory(ctx context.Context) (more bool, err error) {
 	return more || n > 0, err
 }
 
-// removeBatch removes one batch, and counts it.
+// removeBatch removes one batch and returns its size.
 func (s *Service) removeBatch(ctx context.Context, batch func(context.Context, *transaction) (int, error)) (n int, err error) {
 	err = s.update(ctx, func(tx *transaction) (err error) {
 		n, err = batch(ctx, tx)
@@ -53,7 +53,7 @@ func (s *Service) removeBatch(ctx context.Context, batch func(context.Context, *
 	return n, nil
 }
 
-// purgeLeft removes what was under way to a webhook that is gone.
+// purgeLeft removes deliveries of a deleted webhook.
 func (s *Service) purgeLeft(ctx context.Context, tx *transaction) (int, error) {
 	left, err := tx.Entries(ctx, store.EntryQuery{Kind: leftKind, Limit: 1})
 	if err != nil || len(left) == 0 {
@@ -72,8 +72,8 @@ func (s *Service) purgeLeft(ctx context.Context, tx *transaction) (int, error) {
 	return len(deliveries), nil
 }
 
-// purgeDeliveries removes deliveries that are over and were made too long ago.
-// Those that are not over stay.
+// purgeDeliveries removes finished deliveries that are older than their
+// retention.
 func (s *Service) purgeDeliveries(ctx context.Context, tx *transaction) (n int, err error) {
 	old, err := outbox.Finished(ctx, tx, tx.now.Add(-s.opts.Webhooks.DeliveryRetention), purgeBatch)
 	if err != nil {
@@ -82,10 +82,10 @@ func (s *Service) purgeDeliveries(ctx context.Context, tx *transaction) (n int, 
 	return len(old), outbox.Delete(ctx, tx, old)
 }
 
-// lastUnneeded returns the last of the oldest events that are too old
-// and that nobody has yet to get; its Seq is zero if there is none. It may have to look
-// through many deliveries, and keeps nobody from writing meanwhile: what is no
-// longer needed does not become so again.
+// lastUnneeded returns the last of the oldest events that are past retention
+// and that every consumer has received; its Seq is zero if there is none. It
+// may read many deliveries, so it does not hold the write lock. That is
+// safe: an event no longer needed never becomes needed again.
 func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error) {
 	if s.opts.Events.Retention <= 0 {
 		return store.Event{}, nil
@@ -118,10 +118,10 @@ func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error
 	return last, err
 }
 
-// firstNeeded returns the Seq of the first event, below a bound, that is yet
-// to be handed on to webhooks, to a subscriber, or in a delivery under way. A
-// subscriber that nobody has run since an instant does not count, nor does a
-// delivery that is older than five days or whose webhook is not active.
+// firstNeeded returns the Seq of the first event before bound that webhooks,
+// subscribers or pending deliveries still need. It ignores subscribers that
+// have not run since the given instant, deliveries older than five days, and
+// webhooks that are not active.
 func firstNeeded(ctx context.Context, r store.Reader, bound int64, since, now time.Time) (int64, error) {
 	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
 	if err != nil {
@@ -159,7 +159,7 @@ func firstNeeded(ctx context.Context, r store.Reader, bound int64, since, now ti
 	return bound, nil
 }
 
-// webhooksWith returns the ids of the webhooks with certain statuses.
+// webhooksWith returns the IDs of the webhooks whose status matches.
 func webhooksWith(ctx context.Context, r store.Reader, match func(WebhookStatus) bool) (ids []string, err error) {
 	entries, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind})
 	if err != nil {
@@ -177,11 +177,11 @@ func webhooksWith(ctx context.Context, r store.Reader, match func(WebhookStatus)
 	return ids, nil
 }
 
-// skippedError is the attempt's error of a delivery whose event was purged.
+// skippedError is the attempt error of a delivery whose event was purged.
 const skippedError = "skipped: the event is no longer kept"
 
-// skipPurged ends deliveries to paused and disabled webhooks whose events were
-// purged. They stay in the history as failed, and the log counts them.
+// skipPurged fails deliveries to paused and disabled webhooks whose events
+// were purged. They stay in the history, and the log reports their number.
 func (s *Service) skipPurged(ctx context.Context, tx *transaction) (int, error) {
 	purged, err := readPurged(ctx, tx)
 	if err != nil || purged.seq == 0 {
@@ -214,7 +214,7 @@ func (s *Service) skipPurged(ctx context.Context, tx *transaction) (int, error) 
 			skipped++
 		}
 		if n := skipped - before; n > 0 {
-			s.opts.Logger.WarnContext(ctx, "licensing: retention removed events before a webhook got them", "webhook_id", id, "skipped", n)
+			s.opts.Logger.WarnContext(ctx, "licensing: retention removed events before a webhook received them", "webhook_id", id, "skipped", n)
 		}
 	}
 	return skipped, nil

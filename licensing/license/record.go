@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// fromRecord returns a stored license as it is at an instant.
+// fromRecord converts a stored license to its state at an instant.
 func fromRecord(rec store.License, at time.Time) (License, error) {
 	l := License{
 		Object:         "license",
@@ -56,8 +56,8 @@ func (l License) params() CreateParams {
 	}
 }
 
-// write puts p's fields, which are checked, and what follows from them into
-// a record.
+// write copies the checked fields of p, and values derived from them, to a
+// record.
 func (p CreateParams) write(rec *store.License) {
 	rec.Name, rec.ProductID, rec.CustomerID, rec.Key = p.Name, p.ProductID, p.CustomerID, p.Key
 	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
@@ -67,7 +67,7 @@ func (p CreateParams) write(rec *store.License) {
 	rec.Terms = terms(p.Name, p.CustomerID)
 }
 
-// decode reads a document; none leaves v as it is.
+// decode decodes a JSON document. An empty document leaves v unchanged.
 func decode(document []byte, v any) error {
 	if len(document) == 0 {
 		return nil
@@ -75,8 +75,8 @@ func decode(document []byte, v any) error {
 	return json.Unmarshal(document, v)
 }
 
-// encodeMap returns m as a document with its names in order; none if m is
-// empty. The values are ones that encoding cannot fail on.
+// encodeMap returns m as JSON with sorted names, or nil if m is empty.
+// Encoding the values cannot fail.
 func encodeMap[V any](m map[string]V) []byte {
 	if len(m) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func encodeMap[V any](m map[string]V) []byte {
 	return encode(m)
 }
 
-// encode returns v, which must be one that encoding cannot fail on, as JSON.
+// encode returns v as JSON. Encoding v must not be able to fail.
 func encode(v any) []byte {
 	document, err := json.Marshal(v)
 	if err != nil {
@@ -121,7 +121,7 @@ func countOrNegative(n *int64) int64 {
 	return *n
 }
 
-// isID reports whether s has the form of an identifier with that prefix.
+// isID reports whether s is a well-formed ID with the given prefix.
 func isID(prefix, s string) bool {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	if len(s) != len(prefix)+1+26 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {

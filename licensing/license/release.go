@@ -8,16 +8,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// DeactivateParams are what a licensed program sends to free its seat.
+// DeactivateParams are the parameters of [Service.Deactivate].
 type DeactivateParams struct {
 	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
 	Fingerprint string `json:"fingerprint" validate:"text"`
 }
 
-// Deactivate frees the seat that a fingerprint holds, whatever the state of
-// the license. One that had ended already is returned as it is. The error is
-// an [*InvalidError], or [ErrNotFound] for an unknown key and an unknown
-// fingerprint alike. Events name the actor as in [Service.Activate].
+// Deactivate releases the activation of a fingerprint, whatever the state of
+// the license. An activation that has already ended is returned unchanged.
+// It returns an [*InvalidError], or [ErrNotFound] for an unknown key or
+// fingerprint. Events name the actor as in [Service.Activate].
 func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
 	if err := check(ctx, p); err != nil {
 		return Activation{}, err
@@ -32,19 +32,20 @@ func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activatio
 	})
 }
 
-// ReleaseParams say which activation to end.
+// ReleaseParams are the parameters of [Service.ReleaseActivation].
 type ReleaseParams struct {
 	// Exactly one of LicenseID and Key names the license; Key only if
 	// Options.KeyHolderSeats is set.
 	LicenseID    string `json:"-"`
 	Key          string `json:"key" wire:"body"`
 	ActivationID string `json:"-"`
-	Reason       string `json:"reason" validate:"omitempty,text"` // stands in the event
+	Reason       string `json:"reason" validate:"omitempty,text"` // recorded in the event
 }
 
-// ReleaseActivation frees a seat from outside. An activation that had ended
-// already is returned as it is. The error is [ErrNotFound], an
-// [*InvalidError] or [ErrForbidden].
+// ReleaseActivation releases an activation on behalf of an operator, an API
+// client or, with Options.KeyHolderSeats, a license key holder. An
+// activation that has already ended is returned unchanged. It returns
+// [ErrNotFound], an [*InvalidError] or [ErrForbidden].
 func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activation, error) {
 	if err := check(ctx, p); err != nil {
 		return Activation{}, err
@@ -62,8 +63,9 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 	})
 }
 
-// release ends the activation that find names, unless it has ended. It looks
-// before it waits for a turn to write.
+// release ends the activation that find returns unless it has ended. It
+// reads first, so that it takes the write lock only if there is something to
+// write.
 func (s *Service) release(ctx context.Context, reason string, find func(store.Reader, time.Time) (store.License, store.Activation, error)) (Activation, error) {
 	var released Activation
 	err := s.view(ctx, func(r store.Reader) error {
@@ -96,7 +98,7 @@ func (s *Service) release(ctx context.Context, reason string, find func(store.Re
 	return released, nil
 }
 
-// releaseSeat ends an active activation and counts it no more.
+// releaseSeat ends an active activation and updates the seat count.
 func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, reason string) error {
 	n, _, err := seatCount(ctx, tx, l.ID)
 	if err != nil {
@@ -108,8 +110,8 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l store.Lice
 	return s.endSeat(ctx, tx, l, a, ActivationReleased, reason)
 }
 
-// endSeat ends a live activation, keeps its row, and tells of it. The caller
-// stores the count of seats.
+// endSeat ends an active activation, keeps its row and appends an event. The
+// caller stores the seat count.
 func (s *Service) endSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, how ActivationStatus, reason string) error {
 	a.EndedAt, a.EndReason = tx.now, string(how)
 	if err := tx.PutActivation(ctx, *a); err != nil {

@@ -34,7 +34,7 @@ func TestDeactivate(t *testing.T) {
 	f.now = f.now.Add(time.Minute)
 	again, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
-	is.Equal(again, d) // as it was, and no second event
+	is.Equal(again, d) // unchanged, and no second event
 	is.Equal(len(f.events(t, l.ID)), 4)
 
 	_, unknownSeat := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-2"})
@@ -44,7 +44,7 @@ func TestDeactivate(t *testing.T) {
 
 	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
-	is.Equal(codes(f.validate(t, l.Key, "pc-1")), []license.Code{license.VerdictNotActivated})
+	is.Equal(codes(f.validate(t, l.Key, "pc-1")), []license.VerdictCode{license.VerdictNotActivated})
 	is.True(f.activate(t, l.Key, "pc-1").ID != a.ID)
 }
 
@@ -123,7 +123,7 @@ func TestListActivations(t *testing.T) {
 	is.True(errors.Is(err, license.ErrNotFound))
 }
 
-// TestKeyHolderSeats: holders of a key look after all of its seats only where
+// TestKeyHolderSeats: license key holders manage all of its activations only where
 // the host wants it.
 func TestKeyHolderSeats(t *testing.T) {
 	is := is.New(t)

@@ -8,34 +8,33 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// RenewParams say which license gets a later end, and which.
+// RenewParams are the parameters of [Service.Renew].
 type RenewParams struct {
 	ID string `json:"-"`
-	// Exactly one of ExpiresAt and Duration is set.
+	// Exactly one of ExpiresAt and Duration must be set.
 	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"`
 	Duration  Duration   `json:"duration"`
-	// From is where Duration begins. Default: [FromLater].
+	// From is the start of Duration. Default: [FromLater].
 	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now" wire:"filled"`
-	Reason  string    `json:"reason" validate:"omitempty,text"` // stands in the event
+	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
 	IfMatch []Version `json:"-"`                                // as in [UpdateParams]
 }
 
-// A RenewFrom says where the duration of a renewal begins.
+// A RenewFrom is the start of a renewal's duration.
 type RenewFrom string
 
-// The places where the duration of a renewal can begin.
+// The values of RenewFrom.
 const (
-	FromLater  RenewFrom = "later"  // the later of both, so that neither paid time nor time past is counted
+	FromLater  RenewFrom = "later"  // the later of ExpiresAt and now: no paid time is lost
 	FromExpiry RenewFrom = "expiry" // the license's ExpiresAt
 	FromNow    RenewFrom = "now"
 )
 
-// Renew moves the end of a license to a later time, whether or not it has
-// passed. A license that is revoked is a [*MoveError]. An end that is not
-// later than the present one, or a license that has none, is an
-// [*InvalidError] about "expires_at"; to shorten a license, or to make an
-// unlimited one end, set ExpiresAt with Update. Other errors are as of
-// [Service.Suspend].
+// Renew moves ExpiresAt to a later time, whether or not it has passed. It
+// returns a [*MoveError] if the license is revoked, and an [*InvalidError]
+// for "expires_at" if the license has no ExpiresAt or the new one is not
+// later. To shorten a license or to set a first expiry, use
+// [Service.Update]. Other errors are those of [Service.Suspend].
 func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 	return s.edit(ctx, edit{
 		verb:    "renew",
@@ -51,7 +50,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 				return &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
 			}
 			if l.ExpiresAt == nil {
-				return Invalid("expires_at", CodeOutOfRange, "the license has no end that could be renewed; set one with an update")
+				return Invalid("expires_at", CodeOutOfRange, "the license does not expire; set expires_at with an update")
 			}
 			end := p.end(*l.ExpiresAt, now)
 			fields := l.params()
@@ -60,7 +59,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 				return err
 			}
 			if !fields.ExpiresAt.After(*l.ExpiresAt) {
-				return Invalid("expires_at", CodeOutOfRange, "must be later than the license's present end")
+				return Invalid("expires_at", CodeOutOfRange, "must be later than the current expires_at")
 			}
 			fields.write(next)
 			return nil
@@ -68,14 +67,14 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 	})
 }
 
-// check checks what can be said without the license.
+// check checks what does not depend on the license.
 func (p RenewParams) check(ctx context.Context) error {
 	broken := checkTags(ctx, p)
 	if len(input.Errors(ctx, nil)) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
-		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "give either the new end or a duration"})
+		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "set either expires_at or duration"})
 	}
 	if !p.Duration.inBounds() {
-		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "must have no negative part, and none of more than eight digits"})
+		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "must not have a negative part or a part of more than eight digits"})
 	}
 	if len(broken) > 0 {
 		return &InvalidError{Fields: broken}
@@ -83,7 +82,7 @@ func (p RenewParams) check(ctx context.Context) error {
 	return nil
 }
 
-// end returns the new end of a license.
+// end returns the new ExpiresAt.
 func (p RenewParams) end(expiry, now time.Time) time.Time {
 	switch {
 	case p.ExpiresAt != nil:

@@ -70,12 +70,12 @@ func TestAdmissionReadsFewActivations(t *testing.T) {
 	is.NoErr(activate("newcomer", license.TakeOverOldest))
 	v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
-	is.Equal(codes(v), []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
 
 	f.now = f.now.Add(time.Hour) // all leases have ended
 	v, err = s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
-	is.Equal(codes(v), []license.Code{license.VerdictNotActivated})
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotActivated})
 	is.NoErr(activate("after the leases", ""))
 	is.True(rows.rows < 10)
 }
@@ -93,7 +93,7 @@ func TestMissingCountOfSeats(t *testing.T) {
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "seats", l.ID) }))
 	}
 	lose()
-	is.Equal(codes(f.validate(t, l.Key, "new")), []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit})
+	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
 	is.True(errors.Is(err, license.ErrActivationLimit))
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
@@ -151,11 +151,11 @@ func TestLoweredLimitIsExactAfterLeases(t *testing.T) {
 	v := f.validate(t, l.Key, "old-0") // which an admission has ended
 	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
 	is.True(!old.EndedAt.IsZero())
-	is.True(v.Activation.EndedAt == nil) // nobody released or evicted it
+	is.True(v.Activation.EndedAt == nil) // it was not released or evicted
 }
 
 // TestShortenedLeaseFreesSeats of programs that do not ask again, and of no
-// program that asks when it was told to.
+// program that rechecks on schedule.
 func TestShortenedLeaseFreesSeats(t *testing.T) {
 	for name, first := range map[string]int64{"set": 0, "shortened": 365 * 24 * 3600} {
 		for _, by := range []string{"the update", "the admission"} {
@@ -183,7 +183,7 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 					is.NoErr(err)
 				}
 				f.now = f.now.Add(time.Duration(recheck) * time.Second)
-				is.True(f.validate(t, l.Key, "pc-0").Valid) // came back as it was told to
+				is.True(f.validate(t, l.Key, "pc-0").Valid) // it rechecked on schedule
 				is.Equal(f.live(t, l.ID), 250)
 				f.now = f.now.Add(time.Hour - time.Second)
 				is.True(f.validate(t, l.Key, "pc-0").Valid)

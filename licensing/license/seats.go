@@ -10,31 +10,32 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// seatsKind is the kind of entries that count the activations of a license that
-// were not ended, whether or not their leases have ended. Key is the license's
-// id, Data the count in decimal digits. Whatever adds, ends or deletes such an
-// activation writes the count in the same Update. An admission compares it with
-// the limit, so it costs the same however many activations there are.
+// seatsKind is the kind of entries that count the activations of a license
+// that were not released or evicted, whether or not their leases have ended.
+// Key is the license ID; Data is the count in decimal digits. Every Update
+// that adds, ends or deletes such an activation also writes the count.
+// Activate compares it with the limit, so its cost does not depend on the
+// number of activations.
 //
-// A count that is missing, as it is after a migration or an import, says
-// nothing: the activations are counted, and the next admission stores the count.
+// A missing count, as after a migration or an import, has no meaning: the
+// activations are counted, and the next Activate stores the count.
 const seatsKind = "seats"
 
-// seatsBatch is how many activations one Update ends or changes on the way to
-// an admission.
+// seatsBatch is how many activations one Update ends or changes for one
+// Activate.
 const seatsBatch = 100
 
-// notEnded is the range of the leases of all activations that were not ended.
+// notEnded is the lease range of all activations not released or evicted.
 var notEnded = store.TimeRange{From: time.Unix(0, 0), OrNone: true}
 
-// lapsedAt is the range of the leases that have ended at an instant.
+// lapsedAt is the range of leases that have ended at an instant.
 func lapsedAt(at time.Time) store.TimeRange {
 	return store.TimeRange{Before: at.Add(time.Millisecond)}
 }
 
-// countSeats sets f.count and f.taken. Leases that have ended take no seat, but
-// it looks for them only if the license seems full.
-func (f *finding) countSeats(ctx context.Context, r store.Reader, id string) (err error) {
+// countSeats sets f.count and f.taken. Ended leases use no seat, but
+// countSeats looks for them only if the license seems full.
+func (f *facts) countSeats(ctx context.Context, r store.Reader, id string) (err error) {
 	f.count, _, err = seatCount(ctx, r, id)
 	f.taken = f.count
 	if err != nil || !f.full() || f.count == 0 {
@@ -42,7 +43,7 @@ func (f *finding) countSeats(ctx context.Context, r store.Reader, id string) (er
 	}
 	lapsed := 0
 	q := store.ActivationQuery{LicenseID: id, LeaseEnds: lapsedAt(f.at), Limit: 1}
-	if int64(f.count) > f.license.MaxActivations { // the limit was lowered: how many counts
+	if int64(f.count) > f.license.MaxActivations { // the limit was lowered, so the exact number matters
 		lapsed, err = r.CountActivations(ctx, q)
 	} else {
 		var rows []store.Activation
@@ -53,8 +54,8 @@ func (f *finding) countSeats(ctx context.Context, r store.Reader, id string) (er
 	return err
 }
 
-// seatCount returns how many activations of a license were not ended, and
-// whether that count is stored.
+// seatCount returns how many activations of a license were not released or
+// evicted, and whether that count is stored.
 func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bool, err error) {
 	e, err := r.Entry(ctx, seatsKind, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -70,12 +71,12 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 	return n, true, nil
 }
 
-// putSeats stores the count of a license.
+// putSeats stores the seat count of a license.
 func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})
 }
 
-// removeSeats deletes the count of a license that is deleted.
+// removeSeats deletes the seat count of a deleted license.
 func (tx *transaction) removeSeats(ctx context.Context, id string) error {
 	err := tx.DeleteEntries(ctx, seatsKind, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -84,10 +85,10 @@ func (tx *transaction) removeSeats(ctx context.Context, id string) error {
 	return err
 }
 
-// freeSeats ends activations whose leases have ended, as many as it takes to
-// make one seat of a full license free. It changes a batch at most; if that was
-// not enough and there may be more to end, more is true.
-func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *finding) (more bool, err error) {
+// freeSeats ends activations whose leases have ended, as many as needed to
+// free one seat of a full license. It changes at most one batch; if that was
+// not enough and more may have ended, more is true.
+func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (more bool, err error) {
 	f.taken = f.count - f.own()
 	need := int64(f.taken) - f.license.MaxActivations + 1
 	if f.license.MaxActivations < 0 || need <= 0 {
@@ -120,20 +121,20 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *finding) (m
 	return false, err
 }
 
-// own returns 1 if the activation of the fingerprint asked about was not ended,
-// and so is in f.count.
-func (f *finding) own() int {
+// own returns 1 if the fingerprint has an activation that f.count includes.
+func (f *facts) own() int {
 	if f.seated && f.seat.EndedAt.IsZero() {
 		return 1
 	}
 	return 0
 }
 
-// cutLeases gives activations the lease that the license has now, at most a
-// batch of those without a lease and of those with a longer one, and counts
-// them. They were renewed before LeaseSeconds was set or shortened. A program
-// that asks again when its last verdict told it to, which is within
-// recheckValid, has a whole lease to do so.
+// cutLeases shortens leases to the license's current LeaseSeconds and
+// returns how many it changed: at most a batch of activations without a
+// lease and a batch with a longer one. Those were renewed before
+// LeaseSeconds was set or shortened. A program that rechecks as its last
+// verdict told it to, which is within recheckValid, has a whole lease to do
+// so.
 func cutLeases(ctx context.Context, tx *transaction, l store.License) (n int, err error) {
 	if l.LeaseSeconds < 0 {
 		return 0, nil
@@ -158,8 +159,9 @@ func cutLeases(ctx context.Context, tx *transaction, l store.License) (n int, er
 	return n, nil
 }
 
-// cutAllLeases cuts the leases of a license in steps. It is best effort: an
-// admission that finds the license full cuts what an interrupted call leaves.
+// cutAllLeases shortens the leases of a license in batches. It is best
+// effort: an Activate that finds the license full shortens what an
+// interrupted call left.
 func (s *Service) cutAllLeases(ctx context.Context, id string) {
 	for {
 		n := 0
@@ -171,7 +173,7 @@ func (s *Service) cutAllLeases(ctx context.Context, id string) {
 			n, err = cutLeases(ctx, tx, rec)
 			return err
 		})
-		if err != nil || n == 0 || s.tx != nil { // within a longer Update, one step
+		if err != nil || n == 0 || s.tx != nil { // inside Atomically or Once, one batch
 			return
 		}
 	}

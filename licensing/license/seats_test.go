@@ -16,11 +16,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// TestExactlyAsManySeats: of hundreds who come at once, exactly as many are
-// admitted as there are seats, and the rest is told so.
+// TestExactlyAsManySeats: of hundreds of concurrent activations, exactly as many are
+// admitted as there are seats, and the rest are refused.
 //
 // Fault: the number of seats in use is read, perhaps from a cached counter, and
-// then a row is inserted, so that two who come at once both get the last seat.
+// then a row is inserted, so that two concurrent activations both get the last seat.
 func TestExactlyAsManySeats(t *testing.T) {
 	for _, limit := range []int64{1, 7, 100} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestExactlyAsManySeats(t *testing.T) {
 	}
 }
 
-// TestOneSeatForOneFingerprint: the same program starting many times at once
+// TestOneSeatForOneFingerprint: the same program starting many times concurrently
 // takes one seat.
 //
 // Fault: a retried activation takes a second seat.
@@ -76,7 +76,7 @@ func TestOneSeatForOneFingerprint(t *testing.T) {
 }
 
 // TestSeatsInTurmoil lets hundreds activate, renew, release, lapse and take
-// over at once, and then checks the history: replayed from its events, it
+// over concurrently, and then checks the history: replayed from its events, it
 // never has more live seats than the license, at any event.
 func TestSeatsInTurmoil(t *testing.T) {
 	is := is.New(t)
@@ -155,11 +155,11 @@ func TestSeatsInTurmoil(t *testing.T) {
 			delete(certain, data.Activation.ID)
 		}
 	}
-	is.True(admissions > 50) // there was some turmoil
+	is.True(admissions > 50) // there was contention
 }
 
 // TestSeatsWhileTheLimitChanges: an admission and a lowering of the limit come
-// one after the other, never both at once.
+// one after the other, never concurrently.
 func TestSeatsWhileTheLimitChanges(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

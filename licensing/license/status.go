@@ -8,13 +8,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Status is what a license is at an instant. It is derived on every read
-// from the stored state and the clock; nothing needs to run for it to change.
+// A Status is the status of a license at an instant. It is derived from the
+// stored state and the clock on every read; no background work changes it.
 type Status string
 
-// The statuses, the strongest first: a suspended license whose time has
-// passed is suspended. A license is expired from its ExpiresAt on, and
-// scheduled until its StartsAt.
+// The statuses in order of precedence: a suspended license past its ExpiresAt
+// is suspended. A license is expired from ExpiresAt, and scheduled before
+// StartsAt.
 const (
 	StatusRevoked   Status = "revoked"
 	StatusSuspended Status = "suspended"
@@ -23,7 +23,7 @@ const (
 	StatusActive    Status = "active"
 )
 
-// Statuses returns every status, the strongest first.
+// Statuses returns every status in order of precedence.
 func Statuses() []Status {
 	return []Status{StatusRevoked, StatusSuspended, StatusExpired, StatusScheduled, StatusActive}
 }
@@ -43,20 +43,20 @@ func statusAt(l store.License, at time.Time) Status {
 	return StatusActive
 }
 
-// A Version names what a license looked like: it changes with every change of
-// the record, and when the clock changes the status.
+// A Version identifies the state of a license. It changes with every change
+// of the record and when the passage of time changes the status.
 type Version struct {
 	Revision int64
 	Status   Status
 }
 
-// String returns v as in an entity tag: "3.active".
+// String returns v as in an ETag, such as "3.active".
 func (v Version) String() string {
 	return strconv.FormatInt(v.Revision, 10) + "." + string(v.Status)
 }
 
-// ParseVersion reads what [Version.String] writes. Anything else, such as a
-// leading zero or an unknown status, is not ok.
+// ParseVersion parses the form of [Version.String]. It returns false for
+// anything else, such as a leading zero or an unknown status.
 func ParseVersion(s string) (v Version, ok bool) {
 	revision, status, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(revision, 10, 64)

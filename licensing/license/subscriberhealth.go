@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A FailingSubscriber is Go code that keeps failing on one event, while the
-// events after it wait.
+// A FailingSubscriber is a subscriber that keeps failing on one event while
+// later events wait.
 type FailingSubscriber struct {
 	Name     string    `json:"name"`
 	EventID  string    `json:"event_id"`
@@ -19,14 +19,15 @@ type FailingSubscriber struct {
 }
 
 const (
-	failingKind = "subscriber_failing" // of entries: one for each failing subscriber
-	// failingTTL is how long a report counts: longer than the longest pause
-	// between two attempts.
+	failingKind = "subscriber_failing" // kind of entries, one for each failing subscriber
+	// failingTTL is how long a report counts. It is longer than the longest
+	// pause between two attempts.
 	failingTTL = time.Hour
 )
 
-// ReportSubscriber notes that a subscriber failed on an event so many times in
-// a row; zero: it no longer fails. It is for the code that runs subscribers.
+// ReportSubscriber records how many times in a row a subscriber has failed
+// on an event; zero clears the record. The code that runs subscribers calls
+// it.
 func (s *Service) ReportSubscriber(ctx context.Context, name, eventID string, failures int) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		if failures == 0 {

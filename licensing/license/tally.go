@@ -12,10 +12,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// CountKind is the kind of the entries that count licenses. Whatever changes a
-// license changes them in the same Update. The Key is one of the names below, a
-// slash and what is counted; Data is the count in decimal digits. A count of zero
-// has no entry.
+// The kinds of tallies. Every change of a license updates them in the same
+// Update. Days are in UTC in the layout [TallyDay], instants in the layout
+// [TallyInstant].
 const CountKind = "count"
 
 // What licenses are counted by. Days are in UTC, in the form of [TallyDay],
@@ -33,13 +32,13 @@ const (
 	TallyExpiresAt = "expires_at" // by ExpiresAt itself
 )
 
-// The layouts of the names of tallies by time, in the order of time.
+// The layouts of tally names by time. Names sort in order of time.
 const (
 	TallyDay     = time.DateOnly
 	TallyInstant = "2006-01-02T15:04:05.000Z"
 )
 
-// tallyNames returns what l counts towards, by kind; an empty name: nothing.
+// tallyNames returns the tallies that count l, by kind; an empty name: none.
 func tallyNames(l store.License) [8][2]string {
 	at := func(t time.Time, layout string) string {
 		if t.IsZero() || l.State != store.StateActive {
@@ -59,8 +58,8 @@ func tallyNames(l store.License) [8][2]string {
 	}
 }
 
-// tally counts a license that was before and is after a change; the zero
-// record stands for none.
+// tally updates the tallies for a change of a license from before to after. The
+// zero record means that the license does not exist.
 func (tx *transaction) tally(ctx context.Context, before, after store.License) error {
 	was, is := tallyNames(before), tallyNames(after)
 	changes := map[string]int64{}

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// isText reports whether s is valid UTF-8 without control characters (C0, C1,
-// DEL) and without noncharacters: what every store and every screen can keep.
+// isText reports whether s is valid UTF-8 without control characters (C0,
+// C1, DEL) and noncharacters, so that every store can hold it and every
+// screen can show it.
 func isText(s string) bool {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -32,13 +33,13 @@ func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe
 func isTrimmed(s string) bool { return strings.TrimSpace(s) == s }
 
 const (
-	maxTerms      = 16 // words of one text that a license is found by
-	maxTermLength = 32 // characters of a word that count
+	maxTerms      = 16 // searchable words of one text
+	maxTermLength = 32 // significant characters of a word
 )
 
-// terms returns the words of the texts, folded to lower case, each once: what
-// a license is found by, and what a search looks for. Each text adds at most
-// maxTerms, so that a long one leaves room for the others. A word is a run of
+// terms returns the words of the texts, lowercased, without duplicates.
+// Searches match licenses by these words. Each text adds at most maxTerms,
+// so that a long text leaves room for the others. A word is a run of
 // letters, marks and digits.
 func terms(texts ...string) []string {
 	var out []string

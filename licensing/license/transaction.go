@@ -8,29 +8,30 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A transaction is an Update under way, with the instant it takes place at.
+// A transaction is a running Update and the instant it takes place at.
 type transaction struct {
 	store.Tx
 	now    time.Time
-	doomed error // why the Update must not commit whatever its function says
+	failed error // if set, the Update must not commit, whatever its function returns
 	hooks  *hooks
 
-	// products are those that calls inside Atomically or Once dealt with, as
-	// far as the caller sees them; "" stands for all products.
+	// products are the visible products that calls inside Atomically or
+	// Once were about; "" means all products.
 	products map[string]bool
 }
 
-// Atomically joins the calls that fn makes on the Service it is given: all of
-// them take effect at one instant, or, if fn returns an error, none does.
+// Atomically runs fn in one Update: all calls that fn makes on the Service
+// it receives take effect at one instant or, if fn returns an error, not at
+// all.
 //
-// fn may run more than once before Atomically returns, with the earlier
-// attempt undone, so it must have no other effect than overwriting variables,
-// and it must not use any other Service on the same store. An Atomically or
-// Once inside fn joins this one: if it fails, so does the whole.
+// fn may run more than once before Atomically returns, with earlier attempts
+// undone. It must have no side effects except overwriting variables, and
+// must not use another Service on the same store. An Atomically or Once
+// inside fn joins the outer one: if it fails, the whole Update fails.
 func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error {
 	if s.tx != nil {
 		err := fn(s)
-		s.tx.doom(err)
+		s.tx.fail(err)
 		return err
 	}
 	h := new(hooks)
@@ -46,7 +47,7 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 			case err != nil:
 				return err
 			}
-			return in.tx.doomed
+			return in.tx.failed
 		})
 		if h.pending == nil || !errors.Is(err, errHookPending) {
 			return err
@@ -57,26 +58,26 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 	}
 }
 
-// In returns a Service whose calls are part of the Update that tx belongs to,
-// for code that writes other records in the same Update. It is good for as
-// long as tx is, and if one of its calls fails, the function of that Update
-// must return the error.
+// In returns a Service whose calls are part of the Update of tx, for code
+// that writes other records in the same Update. The Service is valid as long
+// as tx is. If one of its calls fails, the function of that Update must
+// return the error.
 func (s *Service) In(tx store.Tx) *Service {
 	in := *s
 	in.tx = &transaction{Tx: tx, now: s.clock()}
 	return &in
 }
 
-// update runs fn in the Update that s is in, or in one of its own.
+// update runs fn in the current Update, or in a new one.
 //
-// Within a longer Update the caller may go on after an error. An error of the
-// rules comes before anything is written; any other may have come halfway, and
-// then the whole Update must go.
+// Inside Atomically or Once, the caller may continue after an error. A rule
+// error occurs before anything is written; any other error may leave partial
+// writes, so the whole Update must fail.
 func (s *Service) update(ctx context.Context, fn func(*transaction) error) error {
 	if s.tx != nil {
 		err := fn(s.tx)
 		if !isRule(err) {
-			s.tx.doom(err)
+			s.tx.fail(err)
 		}
 		return err
 	}
@@ -85,7 +86,7 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 	})
 }
 
-// view runs fn on one snapshot: that of the Update s is in, or its own.
+// view runs fn on one snapshot: that of the current Update, or a new one.
 func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
 	if s.tx != nil {
 		return fn(s.tx)
@@ -93,8 +94,10 @@ func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
 	return s.st.View(ctx, fn)
 }
 
-// glance runs fn, which reads once, and so needs no snapshot.
-func (s *Service) glance(_ context.Context, fn func(store.Reader) error) error { return fn(s.reader()) }
+// readOnce runs fn, which reads only once and so needs no snapshot.
+func (s *Service) readOnce(_ context.Context, fn func(store.Reader) error) error {
+	return fn(s.reader())
+}
 
 // reader is for a single read.
 func (s *Service) reader() store.Reader {
@@ -104,7 +107,7 @@ func (s *Service) reader() store.Reader {
 	return s.st
 }
 
-// now is the instant a call takes place at.
+// now returns the instant a call takes place at.
 func (s *Service) now() time.Time {
 	if s.tx != nil {
 		return s.tx.now
@@ -114,10 +117,10 @@ func (s *Service) now() time.Time {
 
 func (s *Service) clock() time.Time { return toMillis(s.opts.Now()) }
 
-// toMillis returns t as the store and the wire keep it.
+// toMillis returns t as stores and JSON represent it.
 func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// note adds a product to those that calls dealt with.
+// note records that a call was about a product.
 func (tx *transaction) note(productID string) {
 	if tx.products == nil {
 		tx.products = make(map[string]bool)
@@ -125,14 +128,14 @@ func (tx *transaction) note(productID string) {
 	tx.products[productID] = true
 }
 
-func (tx *transaction) doom(err error) {
-	if tx.doomed == nil {
-		tx.doomed = err
+func (tx *transaction) fail(err error) {
+	if tx.failed == nil {
+		tx.failed = err
 	}
 }
 
-// isRule reports whether err says that a rule was broken, and so that nothing
-// was written.
+// isRule reports whether err is a rule error, after which nothing has been
+// written.
 func isRule(err error) bool {
 	for _, rule := range rules {
 		if errors.Is(err, rule) {

@@ -7,22 +7,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Update changes the fields of a license that p sets, and appends
-// "license.updated" with what changed. If LeaseSeconds is set or shortened,
-// activations that are not renewed end within a day and the new lease. An update that changes nothing leaves
-// the revision and the feed as they are. The error is [ErrNotFound], an
-// [*AmbiguousError], a [*StaleError], an [*InvalidError], or, if the license
+// Update changes the fields that p sets and appends a license.updated event
+// with the changes. If nothing changes, it writes nothing and keeps the
+// revision. When LeaseSeconds is set or shortened, activations that are not
+// renewed end within a day plus the new lease. It returns [ErrNotFound], an
+// [*AmbiguousError], a [*StaleError], an [*InvalidError] or, if the license
 // would move to a product outside the caller's limit, [ErrProductForbidden].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	if (p.ID == "") == (p.Match == nil) {
-		return License{}, Invalid("id", CodeRequired, "name the license by its id, or by product_id and customer_id")
+		return License{}, Invalid("id", CodeRequired, "identify the license by its id, or by product_id and customer_id")
 	}
 	if p.Match != nil {
 		if err := check(ctx, p.Match); err != nil {
 			return License{}, err
 		}
 	}
-	shorter := false // leases: LeaseSeconds was set, or made less
+	shorter := false // LeaseSeconds was set or shortened
 	edited, err := s.edit(ctx, edit{
 		verb:    "update",
 		event:   EventLicenseUpdated,
@@ -46,7 +46,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	return edited, err
 }
 
-// target returns the record that p names.
+// target returns the record that p selects.
 func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (store.License, error) {
 	if p.Match != nil {
 		return s.match(ctx, r, *p.Match)
@@ -80,7 +80,7 @@ func set[T any](field *T, v *T) {
 }
 
 // mergeMap returns old, which it may change, with c merged into it. keep
-// returns a value to set, or false for one that removes its name.
+// returns the value to set, or false to remove the entry.
 func mergeMap[V, P any](old map[string]V, c Change[map[string]P], keep func(P) (V, bool)) map[string]V {
 	if !c.Set {
 		return old

@@ -9,23 +9,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ValidateParams are what a licensed program asks. Only Key is required; what
-// is not given is not judged.
+// ValidateParams are the parameters of [Service.Validate]. Only Key is
+// required; parameters that are not set are not checked.
 type ValidateParams struct {
 	Key          string   `json:"key" validate:"required"` // as typed; see [ParseKey]
 	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have each
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have all of them
 }
 
-// Validate says whether the license with that key is valid now. An unknown
-// key is a verdict too; the error is an [*InvalidError] or one of the store.
+// Validate reports whether the license with the given key is valid now. An
+// unknown key yields a verdict, not an error. Validate returns an
+// [*InvalidError] or a wrapped store error.
 //
-// With a fingerprint, its activation is judged as well, and, if there is
-// nothing against the license's state and scope, renewed: its lease, if the
-// license has LeaseSeconds, begins anew. A lease that has ended is never
-// renewed. A validation that renews nothing writes nothing.
+// With a fingerprint, Validate also checks its activation. If nothing about
+// the license's state and scope is wrong, it renews the activation: with
+// LeaseSeconds, the lease starts again. An ended lease is never renewed. A
+// validation that renews nothing writes nothing.
 func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
@@ -38,16 +39,16 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 		if err != nil {
 			return store.Activation{}, err
 		}
-		renews = f.found && f.holdsSeat() && len(weighTime(f.license, f.at)) == 0 && len(weighScope(q, f.license)) == 0
+		renews = f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0
 		if renews {
 			f.seat, renews = renewSeat(f.license, f.seat, f.at)
 		}
-		v, err = judge(q, f)
+		v, err = evaluate(q, f)
 		return f.seat, err
 	}
 	view := s.view
 	if p.Fingerprint == "" {
-		view = s.glance
+		view = s.readOnce
 	}
 	err := view(ctx, func(r store.Reader) error {
 		_, err := answer(r, s.now())
@@ -68,26 +69,26 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 	return v, nil
 }
 
-// noLicense is an id that no license has. What is asked about the seats of an
-// unknown license is asked about its, so that the store's part is the same.
+// noLicense is an ID that no license has. For an unknown key, the same store
+// reads are made with it, so that the time they take reveals nothing.
 const noLicense = "lic_00000000000000000000000000"
 
-// findByKey collects what the store knows about a question.
-func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q question, now time.Time) (finding, error) {
+// findByKey reads the license with a key and what the question needs.
+func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q question, now time.Time) (facts, error) {
 	l, found, err := s.byKey(ctx, r, key)
 	if err != nil {
-		return finding{}, err
+		return facts{}, err
 	}
-	f := finding{at: now, license: l, found: found}
+	f := facts{at: now, license: l, found: found}
 	if q.fingerprint == "" {
 		return f, nil
 	}
 	return f, f.findSeat(ctx, r, q.fingerprint)
 }
 
-// findSeat adds what the store knows about a fingerprint and, if that holds no
-// seat of a limited number, how many are taken.
-func (f *finding) findSeat(ctx context.Context, r store.Reader, fingerprint string) error {
+// findSeat reads the activation of a fingerprint and, if that uses no seat
+// and seats are limited, how many are taken.
+func (f *facts) findSeat(ctx context.Context, r store.Reader, fingerprint string) error {
 	err := f.findActivation(ctx, r, fingerprint)
 	if err != nil || f.holdsSeat() || f.found && f.license.MaxActivations < 0 {
 		return err
@@ -95,8 +96,8 @@ func (f *finding) findSeat(ctx context.Context, r store.Reader, fingerprint stri
 	return f.countSeats(ctx, r, f.seatsID())
 }
 
-// findActivation adds the activation of a fingerprint.
-func (f *finding) findActivation(ctx context.Context, r store.Reader, fingerprint string) (err error) {
+// findActivation reads the activation of a fingerprint.
+func (f *facts) findActivation(ctx context.Context, r store.Reader, fingerprint string) (err error) {
 	f.seat, err = r.Activation(ctx, f.seatsID(), fingerprint)
 	f.seated = err == nil
 	if errors.Is(err, store.ErrNotFound) {
@@ -105,20 +106,21 @@ func (f *finding) findActivation(ctx context.Context, r store.Reader, fingerprin
 	return err
 }
 
-// seatsID returns the id of the license whose seats are asked about.
-func (f *finding) seatsID() string {
+// seatsID returns the ID of the license whose seats are read.
+func (f *facts) seatsID() string {
 	if !f.found {
 		return noLicense
 	}
 	return f.license.ID
 }
 
-// seenEvery is how exactly the last sign of an activation without a lease is
-// kept, so that most validations of one write nothing.
+// seenEvery is the precision of LastSeenAt for activations without a lease,
+// so that most validations write nothing.
 const seenEvery = time.Hour
 
-// renewSeat returns a live activation with its lease begun anew, and whether that
-// is anything to write. The length is that of the license's LeaseSeconds now.
+// renewSeat returns an active activation with its lease restarted, and
+// whether there is anything to write. The lease length is the license's
+// current LeaseSeconds.
 func renewSeat(l store.License, a store.Activation, now time.Time) (renewed store.Activation, changed bool) {
 	renewed = a
 	renewed.LeaseEndsAt = leaseEnd(l, now)
@@ -129,7 +131,7 @@ func renewSeat(l store.License, a store.Activation, now time.Time) (renewed stor
 	return renewed, true
 }
 
-// leaseEnd returns when a lease that begins now ends; zero: never.
+// leaseEnd returns when a lease that starts now ends; zero: never.
 func leaseEnd(l store.License, now time.Time) time.Time {
 	if l.LeaseSeconds < 0 {
 		return time.Time{}
@@ -137,7 +139,7 @@ func leaseEnd(l store.License, now time.Time) time.Time {
 	return now.Add(time.Duration(l.LeaseSeconds) * time.Second)
 }
 
-// ExplainParams are what an operator asks about a license.
+// ExplainParams are the parameters of [Service.Explain].
 type ExplainParams struct {
 	ID           string    `json:"-"`
 	At           time.Time `json:"at" validate:"omitempty,instant"` // zero: now
@@ -147,10 +149,9 @@ type ExplainParams struct {
 	Entitlements []string  `json:"entitlements" validate:"max=100,dive,text"`
 }
 
-// Explain gives the verdict that Validate would give at any instant, past or
-// future, if the license and its activations were then as they are recorded
-// now. It writes nothing, and renews nothing. The error is [ErrNotFound] or an
-// [*InvalidError].
+// Explain returns the verdict that Validate would return at any instant,
+// past or future, based on the license and activations as recorded now. It
+// writes and renews nothing. It returns [ErrNotFound] or an [*InvalidError].
 func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error) {
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
@@ -162,7 +163,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
 	var v Verdict
 	err := s.view(ctx, func(r store.Reader) (err error) {
-		f := finding{at: at, found: true}
+		f := facts{at: at, found: true}
 		if f.license, err = s.find(ctx, r, p.ID); err != nil {
 			return err
 		}
@@ -171,7 +172,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 				return err
 			}
 		}
-		v, err = judge(q, f)
+		v, err = evaluate(q, f)
 		return err
 	})
 	if err != nil {

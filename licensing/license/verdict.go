@@ -8,105 +8,105 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Verdict says whether a license is valid at an instant, and if not, every
-// reason. Its JSON is its form on the wire.
+// A Verdict reports whether a license is valid at an instant and, if not,
+// all reasons. Its JSON form is the API's.
 type Verdict struct {
 	Valid bool `json:"valid"`
-	// Code is "valid" or "in_grace" for a valid license, and else that of
-	// the first reason.
-	Code Code `json:"code"`
-	// Reasons lists all that makes the license invalid, in the order of
-	// [VerdictCodes]. Never nil.
+	// Code is "valid" or "in_grace" for a valid license, otherwise the code
+	// of the first reason.
+	Code VerdictCode `json:"code"`
+	// Reasons lists everything that makes the license invalid, in the order
+	// of [VerdictCodes]. Never nil.
 	Reasons []Reason `json:"reasons"`
-	// License is the license, without its key; nil if there is none.
+	// License is the license without its key; nil if no license has the key.
 	License *License `json:"license"`
-	// Activation is that of the fingerprint asked about; nil if there is
+	// Activation is the activation of the fingerprint; nil if there is
 	// none.
 	Activation *Activation `json:"activation"`
-	// NextChangeAt is when the verdict changes by itself, if nobody does
-	// anything; nil: never.
+	// NextChangeAt is when the verdict next changes with the passage of
+	// time; nil: never.
 	NextChangeAt *time.Time `json:"next_change_at"`
-	// RecheckAfter is in how many seconds to ask again: after at most half
-	// of what is left of the lease of an active activation, when the
-	// verdict changes, and now and then in between; at least 1.
+	// RecheckAfter is after how many seconds to validate again, at least 1:
+	// no later than NextChangeAt, than half of the remaining lease of an
+	// active activation, and than a periodic check.
 	RecheckAfter int64 `json:"recheck_after"`
 }
 
 // A Reason is one thing that makes a license invalid.
 type Reason struct {
-	Code   Code   `json:"code"`
-	Detail string `json:"detail"` // one sentence for people
+	Code   VerdictCode `json:"code"`
+	Detail string      `json:"detail"` // one sentence for humans
 }
 
-// A Code says in one word what a verdict or a reason is. The list may grow.
-type Code string
+// A VerdictCode is the code of a verdict or a reason. The list may grow.
+type VerdictCode string
 
 // The codes of a verdict.
 const (
-	VerdictValid              Code = "valid"
-	VerdictInGrace            Code = "in_grace"            // past ExpiresAt, and valid until the grace ends
-	VerdictNotFound           Code = "not_found"           // no license has the key
-	VerdictRevoked            Code = "revoked"             //
-	VerdictSuspended          Code = "suspended"           //
-	VerdictExpired            Code = "expired"             // past ExpiresAt and the grace
-	VerdictScheduled          Code = "scheduled"           // before StartsAt
-	VerdictProductMismatch    Code = "product_mismatch"    // of another product than the one asked about
-	VerdictCustomerMismatch   Code = "customer_mismatch"   // of another customer
-	VerdictNotActivated       Code = "not_activated"       // the fingerprint holds no seat, or released it
-	VerdictLeaseEnded         Code = "lease_ended"         // it held one, and did not renew it in time
-	VerdictEvicted            Code = "evicted"             // it held one, and another took it over
-	VerdictActivationLimit    Code = "activation_limit"    // it holds none, and none is free
-	VerdictEntitlementMissing Code = "entitlement_missing" // the license lacks what was asked about
+	VerdictValid              VerdictCode = "valid"
+	VerdictInGrace            VerdictCode = "in_grace"            // past ExpiresAt, within the grace period
+	VerdictNotFound           VerdictCode = "not_found"           // no license has the key
+	VerdictRevoked            VerdictCode = "revoked"             //
+	VerdictSuspended          VerdictCode = "suspended"           //
+	VerdictExpired            VerdictCode = "expired"             // past ExpiresAt and the grace period
+	VerdictScheduled          VerdictCode = "scheduled"           // before StartsAt
+	VerdictProductMismatch    VerdictCode = "product_mismatch"    // not for the requested product
+	VerdictCustomerMismatch   VerdictCode = "customer_mismatch"   // not for the requested customer
+	VerdictNotActivated       VerdictCode = "not_activated"       // the fingerprint has no activation, or released it
+	VerdictLeaseEnded         VerdictCode = "lease_ended"         // the activation was not renewed in time
+	VerdictEvicted            VerdictCode = "evicted"             // another activation took over the seat
+	VerdictActivationLimit    VerdictCode = "activation_limit"    // the fingerprint is not activated, and no seat is free
+	VerdictEntitlementMissing VerdictCode = "entitlement_missing" // the license lacks a requested entitlement
 )
 
 // VerdictCodes returns every code, in the order in which reasons are listed.
-func VerdictCodes() []Code {
-	return []Code{
+func VerdictCodes() []VerdictCode {
+	return []VerdictCode{
 		VerdictValid, VerdictInGrace, VerdictNotFound, VerdictRevoked, VerdictSuspended, VerdictExpired,
 		VerdictScheduled, VerdictProductMismatch, VerdictCustomerMismatch, VerdictNotActivated,
 		VerdictLeaseEnded, VerdictEvicted, VerdictActivationLimit, VerdictEntitlementMissing,
 	}
 }
 
-// How long a program may trust a verdict that does not change by itself.
+// How long a program may rely on a verdict that time does not change.
 const (
 	recheckValid   = 24 * time.Hour
-	recheckInvalid = time.Hour // an operator may have mended it
+	recheckInvalid = time.Hour // an operator may have fixed it
 )
 
-// A question is what a verdict is asked about, besides the license.
+// A question holds what a verdict is about, apart from the license.
 type question struct {
-	productID, customerID string // empty: not asked
-	fingerprint           string // empty: no seat is asked about
+	productID, customerID string // empty: not checked
+	fingerprint           string // empty: no activation is checked
 	entitlements          []string
 }
 
-// A finding is what the store knows about a question at an instant.
-type finding struct {
+// facts are what the store holds about a question at an instant.
+type facts struct {
 	at      time.Time
 	license store.License
 	found   bool
 	// seat is the activation of the fingerprint.
 	seat   store.Activation
 	seated bool
-	// taken is how many seats are taken; set if the fingerprint has none,
-	// and their number is limited.
+	// taken is how many seats are in use; set if the fingerprint uses none
+	// and seats are limited.
 	taken int
-	// count is how many activations were not ended: taken, and those whose
-	// lease has ended.
+	// count is how many activations were not released or evicted: taken,
+	// plus those whose lease has ended.
 	count   int
-	recount bool // count is not what is stored, or other activations were changed
+	recount bool // the stored count is missing or outdated
 }
 
-// judge answers a question.
-func judge(q question, f finding) (Verdict, error) {
+// evaluate returns the verdict on a question.
+func evaluate(q question, f facts) (Verdict, error) {
 	at := f.at
 	if !f.found {
-		v := deny(Reason{VerdictNotFound, "No license has this key; check it for slips."})
+		v := deny(Reason{VerdictNotFound, "No license has this key; check it for typos."})
 		v.RecheckAfter = seconds(recheckInvalid)
 		return v, nil
 	}
-	v := weigh(q, f, at)
+	v := verdictAt(q, f, at)
 	l, err := fromRecord(f.license, at)
 	if err != nil {
 		return Verdict{}, err
@@ -125,12 +125,12 @@ func judge(q question, f finding) (Verdict, error) {
 	return v, nil
 }
 
-// deny returns a verdict with reasons against the license.
+// deny returns a verdict of invalid with the given reasons.
 func deny(reasons ...Reason) Verdict { return Verdict{Code: reasons[0].Code, Reasons: reasons} }
 
-// weigh collects the reasons against a license at an instant.
-func weigh(q question, f finding, at time.Time) Verdict {
-	reasons := slices.Concat(weighTime(f.license, at), weighScope(q, f.license), weighSeat(q, f, at), weighEntitlements(q, f.license))
+// verdictAt returns the verdict at an instant.
+func verdictAt(q question, f facts, at time.Time) Verdict {
+	reasons := slices.Concat(timeReasons(f.license, at), scopeReasons(q, f.license), seatReasons(q, f, at), entitlementReasons(q, f.license))
 	switch {
 	case len(reasons) > 0:
 		return deny(reasons...)
@@ -140,8 +140,8 @@ func weigh(q question, f finding, at time.Time) Verdict {
 	return Verdict{Valid: true, Code: VerdictValid, Reasons: []Reason{}}
 }
 
-// weighTime judges the stored state and the clock, each by itself.
-func weighTime(l store.License, at time.Time) (reasons []Reason) {
+// timeReasons checks the stored state and the time, independently.
+func timeReasons(l store.License, at time.Time) (reasons []Reason) {
 	switch l.State {
 	case store.StateRevoked:
 		reasons = append(reasons, Reason{VerdictRevoked, "The license was revoked."})
@@ -149,40 +149,40 @@ func weighTime(l store.License, at time.Time) (reasons []Reason) {
 		reasons = append(reasons, Reason{VerdictSuspended, "The license is suspended."})
 	}
 	if !l.ExpiresAt.IsZero() && !at.Before(graceEnd(l)) {
-		reasons = append(reasons, Reason{VerdictExpired, "The license ended at " + l.ExpiresAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, Reason{VerdictExpired, "The license expired at " + l.ExpiresAt.Format(time.RFC3339) + "."})
 	}
 	if !l.StartsAt.IsZero() && at.Before(l.StartsAt) {
-		reasons = append(reasons, Reason{VerdictScheduled, "The license begins at " + l.StartsAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, Reason{VerdictScheduled, "The license starts at " + l.StartsAt.Format(time.RFC3339) + "."})
 	}
 	return reasons
 }
 
-// graceEnd returns when a license that ends stops being valid.
+// graceEnd returns when an expiring license stops being valid.
 func graceEnd(l store.License) time.Time {
 	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
 }
 
-func weighScope(q question, l store.License) (reasons []Reason) {
+func scopeReasons(q question, l store.License) (reasons []Reason) {
 	if q.productID != "" && q.productID != l.ProductID {
 		reasons = append(reasons, Reason{VerdictProductMismatch, "The license is for another product."})
 	}
 	if q.customerID != "" && q.customerID != l.CustomerID {
-		reasons = append(reasons, Reason{VerdictCustomerMismatch, "The license is another customer's."})
+		reasons = append(reasons, Reason{VerdictCustomerMismatch, "The license is for another customer."})
 	}
 	return reasons
 }
 
-func weighSeat(q question, f finding, at time.Time) (reasons []Reason) {
+func seatReasons(q question, f facts, at time.Time) (reasons []Reason) {
 	if q.fingerprint == "" || f.holdsSeatAt(at) {
 		return nil
 	}
-	reason := Reason{VerdictNotActivated, "The fingerprint has no activation; activate it first."}
+	reason := Reason{VerdictNotActivated, "The fingerprint is not activated; activate it first."}
 	if f.seated {
 		switch activationStatusAt(f.seat, at) {
 		case ActivationLeaseEnded:
-			reason = Reason{VerdictLeaseEnded, "The activation ended at " + f.seat.LeaseEndsAt.Format(time.RFC3339) + ", as it was not renewed; activate again."}
+			reason = Reason{VerdictLeaseEnded, "The lease ended at " + f.seat.LeaseEndsAt.Format(time.RFC3339) + " because it was not renewed; activate again."}
 		case ActivationEvicted:
-			reason = Reason{VerdictEvicted, "Another took over the seat at " + f.seat.EndedAt.Format(time.RFC3339) + "."}
+			reason = Reason{VerdictEvicted, "Another activation took over the seat at " + f.seat.EndedAt.Format(time.RFC3339) + "."}
 		}
 	}
 	reasons = append(reasons, reason)
@@ -193,15 +193,15 @@ func weighSeat(q question, f finding, at time.Time) (reasons []Reason) {
 }
 
 func fullReason(l store.License) Reason {
-	return Reason{VerdictActivationLimit, fmt.Sprintf("All seats of the license are taken; it has %d.", l.MaxActivations)}
+	return Reason{VerdictActivationLimit, fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
 }
 
-func weighEntitlements(q question, l store.License) (reasons []Reason) {
+func entitlementReasons(q question, l store.License) (reasons []Reason) {
 	if len(q.entitlements) == 0 {
 		return nil
 	}
 	granted := map[string]any{}
-	_ = decode(l.Entitlements, &granted) // judge reads the document again, and reports
+	_ = decode(l.Entitlements, &granted) // evaluate decodes the document too, and returns the error
 	for _, name := range q.entitlements {
 		if _, ok := granted[name]; !ok {
 			reasons = append(reasons, Reason{VerdictEntitlementMissing, fmt.Sprintf("The license does not include %q.", name)})
@@ -210,23 +210,23 @@ func weighEntitlements(q question, l store.License) (reasons []Reason) {
 	return reasons
 }
 
-// holdsSeat reports whether the fingerprint asked about holds a seat.
-func (f finding) holdsSeat() bool { return f.holdsSeatAt(f.at) }
+// holdsSeat reports whether the fingerprint uses a seat.
+func (f facts) holdsSeat() bool { return f.holdsSeatAt(f.at) }
 
-func (f finding) holdsSeatAt(at time.Time) bool {
+func (f facts) holdsSeatAt(at time.Time) bool {
 	return f.seated && activationStatusAt(f.seat, at) == ActivationLive
 }
 
 // full reports whether no seat is free.
-func (f finding) full() bool {
+func (f facts) full() bool {
 	return f.license.MaxActivations >= 0 && int64(f.taken) >= f.license.MaxActivations
 }
 
-// nextChange returns when the verdict becomes another one by itself: the
-// first of the instants at which anything about the license or the seat
-// changes that makes a difference to the code. One past the year 9999, where a
-// long grace can end, has no form on the wire, and is never.
-func nextChange(q question, f finding, at time.Time, v Verdict) *time.Time {
+// nextChange returns when time next changes the verdict: the first instant
+// at which a change of the license or activation changes the code. An
+// instant past the year 9999, where a long grace period can end, has no JSON
+// form and counts as never.
+func nextChange(q question, f facts, at time.Time, v Verdict) *time.Time {
 	var instants []time.Time
 	if l := f.license; !l.ExpiresAt.IsZero() {
 		instants = append(instants, l.ExpiresAt, graceEnd(l))
@@ -234,21 +234,21 @@ func nextChange(q question, f finding, at time.Time, v Verdict) *time.Time {
 	instants = append(instants, f.license.StartsAt, f.seat.LeaseEndsAt)
 	slices.SortFunc(instants, time.Time.Compare)
 	for _, t := range instants {
-		if t.After(at) && isInstant(t) && weigh(q, f, t).Code != v.Code {
+		if t.After(at) && isInstant(t) && verdictAt(q, f, t).Code != v.Code {
 			return &t
 		}
 	}
 	return nil
 }
 
-// recheckAfter returns in how many seconds to ask again.
+// recheckAfter returns after how many seconds to validate again.
 func recheckAfter(v Verdict, at time.Time) int64 {
 	wait := recheckInvalid
 	if v.Valid {
 		wait = recheckValid
 	}
-	// The lease of an active activation may have to be renewed whether the
-	// license is valid or not. Asking at half of it leaves time for a retry.
+	// The lease of an active activation may need renewal whether or not the
+	// license is valid. Rechecking at half of it leaves time for a retry.
 	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil {
 		wait = min(wait, a.LeaseEndsAt.Sub(at)/2).Truncate(time.Second)
 	}
@@ -258,5 +258,5 @@ func recheckAfter(v Verdict, at time.Time) int64 {
 	return max(1, seconds(wait))
 }
 
-// seconds rounds up, so that who waits that long does not come too early.
+// seconds rounds up, so that a program that waits that long is not early.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

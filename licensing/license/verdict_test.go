@@ -15,8 +15,8 @@ import (
 )
 
 // codes returns the codes of a verdict's reasons.
-func codes(v license.Verdict) []license.Code {
-	var out []license.Code
+func codes(v license.Verdict) []license.VerdictCode {
+	var out []license.VerdictCode
 	for _, r := range v.Reasons {
 		out = append(out, r.Code)
 	}
@@ -38,7 +38,7 @@ func TestVerdictOverTime(t *testing.T) {
 	graceEnds := expires.Add(time.Hour)
 	for _, step := range []struct {
 		at      time.Time
-		code    license.Code
+		code    license.VerdictCode
 		status  license.Status
 		next    *time.Time
 		recheck int64
@@ -82,24 +82,24 @@ func TestVerdictReasons(t *testing.T) {
 		edits []func(*license.CreateParams)
 		moves []func(*license.Service, license.MoveParams) error
 		ask   license.ValidateParams
-		want  []license.Code
+		want  []license.VerdictCode
 	}{
 		"plain":           {},
-		"revoked":         {moves: moves("revoke"), want: []license.Code{license.VerdictRevoked}},
-		"suspended":       {moves: moves("suspend"), want: []license.Code{license.VerdictSuspended}},
-		"expired":         {edits: edits(expired), want: []license.Code{license.VerdictExpired}},
-		"scheduled":       {edits: edits(scheduled), want: []license.Code{license.VerdictScheduled}},
+		"revoked":         {moves: moves("revoke"), want: []license.VerdictCode{license.VerdictRevoked}},
+		"suspended":       {moves: moves("suspend"), want: []license.VerdictCode{license.VerdictSuspended}},
+		"expired":         {edits: edits(expired), want: []license.VerdictCode{license.VerdictExpired}},
+		"scheduled":       {edits: edits(scheduled), want: []license.VerdictCode{license.VerdictScheduled}},
 		"right scope":     {ask: license.ValidateParams{ProductID: "prod_editor", CustomerID: "cus_ada"}},
-		"wrong product":   {ask: license.ValidateParams{ProductID: "prod_Editor"}, want: []license.Code{license.VerdictProductMismatch}},
-		"wrong customer":  {ask: license.ValidateParams{CustomerID: "cus_bob"}, want: []license.Code{license.VerdictCustomerMismatch}},
+		"wrong product":   {ask: license.ValidateParams{ProductID: "prod_Editor"}, want: []license.VerdictCode{license.VerdictProductMismatch}},
+		"wrong customer":  {ask: license.ValidateParams{CustomerID: "cus_bob"}, want: []license.VerdictCode{license.VerdictCustomerMismatch}},
 		"entitled":        {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"export", "users"}}},
-		"not entitled":    {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"a", "export", "b"}}, want: []license.Code{license.VerdictEntitlementMissing, license.VerdictEntitlementMissing}},
-		"no seat":         {ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.Code{license.VerdictNotActivated}},
-		"no seat to have": {edits: edits(noSeats), ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.Code{license.VerdictNotActivated, license.VerdictActivationLimit}},
+		"not entitled":    {edits: edits(entitled), ask: license.ValidateParams{Entitlements: []string{"a", "export", "b"}}, want: []license.VerdictCode{license.VerdictEntitlementMissing, license.VerdictEntitlementMissing}},
+		"no seat":         {ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.VerdictCode{license.VerdictNotActivated}},
+		"no seat to have": {edits: edits(noSeats), ask: license.ValidateParams{Fingerprint: "pc"}, want: []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit}},
 		"all at once": {
 			edits: edits(expired, noSeats), moves: moves("suspend"),
 			ask: license.ValidateParams{ProductID: "x", CustomerID: "y", Fingerprint: "pc", Entitlements: []string{"z"}},
-			want: []license.Code{
+			want: []license.VerdictCode{
 				license.VerdictSuspended, license.VerdictExpired, license.VerdictProductMismatch, license.VerdictCustomerMismatch,
 				license.VerdictNotActivated, license.VerdictActivationLimit, license.VerdictEntitlementMissing,
 			},
@@ -165,7 +165,7 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 		for range 5 {
 			v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
 			is.NoErr(err)
-			is.Equal(codes(v), []license.Code{license.VerdictEntitlementMissing})
+			is.Equal(codes(v), []license.VerdictCode{license.VerdictEntitlementMissing})
 			is.Equal(v.Activation.Status, license.ActivationLive)
 			is.Equal(v.RecheckAfter, min(lease/2, 3600))
 			f.now = f.now.Add(time.Duration(v.RecheckAfter) * time.Second)
@@ -174,7 +174,7 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 		is.NoErr(err)
 		v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
 		is.NoErr(err)
-		is.Equal(codes(v), []license.Code{license.VerdictSuspended})
+		is.Equal(codes(v), []license.VerdictCode{license.VerdictSuspended})
 		left := v.Activation.LeaseEndsAt.Sub(f.now)
 		is.Equal(v.RecheckAfter, max(1, min(int64(left/2/time.Second), 3600)))
 
@@ -200,7 +200,7 @@ func TestUnknownKeyGivesNoHint(t *testing.T) {
 		for _, ask := range []struct {
 			s    *license.Service
 			key  string
-			want license.Code
+			want license.VerdictCode
 		}{
 			{s, license.NewKey(), license.VerdictNotFound},
 			{s, "no key", license.VerdictNotFound},
@@ -214,7 +214,7 @@ func TestUnknownKeyGivesNoHint(t *testing.T) {
 			if ask.want != "" {
 				is.Equal(v, license.Verdict{
 					Code: license.VerdictNotFound, RecheckAfter: 3600,
-					Reasons: []license.Reason{{Code: license.VerdictNotFound, Detail: "No license has this key; check it for slips."}},
+					Reasons: []license.Reason{{Code: license.VerdictNotFound, Detail: "No license has this key; check it for typos."}},
 				})
 			}
 			calls = append(calls, counting.calls)
@@ -230,7 +230,7 @@ func TestValidateReadsForgivingly(t *testing.T) {
 	f := newFixture(t)
 	l := f.create(t)
 	imported := f.create(t, func(p *license.CreateParams) { p.Key = "old-style/Key#0001" })
-	for key, want := range map[string]license.Code{
+	for key, want := range map[string]license.VerdictCode{
 		" " + l.Key[:5] + l.Key[6:] + "\n": license.VerdictValid,
 		"old-style/Key#0001":               license.VerdictValid,
 		"OLD-STYLE/KEY#0001":               license.VerdictNotFound,
@@ -256,7 +256,7 @@ func TestExplainWritesNothing(t *testing.T) {
 	for _, at := range []time.Duration{-time.Hour, 0, time.Minute, 10 * time.Minute, time.Hour} {
 		v, err := s.Explain(t.Context(), license.ExplainParams{ID: l.ID, At: start.Add(at), Fingerprint: "pc"})
 		is.NoErr(err)
-		is.Equal(v.Valid, at < 10*time.Minute) // the lease ends if nobody renews it
+		is.Equal(v.Valid, at < 10*time.Minute) // the lease ends unless it is renewed
 	}
 	is.True(!slices.Contains(counting.calls, "Update"))
 

@@ -11,54 +11,56 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Webhook is an endpoint that events are sent to. Its JSON is its form on
-// the wire.
+// A Webhook is an endpoint that receives events. Its JSON form is the API's.
 type Webhook struct {
 	Object      string `json:"object"` // always "webhook"
 	ID          string `json:"id"`     // "whk_" and 26 characters
 	URL         string `json:"url"`
 	Description string `json:"description"`
-	// Types are the types of events that are sent, or families such as
+	// Types are the event types to send, or families such as
 	// "license.*". Empty: all. Never nil.
 	Types []string `json:"types"`
-	// Products are the products whose events are sent. Nil: those of all,
-	// and those that belong to none.
+	// Products are the products whose events are sent. Nil: all events,
+	// including those without a product.
 	Products     []string      `json:"products"`
 	Status       WebhookStatus `json:"status"`
-	StatusReason string        `json:"status_reason,omitempty"` // why it is disabled
-	FailingSince *time.Time    `json:"failing_since"`           // when deliveries began to fail, all of them; nil: they do not
-	// Secrets are the secrets that deliveries are signed with, the newest
-	// first: one, or two for as long as a rotation overlaps.
+	StatusReason string        `json:"status_reason,omitempty"` // why the webhook is disabled
+	FailingSince *time.Time    `json:"failing_since"`           // since when every delivery has failed; nil: not failing
+	// Secrets are the secrets that sign deliveries, newest first: one, or
+	// two during the overlap of a rotation.
 	Secrets   []WebhookSecret `json:"secrets"`
 	CreatedAt time.Time       `json:"created_at"`
 	UpdatedAt time.Time       `json:"updated_at"`
 
-	// CreatedBy is the actor that created it, as in [Caller]. An API client's
-	// webhook is sent only what that client may see at the time of sending.
+	// CreatedBy is the actor that created the webhook, as in [Caller]. A
+	// webhook of an API client receives only events that the client may see
+	// at the time of sending.
 	CreatedBy string `json:"-"`
 }
 
-// A WebhookSecret is what is known of a secret once it has been shown.
+// A WebhookSecret describes a secret without its value.
 type WebhookSecret struct {
 	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // nil: in use until it is rotated
+	ExpiresAt *time.Time `json:"expires_at"` // nil: valid until rotated
 }
 
-// A WebhookStatus says what becomes of events.
+// A WebhookStatus is the status of a webhook.
 type WebhookStatus string
 
-// The statuses of a webhook. To an active one, events are sent. For a paused
-// one they wait for as long as retention keeps them. A disabled one, which has failed for
-// days or has answered 410, gets none, and those under way wait; made active
-// again, it gets these, and what happens from then on.
+// The statuses of a webhook. An active webhook receives events. For a paused
+// webhook, events wait as long as retention keeps them. A webhook that has
+// failed for days or answered 410 is disabled: it receives no new events, and
+// pending deliveries wait. When it is activated again, those are sent, as are
+// events from that time on.
 const (
 	WebhookActive   WebhookStatus = "active"
 	WebhookPaused   WebhookStatus = "paused"
 	WebhookDisabled WebhookStatus = "disabled"
 )
 
-// Wants reports whether an event is one that the webhook is for, if it came
-// after the webhook.
+// Wants reports whether the webhook, unless disabled, selects an event with
+// its Types and Products. It never selects webhook.test, which TestWebhook
+// sends.
 func (w Webhook) Wants(e store.Event) bool {
 	if w.Status == WebhookDisabled || e.Type == EventWebhookTest {
 		return false
@@ -67,34 +69,34 @@ func (w Webhook) Wants(e store.Event) bool {
 }
 
 const (
-	webhookKind = "webhook" // of entries
-	maxWebhooks = 100       // in one store
+	webhookKind = "webhook" // kind of entries
+	maxWebhooks = 100       // per store
 )
 
-// WebhookCursor is the key of the store.KindCursor entry that says how far
-// the feed has been handed on to webhooks. The first webhook makes it.
+// WebhookCursor is the key of the store.KindCursor entry that holds the feed
+// position up to which events have been handed to webhooks. Creating the
+// first webhook creates it.
 const WebhookCursor = "webhook"
 
 // CreateWebhookParams are the fields of a new webhook. Only URL is required.
 type CreateWebhookParams struct {
-	// URL is where events are sent: https, or http as well with
-	// WebhookOptions.AllowPrivate, without user and fragment, at most
-	// 2,048 characters. Whether its address may be called is judged with
-	// every delivery.
+	// URL is where events are sent: https (or http, with
+	// WebhookOptions.AllowPrivate), without user info or fragment, at most
+	// 2,048 characters. Its address is checked on every delivery.
 	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
 	Description string   `json:"description" validate:"omitempty,text"`
 	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
-	Products    []string `json:"products" validate:"max=100,dive,text"` // as in [Webhook]; a caller who is limited: nil means all of its own
+	Products    []string `json:"products" validate:"max=100,dive,text"` // as in [Webhook]; for a caller limited to products, nil means all of those
 }
 
-// CreateWebhook adds a webhook, appends "webhook.created", and returns the
-// secret that its deliveries are signed with, "whsec_" and 44 characters, this
-// once. It gets the events from then on. The error is an [*InvalidError], or
-// [ErrProductForbidden].
+// CreateWebhook adds a webhook and appends a webhook.created event. It
+// returns the signing secret, "whsec_" and 44 characters, which cannot be
+// read again. The webhook receives events from that time on. CreateWebhook
+// returns an [*InvalidError] or [ErrProductForbidden].
 func (s *Service) CreateWebhook(ctx context.Context, p CreateWebhookParams) (w Webhook, secret string, err error) {
 	broken := s.checkWebhook(&p.URL, &p.Types)
 	if p.Products != nil && len(p.Products) == 0 {
-		broken = append(broken, FieldError{Field: "products", Code: CodeRequired, Detail: "must name a product, or be left out"})
+		broken = append(broken, FieldError{Field: "products", Code: CodeRequired, Detail: "must list at least one product, or be omitted"})
 	}
 	if broken = append(checkTags(ctx, p), broken...); len(broken) > 0 {
 		return Webhook{}, "", &InvalidError{Fields: broken}
@@ -111,7 +113,7 @@ func (s *Service) CreateWebhook(ctx context.Context, p CreateWebhookParams) (w W
 			return err
 		}
 		if len(others) == maxWebhooks {
-			return Invalid("url", CodeTooMany, fmt.Sprintf("cannot be added: there are %d webhooks, which is the most", maxWebhooks))
+			return Invalid("url", CodeTooMany, fmt.Sprintf("cannot be added: the limit of %d webhooks is reached", maxWebhooks))
 		}
 		rec := webhookRecord{
 			ID: store.NewID("whk", tx.now), URL: p.URL, Description: p.Description, Types: p.Types, Products: p.Products,
@@ -136,7 +138,7 @@ func (s *Service) CreateWebhook(ctx context.Context, p CreateWebhookParams) (w W
 	return w, secret, nil
 }
 
-// beginCursor makes a cursor at seq unless there is one.
+// beginCursor creates a cursor at seq unless it exists.
 func (tx *transaction) beginCursor(ctx context.Context, key string, seq int64) error {
 	if _, err := tx.Entry(ctx, store.KindCursor, key); !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -144,14 +146,14 @@ func (tx *transaction) beginCursor(ctx context.Context, key string, seq int64) e
 	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: tx.now})
 }
 
-// Webhook returns the webhook with that id, or [ErrNotFound].
-func (s *Service) Webhook(ctx context.Context, id string) (Webhook, error) {
+// GetWebhook returns the webhook with the given ID, or [ErrNotFound].
+func (s *Service) GetWebhook(ctx context.Context, id string) (Webhook, error) {
 	rec, err := s.findWebhook(ctx, s.reader(), id)
 	return rec.webhook(s.now()), err
 }
 
-// Webhooks returns all webhooks, at most a hundred, in order of creation. A
-// caller who is limited to some products sees those that are for no other.
+// Webhooks returns all webhooks, at most a hundred, oldest first. A caller
+// limited to some products sees only webhooks limited to those products.
 func (s *Service) Webhooks(ctx context.Context) ([]Webhook, error) {
 	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: webhookKind})
 	if err != nil {
@@ -170,7 +172,8 @@ func (s *Service) Webhooks(ctx context.Context) ([]Webhook, error) {
 	return all, nil
 }
 
-// UpdateWebhookParams say which webhook to change and how. What is nil stays.
+// UpdateWebhookParams are the parameters of [Service.UpdateWebhook]. Nil
+// fields keep their values.
 type UpdateWebhookParams struct {
 	ID          string         `json:"-"`
 	URL         *string        `json:"url"`
@@ -179,8 +182,8 @@ type UpdateWebhookParams struct {
 	Status      *WebhookStatus `json:"status"` // WebhookActive or WebhookPaused
 }
 
-// UpdateWebhook changes a webhook and appends "webhook.updated". An update
-// that changes nothing does neither. The error is [ErrNotFound] or an
+// UpdateWebhook changes a webhook and appends a webhook.updated event. If
+// nothing changes, it writes nothing. It returns [ErrNotFound] or an
 // [*InvalidError].
 func (s *Service) UpdateWebhook(ctx context.Context, p UpdateWebhookParams) (Webhook, error) {
 	return s.editWebhook(ctx, "update", p.ID, EventWebhookUpdated, func(_ *transaction, rec *webhookRecord) error {
@@ -207,8 +210,9 @@ func (s *Service) UpdateWebhook(ctx context.Context, p UpdateWebhookParams) (Web
 	})
 }
 
-// DeleteWebhook removes a webhook and what is under way to it, and appends
-// "webhook.deleted"; or returns [ErrNotFound].
+// DeleteWebhook removes a webhook with its deliveries and appends a
+// webhook.deleted event. It returns [ErrNotFound] if the webhook does not
+// exist.
 func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 	err := s.update(ctx, func(tx *transaction) error {
 		rec, err := s.findWebhook(ctx, tx, id)
@@ -218,7 +222,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 		if err := tx.DeleteEntries(ctx, webhookKind, id); err != nil {
 			return err
 		}
-		// Its deliveries may be many: PurgeHistory removes them by and by.
+		// It may have many deliveries; PurgeHistory removes them in batches.
 		if err := tx.PutEntries(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
 			return err
 		}
@@ -231,19 +235,19 @@ func (s *Service) DeleteWebhook(ctx context.Context, id string) error {
 	return nil
 }
 
-// checkWebhook checks what tags cannot say. It replaces types by the same
-// without repetitions.
+// checkWebhook checks what tags cannot express. It removes duplicates from
+// types.
 func (s *Service) checkWebhook(address *string, types *[]string) (broken []FieldError) {
 	if address != nil && *address != "" && !s.isWebhookURL(*address) {
-		want := "must be an https address without user and fragment"
+		want := "must be an https URL without user info or fragment"
 		if s.opts.Webhooks.AllowPrivate {
-			want = "must be an http or https address without user and fragment"
+			want = "must be an http or https URL without user info or fragment"
 		}
 		broken = append(broken, FieldError{Field: "url", Code: CodeInvalidFormat, Detail: want})
 	}
 	for i, t := range *types {
 		if !IsTypePattern(t) {
-			broken = append(broken, FieldError{Field: fmt.Sprintf("types/%d", i), Code: CodeUnknown, Detail: `must be a type of event, or a family such as "license.*"`})
+			broken = append(broken, FieldError{Field: fmt.Sprintf("types/%d", i), Code: CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 		}
 	}
 	*types = slices.Compact(slices.Sorted(slices.Values(*types)))
@@ -256,8 +260,8 @@ func (s *Service) isWebhookURL(address string) bool {
 		u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.Opaque == ""
 }
 
-// covers reports whether something about those products, nil meaning all,
-// exists for the caller.
+// covers reports whether all of these products exist for the caller. Nil means
+// all products.
 func (s *Service) covers(products []string) bool {
 	if products == nil {
 		return s.sees("")

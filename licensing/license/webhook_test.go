@@ -141,7 +141,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 				_, err := f.ReportWebhook(t.Context(), w.ID, result)
 				is.NoErr(err)
 			}
-			w, err := f.Webhook(t.Context(), w.ID)
+			w, err := f.GetWebhook(t.Context(), w.ID)
 			is.NoErr(err)
 			is.Equal(w.Status, test.status)
 			types := f.events(t, w.ID)

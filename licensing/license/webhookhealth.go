@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// A WebhookResult is how an attempt to deliver to a webhook went.
+// A WebhookResult is the result of a delivery attempt.
 type WebhookResult int
 
-// The results of an attempt.
+// The results of a delivery attempt.
 const (
 	WebhookDelivered WebhookResult = iota
 	WebhookFailed
-	WebhookGone // it answered 410
+	WebhookGone // the receiver answered 410
 )
 
 const (
 	// failingFor is how long a webhook may fail before it is disabled.
 	failingFor = 5 * 24 * time.Hour
-	// failureGap is how far apart failures may be to count as one run of
-	// them: more than the longest wait between two attempts.
+	// failureGap is how far apart failures may be to count as one series. It
+	// is longer than the longest wait between two attempts.
 	failureGap = 36 * time.Hour
-	// failedEvery is how exactly the last failure is kept, so that most of
-	// them write nothing.
+	// failedEvery is the precision of the time of the last failure, so that
+	// most failures write nothing.
 	failedEvery = time.Hour
 )
 
-// ReportWebhook tells how an attempt went. A webhook that answered 410, or to
-// which all deliveries have failed for five days, is disabled, and
-// "webhook.disabled" appended. It is for whoever sends; most calls write
-// nothing.
+// ReportWebhook records the result of a delivery attempt. A webhook that
+// answered 410, or to which every delivery has failed for five days, is
+// disabled, and a webhook.disabled event is appended. The code that sends
+// deliveries calls it; most calls write nothing.
 func (s *Service) ReportWebhook(ctx context.Context, id string, result WebhookResult) (Webhook, error) {
 	rec, err := s.findWebhook(ctx, s.reader(), id)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Service) ReportWebhook(ctx context.Context, id string, result WebhookRe
 	})
 }
 
-// note puts a result into the record, and reports whether that changes it.
+// note records a result and reports whether the record has changed.
 func (rec *webhookRecord) note(result WebhookResult, now time.Time) (changed bool) {
 	switch {
 	case rec.Status == WebhookDisabled:

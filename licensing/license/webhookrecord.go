@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A webhookRecord is the data of an entry.
+// A webhookRecord is the data of a webhook entry.
 type webhookRecord struct {
 	ID           string          `json:"id"`
 	URL          string          `json:"url"`
@@ -22,14 +22,14 @@ type webhookRecord struct {
 	Status       WebhookStatus   `json:"status"`
 	StatusReason string          `json:"status_reason,omitempty"`
 	FailingSince time.Time       `json:"failing_since,omitzero"`
-	FailedAt     time.Time       `json:"failed_at,omitzero"`   // the last failure, to the hour
-	Secrets      []webhookSecret `json:"secrets"`              // the newest first
+	FailedAt     time.Time       `json:"failed_at,omitzero"`   // the last failure, precise to the hour
+	Secrets      []webhookSecret `json:"secrets"`              // newest first
 	CreatedBy    string          `json:"created_by,omitempty"` // the actor
 	CreatedAt    time.Time       `json:"created_at"`
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
 
-// webhook returns what a record tells at an instant.
+// webhook converts a record to its state at an instant.
 func (rec webhookRecord) webhook(at time.Time) Webhook {
 	w := Webhook{
 		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
@@ -45,7 +45,7 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 	return w
 }
 
-// findWebhook returns the record with that id, if it exists for the caller.
+// findWebhook returns the record with the given ID if it exists for the caller.
 func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (rec webhookRecord, err error) {
 	if !isID("whk", id) {
 		return rec, fmt.Errorf("webhook: %w", ErrNotFound)
@@ -70,8 +70,8 @@ func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error 
 	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
 }
 
-// editWebhook makes one change of a webhook, and tells of what can be told. A
-// change of nothing is none.
+// editWebhook applies one change to a webhook and appends an event. If
+// nothing changes, it writes nothing.
 func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply func(*transaction, *webhookRecord) error) (w Webhook, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		rec, err := s.findWebhook(ctx, tx, id)
@@ -115,8 +115,8 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	})
 }
 
-// diffWebhook returns the fields in which two states of a webhook differ, but
-// for its secrets, its health and the record's own.
+// diffWebhook returns the fields in which two states of a webhook differ,
+// except secrets, health and internal fields.
 func diffWebhook(before, after Webhook) map[string]FieldChange {
 	changes := make(map[string]FieldChange)
 	note := func(name string, from, to any) {
@@ -133,8 +133,8 @@ func diffWebhook(before, after Webhook) map[string]FieldChange {
 	return changes
 }
 
-// origin returns the scheme and host of an address: the rest often holds what
-// lets one in, and does not belong into events.
+// origin returns the scheme and host of a URL. The rest often contains
+// credentials, which must not appear in events.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

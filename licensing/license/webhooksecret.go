@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A webhookSecret is one of the secrets of a webhook: in clear, or sealed if
+// A webhookSecret is one secret of a webhook: in plain text, or encrypted if
 // there is a master key.
 type webhookSecret struct {
 	Clear     []byte    `json:"clear,omitempty"`
@@ -29,15 +29,15 @@ func (secret webhookSecret) isLive(at time.Time) bool {
 	return secret.ExpiresAt.IsZero() || at.Before(secret.ExpiresAt)
 }
 
-// secretPrefix and secretSize are the form of a secret (Standard Webhooks):
-// the prefix, and the bytes in padded standard base64.
+// secretPrefix and secretSize define the format of a secret (Standard
+// Webhooks): the prefix, then the bytes in padded standard base64.
 const (
 	secretPrefix = "whsec_"
 	secretSize   = 32
 )
 
-// addSecret makes the newest secret of a webhook, and returns it as it is
-// shown.
+// addSecret creates the newest secret of a webhook and returns its text
+// form.
 func (s *Service) addSecret(rec *webhookRecord, now time.Time) (shown string, err error) {
 	clear := make([]byte, secretSize)
 	rand.Read(clear)
@@ -53,8 +53,8 @@ func (s *Service) addSecret(rec *webhookRecord, now time.Time) (shown string, er
 	return secretPrefix + base64.StdEncoding.EncodeToString(clear), nil
 }
 
-// seal returns AES-256-GCM under a key for webhook secrets alone, which
-// follows from the master key (HKDF, RFC 5869).
+// seal returns AES-256-GCM with a key that is derived from the master key
+// (HKDF, RFC 5869) and used only for webhook secrets.
 func (s *Service) seal() (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, s.opts.MasterKey, nil, "licensekit webhook secret", 32)
 	if err != nil {
@@ -67,13 +67,13 @@ func (s *Service) seal() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// open returns a secret in clear.
+// open returns the plain bytes of a secret.
 func (s *Service) open(webhookID string, secret webhookSecret) ([]byte, error) {
 	if secret.Sealed == nil {
 		return secret.Clear, nil
 	}
 	if s.opts.MasterKey == nil {
-		return nil, errors.New("the secret is sealed: set Options.MasterKey to the key it was sealed with")
+		return nil, errors.New("the secret is encrypted; set Options.MasterKey to the key it was encrypted with")
 	}
 	seal, err := s.seal()
 	if err != nil {
@@ -81,33 +81,34 @@ func (s *Service) open(webhookID string, secret webhookSecret) ([]byte, error) {
 	}
 	clear, err := seal.Open(nil, nil, secret.Sealed, []byte(webhookID))
 	if err != nil {
-		return nil, errors.New("the secret was sealed with another Options.MasterKey")
+		return nil, errors.New("the secret was encrypted with another Options.MasterKey")
 	}
 	return clear, nil
 }
 
-// isReadable reports whether a secret can be read with the present master key.
+// isReadable reports whether the current master key can decrypt a secret.
 func (s *Service) isReadable(webhookID string, secret webhookSecret) bool {
 	_, err := s.open(webhookID, secret)
 	return err == nil
 }
 
-// RotateWebhookParams say which webhook gets a new secret.
+// RotateWebhookParams are the parameters of [Service.RotateWebhookSecret].
 type RotateWebhookParams struct {
 	ID string
-	// Overlap is how long deliveries are signed with the old secret as
-	// well, so that receivers can change over: zero to 30 days.
+	// Overlap is how long deliveries are also signed with the old secret,
+	// so that receivers can switch: zero to 30 days.
 	Overlap time.Duration
 }
 
-// RotateWebhookSecret gives a webhook a new secret, and returns it this once.
-// Deliveries are signed with it at once, and for Overlap with the one before
-// too; an older one, from a rotation that still overlapped, ends. A previous
-// secret that was sealed with another master key ends immediately, whatever
-// Overlap is. The error is [ErrNotFound] or an [*InvalidError].
+// RotateWebhookSecret adds a new secret to a webhook and returns it; it
+// cannot be read again. Deliveries are signed with it immediately, and also
+// with the previous secret during Overlap. A secret from an earlier rotation
+// that still overlapped ends. A previous secret encrypted with another
+// master key ends immediately, whatever Overlap is. It returns [ErrNotFound]
+// or an [*InvalidError].
 func (s *Service) RotateWebhookSecret(ctx context.Context, p RotateWebhookParams) (w Webhook, secret string, err error) {
 	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {
-		return Webhook{}, "", Invalid("overlap_seconds", CodeOutOfRange, "must be from 0 to 2592000, which is 30 days")
+		return Webhook{}, "", Invalid("overlap_seconds", CodeOutOfRange, "must be between 0 and 2592000 (30 days)")
 	}
 	w, err = s.editWebhook(ctx, "rotate", p.ID, EventWebhookUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
 		var overlapping []webhookSecret
@@ -126,10 +127,10 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, p RotateWebhookParams
 	return w, secret, nil
 }
 
-// SignWebhook returns the webhook-signature of a message to a webhook, by
-// Standard Webhooks: for each live secret "v1," and the HMAC-SHA256 of the
-// message's id, the second it is sent at and its body. It is for whoever
-// sends; the secrets stay here.
+// SignWebhook returns the webhook-signature header of a message (Standard
+// Webhooks): for each current secret, "v1," and the HMAC-SHA256 of the
+// message ID, the Unix time of sending, and the body. The code that sends
+// deliveries calls it; secrets never leave this package.
 func (s *Service) SignWebhook(ctx context.Context, id, messageID string, at time.Time, body []byte) (signature string, err error) {
 	rec, err := s.findWebhook(ctx, s.reader(), id)
 	if err != nil {

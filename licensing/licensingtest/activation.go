@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// activate takes a seat, with a license key and without a token.
+// activate activates a fingerprint with a license key and without a token.
 func (a *api) activate(key, fingerprint string, more ...any) *answer {
 	a.t.Helper()
 	return a.post("license/activate", object(append([]any{"key", key, "fingerprint", fingerprint}, more...)...), anonymous)
@@ -18,8 +18,8 @@ func (a *api) deactivate(key, fingerprint string) *answer {
 	return a.post("license/deactivate", object("key", key, "fingerprint", fingerprint), anonymous)
 }
 
-// licenseOf creates a license with so many seats, leased for so long (0: for
-// good), and returns its id and its key.
+// licenseOf creates a license with the given seats and lease (0: no lease) and
+// returns its ID and key.
 func (a *api) licenseOf(seats, lease int) (id, key string) {
 	a.t.Helper()
 	pairs := []any{"name", "n", "product_id", "atlas", "customer_id", "c", "max_activations", seats}
@@ -30,7 +30,7 @@ func (a *api) licenseOf(seats, lease int) (id, key string) {
 	return made.text("id"), made.text("key")
 }
 
-// testActivations takes seats, keeps them, and gives them back.
+// testActivations creates, renews and releases activations.
 func testActivations(a *api) {
 	a.test("activating again is the same seat", func(a *api) {
 		id, key := a.licenseOf(1, 0)
@@ -46,7 +46,7 @@ func testActivations(a *api) {
 		a.activate(key, "pc-2").is(http.StatusConflict).has("code", "activation_limit").has("verdict/valid", false).has("verdict/license/id", id)
 	})
 
-	a.test("a seat given back is free", func(a *api) {
+	a.test("a released seat is free", func(a *api) {
 		id, key := a.licenseOf(1, 0)
 		seat := a.activate(key, "pc-1").text("activation/id")
 		a.deactivate(key, "pc-2").is(http.StatusNotFound)
@@ -86,7 +86,7 @@ func testActivations(a *api) {
 		a.activate(key, "pc-1").is(http.StatusConflict).has("code", "suspended")
 	})
 
-	a.test("taking over the oldest, and the evicted is told", func(a *api) {
+	a.test("taking over the oldest, and the evicted program learns of it", func(a *api) {
 		id, key := a.licenseOf(2, 0)
 		first, second := a.activate(key, "pc-1").text("activation/id"), a.activate(key, "pc-2").text("activation/id")
 		a.activate(key, "pc-3", "take_over", "oldest").is(http.StatusOK).has("activation/fingerprint", "pc-3")
@@ -164,7 +164,7 @@ func testActivations(a *api) {
 		a.validate("key", key, "fingerprint", "pc-1").has("valid", true)
 	})
 
-	a.test("exactly as many seats, however many come at once", func(a *api) {
+	a.test("exactly as many seats under concurrent activations", func(a *api) {
 		const n = 120
 		id, key := a.licenseOf(7, 0)
 		a, events := a.quietly(), len(a.Events())
@@ -180,7 +180,7 @@ func testActivations(a *api) {
 		}
 	})
 
-	a.test("one seat, however often one program asks at once", func(a *api) {
+	a.test("one seat for concurrent activations of one program", func(a *api) {
 		_, key := a.licenseOf(5, 0)
 		a = a.quietly()
 		for _, an := range together(50, func(int) *answer { return a.activate(key, "pc") }) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// An answer is what came back, with checks that fail the test and print the
-// whole exchange.
+// An answer is a response with checks that fail the test and print the whole
+// exchange.
 type answer struct {
 	t       *testing.T
 	request string
@@ -23,7 +23,7 @@ func (an *answer) errorf(format string, args ...any) {
 	an.t.Errorf(format+"\n--- request\n%s\n--- answer\n%d %v\n%s", append(args, an.request, an.status, an.header, abridge(string(an.body)))...)
 }
 
-// sound checks what holds for every answer.
+// sound checks what holds for every response.
 func (an *answer) sound(method string) {
 	an.t.Helper()
 	if an.status >= 500 {
@@ -66,7 +66,7 @@ func (an *answer) sound(method string) {
 	}
 }
 
-// problem checks the members of RFC 9457 and ours.
+// problem checks the RFC 9457 members and the additional ones.
 func (an *answer) problem() {
 	an.t.Helper()
 	if an.status < 400 {
@@ -113,7 +113,7 @@ func (an *answer) at(path string) any {
 	return v
 }
 
-// text returns the string at a path, which must be there.
+// text returns the string at a path, which must exist.
 func (an *answer) text(path string) string {
 	an.t.Helper()
 	s, ok := an.at(path).(string)
@@ -132,7 +132,7 @@ func (an *answer) has(path string, want any) *answer {
 	return an
 }
 
-// hasHeader checks the value of a header; empty: it is not there.
+// hasHeader checks the value of a header; empty: it must be absent.
 func (an *answer) hasHeader(name, want string) *answer {
 	an.t.Helper()
 	if got := strings.Join(an.header.Values(name), ", "); got != want {
@@ -141,8 +141,8 @@ func (an *answer) hasHeader(name, want string) *answer {
 	return an
 }
 
-// names checks that a problem tells what was wrong: word is the pointer of
-// one of its errors, or stands in its detail.
+// names checks that a problem identifies the error: word is the pointer of one of
+// its errors or appears in its detail.
 func (an *answer) names(word string) *answer {
 	an.t.Helper()
 	if errs, ok := an.at("errors").([]any); ok {
@@ -158,7 +158,7 @@ func (an *answer) names(word string) *answer {
 	return an
 }
 
-// ids returns the ids of a list, in its order.
+// ids returns the IDs of a list in order.
 func (an *answer) ids() []string {
 	data, _ := an.at("data").([]any)
 	ids := make([]string, 0, len(data))

@@ -17,11 +17,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// prefix is where the suite mounts the handler: two levels down, each taken
-// off by its own StripPrefix, as in a host that nests its own parts.
+// prefix is where the suite mounts the handler: two levels, each stripped by its
+// own StripPrefix, as in a host with nested mounts.
 const prefix = "/outer/inner"
 
-// An api drives one service from outside, over a listener of its own.
+// An api calls one service over HTTP, on its own listener.
 type api struct {
 	*Kit
 	t     *testing.T
@@ -64,21 +64,21 @@ func (a *api) as(token string) *api {
 	return &b
 }
 
-// quietly returns an api that writes nothing down, for what happens at once
-// with other things or serves to look things up.
+// quietly returns an api that does not write to the transcript, for concurrent
+// requests and for lookups.
 func (a *api) quietly() *api {
 	b := *a
 	b.log = nil
 	return &b
 }
 
-// headers are sent with a request. "Authorization" replaces the token that is
-// otherwise sent, and none is sent if it is empty; "Content-Type" replaces
-// application/json. More than one value is separated by a newline.
+// headers are sent with a request. "Authorization" replaces the token; if it is
+// empty, none is sent. "Content-Type" replaces application/json. Several values
+// are separated by newlines.
 type headers map[string]string
 
-// call sends one request to a path below the mount. Each call moves the clock
-// on by a second, so that no two changes happen at the same time.
+// call sends one request to a path below the mount. Each call advances the clock
+// by a second, so that no two changes happen at the same time.
 func (a *api) call(method, path, body string, hs ...headers) *answer {
 	a.t.Helper()
 	a.Clock.Advance(time.Second)
@@ -148,13 +148,13 @@ func (a *api) delete(path string, hs ...headers) *answer {
 	return a.call(http.MethodDelete, path, "", hs...)
 }
 
-// create makes a license of those three fields and returns its id.
+// create creates a license with those three fields and returns its ID.
 func (a *api) create(name, product, customer string) string {
 	a.t.Helper()
 	return a.post("license", licenseBody(name, product, customer)).is(http.StatusCreated).text("id")
 }
 
-// noLicense has the form of an id and is nobody's.
+// noLicense is a well-formed ID that no license has.
 const noLicense = "lic_00000000000000000000000000"
 
 // licenseBody is the body that the specification shows.
@@ -162,7 +162,7 @@ func licenseBody(name, product, customer string) string {
 	return object("name", name, "product_id", product, "customer_id", customer)
 }
 
-// object writes a JSON object of names and values in turn.
+// object returns a JSON object of alternating names and values.
 func object(pairs ...any) string {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -184,7 +184,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// abridge keeps failures readable.
+// abridge shortens long texts in failures.
 func abridge(s string) string {
 	const most = 2000
 	if len(s) <= most {

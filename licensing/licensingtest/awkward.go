@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// testAwkward writes texts that have broken other software. What the rules
-// allow must read back as it was sent, byte for byte, and be found by itself;
-// what they do not allow must be refused with a word about it. Nothing may
-// make the service fail.
+// testAwkward writes texts that have broken other software. Allowed texts must
+// read back unchanged, byte for byte, and be found by a filter; forbidden texts
+// must be refused with an explanation. None may make the service fail.
 func testAwkward(a *api) {
 	parameters := []string{"status", "limit", "cursor", "expires_before"}
 	for i, text := range awkwardTexts() {
@@ -41,7 +40,7 @@ func testAwkward(a *api) {
 			}
 		}
 	}
-	before := a.register()
+	before := a.snapshot()
 	for _, text := range forbiddenTexts() {
 		a.post("license", object("name", text, "product_id", "p", "customer_id", "c")).is(http.StatusUnprocessableEntity).names("#/name")
 		a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "metadata", map[string]any{text: "x"})).is(http.StatusUnprocessableEntity)
@@ -52,7 +51,7 @@ func testAwkward(a *api) {
 	a.same(before)
 }
 
-// valid are queries with an awkward text that mean something all the same.
+// valid are queries with an awkward text that are valid.
 var valid = map[string]bool{"expires_before=2030-01-01T00%3A00%3A00Z": true}
 
 // awkwardTexts are allowed in a name.
@@ -60,15 +59,15 @@ func awkwardTexts() []string {
 	var all []string
 	add := func(texts ...string) { all = append(all, texts...) }
 
-	// Every mark of ASCII: alone, within a word, and where something ends.
+	// Every ASCII punctuation mark: alone, within a word, and at the end.
 	for c := rune('!'); c <= '~'; c++ {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
 			s := string(c)
 			add(s, "a"+s+"b", s+s)
 		}
 	}
-	// What means something to somebody else: a database, a shell, a template,
-	// a formatter, a spreadsheet, a path, a page, a parser.
+	// Texts with a meaning elsewhere: in a database, a shell, a template, a
+	// formatter, a spreadsheet, a path, a page, a parser.
 	add("x' OR 'a'='a", `x"; DELETE FROM license; --`, "x') UNION SELECT 1 --", "a/*b*/c", "LIKE '%_'", "a\\' OR 1", "?1", "$1", ":name", "@v")
 	add("$(hostname)", "`hostname`", "a && b", "a | b", "a > /dev/null", "-rf", "--help", "~root", "*", "!!", "#!x")
 	add("{{.}}", "{{7*7}}", "${7*7}", "<%= 7*7 %>", "#{7*7}", "[[x]]", "{%x%}")
@@ -77,12 +76,12 @@ func awkwardTexts() []string {
 	add("..", "../../etc", `..\..`, "/", "//host", "C:\\x", "a/b", "a%2Fb", "a?b=c", "a#b", "a&b=c", "file:///x", "nul", "CON")
 	add("<b>x</b>", "<!--", "-->", "]]>", "&lt;", "&#0;", "javascript:x", `" onload="x`, "</script>", "<?xml", "&x;")
 	add("null", "NULL", "nil", "None", "undefined", "true", "false", "NaN", "Infinity", "[]", "{}", `""`, "''", "object", "id", "__proto__", "constructor", "toString")
-	// What looks like a number, and is text.
+	// Texts that look like numbers.
 	add("0", "-0", "00", "007", "1.0", "1e309", "1e-400", "0x1F", "0b1", "1_000", "1,000", "9223372036854775808", "99999999999999999999999", ".5", "5.", "½", "٣", "१२", "Ⅷ", "1\u00a0000")
-	// What looks like the service's own.
+	// Texts that look like identifiers of the service.
 	add("evt_00000000000000000000000000", "lat_x", "cid_x", "LIC_1", "li_c", "2030-01-01T00:00:00Z", "validate", "activate", "license", "*/*")
 
-	// Letters that fold, compose, join, or turn round.
+	// Letters that fold, compose, join, or change direction.
 	add("ß", "ẞ", "ſ", "İ", "ı", "K", "Å", "ǅ", "ﬁ", "Σ", "ς", "é", "e\u0301", "ñ", "n\u0303", "가", "ᄀ\u1161", "ﬃ")
 	add("שלום", "مرحبا", "a\u202eb\u202c", "\u202eabc", "a\u2066b\u2069", "abc שלום 123", "ﷺ", "\u0627\u0644\u0644\u0647")
 	add("a\u0300\u0301\u0302\u0303\u0304\u0305", "\u0301", "Z"+strings.Repeat("\u0335", 100), "ไทย", "हिन्दी", "日本語", "漢字", "ｆｕｌｌ", "𝓈𝒸𝓇𝒾𝓅𝓉", "𠜎", "\U0001f170")
@@ -96,7 +95,7 @@ func awkwardTexts() []string {
 			add("a" + string(space) + "b")
 		}
 	}
-	// As long as may be, in each length of UTF-8.
+	// The maximum length, with characters of each UTF-8 length.
 	for _, c := range []string{"x", "é", "語", "😀", "'", "%", "\\", `"`} {
 		add(strings.Repeat(c, 254), strings.Repeat(c, 255))
 	}

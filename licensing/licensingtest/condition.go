@@ -37,7 +37,7 @@ func testConditions(a *api) {
 
 	a.test("If-Match stops any other", func(a *api) {
 		id := a.create("n", "p", "d")
-		before := a.register()
+		before := a.snapshot()
 		for _, tag := range []string{`"2.active"`, `"1.expired"`, `W/"1.active"`, `"1"`, `"of-another-kind"`} {
 			a.patch("license/"+id, object("name", "x"), headers{"If-Match": tag}).is(http.StatusPreconditionFailed).hasHeader("Etag", `"1.active"`)
 			a.delete("license/"+id, headers{"If-Match": tag}).is(http.StatusPreconditionFailed)

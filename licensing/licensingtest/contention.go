@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// together runs fn n times at once and returns the answers.
+// together runs fn n times concurrently and returns the responses.
 func together(n int, fn func(i int) *answer) []*answer {
 	answers := make([]*answer, n)
 	start := make(chan struct{})
@@ -22,7 +22,7 @@ func together(n int, fn func(i int) *answer) []*answer {
 	return answers
 }
 
-// count returns how many answers have that status.
+// count returns how many responses have that status.
 func count(answers []*answer, status int) int {
 	n := 0
 	for _, an := range answers {
@@ -33,7 +33,7 @@ func count(answers []*answer, status int) int {
 	return n
 }
 
-// testContention asks many things at once.
+// testContention sends concurrent requests.
 func testContention(a *api) {
 	a.test("changes of two fields lose nothing", func(a *api) {
 		const n = 200
@@ -48,8 +48,8 @@ func testContention(a *api) {
 		if acknowledged := count(answers, http.StatusOK); acknowledged != n {
 			a.t.Fatalf("%d of %d changes were acknowledged", acknowledged, n)
 		}
-		// Every change had a value of its own, so each made a revision. Put in
-		// that order, each answer is the one before it with one change.
+		// Every change had a different value, so each made a revision. Sorted by
+		// revision, each response differs from the previous by one change.
 		byRevision := make([]*answer, n+2)
 		for _, an := range answers {
 			revision, _ := an.at("revision").(float64)
@@ -132,7 +132,7 @@ func testContention(a *api) {
 		}
 	})
 
-	a.test("creating at once", func(a *api) {
+	a.test("creating concurrently", func(a *api) {
 		const n = 60
 		a = a.quietly()
 		answers := together(n, func(i int) *answer {

@@ -1,10 +1,11 @@
 /*
-Package licensingtest helps two kinds of people with their tests.
+Package licensingtest supports the tests of applications that mount the service,
+and of store implementations.
 
-# A host's tests
+# Testing an application
 
-[New] makes a licensing service in memory, with a clock that stands still until
-it is moved, an API client with a token, and a record of every event:
+[New] returns an in-memory licensing service with a clock that the test controls,
+an API client with a token, and access to every event:
 
 	func TestCheckout(t *testing.T) {
 		kit := licensingtest.New(t, licensing.Options{})
@@ -14,18 +15,18 @@ it is moved, an API client with a token, and a record of every event:
 
 		page, err := kit.Handler.Service().List(t.Context(), license.ListParams{CustomerID: "cus_1"})
 		…
-		kit.Clock.Advance(400 * 24 * time.Hour) // and the license has expired
+		kit.Clock.Advance(400 * 24 * time.Hour) // now the license has expired
 		…
 	}
 
-A test that talks HTTP serves kit.Handler with httptest and sends
-"Bearer "+kit.Token() as Authorization.
+To test over HTTP, serve kit.Handler with httptest and send the header
+"Authorization: Bearer " + kit.Token().
 
-# A backend author's tests
+# Testing a store
 
-[RunAPI] puts the whole service on a backend and drives it from outside, over a
-real listener; [RunService] lets hundreds contend for the seats of a license.
-Together with package storetest they are all that a backend needs:
+[RunAPI] tests the whole service on a store over HTTP; [RunService] tests
+concurrent activations. Together with package storetest they cover everything
+that a store must do:
 
 	func TestStore(t *testing.T)   { storetest.Run(t, open) }
 	func TestService(t *testing.T) { licensingtest.RunService(t, open) }
@@ -33,12 +34,11 @@ Together with package storetest they are all that a backend needs:
 
 	func open(t *testing.T) store.Store { return mystore.New() }
 
-storetest is the judge of a backend: it names the rule that is broken. RunAPI
-shows that nothing the service does depends on anything else: besides its own
-checks it compares every answer with that of store/memory, once ids, keys and
-tokens are masked.
+Package storetest reports which rule of the store contract is broken. RunAPI
+shows that the service behaves the same on every store: it also compares every
+response with that of store/memory, with IDs, keys and tokens masked.
 
-The package is for tests only. It uses package testing and nothing else to
-report, and registers no flags.
+The package is for tests only. It reports through package testing and registers
+no flags.
 */
 package licensingtest

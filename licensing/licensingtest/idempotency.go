@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// key sends an Idempotency-Key.
+// key returns an Idempotency-Key header.
 func key(k string) headers { return headers{"Idempotency-Key": k} }
 
 // testIdempotency repeats requests.
@@ -16,7 +16,7 @@ func testIdempotency(a *api) {
 
 	a.test("a repeated request is answered as the first was", func(a *api) {
 		first := a.post("license", body, key("order-1")).is(http.StatusCreated)
-		before := a.register()
+		before := a.snapshot()
 		again := a.post("license", body, key("order-1")).is(http.StatusCreated).
 			hasHeader("Location", first.header.Get("Location")).
 			hasHeader("Etag", first.header.Get("Etag"))
@@ -33,7 +33,7 @@ func testIdempotency(a *api) {
 
 	a.test("a key is for one request", func(a *api) {
 		first := a.post("license", body, key("order-2")).is(http.StatusCreated)
-		before := a.register()
+		before := a.snapshot()
 		a.post("license", licenseBody("other", "p", "c"), key("order-2")).is(http.StatusUnprocessableEntity).names("Idempotency-Key")
 		a.patch("license/"+first.text("id"), object("name", "x"), key("order-2")).is(http.StatusUnprocessableEntity).names("Idempotency-Key")
 		a.same(before)

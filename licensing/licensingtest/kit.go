@@ -17,7 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A Kit is a licensing service that is ready for a test. [New] makes one.
+// A Kit is a licensing service that is ready for a test. Create one with [New].
 type Kit struct {
 	Handler *licensing.Handler
 	Store   store.Store
@@ -33,8 +33,8 @@ type Kit struct {
 	renewAt time.Time
 }
 
-// New returns a service in memory that tells the time by a [Clock]. In opts,
-// Now must be nil; Logger, if nil, discards. What goes wrong fails the test.
+// New returns an in-memory service that uses a [Clock]. In opts, Now must be nil;
+// a nil Logger discards. Errors fail the test.
 func New(t testing.TB, opts licensing.Options) *Kit {
 	t.Helper()
 	return newKit(t, memory.New(), opts)
@@ -55,7 +55,7 @@ func newKit(t testing.TB, st store.Store, opts licensing.Options) *Kit {
 	return k
 }
 
-// NewClient issues credentials for another API client.
+// NewClient creates another API client and returns its credentials.
 func (k *Kit) NewClient(p auth.CreateClientParams) (c auth.Client, secret string) {
 	k.t.Helper()
 	c, secret, err := k.Handler.Auth().CreateClient(k.t.Context(), p)
@@ -65,8 +65,8 @@ func (k *Kit) NewClient(p auth.CreateClientParams) (c auth.Client, secret string
 	return c, secret
 }
 
-// Token returns an access token of Client that has not ended by the Clock,
-// and gets a new one when it has to.
+// Token returns an access token of Client that has not expired by the Clock. It
+// requests a new one if necessary.
 func (k *Kit) Token() string {
 	k.t.Helper()
 	k.mu.Lock()
@@ -79,8 +79,8 @@ func (k *Kit) Token() string {
 	return k.token
 }
 
-// NewToken gets an access token for the credentials of any client, and how
-// long it lives.
+// NewToken requests an access token with the credentials of any client and
+// returns it with its lifetime.
 func (k *Kit) NewToken(clientID, secret string) (token string, ttl time.Duration) {
 	k.t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}}

@@ -12,10 +12,10 @@ var (
 	licenseKey = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{5}(-[0-9A-HJKMNP-TV-Z]{5}){4}$`)
 )
 
-// stamp writes a time as the wire does.
+// stamp formats a time as in the API.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
-// testLicenses walks through the life of a license.
+// testLicenses tests the life cycle of a license.
 func testLicenses(a *api) {
 	a.test("the three fields of the specification are enough", func(a *api) {
 		got := a.post("license", licenseBody("Atlas Team", "atlas", "cus_1")).is(http.StatusCreated).
@@ -116,7 +116,7 @@ func testLicenses(a *api) {
 		a.patch("license/"+id, object("name", "n")).is(http.StatusNotFound)
 	})
 
-	a.test("a license and a customer share a path and are told apart", func(a *api) {
+	a.test("a license and a customer share a path and are distinguished", func(a *api) {
 		id := a.create("n", "p", "someone")
 		a.get("license/"+id).is(http.StatusOK).has("object", "license").has("id", id)
 		a.get("license/someone").is(http.StatusOK).has("object", "list").has("data/0/id", id)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// testLists filters and pages.
+// testLists tests filters and pagination.
 func testLists(a *api) {
 	// Twelve licenses: customers alternate, every third is of the second
 	// product, and every fourth has an end.
@@ -151,8 +151,8 @@ func testLists(a *api) {
 	})
 }
 
-// walk follows the Link of each page from path on, checks that it agrees with
-// next_cursor, and returns the ids it saw.
+// walk follows the Link header of each page starting at path, checks that it
+// agrees with next_cursor, and returns the IDs of all pages.
 func (a *api) walk(path string) []string {
 	a.t.Helper()
 	var ids []string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A malformed request, the status of its answer, and the word by which the
-// answer names the fault.
+// A malformed request, the status of its response, and the word with which the
+// response identifies the error.
 type malformed struct {
 	name   string
 	method string
@@ -18,12 +18,12 @@ type malformed struct {
 	names  string
 }
 
-// testMalformed sends what no client should, and checks after every request
-// that it changed nothing.
+// testMalformed sends invalid requests and checks after each one that it changed
+// nothing.
 func testMalformed(a *api) {
 	id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "starts_at", stamp(Start))).is(http.StatusCreated).text("id")
 	a.create("n", "p", "d")
-	before := a.register()
+	before := a.snapshot()
 	for _, m := range malformedRequests(id) {
 		a.test(m.name, func(a *api) {
 			got := a.call(m.method, m.path, m.body, m.header).is(m.status)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// testMoves leads licenses through their lives.
+// testMoves tests state changes, renewal and rekeying.
 func testMoves(a *api) {
-	a.test("a license of three fields is of use at once", func(a *api) {
+	a.test("a license of three fields is usable immediately", func(a *api) {
 		made := a.post("license", licenseBody("n", "p", "c")).is(http.StatusCreated).
 			has("status", "active").has("expires_at", nil).has("max_activations", nil).has("lease_seconds", nil)
 		for _, pc := range []string{"pc-1", "pc-2", "pc-3"} {
@@ -29,7 +29,7 @@ func testMoves(a *api) {
 				for _, way := range ways[state] {
 					a.post("license/"+id+"/"+way, "").is(http.StatusOK).has("status", state)
 				}
-				before := a.register()
+				before := a.snapshot()
 				got := a.post("license/"+id+"/"+move, object("reason", "as it was agreed"))
 				if to, ok := allowed[state][move]; ok {
 					got.is(http.StatusOK).has("id", id).has("status", to)
@@ -70,7 +70,7 @@ func testMoves(a *api) {
 		a.post(path, object("duration", "P10Y", "from", "now")).is(http.StatusOK).has("expires_at", stamp(a.Clock.Now().AddDate(10, 0, 0)))
 		a.post(path, object("expires_at", "2099-01-01T00:00:00Z")).is(http.StatusOK).has("expires_at", "2099-01-01T00:00:00Z")
 		endless := "license/" + a.create("n", "p", "endless") + "/renew"
-		before := a.register()
+		before := a.snapshot()
 		for _, wrong := range []string{
 			object("expires_at", "2098-01-01T00:00:00Z"), "", object("expires_at", nil), object("duration", "P1D", "expires_at", "2100-01-01T00:00:00Z"),
 		} {
@@ -107,7 +107,7 @@ func testMoves(a *api) {
 
 	a.test("what a move refuses leaves no trace", func(a *api) {
 		id := a.create("n", "p", "c")
-		before := a.register()
+		before := a.snapshot()
 		a.post("license/"+noLicense+"/renew", object("duration", "P1D")).is(http.StatusNotFound)
 		for _, move := range []string{"suspend", "reinstate", "revoke", "rekey"} {
 			a.post("license/"+noLicense+"/"+move, "").is(http.StatusNotFound)

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// testProducts asks as a client that is limited to two products.
+// testProducts sends requests of a client that is limited to two products.
 func testProducts(a *api) {
 	mine, theirs := a.create("mine", "atlas", "cus_1"), a.create("theirs", "secret", "cus_1")
 	a.create("theirs too", "secret", "cus_2")
@@ -21,7 +21,7 @@ func testProducts(a *api) {
 		a.delete("license/" + id).is(http.StatusOK)
 	})
 
-	before := a.register()
+	before := a.snapshot()
 	limited.test("other products do not exist", func(a *api) {
 		for _, answers := range [][2]*answer{
 			{a.get("license/" + theirs), a.get("license/" + noLicense)},
@@ -53,7 +53,7 @@ func testProducts(a *api) {
 		a.patch("license/"+mine, object("product_id", "secret")).is(http.StatusForbidden).names("product")
 	})
 
-	limited.test("a cursor of somebody else is no way around", func(api *api) {
+	limited.test("another client's cursor does not bypass the limit", func(api *api) {
 		page := a.get("license?limit=1").is(http.StatusOK)
 		api.get("license?limit=1&cursor=" + page.text("next_cursor")).is(http.StatusBadRequest).names("cursor")
 	})

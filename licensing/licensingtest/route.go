@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// testRoutes asks for what is not there.
+// testRoutes requests paths and methods that do not exist.
 func testRoutes(a *api) {
 	id := a.create("n", "p", "c")
-	before := a.register()
+	before := a.snapshot()
 
 	for _, path := range []string{
 		"nothing", "licenses", "License", "license/", "license/" + id + "/", "license/" + id + "/nothing", "license/" + id + "/nothing/at/all",
@@ -57,7 +57,7 @@ func testRoutes(a *api) {
 	a.same(before)
 }
 
-// fields splits a list of a header.
+// fields splits the list in a header.
 func fields(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// areas are the parts of the suite, each on a service of its own.
+// areas are the parts of the suite; each uses a new service.
 var areas = []struct {
 	name string
 	run  func(*api)
@@ -31,21 +31,20 @@ var areas = []struct {
 	{"Contention", testContention},
 }
 
-// RunAPI puts the service on the stores that open returns, and drives it over
-// HTTP from outside: every operation, what each refuses, and what happens when
-// many ask at once. open is called once for each area of the suite and returns
-// an empty store each time; it closes the store with t.Cleanup.
+// RunAPI tests the service over HTTP on the stores that open returns: every
+// operation, every kind of refusal, and concurrent requests. RunAPI calls open
+// once for each area of the suite. open must return an empty store and close it
+// with t.Cleanup.
 //
-// After its own checks, each area runs again on store/memory, and every answer
-// must have been the same but for ids, keys, tokens and cursors.
+// Each area then runs again on store/memory, and every response must be the same
+// except for IDs, keys, tokens and cursors.
 //
-// Each of around is put around the service on the stores of open, the last one
-// outermost, and sees every request and every answer, at the paths that the
-// service has without a mount: middleware of a host's own, or a check of one's
-// own.
+// Each function in around wraps the service, the last one outermost, to test
+// middleware or to add checks. It sees every request and response, at paths
+// without the mount prefix.
 //
-// Run it under the race detector. It takes a few seconds, and more on a
-// backend that waits for a disk.
+// Run it with the race detector. It takes a few seconds, more on a store that
+// waits for a disk.
 func RunAPI(t *testing.T, open func(t *testing.T) store.Store, around ...func(http.Handler) http.Handler) {
 	for _, area := range areas {
 		t.Run(area.name, func(t *testing.T) {

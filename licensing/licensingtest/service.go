@@ -14,15 +14,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// RunService puts the rules on the stores that open returns, and proves that
-// seats and leases are exact there: of hundreds who activate, renew, release,
-// lapse and take over at once, no more hold a seat than the license has, and
-// none is turned away from one that is free. Half of them come through another
-// Service on the same store, as from another process.
+// RunService tests that seats and leases are exact on the stores that open
+// returns. Hundreds of fingerprints concurrently activate, renew, release, let
+// leases end and take over seats; the license never has more active activations
+// than seats, and no fingerprint is refused while a seat is free. Half of the
+// calls use another Service on the same store, as from another process.
 //
-// open is called once for each part, and returns an empty store each time; it
-// closes the store with t.Cleanup. Run it under the race detector. It takes
-// some seconds on a backend that waits for a disk.
+// RunService calls open once for each part. open must return an empty store and
+// close it with t.Cleanup. Run it with the race detector. It takes several seconds
+// on a store that waits for a disk.
 func RunService(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, part := range []struct {
 		name string
@@ -33,7 +33,7 @@ func RunService(t *testing.T, open func(t *testing.T) store.Store) {
 		{"LeasesEndByTheClock", (*seating).lapses},
 		{"TakeOver", (*seating).takesOver},
 		{"LoweredLimit", (*seating).lowers},
-		{"Turmoil", (*seating).turmoil},
+		{"Mixed", (*seating).mixed},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			part.run(newSeating(t, open(t)))
@@ -41,7 +41,7 @@ func RunService(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// A seating is a license whose seats many want.
+// A seating is a license with contended seats.
 type seating struct {
 	t     *testing.T
 	st    store.Store
@@ -71,7 +71,7 @@ func (s *seating) issue(seats, lease int64) {
 	s.id, s.key = l.ID, l.Key
 }
 
-// at returns the Service through which the i-th of many comes.
+// at returns the Service that the i-th caller uses.
 func (s *seating) at(i int) *license.Service { return s.nodes[i%len(s.nodes)] }
 
 func (s *seating) activate(i int, fingerprint, takeOver string) (license.Verdict, error) {
@@ -87,8 +87,8 @@ func (s *seating) validate(i int, fingerprint string) license.Verdict {
 	return v
 }
 
-// atOnce runs fn n times at once.
-func atOnce(n int, fn func(i int)) {
+// concurrently runs fn n times concurrently.
+func concurrently(n int, fn func(i int)) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range n {
@@ -101,11 +101,11 @@ func atOnce(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// contend lets n fingerprints activate at once and checks that so many got in.
+// contend activates n fingerprints concurrently and checks how many succeed.
 func (s *seating) contend(n int, prefix string, want int) (admitted []string) {
 	s.t.Helper()
 	var mu sync.Mutex
-	atOnce(n, func(i int) {
+	concurrently(n, func(i int) {
 		fingerprint := fmt.Sprint(prefix, i)
 		_, err := s.activate(i, fingerprint, "")
 		switch {
@@ -118,12 +118,12 @@ func (s *seating) contend(n int, prefix string, want int) (admitted []string) {
 		}
 	})
 	if len(admitted) != want {
-		s.t.Errorf("of %d at once %d were admitted, want %d", n, len(admitted), want)
+		s.t.Errorf("of %d concurrent activations %d were admitted, want %d", n, len(admitted), want)
 	}
 	return admitted
 }
 
-// taken checks how many seats are taken, by the store and by the rules.
+// taken checks how many seats are in use, in the store and by the rules.
 func (s *seating) taken(want int) {
 	s.t.Helper()
 	n, err := s.st.CountActivations(s.t.Context(), store.ActivationQuery{LicenseID: s.id, LiveAt: s.clock.Now()})
@@ -145,11 +145,11 @@ func (s *seating) rush() {
 	}
 }
 
-// repeats: one fingerprint takes one seat, however often it asks at once.
+// repeats: concurrent activations of one fingerprint use one seat.
 func (s *seating) repeats() {
 	s.issue(3, 0)
 	ids := make([]string, 100)
-	atOnce(len(ids), func(i int) {
+	concurrently(len(ids), func(i int) {
 		v, err := s.activate(i, "pc", "")
 		if err != nil {
 			s.t.Error(err)
@@ -165,18 +165,18 @@ func (s *seating) repeats() {
 	s.taken(1)
 }
 
-// lapses: a lease that has ended frees its seat though nothing swept it, and
-// whoever comes back comes under the same limit.
+// lapses: an ended lease frees its seat although its record remains, and a
+// returning fingerprint is subject to the same limit.
 func (s *seating) lapses() {
 	const seats = 10
 	s.issue(seats, 60)
 	first := s.contend(60, "first-", seats)
 	s.clock.Advance(30 * time.Second)
-	atOnce(seats/2, func(i int) { s.validate(i, first[i]) }) // these go on
+	concurrently(seats/2, func(i int) { s.validate(i, first[i]) }) // these continue
 	s.clock.Advance(30 * time.Second)
 	s.taken(seats / 2)
 
-	// The others come back, together with as many as there were at first.
+	// The others return, together with as many new ones as before.
 	s.contend(60, "second-", seats/2)
 	s.taken(seats)
 	for i, fingerprint := range first {
@@ -185,7 +185,7 @@ func (s *seating) lapses() {
 			s.t.Errorf("%s: valid is %t, want %t", fingerprint, v.Valid, want)
 		}
 		if !v.Valid && v.Code != license.VerdictLeaseEnded {
-			s.t.Errorf("%s is told %s, want %s", fingerprint, v.Code, license.VerdictLeaseEnded)
+			s.t.Errorf("%s gets the verdict %s, want %s", fingerprint, v.Code, license.VerdictLeaseEnded)
 		}
 		if _, err := s.activate(i, fingerprint, ""); (err == nil) != v.Valid {
 			s.t.Errorf("%s came back to a full license: %v", fingerprint, err)
@@ -194,13 +194,13 @@ func (s *seating) lapses() {
 	s.taken(seats)
 }
 
-// takesOver: each take-over ends one seat, and who held it is told.
+// takesOver: each take-over evicts one activation, whose next verdict says so.
 func (s *seating) takesOver() {
 	const seats, newcomers = 5, 60
 	s.issue(seats, 0)
 	all := s.contend(seats, "old-", seats)
 	s.clock.Advance(time.Second)
-	atOnce(newcomers, func(i int) {
+	concurrently(newcomers, func(i int) {
 		if _, err := s.activate(i, fmt.Sprint("new-", i), license.TakeOverOldest); err != nil {
 			s.t.Errorf("taking over: %v", err)
 		}
@@ -216,7 +216,7 @@ func (s *seating) takesOver() {
 			live++
 		case license.VerdictEvicted:
 		default:
-			s.t.Errorf("%s is told %s", fingerprint, v.Code)
+			s.t.Errorf("%s gets the verdict %s", fingerprint, v.Code)
 		}
 	}
 	if live != seats {
@@ -227,10 +227,10 @@ func (s *seating) takesOver() {
 	}
 }
 
-// lowers: an admission and a lowering of the limit come one after the other.
+// lowers: an admission and a change of the limit are serialized.
 func (s *seating) lowers() {
 	s.issue(100, 0)
-	atOnce(121, func(i int) {
+	concurrently(121, func(i int) {
 		if i == 60 {
 			p := license.UpdateParams{ID: s.id, MaxActivations: license.To(int64(10))}
 			if _, err := s.at(i).Update(s.t.Context(), p); err != nil {
@@ -256,13 +256,13 @@ func (s *seating) lowers() {
 	s.taken(taken)
 }
 
-// turmoil lets everything happen at once, with the clock running, and watches
-// that never more seats are taken than there are.
-func (s *seating) turmoil() {
+// mixed runs all operations concurrently with a running clock and checks that
+// the seats in use never exceed the limit.
+func (s *seating) mixed() {
 	const seats, lease, workers, steps = 5, 10, 40, 25
 	s.issue(seats, lease)
 	var admitted atomic.Int64
-	atOnce(workers, func(worker int) {
+	concurrently(workers, func(worker int) {
 		random := rand.New(rand.NewPCG(11, uint64(worker)))
 		for range steps {
 			pc := fmt.Sprint("pc-", random.IntN(3*seats))
@@ -291,15 +291,15 @@ func (s *seating) turmoil() {
 		s.t.Errorf("%d were admitted in all of that", admitted.Load())
 	}
 
-	// When all has come to rest and every lease has ended, all seats are free.
+	// When everything has stopped and every lease has ended, all seats are free.
 	s.clock.Advance(lease * time.Second)
 	s.taken(0)
 	s.contend(50, "after-", seats)
 	s.taken(seats)
 }
 
-// watch counts the seats that are taken in one snapshot, by a clock that is
-// read in it. Later than whoever wrote it, it can only see leases end.
+// watch counts the seats in use in one snapshot. It reads the clock inside the
+// snapshot, after every write in it, so that it can only see leases end.
 func (s *seating) watch(seats int) {
 	s.t.Helper()
 	err := s.st.View(s.t.Context(), func(r store.Reader) error {

@@ -14,14 +14,14 @@ import (
 // anonymous sends no token.
 var anonymous = headers{"Authorization": ""}
 
-// form sends a body as a browser's form would, without a token.
+// form sends an HTML form body without a token.
 var form = headers{"Authorization": "", "Content-Type": "application/x-www-form-urlencoded"}
 
 func basic(id, secret string) headers {
 	return headers{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))}
 }
 
-// testTokens gets access tokens in every way there is.
+// testTokens requests access tokens in every supported way.
 func testTokens(a *api) {
 	id, secret := a.Client.ID, a.Secret
 	inQuery := url.Values{"client_id": {id}, "client_secret": {secret}}.Encode()
@@ -114,7 +114,7 @@ func testTokens(a *api) {
 	})
 }
 
-// testBearer shows tokens, good and bad, to the operations.
+// testBearer calls operations with valid and invalid tokens.
 func testBearer(a *api) {
 	id := a.create("n", "p", "c")
 	token := a.Token()
@@ -151,7 +151,7 @@ func testBearer(a *api) {
 	}
 	c, secret := a.NewClient(auth.CreateClientParams{Name: "reader", Scopes: []string{auth.ScopeLicenseRead}})
 	readerToken, _ := a.NewToken(c.ID, secret)
-	before := a.register()
+	before := a.snapshot()
 	for _, b := range bad {
 		a.test(b.name, func(a *api) {
 			for _, op := range operations {
@@ -205,7 +205,7 @@ func testBearer(a *api) {
 	})
 }
 
-// merge returns the headers of both; those of the second prevail.
+// merge returns the headers of both; the second takes precedence.
 func merge(first, second headers) headers {
 	all := maps.Clone(first)
 	maps.Copy(all, second)

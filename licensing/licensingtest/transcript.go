@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A transcript is what was asked and answered, in order, with everything that
-// differs from run to run masked. Two backends have the same one.
+// A transcript holds all requests and responses in order, with everything that
+// differs between runs masked. It is the same for every store.
 type transcript struct {
 	exchanges []string
 	masks     map[string]string
@@ -19,8 +19,8 @@ func newTranscript() *transcript {
 	return &transcript{masks: map[string]string{}, counts: map[string]int{}}
 }
 
-// random matches what is made at random: ids, credentials, license keys,
-// cursors and request ids. The names of the groups stand in the masks.
+// random matches random values: IDs, credentials, license keys, cursors and
+// request IDs. The masks contain the group names.
 var random = regexp.MustCompile(`` +
 	`(?P<id>[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}\b)` +
 	`|(?P<credential>[a-z]{3}_[0-9A-Za-z]{49}\b)` +
@@ -29,8 +29,8 @@ var random = regexp.MustCompile(`` +
 	`|\bcursor=(?P<cursor>[^&>" ]+)` +
 	`|"request_id":"(?P<request>[^"]+)"`)
 
-// mask replaces each random text by its kind and a number, the same wherever
-// the same text comes back.
+// mask replaces each random value by its kind and a number. Equal values get the
+// same number.
 func (tr *transcript) mask(s string) string {
 	var b strings.Builder
 	at := 0
@@ -58,10 +58,10 @@ func (tr *transcript) maskOf(kind, text string) string {
 	return mask
 }
 
-// unlike headers differ for reasons that are not the backend's.
+// unlike lists headers that differ for reasons other than the store.
 var unlike = []string{"Date", "Content-Length", "X-Request-Id"}
 
-// add writes down one exchange.
+// add records one exchange.
 func (tr *transcript) add(request string, an *answer) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%d\n", request, an.status)
@@ -79,7 +79,7 @@ func (tr *transcript) add(request string, an *answer) {
 	tr.exchanges = append(tr.exchanges, tr.mask(b.String()))
 }
 
-// diff describes the first exchange in which got is not want, or is empty.
+// diff describes the first difference between got and want, or is empty.
 func (tr *transcript) diff(want *transcript) string {
 	for i := range max(len(tr.exchanges), len(want.exchanges)) {
 		g, w := "(nothing)", "(nothing)"

@@ -17,12 +17,12 @@ func (a *api) importing(rows ...string) *answer {
 	return a.post("import/license", strings.Join(rows, "\n"), headers{"Content-Type": lineByLine})
 }
 
-// lines returns the lines of an answer of NDJSON.
+// lines returns the lines of an NDJSON response.
 func (an *answer) lines() []string {
 	return slices.Collect(strings.Lines(string(an.body)))
 }
 
-// testTransfers moves licenses out and in.
+// testTransfers exports and imports licenses.
 func testTransfers(a *api) {
 	moved := a.post("license", object("name", "n", "product_id", "atlas", "customer_id", "cus_1", "expires_at", "2030-01-31T00:00:00Z",
 		"entitlements", map[string]any{"seats": 5}, "metadata", map[string]string{"k": "<v>"})).is(http.StatusCreated)
@@ -90,7 +90,7 @@ func testTransfers(a *api) {
 	})
 
 	a.test("what is refused", func(a *api) {
-		before := a.register()
+		before := a.snapshot()
 		a.importing().is(http.StatusOK)
 		a.post("import/license", `{"name":"n"}`).is(http.StatusUnsupportedMediaType).hasHeader("Accept", lineByLine)
 		a.get("export/license?limit=5").is(http.StatusBadRequest).names("limit")

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// testUpdates changes licenses, with an id and without.
+// testUpdates updates licenses with and without an ID.
 func testUpdates(a *api) {
 	a.test("a merge patch changes what it names", func(a *api) {
 		expires := stamp(Start.AddDate(1, 0, 0))
@@ -38,7 +38,7 @@ func testUpdates(a *api) {
 
 	a.test("a patch that changes nothing leaves no trace", func(a *api) {
 		id := a.create("n", "p", "c")
-		before := a.register()
+		before := a.snapshot()
 		a.patch("license/"+id, licenseBody("n", "p", "c")).is(http.StatusOK).has("revision", 1)
 		a.patch("license/"+id, `{}`).is(http.StatusOK).has("revision", 1)
 		a.patch("license/"+id, `{"expires_at":null,"metadata":{"absent":null}}`).is(http.StatusOK).has("revision", 1)
@@ -57,7 +57,7 @@ func testUpdates(a *api) {
 
 	a.test("ids that disagree, or name nothing", func(a *api) {
 		id, other := a.create("n", "p", "c"), a.create("n", "p", "other")
-		before := a.register()
+		before := a.snapshot()
 		a.patch("license?id="+id, object("id", other, "name", "x")).is(http.StatusBadRequest).names("id")
 		a.patch("license/"+id, object("id", other, "name", "x")).is(http.StatusBadRequest).names("id")
 		a.patch("license?id="+noLicense, object("name", "x")).is(http.StatusNotFound)
@@ -80,7 +80,7 @@ func testUpdates(a *api) {
 
 	a.test("without an id, nothing is changed by guess", func(a *api) {
 		first, second := a.create("n", "twice", "c"), a.create("m", "twice", "c")
-		before := a.register()
+		before := a.snapshot()
 		got := a.patch("license", licenseBody("x", "twice", "c")).is(http.StatusConflict).has("code", "license_ambiguous")
 		if ids := stringsIn(got.at("ids")); !slices.Equal(ids, []string{first, second}) {
 			got.errorf("ids should be %v", []string{first, second})
@@ -94,7 +94,7 @@ func testUpdates(a *api) {
 	})
 }
 
-// stringsIn returns the texts of a JSON array.
+// stringsIn returns the strings of a JSON array.
 func stringsIn(v any) []string {
 	list, _ := v.([]any)
 	var texts []string

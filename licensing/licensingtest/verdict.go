@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// validate asks with a license key and without a token.
+// validate validates a license key without a token.
 func (a *api) validate(pairs ...any) *answer {
 	a.t.Helper()
 	return a.post("license/validate", object(pairs...), anonymous).is(http.StatusOK)
 }
 
-// reasons returns the codes of the reasons of a verdict, in their order.
+// reasons returns the reason codes of a verdict in order.
 func (an *answer) reasons() []string {
 	list, _ := an.at("reasons").([]any)
 	codes := []string{}
@@ -35,7 +35,7 @@ func (an *answer) because(codes ...string) *answer {
 	return an.has("valid", false).has("code", codes[0])
 }
 
-// testVerdicts asks whether licenses are valid.
+// testVerdicts tests validation.
 func testVerdicts(a *api) {
 	start := a.Clock.Now()
 	starts, ends := start.AddDate(0, 0, 10), start.AddDate(0, 0, 20)
@@ -59,7 +59,7 @@ func testVerdicts(a *api) {
 			if when, ok := at.next.(time.Time); ok {
 				at.next = stamp(when)
 			}
-			before := a.register()
+			before := a.snapshot()
 			explained := a.get("license/"+id+"/verdict?at="+stamp(at.when)).is(http.StatusOK).has("code", at.code).has("next_change_at", at.next)
 			a.same(before)
 			a.Clock.Set(at.when.Add(-time.Second)) // each call moves it on by one
@@ -124,7 +124,7 @@ func testVerdicts(a *api) {
 	})
 
 	a.test("what is refused", func(a *api) {
-		before := a.register()
+		before := a.snapshot()
 		for body, pointer := range map[string]string{
 			`{}`:                                   "#/key",
 			`{"key":""}`:                           "#/key",

@@ -104,7 +104,7 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 				})
 				is.True(errors.Is(err, store.ErrUnknownOutcome))
 				is.True(!errors.Is(err, store.ErrUnavailable)) // which says that nothing was written
-				is.Equal(runs, 1) // what may be done is not done again
+				is.Equal(runs, 1)                              // what may be done is not done again
 
 				is.NoErr(create(t, st, "lic_2")) // behind whatever came of it
 				_, err = direct.License(ctx, "lic_1")

@@ -8,14 +8,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 )
 
-// credentials are what a program needs to get access tokens.
+// credentials let a program request access tokens.
 type credentials struct {
 	ID, Secret string
 	Product    string // one that the client may create licenses of
 }
 
-// issue makes a new API client, which may try everything that there is. Its
-// secret exists only in the answer: the store keeps a digest.
+// issue creates an API client with every scope. The store keeps only a digest of
+// its secret.
 func issue(ctx context.Context, a *auth.Auth, name string, products []string) (*credentials, error) {
 	if name == "" {
 		name = "Example"
@@ -35,8 +35,8 @@ func issue(ctx context.Context, a *auth.Auth, name string, products []string) (*
 	return c, nil
 }
 
-// setupCode returns a code for the first admin of the dashboard, or "" if
-// there is an operator already.
+// setupCode returns the setup code for the first admin of the dashboard, or "" if
+// an operator exists.
 func setupCode(ctx context.Context, operators *operator.Service) (string, error) {
 	code, err := operators.CreateSetupCode(ctx)
 	if errors.Is(err, operator.ErrAlreadySetUp) {

@@ -1,9 +1,9 @@
-// Package host is a small web application that has mounted the licensing
-// service, on whatever store a command brings.
+// Package host is a small web application that mounts the licensing service on
+// the store of the calling command.
 //
-// The files are one concern each, and are meant to be read and copied: app.go
-// mounts the handler, serve.go runs the server and stops it in good order,
-// receiver.go gets the events of what happens, and prints them.
+// Each file has one purpose and is meant to be read and copied: app.go mounts the
+// handler, serve.go runs the server and shuts it down cleanly, and receiver.go
+// receives events and prints them.
 package host
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Backend is what a command adds to the application: where its register is.
+// A Backend is what a command adds to the application: its database.
 type Backend struct {
 	Program string // the name of the command
 	Flag    string // its flag that names a database to keep, without the dash
@@ -47,7 +47,7 @@ type Database struct {
 // SIGINT or SIGTERM.
 func Main(b Backend) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	err := Run(ctx, b, os.Args[1:], os.Stdout, os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -80,8 +80,8 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	base := "http://" + ln.Addr().String() + mount
 	h := licensing.NewHandler(db, licensing.Options{
 		PublicURL: base, Logger: logger,
-		// For the receiver in this very process. Leave it out where webhooks
-		// lead to the world.
+		// For the receiver in this process. Omit it in production, where
+		// webhooks go to public addresses.
 		Webhooks: license.WebhookOptions{AllowPrivate: true},
 	})
 

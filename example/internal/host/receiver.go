@@ -16,19 +16,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// receiverPath is where the application gets its own events, as another
+// receiverPath is where the application receives its own events, as another
 // program would.
 const receiverPath = "/hook"
 
-// A receiver prints the events that are sent to it, and that the secret of
-// the webhook has signed (standardwebhooks.com). There are libraries for this;
-// it is here to show how little there is to it.
+// A receiver prints events after it verifies their signature with the webhook
+// secret (standardwebhooks.com). Libraries can do this; the receiver shows how
+// little code it needs.
 type receiver struct {
 	secret []byte
 	out    io.Writer
 }
 
-// signatureAge is how old a message may be, so that a copy is of no use later.
+// signatureAge is the maximum age of a message, to prevent replays.
 const signatureAge = 5 * time.Minute
 
 func (rc receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,8 +46,8 @@ func (rc receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The body is not an event.", http.StatusBadRequest)
 		return
 	}
-	// The same event may come again, with the same id: a receiver that does
-	// more than print keeps the ids it has seen.
+	// An event may be delivered more than once, with the same ID. A receiver
+	// with side effects should remember the IDs it has seen.
 	fmt.Fprintf(rc.out, "event  %s  %s  by %s\n", e.Type, e.Subject, e.Actor)
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -71,12 +71,12 @@ func (rc receiver) verify(h http.Header, body []byte) bool {
 	return false
 }
 
-// receiverNote marks the webhook that leads here.
+// receiverNote is the description of the webhook of this receiver.
 const receiverNote = "The example's own receiver"
 
-// newReceiver makes a webhook that leads to this process at root. In a database
-// that is kept there is one already: it gets the new address, and another
-// secret, since the old one is not kept.
+// newReceiver creates a webhook for this process at root. In a kept database the
+// webhook exists; it gets the new URL and a new secret, because the old one cannot
+// be read.
 func newReceiver(ctx context.Context, svc *license.Service, root string, out io.Writer) (receiver, error) {
 	address := root + receiverPath
 	all, err := svc.Webhooks(ctx)

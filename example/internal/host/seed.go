@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// What the first licenses are made of.
+// The values of the sample licenses.
 var (
 	seedProducts  = []string{"atlas", "atlas-pro", "beacon"}
 	seedCustomers = []string{"blue-harbour", "cedar-works", "delta-press", "lantern-labs", "north-quay", "open-meadow", "stone-bridge", "tall-ships"}
@@ -22,7 +22,7 @@ const (
 	day       = 24 * time.Hour
 )
 
-// isFresh reports whether the store holds nothing yet.
+// isFresh reports whether the store is empty.
 func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
 	page, err := h.Service().List(ctx, license.ListParams{Limit: 1})
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // grace is how long requests in flight may take to finish.
 const grace = 20 * time.Second
 
-// serve answers requests on ln with h, and does work beside it, until ctx
-// ends. Then it takes no new request, waits for those in flight, and only
-// then ends the work. The caller closes the store after that.
+// serve serves h on ln and runs work concurrently until ctx ends. Then it stops
+// accepting requests, waits for those in flight, and finally stops work. The
+// caller closes the store afterwards.
 func serve(ctx context.Context, ln net.Listener, h http.Handler, work func(context.Context) error, out io.Writer, logger *slog.Logger) error {
 	srv := &http.Server{
 		Handler:           h,

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settings are what the command line says.
+// settings hold the command-line flags.
 type settings struct {
 	addr      string
 	database  string   // empty: a temporary one

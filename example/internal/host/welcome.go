@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A welcome is what the example says when it is ready.
+// A welcome is the message that the example prints when it is ready.
 type welcome struct {
 	Base        string // the address of the service, without a slash at the end
 	Database    *Database
 	Fresh       bool // whether the database was new
 	Seeded      bool // whether it got the sample licenses
 	Credentials *credentials
-	SetupCode   string // with which the first admin is made; empty: there is an operator
+	SetupCode   string // for the first admin; empty: an operator exists
 }
 
 // print writes the welcome in one piece.

@@ -1,8 +1,7 @@
 /*
-Package api is the JSON API over the rules. [Routes] is its table of contents.
+Package api implements the JSON API. [Routes] lists its endpoints.
 
-The handlers decode and encode, and have no rules of their own: what a request
-may do, and what comes of it, package license decides. They are grouped by
-resource, a file each.
+The handlers only decode requests and encode responses; package license decides
+what a request may do. There is one file per resource.
 */
 package api

@@ -11,12 +11,12 @@ type health struct {
 	Status string `json:"status"`
 }
 
-// healthy says that the process is alive, and asks nothing else.
+// healthy reports that the process is running.
 func healthy(w http.ResponseWriter, _ *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, health{"ok"})
 }
 
-// readyIf says whether the store answers.
+// readyIf reports whether the store responds.
 func readyIf(ready func(context.Context) error) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := ready(r.Context()); err != nil {

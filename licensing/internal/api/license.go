@@ -16,13 +16,13 @@ func getLicense(rules *license.Service, ctx context.Context, p byID) (license.Li
 }
 
 type customerParams struct {
-	ID     string // of the customer
+	ID     string // customer ID
 	Limit  int    `json:"limit" validate:"max=200"`
 	Cursor string `json:"cursor"`
 }
 
 // listOfCustomer lists the licenses of a customer. A customer without licenses
-// is not found: the path could as well be a mistyped license id.
+// is a 404, because the path may be a mistyped license ID.
 func listOfCustomer(rules *license.Service, ctx context.Context, p customerParams) (license.Page[license.License], error) {
 	page, err := rules.List(ctx, license.ListParams{CustomerID: p.ID, Limit: p.Limit, Cursor: p.Cursor})
 	if isAbout(err, "customer_id") || err == nil && len(page.Data) == 0 && p.Cursor == "" {
@@ -31,14 +31,14 @@ func listOfCustomer(rules *license.Service, ctx context.Context, p customerParam
 	return page, err
 }
 
-// isAbout reports whether err says that the field breaks a rule.
+// isAbout reports whether err says that a field is invalid.
 func isAbout(err error, field string) bool {
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	return ok && slices.ContainsFunc(invalid.Fields, func(f license.FieldError) bool { return f.Field == field })
 }
 
-// updateParams are the parameters of an update whose path names the license. A
-// member id, if present, must name the same.
+// updateParams are the parameters of an update whose path identifies the
+// license. The member id, if present, must be equal.
 type updateParams struct {
 	license.UpdateParams
 	BodyID *string `json:"id"`
@@ -48,14 +48,14 @@ func updateLicense(rules *license.Service, ctx context.Context, p updateParams) 
 	if p.BodyID != nil && *p.BodyID != p.ID {
 		return license.License{}, &web.Problem{
 			Status: http.StatusBadRequest, Code: "id_mismatch",
-			Detail: "The address names one license and the member id another. Leave the member out, or make them agree.",
+			Detail: "The path and the member id identify different licenses. Omit id, or use the same value.",
 		}
 	}
 	return rules.Update(ctx, p.UpdateParams)
 }
 
-// updateByQueryParams are the parameters of an update that names the license by
-// its id in the query or in the body, or else by its product and its customer.
+// updateByQueryParams are the parameters of an update that identifies the
+// license by its id in the query or body, or by its product and customer.
 type updateByQueryParams struct {
 	QueryID string `query:"id"`
 	updateParams
@@ -73,8 +73,9 @@ func updateByQuery(rules *license.Service, ctx context.Context, p updateByQueryP
 	return updateByMatch(rules, ctx, p.UpdateParams)
 }
 
-// updateByMatch is the update as the specification writes it: the product and
-// the customer name the license, and the name is set. So all three are needed.
+// updateByMatch is the update as the specification defines it: the product and
+// the customer identify the license, and the name is set. All three are
+// required.
 func updateByMatch(rules *license.Service, ctx context.Context, p license.UpdateParams) (license.License, error) {
 	var missing []license.FieldError
 	require := func(name string, value *string) {
@@ -109,19 +110,19 @@ type deactivateParams struct {
 	Reason       *string `json:"reason"`
 }
 
-// deactivate releases the activation of the caller's own fingerprint, or, where
-// the options allow it, any activation by its id.
+// deactivate releases the activation of the caller's own fingerprint or, if the
+// options allow it, any activation by its ID.
 func deactivate(rules *license.Service, ctx context.Context, p deactivateParams) (license.Activation, error) {
 	invalid := func(field, code, detail string) (license.Activation, error) {
 		return license.Activation{}, input.Invalid(ctx, license.FieldError{Field: field, Code: code, Detail: detail})
 	}
 	switch {
 	case p.ActivationID == nil && p.Reason != nil:
-		return invalid("reason", license.CodeUnknown, "goes with activation_id only; leave it out")
+		return invalid("reason", license.CodeUnknown, "is only allowed with activation_id; omit it")
 	case p.ActivationID == nil:
 		return rules.Deactivate(ctx, license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)})
 	case p.Fingerprint != nil:
-		return invalid("fingerprint", license.CodeImmutable, "names an activation a second time; leave it or activation_id out")
+		return invalid("fingerprint", license.CodeImmutable, "cannot be combined with activation_id; omit one of them")
 	}
 	return rules.ReleaseActivation(ctx, license.ReleaseParams{Key: p.Key, ActivationID: *p.ActivationID, Reason: value(p.Reason)})
 }

@@ -95,12 +95,12 @@ func TestTheDescriptionFollowsFromTheTable(t *testing.T) {
 		c.same(name+": headers", headersOfSuccess(o, rows[0], doc.Components.Responses), headers)
 	}
 	for name, v := range map[string]any{
-		"RowResult": license.RowResult{}, "RowFault": license.FieldError{}, "EventData": license.EventData{},
-		"Problem": web.Problem{}, "Fault": web.Fault{},
+		"RowResult": license.ImportResult{}, "RowFault": license.FieldError{}, "EventData": license.EventData{},
+		"Problem": web.Problem{}, "Fault": web.FieldError{},
 	} {
 		c.object(name, schema{Ref: "/" + name}, reflect.TypeOf(v), false)
 	}
-	c.object("Row", schema{Ref: "/Row"}, reflect.TypeFor[license.Row](), true)
+	c.object("Row", schema{Ref: "/Row"}, reflect.TypeFor[license.ImportRow](), true)
 }
 
 func named(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }

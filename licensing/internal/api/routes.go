@@ -9,16 +9,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Config is what the API is over.
+// Config holds what the API is built on.
 type Config struct {
 	Auth     *auth.Auth
-	Metadata http.Handler                // the description of the authorization server (RFC 8414)
-	Ready    func(context.Context) error // whether the store answers
+	Metadata http.Handler                // authorization server metadata (RFC 8414)
+	Ready    func(context.Context) error // whether the store responds
 	Limits   web.Limits
 }
 
-// Routes returns the endpoints of the API. A row says all there is to say about
-// HTTP; the functions know the rules alone.
+// Routes returns the endpoints of the API. A row defines everything about HTTP;
+// the functions only call the rules.
 func Routes(c Config) []web.Route {
 	const (
 		read  = auth.ScopeLicenseRead
@@ -35,8 +35,8 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/oauth/introspect", Handle: serve(c.Auth.ServeIntrospect), OAuth: true},
 		{Method: "GET", Path: "/.well-known/oauth-authorization-server", Handle: serve(c.Metadata.ServeHTTP)},
 
-		// GET /license/{licenseID} is one license or all licenses of a
-		// customer. License ids begin with "lic_" and customer ids never do.
+		// GET /license/{licenseID} returns one license, or all licenses of a
+		// customer. License IDs begin with "lic_"; customer IDs never do.
 		{Method: "POST", Path: "/license", Scope: write, Do: web.Do((*rules).Create), Status: created},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List((*rules).List)},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery)},
@@ -55,14 +55,14 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Do: web.List((*rules).ListActivations)},
 		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Do: web.Do((*rules).ReleaseActivation)},
 
-		// With a license key, which is the credential; no token is needed.
+		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
 		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
 		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate)},
 		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
 
-		// The paths are their own because GET /license/export would be the
-		// list of a customer of that id.
+		// These paths are not below /license because GET /license/export
+		// would list the licenses of a customer with that ID.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
 		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.Limits.MaxImport, Concurrent: 4},
 
@@ -84,7 +84,7 @@ func Routes(c Config) []web.Route {
 	}
 }
 
-// serve makes a Handler of one that answers everything itself.
+// serve adapts a handler that sends its own errors.
 func serve(h http.HandlerFunc) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		h(w, r)
@@ -92,10 +92,10 @@ func serve(h http.HandlerFunc) web.Handler {
 	}
 }
 
-// byID are the parameters of a call that only needs to know what it is about.
+// byID are the parameters of a call that only needs an ID.
 type byID struct{ ID string }
 
-// deleted is the answer to a deletion.
+// deleted is the response to a deletion.
 type deleted struct {
 	Object  string `json:"object"`
 	ID      string `json:"id"`

@@ -18,8 +18,8 @@ type exportParams struct {
 	ExpiresAfter  time.Time      `json:"expires_after"`
 }
 
-// exportLicenses writes a license a line, as the store returns them. An export
-// that fails halfway is cut off, so that it cannot be mistaken for a whole one.
+// exportLicenses writes one license per line, in store order. A failed export is
+// aborted, so that it cannot be mistaken for a complete one.
 func exportLicenses(rules *license.Service, ctx context.Context, p exportParams, w io.Writer) error {
 	return rules.Export(ctx, w, license.ListParams{
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status,
@@ -29,10 +29,9 @@ func exportLicenses(rules *license.Service, ctx context.Context, p exportParams,
 
 type importParams struct{ Rows []byte }
 
-// importLicenses stores a license for each row, and writes the result of each
-// once it is stored.
+// importLicenses imports each row and writes its result after it is stored.
 func importLicenses(rules *license.Service, ctx context.Context, p importParams, w io.Writer) error {
-	return rules.Import(ctx, bytes.NewReader(p.Rows), func(result license.RowResult) error {
+	return rules.Import(ctx, bytes.NewReader(p.Rows), func(result license.ImportResult) error {
 		line, err := web.Marshal(result)
 		if err == nil {
 			_, err = w.Write(line)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// newSecret is a webhook with the secret that is shown this once.
+// newSecret is a webhook with its new secret, which is not shown again.
 type newSecret struct {
 	license.Webhook
 	Secret string `json:"secret"`
@@ -19,14 +19,14 @@ func createWebhook(rules *license.Service, ctx context.Context, p license.Create
 	return newSecret{hook, secret}, err
 }
 
-// listWebhooks lists all webhooks: there are never more than fit on a page.
+// listWebhooks lists all webhooks; they always fit on one page.
 func listWebhooks(rules *license.Service, ctx context.Context, _ struct{}) (license.Page[license.Webhook], error) {
 	all, err := rules.Webhooks(ctx)
 	return license.Page[license.Webhook]{Data: all}, err
 }
 
 func getWebhook(rules *license.Service, ctx context.Context, p byID) (license.Webhook, error) {
-	return rules.Webhook(ctx, p.ID)
+	return rules.GetWebhook(ctx, p.ID)
 }
 
 func deleteWebhook(rules *license.Service, ctx context.Context, p byID) (deleted, error) {
@@ -39,8 +39,7 @@ type rotateParams struct {
 	OverlapSeconds *int64 `json:"overlap_seconds"`
 }
 
-// defaultOverlap is how long an old secret stays valid if a rotation does not
-// say.
+// defaultOverlap is how long an old secret stays valid by default.
 const defaultOverlap = 24 * time.Hour
 
 func rotateWebhook(rules *license.Service, ctx context.Context, p rotateParams) (newSecret, error) {
@@ -49,7 +48,7 @@ func rotateWebhook(rules *license.Service, ctx context.Context, p rotateParams) 
 	}
 	overlap := defaultOverlap
 	if p.OverlapSeconds != nil {
-		const beyond = 1 << 32 // more than the rules allow, and no overflow
+		const beyond = 1 << 32 // above the limit of the rules, without overflow
 		overlap = time.Duration(min(max(*p.OverlapSeconds, -1), beyond)) * time.Second
 	}
 	hook, secret, err := rules.RotateWebhookSecret(ctx, license.RotateWebhookParams{ID: p.ID, Overlap: overlap})

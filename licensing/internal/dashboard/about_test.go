@@ -18,7 +18,7 @@ func TestAbout(t *testing.T) {
 	s := newSite(t)
 	a := s.admin().get("settings/about")
 	for _, text := range []string{
-		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "1000 a second, bursts of 2000", "65,536", "For ever", "30 days",
+		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "1000 a second, bursts of 2000", "65,536", "Forever", "30 days",
 		"Options.PublicURL is not set", "Options.MasterKey is not set", "Handler.Run is not running",
 	} {
 		if !a.says(text) {

@@ -69,9 +69,9 @@ func TestChangeWebhook(t *testing.T) {
 	v := s.admin()
 	w := s.webhook("https://shop.example/hooks")
 	at := "settings/webhooks/" + w.ID
-	is.True(v.post(at+"/edit", "url", w.URL, "types", "license.*\r\n\r\nlicense.mislaid").says("“license.mislaid” must be a type of event"))
+	is.True(v.post(at+"/edit", "url", w.URL, "types", "license.*\r\n\r\nlicense.mislaid").says("“license.mislaid” must be an event type"))
 	now := func() license.Webhook {
-		w, err := s.Service().Webhook(t.Context(), w.ID)
+		w, err := s.Service().GetWebhook(t.Context(), w.ID)
 		is.NoErr(err)
 		return w
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (v *visit) webhook() (webhookRow, error) {
-	w, err := v.licenses.Webhook(v.r.Context(), v.params["id"])
+	w, err := v.licenses.GetWebhook(v.r.Context(), v.params["id"])
 	return v.webhookRow(w), err
 }
 

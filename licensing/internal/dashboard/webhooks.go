@@ -233,7 +233,7 @@ func (v *visit) deliveryRow(d license.Delivery) deliveryRow {
 
 func showWebhook(v *visit) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	w, err := v.licenses.Webhook(ctx, v.params["id"])
+	w, err := v.licenses.GetWebhook(ctx, v.params["id"])
 	if err != nil {
 		return err
 	}

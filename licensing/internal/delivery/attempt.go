@@ -13,13 +13,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An outcome is how one attempt went.
+// An outcome is the result of one attempt.
 type outcome struct {
 	kind       outcomeKind
 	attempt    license.Attempt
-	retryAfter time.Duration // for which the receiver asks
-	slow       bool          // the receiver has too much to do
-	gone       bool          // the receiver is gone for good: 410
+	retryAfter time.Duration // requested by the receiver
+	slow       bool          // the receiver is overloaded
+	gone       bool          // the receiver answered 410
 }
 
 type outcomeKind int
@@ -27,17 +27,17 @@ type outcomeKind int
 const (
 	untried   outcomeKind = iota // left for later
 	delivered                    // answered 2xx
-	failed                       // to be tried again
-	hopeless                     // never to be tried again, by no fault of the receiver
+	failed                       // will be retried
+	hopeless                     // will not be retried, for a reason on our side
 )
 
-// maxPayload is how many bytes a message may have, by Standard Webhooks.
+// maxPayload is the maximum message size of Standard Webhooks, in bytes.
 const maxPayload = 20_000
 
-// truncated is the data of an event that is too long: the feed has it whole.
+// truncated replaces the data of an oversized event; the feed has all of it.
 var truncated = json.RawMessage(`{"truncated":true}`)
 
-// attempt makes one attempt to deliver.
+// attempt makes one delivery attempt.
 func (r *run) attempt(ctx context.Context, w license.Webhook, d outbox.Delivery) outcome {
 	at := r.now()
 	began := time.Now()
@@ -51,7 +51,7 @@ func (r *run) attempt(ctx context.Context, w license.Webhook, d outbox.Delivery)
 	if allowed, err := r.allows(ctx, w, events[0]); err != nil {
 		return r.untried(ctx, d, err)
 	} else if !allowed {
-		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "the client that created the webhook may not see the event"}}
+		return outcome{kind: hopeless, attempt: license.Attempt{At: at, Error: "the client that created the webhook is not allowed to see the event"}}
 	}
 	message, err := newMessage(license.NewEvent(events[0]))
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *run) attempt(ctx context.Context, w license.Webhook, d outbox.Delivery)
 	}
 	o := r.send(ctx, w, message, at, signature)
 	if o.kind != delivered && ctx.Err() != nil {
-		return outcome{} // cut off because this process is to end
+		return outcome{} // interrupted because the process is stopping
 	}
 	o.attempt.At, o.attempt.DurationMS = at, time.Since(began).Milliseconds()
 	return o
@@ -84,7 +84,7 @@ func (r *run) allows(ctx context.Context, w license.Webhook, e store.Event) (boo
 	return products == nil || e.Type == license.EventWebhookTest || slices.Contains(products, e.ProductID), nil
 }
 
-// send makes the request. A panic in the host's transport is logged, and counts
+// send makes the request. A panic in the host's transport is logged and counts
 // as a failed attempt.
 func (r *run) send(ctx context.Context, w license.Webhook, m message, at time.Time, signature string) (o outcome) {
 	defer func() {
@@ -96,7 +96,7 @@ func (r *run) send(ctx context.Context, w license.Webhook, m message, at time.Ti
 	return r.sender.send(ctx, w.URL, m, at, signature)
 }
 
-// untried leaves a delivery for later because of a failure on our side.
+// untried postpones a delivery because of a failure on our side.
 func (r *run) untried(ctx context.Context, d outbox.Delivery, err error) outcome {
 	if ctx.Err() == nil {
 		r.Logger.WarnContext(ctx, "licensing: a delivery could not be prepared; it is tried again",
@@ -105,7 +105,7 @@ func (r *run) untried(ctx context.Context, d outbox.Delivery, err error) outcome
 	return outcome{}
 }
 
-// A message is what goes to a receiver, whatever the attempt.
+// A message is what every attempt sends to the receiver.
 type message struct {
 	id   string
 	body []byte

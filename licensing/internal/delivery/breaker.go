@@ -4,31 +4,31 @@ import "time"
 
 const (
 	breakAfter = 5                // failures in a row
-	breakFirst = 10 * time.Second // for which nothing is sent then
-	breakMost  = time.Minute      // after more of them
-	slowMost   = time.Hour        // however long the receiver asks for
+	breakFirst = 10 * time.Second // first pause
+	breakMost  = time.Minute      // longest pause after failures
+	slowMost   = time.Hour        // longest pause that a receiver can request
 )
 
-// A breaker holds a lane back while nothing gets through: after some failures
-// in a row nothing is sent for a while, then one delivery to try, and so on
-// with longer whiles, until one succeeds. Deliveries that are held back do not
-// count as tried. It is for use by one goroutine at a time.
+// A breaker pauses a lane while nothing succeeds: after several consecutive
+// failures it sends nothing for a while, then one delivery as a test, with
+// growing pauses until one succeeds. Deliveries held back do not count as
+// attempted. It is not safe for concurrent use.
 type breaker struct {
 	failures int
-	broken   window // because of failures
-	asked    window // because the receiver asked for it
+	broken   window // pause because of failures
+	asked    window // pause requested by the receiver
 }
 
-// A window is a stretch of time. A clock that is before its beginning was
-// corrected, and is not in it.
+// A window is a period of time. A clock before its start was set back and is not
+// in the window.
 type window struct{ from, until time.Time }
 
 func (w window) contains(now time.Time) bool { return !now.Before(w.from) && now.Before(w.until) }
 
-// open reports whether nothing is to be sent now.
+// open reports whether sending is paused.
 func (b *breaker) open(now time.Time) bool { return b.broken.contains(now) || b.asked.contains(now) }
 
-// trying reports whether one delivery is to be sent, to see.
+// trying reports whether to send a single delivery as a test.
 func (b *breaker) trying() bool { return b.failures >= breakAfter }
 
 func (b *breaker) succeeded() { b.failures, b.broken = 0, window{} }
@@ -40,8 +40,8 @@ func (b *breaker) failed(now time.Time) {
 	}
 }
 
-// slow holds the lane back because the receiver has too much to do, for as
-// long as it asks; zero: for a little.
+// slow pauses the lane because the receiver is overloaded, for as long as it
+// asks; zero: for a short default.
 func (b *breaker) slow(now time.Time, asked time.Duration) {
 	if asked <= 0 {
 		asked = breakFirst

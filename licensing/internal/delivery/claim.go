@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A sending is one delivery under a claim, and how it went.
+// A sending is one claimed delivery and its outcome.
 type sending struct {
 	outbox.Delivery           // as claimed
 	due             time.Time // what DueAt was before
@@ -19,7 +19,7 @@ type sending struct {
 	outcome         outcome
 }
 
-// claim takes deliveries that are due, by moving their DueAt on.
+// claim claims due deliveries by moving their DueAt forward.
 func (l *lane) claim(limit int) (batch []*sending, err error) {
 	err = l.Store.Update(l.work, func(tx store.Tx) error {
 		now := l.now()
@@ -40,10 +40,10 @@ func (l *lane) claim(limit int) (batch []*sending, err error) {
 	return batch, nil
 }
 
-// attemptsKept is how many attempts the history of a delivery shows.
+// attemptsKept is how many attempts the history of a delivery keeps.
 const attemptsKept = 20
 
-// settle records how a batch went.
+// settle records the outcomes of a batch.
 func (l *lane) settle(batch []*sending) error {
 	err := l.Store.Update(l.work, func(tx store.Tx) error {
 		for _, s := range batch {
@@ -56,7 +56,7 @@ func (l *lane) settle(batch []*sending) error {
 			return nil
 		}
 		_, err := l.Licenses.As(license.Caller{Actor: "delivery"}).In(tx).ReportWebhook(l.work, l.webhookID, result)
-		if errors.Is(err, license.ErrNotFound) { // deleted meanwhile
+		if errors.Is(err, license.ErrNotFound) { // deleted since
 			return nil
 		}
 		return err
@@ -67,8 +67,8 @@ func (l *lane) settle(batch []*sending) error {
 	return nil
 }
 
-// resultOf returns what a batch says of the webhook, if it says anything: that
-// it is gone, that something reaches it, or that nothing does.
+// resultOf returns the result of a batch for the webhook, if any: gone, reached
+// by at least one delivery, or not reached.
 func resultOf(batch []*sending) (result license.WebhookResult, any bool) {
 	result = license.WebhookFailed
 	for _, s := range batch {
@@ -84,9 +84,9 @@ func resultOf(batch []*sending) (result license.WebhookResult, any bool) {
 	return result, any
 }
 
-// record writes one outcome. Another process may have claimed the delivery
-// meanwhile, if this one outlived its lease, or somebody may have sent it
-// again by hand: then what is still to come is theirs.
+// record writes one outcome. If this claim has ended, another process may have
+// claimed the delivery, or an operator may have resent it; then the rest of the
+// delivery is theirs.
 func (l *lane) record(tx store.Tx, s *sending) error {
 	d, err := outbox.Get(l.work, tx, l.webhookID, s.ID)
 	if errors.Is(err, store.ErrNotFound) { // with its webhook

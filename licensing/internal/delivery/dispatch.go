@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// dispatch starts the lanes of the webhooks to which deliveries are due. It
-// waits for none.
+// dispatch starts the lanes of webhooks with due deliveries. It does not wait for
+// them.
 func (r *run) dispatch(ctx context.Context) error {
 	webhooks, err := r.Licenses.Webhooks(r.work)
 	if err != nil {
@@ -18,7 +18,7 @@ func (r *run) dispatch(ctx context.Context) error {
 	}
 	if len(webhooks) > 0 && !r.Sealed {
 		r.warnOnce.Do(func() {
-			r.Logger.WarnContext(ctx, "licensing: the secrets of webhooks are kept in clear; set Options.MasterKey to have them sealed")
+			r.Logger.WarnContext(ctx, "licensing: webhook secrets are stored in plain text; set Options.MasterKey to encrypt them")
 		})
 	}
 	for _, w := range webhooks {
@@ -37,7 +37,7 @@ func (r *run) dispatch(ctx context.Context) error {
 		r.wg.Go(func() {
 			defer l.leave()
 			if err := l.drain(ctx); err != nil && r.work.Err() == nil {
-				r.Logger.WarnContext(ctx, "licensing: delivering failed; it is tried again", "webhook_id", l.webhookID, "error", err)
+				r.Logger.WarnContext(ctx, "licensing: webhook delivery failed; retrying", "webhook_id", l.webhookID, "error", err)
 			}
 		})
 	}
@@ -56,5 +56,5 @@ func (r *run) lane(webhookID string) *lane {
 	return l
 }
 
-// dueBefore is the bound for what is due now: times come in milliseconds.
+// dueBefore is the exclusive bound for due deliveries; times are in milliseconds.
 func dueBefore(now time.Time) time.Time { return now.Add(time.Millisecond) }

@@ -12,50 +12,49 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Config is what an [Engine] works with. Store, Licenses, Now and Logger are
-// required.
+// Config configures an [Engine]. Store, Licenses, Now and Logger are required.
 type Config struct {
 	Store       store.Store
 	Licenses    *license.Service
 	Now         func() time.Time
 	Logger      *slog.Logger
 	Subscribers []Subscriber
-	Poll        time.Duration // how often to look for work; default a second
+	Poll        time.Duration // how often to check for work; default: one second
 
 	Webhooks license.WebhookOptions
 
-	// Upkeep is called every minute, until each reports that there is no
-	// more.
+	// Upkeep functions are called every minute until each reports that
+	// nothing is left.
 	Upkeep []func(context.Context) (more bool, err error)
 
-	// Limit returns the products that an actor may see now, nil meaning all,
-	// and false if it may see nothing. Default: every actor sees all.
+	// Limit returns the products that an actor may currently see, nil for
+	// all, and false if it may see none. Default: every actor sees all.
 	Limit func(ctx context.Context, actor string) (products []string, ok bool, err error)
 
-	// Sealed says that the secrets of webhooks are.
+	// Sealed reports that webhook secrets are encrypted.
 	Sealed bool
 }
 
-// How often things are looked after, and how long they may take.
+// The intervals and time limits of background work.
 const (
 	defaultPoll  = time.Second
-	beatEvery    = 20 * time.Second // a sign of life
+	beatEvery    = 20 * time.Second // interval of heartbeats
 	noticesEvery = 20 * time.Second
 	upkeepEvery  = time.Minute
-	drainFor     = 20 * time.Second // for what is under way when Run is to end
+	drainFor     = 20 * time.Second // time to finish when Run stops
 )
 
-// An Engine brings events out. It is safe for concurrent use.
+// An Engine delivers events. It is safe for concurrent use.
 type Engine struct {
 	Config
 	sender   *sender
-	warnOnce sync.Once // about secrets in clear
+	warnOnce sync.Once // about plain-text secrets
 
 	mu   sync.Mutex
 	runs map[*run]struct{}
 }
 
-// New returns an Engine. It does no I/O and starts no goroutine.
+// New returns an Engine. It does no I/O and starts no goroutines.
 func New(c Config) *Engine {
 	if c.Poll <= 0 {
 		c.Poll = defaultPoll
@@ -66,20 +65,20 @@ func New(c Config) *Engine {
 // A run is one call of Run.
 type run struct {
 	*Engine
-	work context.Context // goes on for a while after that of Run has ended
+	work context.Context // ends up to drainFor after the context of Run
 	wg   sync.WaitGroup
 
 	handOnBell, dispatchBell bell
 	subscriberBells          []bell
 
-	begins map[string]int64 // of handOn: what creation returned, by the webhook's id
+	begins map[string]int64 // for handOn: results of creation by webhook ID
 
 	mu    sync.Mutex
-	lanes map[string]*lane // by the webhook's id
+	lanes map[string]*lane // by webhook ID
 }
 
-// Run works until ctx ends and what is under way is done, and returns nil. It
-// may be called again, and more than once at a time.
+// Run delivers events until ctx ends, finishes the work in progress, and returns
+// nil. It may be called again, and concurrently.
 func (e *Engine) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -110,8 +109,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Nudge says that there may be new events, so that they need not wait for the
-// next look.
+// Nudge wakes the engine because there may be new events.
 func (e *Engine) Nudge() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,12 +125,12 @@ func (r *run) nudge() {
 	}
 }
 
-// beat gives a sign of life.
+// beat records that Run is running.
 func (r *run) beat() (time.Duration, error) {
 	return beatEvery, r.Licenses.MarkRunning(r.work)
 }
 
-// notices gives the notices of expiry that are due.
+// notices appends the expiry notices that are due.
 func (r *run) notices() (time.Duration, error) {
 	more, err := r.Licenses.GiveNotices(r.work)
 	if more {
@@ -141,7 +139,7 @@ func (r *run) notices() (time.Duration, error) {
 	return noticesEvery, err
 }
 
-// upkeep removes all that has ended by now.
+// upkeep removes expired records.
 func (r *run) upkeep(ctx context.Context) error {
 	if err := r.touchCursors(); err != nil {
 		return err

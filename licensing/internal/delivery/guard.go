@@ -8,20 +8,20 @@ import (
 	"syscall"
 )
 
-// A guard decides to which addresses connections are made. It looks at the
-// address a name has led to, at the moment of dialling: what the name said
-// before, or how the address was spelled, does not matter.
+// A guard decides which addresses may be dialed. It checks the resolved address
+// at the time of dialing, so earlier DNS answers and unusual spellings of the
+// address do not matter.
 type guard struct {
 	allowPrivate bool
 	ports        []int // none: any
 }
 
 var (
-	errAddress = errors.New("the address is not a public one")
+	errAddress = errors.New("the address is not public")
 	errPort    = errors.New("the port is not one of Options.Webhooks.Ports")
 )
 
-// control is a net.Dialer's Control.
+// control implements the Control function of a net.Dialer.
 func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -55,8 +55,8 @@ func contains(prefixes []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// isOwn reports whether addr is one of this machine's. If they cannot be
-// found out, it might be.
+// isOwn reports whether addr belongs to this machine. If its addresses cannot be
+// listed, isOwn returns true.
 func isOwn(addr netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -68,14 +68,14 @@ func isOwn(addr netip.Addr) bool {
 	})
 }
 
-// publicIPv6 is all that is given out of IPv6 to be reached by everybody.
+// publicIPv6 is the globally routable part of IPv6.
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// metadata are where clouds tell secrets to their machines, as far as that is
-// not within the link: in networks that are otherwise private, or public.
+// metadata are addresses of cloud metadata services, which expose secrets, that
+// are not link-local.
 var metadata = prefixes("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 
-// private are networks that belong to somebody, this machine among them.
+// private are private networks and this machine.
 var private = prefixes(
 	"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", // RFC 1918
 	"100.64.0.0/10", // carriers' networks, RFC 6598
@@ -83,10 +83,10 @@ var private = prefixes(
 	"fc00::/7", // unique local, RFC 4193
 )
 
-// never are addresses that no webhook has reason to be at: of the link, with
-// the metadata services of clouds; of protocols that carry another address
-// in theirs; for documentation, tests and what is to come. Most are in the
-// IANA registries of special-purpose addresses.
+// never are addresses that no webhook needs: link-local addresses, including
+// cloud metadata services; protocols that embed another address; and addresses
+// for documentation, tests and future use. Most are in the IANA registries of
+// special-purpose addresses.
 var never = prefixes(
 	"0.0.0.0/8",
 	"169.254.0.0/16",

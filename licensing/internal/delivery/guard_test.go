@@ -114,7 +114,7 @@ func TestANameThatRebinds(t *testing.T) {
 	is.True((&guard{}).allows(netip.MustParseAddr(addrs[0]))) // a check beforehand finds nothing
 
 	o := post(t, newTransport(&guard{}, resolver), "http://rebinds.example:"+port+"/")
-	is.Equal(o.attempt.Error, "the address is not a public one")
+	is.Equal(o.attempt.Error, "the address is not public")
 	is.Equal(o.kind, failed)
 	is.Equal(reached.Load(), int64(0))
 
@@ -165,7 +165,7 @@ func TestAProxyInTheEnvironmentIsNotAsked(t *testing.T) {
 	}
 	url, _, reached := receiver(t)
 	o := post(t, newTransport(&guard{}, nil), url)
-	is.Equal(o.attempt.Error, "the address is not a public one")
+	is.Equal(o.attempt.Error, "the address is not public")
 	post(t, newTransport(&guard{}, nil), "http://somewhere.invalid/")
 	is.Equal(asked.Load(), int64(0))
 	is.Equal(reached.Load(), int64(0))

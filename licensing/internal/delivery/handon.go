@@ -12,16 +12,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// handOnBatch is about how many deliveries one Update writes, so that others
-// get their turn in between.
+// handOnBatch is roughly how many deliveries one Update writes, so that other
+// writers get the write lock in between.
 const handOnBatch = 100
 
-// handOn hands the events behind the cursor on to the webhooks that want them:
-// their deliveries and the cursor's new place are written in one Update, so
-// that however many processes do this, and wherever one is killed, each event
-// has one delivery to each.
+// handOn creates deliveries of the events after the cursor for the webhooks that
+// select them. It writes the deliveries and the new cursor in one Update, so
+// that each event gets exactly one delivery per webhook, however many processes
+// run and wherever one is killed.
 func (r *run) handOn() (time.Duration, error) {
-	// A plain look first: while nothing happens, nothing is written.
+	// Read first, so that nothing is written while there are no new events.
 	seq, ok, err := readCursor(r.work, r.Store, license.WebhookCursor)
 	if err != nil || !ok {
 		return r.Poll, err
@@ -35,7 +35,7 @@ func (r *run) handOn() (time.Duration, error) {
 		return err
 	})
 	if err != nil {
-		return r.Poll, fmt.Errorf("handing events on: %w", err)
+		return r.Poll, fmt.Errorf("creating deliveries: %w", err)
 	}
 	r.dispatchBell.ring()
 	if more {
@@ -85,9 +85,9 @@ func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {
 	return len(events) == limit, writeCursor(ctx, tx, license.WebhookCursor, events[len(events)-1].Seq, now)
 }
 
-// creation returns the Seq of the event that tells of a webhook's creation, and
-// zero once that is no longer kept. What came after it is told by the feed, not
-// by the times of events: the clocks of processes differ.
+// creation returns the Seq of the event of a webhook's creation, or zero once
+// that event has been purged. The feed, not the time of an event, decides what
+// came later, because the clocks of processes differ.
 func creation(ctx context.Context, r store.Reader, webhookID string) (seq int64, err error) {
 	events, err := r.Events(ctx, store.EventQuery{Subject: webhookID, Limit: 1})
 	if err != nil || len(events) == 0 || events[0].Type != license.EventWebhookCreated {
@@ -96,10 +96,10 @@ func creation(ctx context.Context, r store.Reader, webhookID string) (seq int64,
 	return events[0].Seq, nil
 }
 
-// now is the time as records keep it.
+// now returns the current time as stored in records.
 func (e *Engine) now() time.Time { return e.Now().UTC().Truncate(time.Millisecond) }
 
-// readCursor returns the place that a cursor holds, if there is one.
+// readCursor returns the position that a cursor holds, if it exists.
 func readCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok bool, err error) {
 	e, err := r.Entry(ctx, store.KindCursor, key)
 	if errors.Is(err, store.ErrNotFound) {

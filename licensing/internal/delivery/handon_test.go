@@ -16,7 +16,7 @@ import (
 )
 
 // TestAWebhookGetsWhatCameAfterIt: of events that processes with different
-// clocks have appended, it gets those that stand behind its creation.
+// clocks have appended, it receives the ones after its creation.
 //
 // Fault: what is appended right after it, by a clock that is behind, is lost.
 func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {

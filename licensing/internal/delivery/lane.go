@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	laneSlots = 4               // requests at a time to one webhook
-	laneMost  = 64              // deliveries claimed at a time, if they go well
-	quickFor  = 2 * time.Second // in which a batch must be through for the next to be larger
+	laneSlots = 4               // concurrent requests to one webhook
+	laneMost  = 64              // most deliveries claimed together
+	quickFor  = 2 * time.Second // a batch done in this time makes the next one larger
 )
 
-// A lane is what is sent to one webhook by one run. Its goroutine has it to
-// itself between enter and leave.
+// A lane sends the deliveries of one webhook in one run. Between enter and leave,
+// one goroutine owns it.
 type lane struct {
 	*run
 	webhookID string
@@ -25,7 +25,7 @@ type lane struct {
 	breaker   breaker
 }
 
-// enter takes the lane, unless it is taken or its breaker is open.
+// enter acquires the lane unless it is busy or its breaker is open.
 func (l *lane) enter(now time.Time) bool {
 	if !l.busy.CompareAndSwap(false, true) {
 		return false
@@ -39,11 +39,11 @@ func (l *lane) enter(now time.Time) bool {
 
 func (l *lane) leave() { l.busy.Store(false) }
 
-// drain sends what is due, batch after batch, until nothing is, the breaker
-// opens, or ctx ends.
+// drain sends due deliveries in batches until none are left, the breaker opens,
+// or ctx ends.
 func (l *lane) drain(ctx context.Context) error {
 	for size := laneSlots; ctx.Err() == nil && !l.breaker.open(l.now()); {
-		w, err := l.Licenses.Webhook(l.work, l.webhookID)
+		w, err := l.Licenses.GetWebhook(l.work, l.webhookID)
 		if errors.Is(err, license.ErrNotFound) || err == nil && w.Status != license.WebhookActive {
 			return nil
 		}
@@ -72,8 +72,8 @@ func (l *lane) drain(ctx context.Context) error {
 	return nil
 }
 
-// send sends a batch, a few at a time. When ctx ends, or the breaker has seen
-// enough, what has not begun is left.
+// send sends a batch with limited concurrency. When ctx ends or the breaker
+// opens, it does not start the rest.
 func (l *lane) send(ctx context.Context, w license.Webhook, batch []*sending) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards next and the breaker
@@ -101,7 +101,7 @@ func (l *lane) send(ctx context.Context, w license.Webhook, batch []*sending) {
 					if o.slow {
 						l.breaker.slow(l.now(), o.retryAfter)
 					}
-				case untried: // by our own fault, which the next would meet too
+				case untried: // our own failure; the next delivery would fail too
 					l.breaker.slow(l.now(), 0)
 				}
 				mu.Unlock()

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	leaseKind = "lease" // of entries: who does what only one may do
+	leaseKind = "lease" // kind of entries for work that one process does at a time
 	leaseTTL  = 30 * time.Second
 )
 
-// newHolder returns a name for whoever holds leases.
+// newHolder returns a new name for a lease holder.
 func newHolder() string { return rand.Text() }
 
-// hold takes a lease or prolongs it, and reports false if another holds it.
+// hold acquires or extends a lease. It returns false if another holder has it.
 func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err error) {
 	err = e.Store.Update(ctx, func(tx store.Tx) error {
 		now := e.now()
@@ -29,8 +29,8 @@ func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err e
 	return held && err == nil, err
 }
 
-// isHolder reports whether nobody else holds a lease. One that was taken at a
-// time that is still to come was taken while a clock was ahead, and does not count.
+// isHolder reports whether no other holder has a lease. A lease acquired in the
+// future was acquired while a clock was ahead and does not count.
 func isHolder(ctx context.Context, r store.Reader, key, holder string, now time.Time) (bool, error) {
 	lease, err := r.Entry(ctx, leaseKind, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -40,7 +40,7 @@ func isHolder(ctx context.Context, r store.Reader, key, holder string, now time.
 	return string(lease.Data) == holder || expired, err
 }
 
-// release gives a lease back, if it is still held.
+// release releases a lease if it is still held.
 func (e *Engine) release(ctx context.Context, key, holder string) error {
 	return e.Store.Update(ctx, func(tx store.Tx) error {
 		lease, err := tx.Entry(ctx, leaseKind, key)

@@ -11,7 +11,7 @@ type bell chan struct{}
 
 func newBell() bell { return make(bell, 1) }
 
-// ring never waits: a bell that has not been heard yet need not ring twice.
+// ring never blocks; rings that have not been handled yet are merged.
 func (b bell) ring() {
 	select {
 	case b <- struct{}{}:
@@ -19,20 +19,20 @@ func (b bell) ring() {
 	}
 }
 
-// maxPause is the longest a loop pauses when its step fails again and again.
+// maxPause is the longest pause of a loop whose step keeps failing.
 const maxPause = 30 * time.Second
 
-// loop starts a goroutine that calls step until ctx ends: again after as long
-// as it says, give or take some, so that processes started together part; and
-// sooner if the bell rings, unless it asked for longer than usual. A step that
-// fails is logged, and tried again after a pause that grows.
+// loop starts a goroutine that calls step until ctx ends. It waits as long as
+// step asks, with some jitter so that processes started together diverge. The
+// bell shortens the wait unless step asked for longer than usual. A failed step
+// is logged and retried after a growing pause.
 func (r *run) loop(ctx context.Context, b bell, usual time.Duration, step func() (wait time.Duration, err error)) {
 	r.wg.Go(func() {
 		for failures := 0; ctx.Err() == nil; {
 			wait, err := step()
 			wake := b
 			if err != nil && r.work.Err() == nil {
-				r.Logger.WarnContext(ctx, "licensing: background work failed; it is tried again", "error", err)
+				r.Logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
 				wait = min(max(usual, wait)<<min(failures, 5), max(maxPause, usual))
 				failures++
 			} else {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// claimFor is how long a claim lasts unless it is renewed, and so how long the
-// deliveries of a killed process wait. It is longer than one request may take.
+// claimFor is how long a claim lasts without renewal, and so how long the
+// deliveries of a killed process wait. It is longer than a request may take.
 const claimFor = 30 * time.Second
 
 // keepClaim renews the claim of a batch until stop is called.
@@ -28,7 +28,7 @@ func (l *lane) keepClaim(batch []*sending) (stop func()) {
 			case <-ticker.C:
 			}
 			if err := l.renewClaim(batch); err != nil && l.work.Err() == nil {
-				l.Logger.WarnContext(l.work, "licensing: renewing a claim of deliveries failed; it is tried again",
+				l.Logger.WarnContext(l.work, "licensing: renewing the claim of deliveries failed; retrying",
 					"webhook_id", l.webhookID, "error", err)
 			}
 		}
@@ -36,7 +36,7 @@ func (l *lane) keepClaim(batch []*sending) (stop func()) {
 	return func() { close(ended); <-done }
 }
 
-// renewClaim extends the claim of those deliveries of a batch that are still
+// renewClaim extends the claim on the deliveries of a batch that are still
 // claimed by it.
 func (l *lane) renewClaim(batch []*sending) error {
 	var renewed []*sending
@@ -71,7 +71,7 @@ func (l *lane) renewClaim(batch []*sending) error {
 	return nil
 }
 
-// isMine reports whether a delivery, as it is stored, is still under the claim.
+// isMine reports whether a stored delivery is still under the claim.
 func (s *sending) isMine(d outbox.Delivery) bool {
 	return d.DueAt.Equal(s.until) && d.State == string(license.DeliveryPending)
 }

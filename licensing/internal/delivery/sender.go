@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	sendTimeout = 15 * time.Second // for one request, from the look-up of the name to the end of the answer
-	answerMost  = 4 << 10          // bytes of an answer's body that are read, and thrown away
-	headerMost  = 16 << 10         // bytes of an answer's header
+	sendTimeout = 15 * time.Second // for one request, from DNS lookup to the end of the response
+	answerMost  = 4 << 10          // response body bytes that are read and discarded
+	headerMost  = 16 << 10         // response header bytes
 )
 
 // A sender makes single requests to receivers.
@@ -26,9 +26,8 @@ type sender struct {
 	now    func() time.Time
 }
 
-// newSender returns a sender whose requests go straight to addresses that the
-// guard lets pass, through no proxy; unless there is a transport of the
-// host's own.
+// newSender returns a sender that connects directly, without a proxy, to
+// addresses that the guard allows, or uses the host's transport if there is one.
 func newSender(c Config) *sender {
 	transport := c.Webhooks.Transport
 	if transport == nil {
@@ -43,7 +42,7 @@ func newSender(c Config) *sender {
 func newTransport(g *guard, resolver *net.Resolver) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: g.control, Resolver: resolver}
 	return &http.Transport{
-		Proxy:                  nil, // behind one, the guard would see nothing but the proxy
+		Proxy:                  nil, // with a proxy, the guard would only see its address
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: headerMost,
@@ -55,14 +54,14 @@ func newTransport(g *guard, resolver *net.Resolver) *http.Transport {
 
 func (s *sender) closeIdle() { s.client.CloseIdleConnections() }
 
-// send makes one request by Standard Webhooks. Any 2xx is success; a redirect
-// is a failure like any other.
+// send makes one Standard Webhooks request. Any 2xx is a success; a redirect is a
+// failure.
 func (s *sender) send(ctx context.Context, address string, m message, at time.Time, signature string) outcome {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(m.body))
 	if err != nil {
-		return failure("the address is not valid")
+		return failure("invalid address")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "licensekit")
@@ -73,7 +72,7 @@ func (s *sender) send(ctx context.Context, address string, m message, at time.Ti
 	if err != nil {
 		return failure(describe(err))
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, answerMost) // so that the connection can be used again; the status counts
+	_, _ = io.CopyN(io.Discard, resp.Body, answerMost) // so that the connection can be reused; only the status matters
 	resp.Body.Close()
 
 	o := outcome{kind: delivered}
@@ -98,8 +97,8 @@ func failure(why string) outcome {
 	return o
 }
 
-// describe puts an error into a few words, which the owner of the webhook gets
-// to read: they name no address that a name has led to.
+// describe summarizes an error for the operator of the webhook, without any
+// resolved address.
 func describe(err error) string {
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -109,18 +108,18 @@ func describe(err error) string {
 	case errors.Is(err, errPort):
 		return errPort.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "no answer in time"
+		return "no response in time"
 	case errors.As(err, &dns):
-		return "the name of the host is not known"
+		return "unknown host"
 	case errors.As(err, &certificate):
-		return "the certificate is not good"
+		return "invalid certificate"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection broke off"
+		return "connection lost"
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return "no answer in time"
+		return "no response in time"
 	}
-	return "no connection, or no HTTP on it"
+	return "connection failed or invalid HTTP"
 }

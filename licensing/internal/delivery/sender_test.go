@@ -57,10 +57,10 @@ func TestWhatAReceiverCanDoToUs(t *testing.T) {
 		why    string
 	}{
 		"an endless body":   {endless("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", junk), delivered, ""},
-		"an endless header": {endless("HTTP/1.1 200 OK\r\nX: ", junk), failed, "no connection, or no HTTP on it"},
-		"no HTTP":           {endless("hello", junk), failed, "no connection, or no HTTP on it"},
-		"nothing":           {func(net.Conn) {}, failed, "the connection broke off"},
-		"a cut answer":      {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200") }, failed, "the connection broke off"},
+		"an endless header": {endless("HTTP/1.1 200 OK\r\nX: ", junk), failed, "connection failed or invalid HTTP"},
+		"no HTTP":           {endless("hello", junk), failed, "connection failed or invalid HTTP"},
+		"nothing":           {func(net.Conn) {}, failed, "connection lost"},
+		"a cut answer":      {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200") }, failed, "connection lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Subscriber is Go code that gets events.
+// A Subscriber is Go code that receives events.
 type Subscriber struct {
 	Name      string
 	Types     []string
@@ -22,12 +22,12 @@ type Subscriber struct {
 
 const (
 	subscriberBatch = 100
-	// advanceEvery is how often the place of a subscriber is written while
-	// it goes on: what has been handled since would be repeated after a kill.
+	// advanceEvery is how often the position of a busy subscriber is
+	// written. Events handled since are repeated if the process is killed.
 	advanceEvery = 200 * time.Millisecond
 	retryFirst   = time.Second
 	retryLast    = 5 * time.Minute
-	stalledAfter = 5 // failures in a row
+	stalledAfter = 5 // consecutive failures
 )
 
 // A subscription is a subscriber in one run.
@@ -35,13 +35,13 @@ type subscription struct {
 	*run
 	Subscriber
 	holder   string
-	failures int // in a row, of the event that is next
+	failures int // consecutive, on the next event
 	reported bool
 }
 
 func (s *subscription) key() string { return license.SubscriberCursor + s.Name }
 
-// step hands the subscriber what is new, if no other process does.
+// step passes new events to the subscriber unless another process does.
 func (s *subscription) step(ctx context.Context) (wait time.Duration, err error) {
 	seq, err := s.place()
 	if err != nil {
@@ -64,15 +64,15 @@ func (s *subscription) step(ctx context.Context) (wait time.Duration, err error)
 		return s.Poll, err
 	case s.failures > 0:
 		wait := min(retryFirst<<min(s.failures-1, 20), retryLast)
-		return max(s.Poll+1, wait+rand.N(wait/4)), nil // not to be woken before
+		return max(s.Poll+1, wait+rand.N(wait/4)), nil // longer than Poll, so that the bell does not shorten it
 	case more:
 		return 0, nil
 	}
 	return s.Poll, nil
 }
 
-// place returns how far the subscriber has come in the feed. A new one begins at the end
-// of the feed, or at its beginning if it asks for that.
+// place returns the subscriber's position in the feed. A new subscriber starts at
+// the end of the feed or, with FromStart, at its beginning.
 func (s *subscription) place() (seq int64, err error) {
 	seq, ok, err := readCursor(s.work, s.Store, s.key())
 	if ok || err != nil {
@@ -100,7 +100,7 @@ func (s *subscription) place() (seq int64, err error) {
 	return seq, err
 }
 
-// keepLease prolongs the lease until stop is called. The context ends when the
+// keepLease extends the lease until stop is called. The context ends when the
 // lease is lost.
 func (s *subscription) keepLease() (under context.Context, stop func()) {
 	under, cancel := context.WithCancel(s.work)
@@ -121,8 +121,8 @@ func (s *subscription) keepLease() (under context.Context, stop func()) {
 	return under, func() { cancel(); <-done }
 }
 
-// handleBatch hands over a batch of events, one after another, up to the first
-// that fails, and moves the cursor along.
+// handleBatch handles a batch of events in order, up to the first that fails, and
+// advances the cursor.
 func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err error) {
 	seq, _, err := readCursor(s.work, s.Store, s.key())
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 	}
 	written, at := seq, time.Now()
 	for _, e := range events {
-		if ctx.Err() != nil || under.Err() != nil { // what follows is the next holder's
+		if ctx.Err() != nil || under.Err() != nil { // the next lease holder continues
 			break
 		}
 		if license.MatchTypes(s.Types, e.Type) {
@@ -168,28 +168,27 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 	return len(events) == subscriberBatch, err
 }
 
-// logFailure says that the subscriber failed, and, when it keeps failing, that
-// it stands still.
+// logFailure logs a failure of the subscriber, as an error if it keeps failing.
 func (s *subscription) logFailure(ctx context.Context, e store.Event, err error) {
-	level, message := slog.LevelWarn, "licensing: a subscriber failed; the event is tried again"
+	level, message := slog.LevelWarn, "licensing: subscriber failed; retrying the event"
 	if s.failures >= stalledAfter {
-		level, message = slog.LevelError, "licensing: a subscriber keeps failing, and the events after this one wait; let it return nil for an event that it cannot handle"
+		level, message = slog.LevelError, "licensing: subscriber keeps failing and later events wait; return nil for an event that cannot be handled"
 	}
 	s.Logger.Log(ctx, level, message, "subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", err)
 }
 
-// report stores how often the subscriber has failed, for the dashboard and the
-// health of the service; a failure to store it is logged alone.
+// report stores how often the subscriber has failed, for the dashboard and
+// Service.Backlog. A failure to store it is only logged.
 func (s *subscription) report(eventID string, failures int) {
 	if err := s.Licenses.ReportSubscriber(s.work, s.Name, eventID, failures); err != nil {
-		s.Logger.WarnContext(s.work, "licensing: the state of a subscriber could not be stored", "subscriber", s.Name, "error", err)
+		s.Logger.WarnContext(s.work, "licensing: storing the state of a subscriber failed", "subscriber", s.Name, "error", err)
 		return
 	}
 	s.reported = true
 }
 
-// skipPurged returns the subscriber's place in the feed, moved past the events
-// that retention removed before the subscriber got them. The log says so.
+// skipPurged returns the subscriber's position, moved past events that retention
+// removed before the subscriber received them, and logs the loss.
 func (s *subscription) skipPurged(seq int64, next []store.Event) (int64, error) {
 	if len(next) == 0 || next[0].Seq == seq+1 {
 		return seq, nil
@@ -198,25 +197,25 @@ func (s *subscription) skipPurged(seq int64, next []store.Event) (int64, error) 
 	if err != nil || purged <= seq {
 		return seq, err
 	}
-	s.Logger.ErrorContext(s.work, "licensing: retention removed events before a subscriber got them; it continues after them",
+	s.Logger.ErrorContext(s.work, "licensing: retention removed events before a subscriber received them; continuing after them",
 		"subscriber", s.Name, "after_seq", seq, "purged_through_seq", purged)
 	return purged, s.advance(purged)
 }
 
-// handle calls the subscriber. A panic in it is an error, and logged with
-// where it came from.
+// handle calls the subscriber. A panic becomes an error and is logged with its
+// stack.
 func (s *subscription) handle(ctx context.Context, e license.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.Logger.ErrorContext(ctx, "licensing: a subscriber panicked", "subscriber", s.Name, "panic", v, "stack", string(debug.Stack()))
+			s.Logger.ErrorContext(ctx, "licensing: subscriber panicked", "subscriber", s.Name, "panic", v, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
 	return s.Handle(ctx, e)
 }
 
-// advance writes the subscriber's place, unless another process has taken
-// over.
+// advance writes the subscriber's position unless another process holds the
+// lease.
 func (s *subscription) advance(seq int64) error {
 	return s.Store.Update(s.work, func(tx store.Tx) error {
 		if held, err := isHolder(s.work, tx, s.key(), s.holder, s.now()); err != nil || !held {
@@ -226,8 +225,8 @@ func (s *subscription) advance(seq int64) error {
 	})
 }
 
-// touchCursors marks the places of this process's subscribers as in use, so
-// that the events behind them are kept however long they cannot go on.
+// touchCursors marks the positions of this process's subscribers as in use, so
+// that later events are kept however long the subscribers fail.
 func (r *run) touchCursors() error {
 	if len(r.Subscribers) == 0 {
 		return nil

@@ -9,10 +9,9 @@ import (
 
 type errorsKey struct{}
 
-// WithErrors returns a context that carries what was wrong with parameters
-// before they had Go types. The rules report it together with what they find
-// themselves, at the place where they check parameters: an update of a license
-// that does not exist is "not found" first.
+// WithErrors returns a context that carries decoding errors. The rules report
+// them together with their own when they check parameters. That comes after the
+// license is found: an update of a missing license is "not found".
 func WithErrors(ctx context.Context, errs []FieldError) context.Context {
 	if len(errs) == 0 {
 		return ctx
@@ -20,13 +19,13 @@ func WithErrors(ctx context.Context, errs []FieldError) context.Context {
 	return context.WithValue(ctx, errorsKey{}, errs)
 }
 
-// Invalid returns an [*auth.InvalidError] of what ctx carries and of more.
+// Invalid returns an [*auth.InvalidError] with the errors in ctx and more.
 func Invalid(ctx context.Context, more ...FieldError) error {
 	return &auth.InvalidError{Fields: Errors(ctx, more)}
 }
 
-// Errors returns what ctx carries, followed by those of found that are about
-// other fields.
+// Errors returns the errors in ctx, followed by those in found about other
+// fields.
 func Errors(ctx context.Context, found []FieldError) []FieldError {
 	all, _ := ctx.Value(errorsKey{}).([]FieldError)
 	if len(all) == 0 {

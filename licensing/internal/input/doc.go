@@ -1,17 +1,16 @@
-// Package input turns JSON objects and queries into parameter structs, as
-// strictly for a line of an import as for the body of a request.
+// Package input decodes JSON objects and query strings into parameter structs.
+// Lines of an import are decoded as strictly as request bodies.
 //
-// A parameter struct describes its own wire form. A field with a json tag is a
-// member of that name; a field without one, or with "-", is not on the wire.
-// The tag wire refines a member:
+// The tags of a parameter struct define its wire format. A field with a json tag
+// is a member of that name; a field without one, or with "-", is not on the
+// wire. The tag wire refines a member:
 //
 //   - required: the member must be present
-//   - filled: a string must not be empty; leave the member out instead
+//   - filled: a string must not be empty; the client omits the member instead
 //   - nullable: null is allowed and means the zero value
 //   - body: a member of bodies only, never a parameter of a query
 //   - "-": not on the wire; the json tag only names the field in errors
 //
-// What does not have the form that a field needs is a [FieldError]. All errors
-// of one struct are found together; none stops the others from being reported.
-// Whether the values make sense is for the rules to say.
+// Each member of the wrong form is a [FieldError]. Decoding reports all errors of
+// a struct together. The rules check the values themselves.
 package input

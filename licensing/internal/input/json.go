@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep objects and arrays may nest.
+// maxDepth is the maximum nesting depth of objects and arrays.
 const maxDepth = 32
 
 // An Object is a JSON object: each member is nil, a bool, a json.Number, a
@@ -26,10 +26,10 @@ func syntaxError(format string, args ...any) error {
 	return &SyntaxError{Detail: fmt.Sprintf(format, args...)}
 }
 
-// JSON parses data by the rules of I-JSON (RFC 7493): valid UTF-8 without a
-// byte order mark, no duplicate members, no lone surrogates, nothing after the
-// value. encoding/json allows all of these, so it only checks the grammar; the
-// walk over what it has approved finds the rest.
+// JSON parses data as I-JSON (RFC 7493): valid UTF-8 without a byte order mark,
+// duplicate members, lone surrogates, or data after the value. encoding/json
+// accepts some of these, so it only checks the grammar; a second pass checks the
+// rest.
 //
 // The error is a [*SyntaxError], or [ErrNotObject] for any other JSON value.
 func JSON(data []byte) (Object, error) {
@@ -37,11 +37,11 @@ func JSON(data []byte) (Object, error) {
 	case !utf8.Valid(data):
 		return nil, syntaxError("is not valid UTF-8")
 	case bytes.HasPrefix(data, []byte("\ufeff")):
-		return nil, syntaxError("begins with a byte order mark; send it without")
+		return nil, syntaxError("begins with a byte order mark; remove it")
 	case len(bytes.TrimLeft(data, " \t\r\n")) == 0:
 		return nil, syntaxError("is empty; send a JSON object")
 	case !json.Valid(data):
-		return nil, syntaxError("is not well-formed JSON: see byte %d", syntaxErrorAt(data))
+		return nil, syntaxError("is not well-formed JSON; see byte %d", syntaxErrorAt(data))
 	}
 	p := parser{data: data}
 	v, err := p.value(1)
@@ -55,7 +55,7 @@ func JSON(data []byte) (Object, error) {
 	return o, nil
 }
 
-// syntaxErrorAt returns the offset at which data stops being JSON.
+// syntaxErrorAt returns the offset of the first syntax error in data.
 func syntaxErrorAt(data []byte) int64 {
 	var raw json.RawMessage
 	if syntax, ok := json.Unmarshal(data, &raw).(*json.SyntaxError); ok {
@@ -75,7 +75,7 @@ func (p *parser) value(depth int) (any, error) {
 	switch c := p.data[p.at]; c {
 	case '{', '[':
 		if depth > maxDepth {
-			return nil, syntaxError("nests deeper than %d levels", maxDepth)
+			return nil, syntaxError("is nested more than %d levels deep", maxDepth)
 		}
 		if c == '{' {
 			return p.object(depth)
@@ -106,7 +106,7 @@ func (p *parser) object(depth int) (any, error) {
 			return nil, err
 		}
 		if _, duplicate := members[name]; duplicate {
-			return nil, syntaxError("has the member %q twice: see byte %d", shorten(name), p.at)
+			return nil, syntaxError("has a duplicate member %q; see byte %d", shorten(name), p.at)
 		}
 		p.space()
 		p.at++ // the colon
@@ -129,8 +129,8 @@ func (p *parser) array(depth int) (any, error) {
 	return list, nil
 }
 
-// ends steps over the opening bracket or the comma before the next element. At
-// the closing bracket it steps over that and reports true.
+// ends skips the opening bracket or the comma before the next element. At the
+// closing bracket, it skips that and returns true.
 func (p *parser) ends(closing byte) bool {
 	p.space()
 	if p.data[p.at] != closing {
@@ -159,15 +159,15 @@ func (p *parser) text() (string, error) {
 		return string(quoted[1 : len(quoted)-1]), nil
 	}
 	if loneSurrogate(quoted) {
-		return "", syntaxError("has, in the string at byte %d, half of a surrogate pair", start)
+		return "", syntaxError("has a lone surrogate in the string at byte %d", start)
 	}
 	var s string
 	err := json.Unmarshal(quoted, &s)
 	return s, err
 }
 
-// loneSurrogate reports whether a JSON string has an escape for one half of a
-// surrogate pair without the other.
+// loneSurrogate reports whether a JSON string has an escape for half of a
+// surrogate pair.
 func loneSurrogate(quoted []byte) bool {
 	unit := func(i int) rune { // the UTF-16 unit escaped at i; -1: none
 		if i+6 > len(quoted) || quoted[i] != '\\' || quoted[i+1] != 'u' {
@@ -208,7 +208,7 @@ func (p *parser) space() {
 	}
 }
 
-// shorten cuts a name that goes into a sentence.
+// shorten truncates a name for use in a message.
 func shorten(name string) string {
 	const most = 64
 	if utf8.RuneCountInString(name) <= most {

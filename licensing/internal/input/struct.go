@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// The codes of field errors. They are part of the wire contract.
+// The codes of field errors. They are part of the API.
 const (
 	codeRequired      = "required"
 	codeInvalidType   = "invalid_type"
@@ -31,7 +31,7 @@ type FieldError = auth.FieldError
 // ErrNotObject is the error of a JSON value that is not an object.
 var ErrNotObject = &auth.InvalidError{Fields: []FieldError{{Code: codeInvalidType, Detail: "must be a JSON object"}}}
 
-// A Struct is the wire form of a parameter struct. It is safe for concurrent
+// A Struct is the wire format of a parameter struct. It is safe for concurrent
 // use.
 type Struct struct {
 	Fields []Field
@@ -48,17 +48,17 @@ type Field struct {
 
 	index                      []int
 	required, filled, nullable bool
-	max                        int       // of a number in a query; 0: no bound
+	max                        int       // of a number in a query; 0: no limit
 	value                      valueFunc // of a JSON value
 }
 
-// maxTag finds the bound that the rules set for a number.
+// maxTag matches the maximum of a number in a validate tag.
 var maxTag = regexp.MustCompile(`\bmax=([0-9]+)`)
 
 var structs sync.Map // of *Struct by reflect.Type
 
-// Of returns the wire form of a struct type. It panics on a field whose type
-// has no wire form: a mistake in the program.
+// Of returns the wire format of a struct type. It panics on a field whose type
+// has none, which is a programming error.
 func Of(t reflect.Type) *Struct {
 	if s, ok := structs.Load(t); ok {
 		return s.(*Struct)
@@ -101,12 +101,12 @@ func Of(t reflect.Type) *Struct {
 // In returns the field of the struct that v points to.
 func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex(f.index) }
 
-// HasMembers reports whether a body can say anything.
+// HasMembers reports whether the struct has members.
 func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 
-// Body reads the members of o into the struct that v points to. A member that
-// the struct does not have is an error: with the given detail if it is one of
-// the names in immutable, unknown otherwise. Names are compared exactly.
+// Body decodes the members of o into the struct that v points to. An unknown
+// member is an error, with the given detail if immutable lists its name. Names
+// are case-sensitive.
 func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, detail string) []FieldError {
 	var all []FieldError
 	for i := range s.Fields {
@@ -129,7 +129,7 @@ func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, deta
 		if _, known := s.byName[name]; known {
 			continue
 		}
-		e := FieldError{Field: escape(shorten(name)), Code: codeUnknown, Detail: "is not a member of this object; leave it out"}
+		e := FieldError{Field: escape(shorten(name)), Code: codeUnknown, Detail: "is not a member of this object; omit it"}
 		if immutable[name] {
 			e.Code, e.Detail = codeImmutable, detail
 		}
@@ -140,7 +140,7 @@ func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, deta
 
 func (f *Field) set(target reflect.Value, member any) []FieldError {
 	if text, ok := member.(string); ok && text == "" && f.filled {
-		return []FieldError{{Field: f.Name, Code: codeRequired, Detail: "is empty; give it a value or leave it out"}}
+		return []FieldError{{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"}}
 	}
 	errs := f.value(target, member)
 	for i := range errs {
@@ -149,10 +149,10 @@ func (f *Field) set(target reflect.Value, member any) []FieldError {
 	return errs
 }
 
-// Query reads the parameters of a query into the struct that v points to. Each
-// may appear once, with a value, unless its field is a list: a filter that is
-// mistyped, or empty because a variable was, must not select everything. With
-// all, every field on the wire is a parameter; else only those tagged query.
+// Query decodes query parameters into the struct that v points to. Each must
+// have a value and appear once, unless its field is a list: a mistyped filter,
+// or one left empty by an unset variable, must not select everything. With all,
+// every field on the wire is a parameter; otherwise only those tagged query.
 func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldError {
 	var known []string
 	var errs []FieldError
@@ -170,11 +170,11 @@ func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldErro
 		seen++
 		switch {
 		case !Storable(url.Values{f.Name: given}):
-			errs = append(errs, FieldError{Field: f.Name, Code: codeInvalidFormat, Detail: "has a NUL character or is not UTF-8; remove it"})
+			errs = append(errs, FieldError{Field: f.Name, Code: codeInvalidFormat, Detail: "must be valid UTF-8 without NUL characters"})
 		case f.Type.Kind() != reflect.Slice && len(given) > 1:
-			errs = append(errs, FieldError{Field: f.Name, Code: codeRepeated, Detail: "appears more than once; send it once"})
+			errs = append(errs, FieldError{Field: f.Name, Code: codeRepeated, Detail: "must appear only once"})
 		case slices.Contains(given, ""):
-			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "is empty; give it a value or leave it out"})
+			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"})
 		default:
 			if e := setText(f.In(v), given, f.max); e != nil {
 				e.Field = f.Name
@@ -187,7 +187,7 @@ func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldErro
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(known, name) {
-			errs = append(errs, FieldError{Field: name, Code: codeUnknown, Detail: "is not a parameter here; " + list(known)})
+			errs = append(errs, FieldError{Field: name, Code: codeUnknown, Detail: "is not a parameter of this request; " + list(known)})
 		}
 	}
 	return errs
@@ -195,13 +195,13 @@ func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldErro
 
 func list(known []string) string {
 	if len(known) == 0 {
-		return "there are none"
+		return "it has none"
 	}
 	return "the parameters are " + strings.Join(known, ", ")
 }
 
-// Canonical returns o with its members in order: the same bytes for objects
-// that differ in order and white space only.
+// Canonical returns o with sorted members: the same bytes for objects that
+// differ only in order and white space.
 func (o Object) Canonical() ([]byte, error) { return json.Marshal(map[string]any(o)) }
 
 // escape escapes a name for use in a path (RFC 6901).

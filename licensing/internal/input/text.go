@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Storable reports whether all names and values are text that every store can
-// hold: valid UTF-8 without NUL.
+// Storable reports whether every store can hold all names and values: they must
+// be valid UTF-8 without NUL.
 func Storable(values url.Values) bool {
 	for name, list := range values {
 		if !storable(name) || slices.ContainsFunc(list, func(s string) bool { return !storable(s) }) {

@@ -16,14 +16,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// A valueFunc puts a JSON value into a field. The paths of its errors are
-// below the field: empty, or "/" and a name.
+// A valueFunc decodes a JSON value into a field. The paths of its errors are
+// relative to the field: empty, or "/" and a name.
 type valueFunc func(target reflect.Value, v any) []FieldError
 
 var (
 	timeType       = reflect.TypeFor[time.Time]()
 	textType       = reflect.TypeFor[encoding.TextUnmarshaler]()
-	errTime        = FieldError{Code: codeInvalidFormat, Detail: `must be a time in the form of RFC 3339, such as "2030-01-31T00:00:00Z"`}
+	errTime        = FieldError{Code: codeInvalidFormat, Detail: `must be an RFC 3339 time such as "2030-01-31T00:00:00Z"`}
 	errNull        = FieldError{Code: codeRequired, Detail: "cannot be null"}
 	wantText       = FieldError{Code: codeInvalidType, Detail: "must be a string"}
 	wantNumber     = FieldError{Code: codeInvalidType, Detail: "must be a whole number"}
@@ -31,13 +31,13 @@ var (
 	wantObject     = FieldError{Code: codeInvalidType, Detail: "must be an object"}
 	wantTextObject = FieldError{Code: codeInvalidType, Detail: "must be an object of strings"}
 	wantTextList   = FieldError{Code: codeInvalidType, Detail: "must be an array of strings"}
-	wantQueryTime  = FieldError{Code: codeInvalidFormat, Detail: "must be a time in the form of RFC 3339, such as 2030-01-31T00:00:00Z; write + as %2B"}
+	wantQueryTime  = FieldError{Code: codeInvalidFormat, Detail: "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"}
 	wantQueryBool  = FieldError{Code: codeInvalidFormat, Detail: "must be true or false"}
 )
 
 func failed(e FieldError) []FieldError { return []FieldError{e} }
 
-// valueOf returns how a JSON value gets into a field of that type.
+// valueOf returns the valueFunc of a field type.
 func valueOf(t reflect.Type) valueFunc {
 	switch {
 	case isChange(t):
@@ -117,8 +117,8 @@ func timeValue(target reflect.Value, v any) []FieldError {
 	return nil
 }
 
-// parsedValue is for types that read themselves from a string. Their error may
-// be an [*auth.InvalidError], whose code and detail are then reported.
+// parsedValue decodes types that implement encoding.TextUnmarshaler. If their
+// error is an [*auth.InvalidError], its code and detail are reported.
 func parsedValue(target reflect.Value, v any) []FieldError {
 	s, ok := v.(string)
 	if !ok {
@@ -160,8 +160,8 @@ func objectValue(target reflect.Value, v any) []FieldError {
 	return nil
 }
 
-// textMapValue reads an object of strings, or, if nulls are allowed, of
-// pointers to strings of which nil stands for null.
+// textMapValue decodes an object of strings or, if nulls are allowed, of string
+// pointers, where nil means null.
 func textMapValue(nulls bool) valueFunc {
 	return func(target reflect.Value, v any) []FieldError {
 		m, ok := v.(map[string]any)
@@ -201,7 +201,7 @@ func pointerValue(t reflect.Type) valueFunc {
 	}
 }
 
-// isChange reports whether t is a change of a nullable field: a struct of Set,
+// isChange reports whether t is a change of a nullable field: a struct with Set,
 // Null and Value.
 func isChange(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() == 3 &&
@@ -229,7 +229,7 @@ func wrongType(v any, want FieldError) []FieldError {
 	return failed(want)
 }
 
-// setText puts the values of a query parameter into a field.
+// setText decodes the values of a query parameter into a field.
 func setText(target reflect.Value, given []string, most int) *FieldError {
 	switch {
 	case target.Type() == timeType:
@@ -252,7 +252,7 @@ func setText(target reflect.Value, given []string, most int) *FieldError {
 		if err != nil || n < 1 || most > 0 && n > most || given[0] != strconv.Itoa(n) {
 			detail := "must be a whole number of at least 1"
 			if most > 0 {
-				detail = fmt.Sprintf("must be a whole number from 1 to %d", most)
+				detail = fmt.Sprintf("must be a whole number between 1 and %d", most)
 			}
 			return &FieldError{Code: codeOutOfRange, Detail: detail}
 		}
@@ -263,12 +263,12 @@ func setText(target reflect.Value, given []string, most int) *FieldError {
 	return nil
 }
 
-// maxExact is the largest whole number that every JSON reader keeps exactly
+// maxExact is the largest whole number that every JSON parser represents exactly
 // (RFC 7493 section 2.2).
 const maxExact = 1<<53 - 1
 
-// wholeNumber reads a JSON number that stands for a whole one, however it is
-// written: 5, 5.0 and 5e0 are the same.
+// wholeNumber parses a JSON number that is whole in any notation: 5, 5.0 and 5e0
+// are equal.
 func wholeNumber(number string) (n int64, code string) {
 	f, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -280,11 +280,11 @@ func wholeNumber(number string) (n int64, code string) {
 	return int64(f), ""
 }
 
-// rfc3339 is the form of an instant. Package time also reads looser ones:
-// hours of one digit, a comma before the fraction, offsets of a day.
+// rfc3339 is the strict format of an instant. Package time also accepts hours of
+// one digit, a comma before the fraction, and offsets of a day.
 var rfc3339 = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// ParseTime reads an instant in the form of RFC 3339, and nothing looser.
+// ParseTime parses an instant strictly as RFC 3339.
 func ParseTime(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || !rfc3339.MatchString(s) {

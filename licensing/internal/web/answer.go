@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// An Answer is an [http.ResponseWriter] that remembers what was answered.
+// An Answer is an [http.ResponseWriter] that records the response status.
 type Answer struct {
 	http.ResponseWriter
-	Head   bool // the request is HEAD: the answer has the header of that to GET, and no body
-	Status int  // 0: not begun
+	Head   bool // HEAD request: send the header of the GET response without a body
+	Status int  // 0: not started
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -37,8 +37,8 @@ func (a *Answer) Write(p []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Marshal writes v as JSON, as it goes over the wire: "<" stays "<", and a
-// newline ends it.
+// Marshal returns v as JSON with a newline at the end and without HTML
+// escaping: "<" stays "<".
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -47,21 +47,21 @@ func Marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// WriteJSON answers with v. It is made into JSON before the first byte goes
-// out, so that an answer is whole or an error.
+// WriteJSON responds with v as JSON. It encodes v before it writes, so that the
+// response is either complete or an error.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return writeJSON(w, status, JSON, v)
 }
 
-// lines is an answer of NDJSON that goes out line by line. It begins with the
-// first line: what fails before is answered like any error, and what fails
-// after cuts the answer off.
+// lines is an NDJSON response, sent line by line. It starts with the first
+// line: an earlier failure gets an error response, a later one aborts the
+// response.
 type lines struct {
 	w     http.ResponseWriter
 	begun bool
 }
 
-// newLines returns an answer without a line.
+// newLines returns a response without lines.
 func newLines(w http.ResponseWriter) *lines { return &lines{w: w} }
 
 // Write implements [io.Writer].
@@ -70,7 +70,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// end begins an answer that has no line.
+// end starts a response that has no lines.
 func (l *lines) end() { l.begin() }
 
 func (l *lines) begin() {
@@ -81,8 +81,8 @@ func (l *lines) begin() {
 	}
 }
 
-// timeAnswer bounds the time that the caller may take to read the answer to r,
-// on a server that does not bound it. A write after that fails.
+// timeAnswer limits how long the client may take to read the response, unless
+// the server has a write timeout. Later writes fail.
 func timeAnswer(w http.ResponseWriter, r *http.Request, most time.Duration) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.WriteTimeout > 0 {
 		return
@@ -92,9 +92,9 @@ func timeAnswer(w http.ResponseWriter, r *http.Request, most time.Duration) {
 	}
 }
 
-// CloseAfter closes an HTTP/1 connection after the answer to r, if the server
-// does not set a write deadline for each request: one that was set for this
-// answer would apply to the next.
+// CloseAfter closes an HTTP/1 connection after the response to r, unless the
+// server sets a write deadline for each request: the deadline of this response
+// would also apply to the next.
 func CloseAfter(w http.ResponseWriter, r *http.Request) {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if r.ProtoMajor == 1 && (!ok || server.WriteTimeout <= 0) {
@@ -116,5 +116,5 @@ func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte)
 	h.Set("Content-Type", mediaType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // fails when the caller has gone, and nobody is left to tell
+	_, _ = w.Write(body) // fails only if the client is gone
 }

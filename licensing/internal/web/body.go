@@ -17,10 +17,10 @@ import (
 const (
 	JSON       = "application/json"
 	MergePatch = "application/merge-patch+json" // RFC 7396
-	NDJSON     = "application/x-ndjson"         // a JSON object a line
+	NDJSON     = "application/x-ndjson"         // one JSON object per line
 )
 
-// readObject reads the body of r: a JSON object, as one of the media types.
+// readObject reads the body of r: a JSON object with one of the media types.
 func readObject(r *http.Request, types ...string) (input.Object, error) {
 	if err := checkContent(r, types); err != nil {
 		return nil, err
@@ -36,8 +36,8 @@ func readObject(r *http.Request, types ...string) (input.Object, error) {
 	return o, err
 }
 
-// readOptionalObject is readObject for a request whose members are all
-// optional: no body is an object without members.
+// readOptionalObject is readObject for a request with only optional members: no
+// body is the same as an empty object.
 func readOptionalObject(r *http.Request, types ...string) (input.Object, error) {
 	present, err := hasBody(r)
 	if err != nil {
@@ -68,7 +68,7 @@ func hasBody(r *http.Request) (bool, error) {
 	return true, nil
 }
 
-// readRows reads the body of r as it is: NDJSON, of at most that many bytes.
+// readRows reads the NDJSON body of r, of at most that many bytes, unparsed.
 func readRows(r *http.Request, most int64) ([]byte, error) {
 	if err := checkContent(r, []string{NDJSON}); err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func readRows(r *http.Request, most int64) ([]byte, error) {
 	return readBody(r, most)
 }
 
-// noBody refuses a request that has a body where none is read: what the caller
-// meant by it would not happen.
+// noBody refuses a body on a request that reads none. Ignoring the body would
+// ignore what the client meant.
 func noBody(r *http.Request) error {
 	if present, err := hasBody(r); err != nil || !present {
 		return err
 	}
-	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request takes no body; leave it out."}
+	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request does not take a body; omit it."}
 }
 
 func checkContent(r *http.Request, types []string) error {
@@ -115,7 +115,7 @@ func unsupported(detail, header, value string) *Problem {
 	}
 }
 
-// readBody reads the body of r within the bounds of size and time.
+// readBody reads the body of r within the size and time limits.
 func readBody(r *http.Request, most int64) ([]byte, error) {
 	x := exchangeOf(r.Context())
 	if r.ContentLength > most {
@@ -128,10 +128,11 @@ func readBody(r *http.Request, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// A timedBody is a body that must have arrived in time. The deadline goes when
-// the body has been read to its end, because the server goes on listening for
-// the end of the connection, which must not be taken for that. What is refused
-// unread keeps it, because the server reads the rest away before it answers.
+// A timedBody is a body with a read deadline. The deadline is cleared once the
+// body has been read to its end: the server continues to read from the
+// connection to detect that it closes, and must not see a timeout. An unread
+// body keeps the deadline, because the server discards the rest of it before it
+// responds.
 type timedBody struct {
 	io.ReadCloser
 	connection *http.ResponseController
@@ -145,9 +146,9 @@ func (b timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TimeBody bounds the time that the body of r may take. Where the host's
-// server bounds it, nothing is done: a later deadline would take that bound
-// away. A writer that has no deadlines has none here either.
+// TimeBody limits how long the body of r may take. It does nothing if the
+// host's server has a read timeout, because a later deadline would override it,
+// or if the writer does not support deadlines.
 func TimeBody(w http.ResponseWriter, r *http.Request, most time.Duration) {
 	if r.ContentLength == 0 {
 		return

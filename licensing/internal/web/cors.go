@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// What programs in browsers may send, and see of an answer.
+// The headers that browser programs may send and read.
 const (
 	corsRequestHeaders  = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"
 	corsResponseHeaders = "ETag, Idempotency-Replayed, Licensing-Version, Link, Location, Retry-After, X-Request-Id"
 )
 
-// allowOrigin lets a program from one of the listed origins read the answer,
-// and tells a preflight what it may send. Endpoints of OAuth, where secrets
-// are sent, are never opened to browsers.
+// allowOrigin lets programs from the configured origins read the response and
+// answers their preflight requests. OAuth endpoints receive secrets and never
+// allow browser access.
 func (s *Site) allowOrigin(x *exchange, r *http.Request, found []*resource) {
 	if len(s.cfg.Origins) == 0 || found[0].oauth != nil {
 		return

@@ -1,11 +1,11 @@
 /*
-Package web is what both HTTP sides of the service share: the JSON API and the
-pages. It knows how a request comes in and how an answer goes out, and nothing
-of licenses but their errors and versions.
+Package web implements the HTTP layer that the JSON API and the dashboard pages
+share. It knows how to read requests and write responses; of the licensing rules
+it knows only their errors and versions.
 
-A [Site] takes a request through the same checks in the same order, whatever
-the route: path, method, authorization, rate. A [Handler] goes on from there
-with [ReadObject], [ReadQuery] and [IfMatch], and calls the rules. What it
-returns as an error is answered by [Fail], from the one table in errors.go.
+A [Site] applies the same checks to every request in the same order: path,
+method, authorization, rate. Then an [Endpoint] decodes the parameters, calls
+the rules and encodes the result, or a [Handler] does its own work. [Fail]
+converts any error they return to a response, using the table in errors.go.
 */
 package web

@@ -12,24 +12,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// An Endpoint is what a [Route] does: a function with typed parameters and a
-// typed result. Everything between the request and the parameters, and between
-// the result and the answer, follows from the two types and the route.
+// An Endpoint is the function of a [Route], with typed parameters and a typed
+// result. The two types and the route determine how the request is decoded and
+// the result is encoded.
 //
-// A parameter {licenseID} of the path goes into the field LicenseID, or else
-// ID. A field IfMatch takes the versions of If-Match; without one, the request
-// must have no precondition. Members go into the fields that package input
-// names: from the query of a GET or DELETE, from the body of any other method.
+// A path parameter {licenseID} sets the field LicenseID or, without one, ID. A
+// field IfMatch receives the versions of If-Match; without that field, the
+// request must not have preconditions. Package input maps members to fields,
+// from the query for GET and DELETE, from the body for any other method.
 type Endpoint struct {
 	params reflect.Type
 	form   *input.Struct
 	result reflect.Type
-	paged  bool // the result is one page of a list
+	paged  bool // the result is a page of a list
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
 }
 
-// Do returns the endpoint of a function with one result.
+// Do returns an Endpoint for a function with one result.
 func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *Endpoint {
 	return &Endpoint{
 		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](),
@@ -39,7 +39,7 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *End
 	}
 }
 
-// List returns the endpoint of a function whose result is a page of a list.
+// List returns an Endpoint for a function that returns a page of a list.
 func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[T], error)) *Endpoint {
 	e := Do(fn)
 	e.paged = true
@@ -54,7 +54,7 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[
 	return e
 }
 
-// Stream returns the endpoint of a function that writes NDJSON, line by line.
+// Stream returns an Endpoint for a function that writes NDJSON line by line.
 func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
 	return &Endpoint{
 		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
@@ -77,8 +77,8 @@ func (e *Endpoint) Types() (params, result reflect.Type, paged bool) {
 // reads reports whether the parameters of a route stand in its query.
 func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method == http.MethodDelete }
 
-// serve answers a request that was authorized: it reads the parameters, from
-// the outside in, and calls the function.
+// serve handles an authorized request: it reads the parameters, from the path
+// to the body, and calls the function.
 func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	params := reflect.New(e.params)
 	if err := e.readQuery(r, route, params); err != nil {
@@ -129,7 +129,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	})
 }
 
-// rules returns the rules, acting for the client of r, or for a license key
+// rules returns a Service that acts for the client of r, or for a license key
 // holder if the route needs no token.
 func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 	caller := license.Caller{RequestID: RequestID(r.Context())}
@@ -153,7 +153,7 @@ func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
 func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return Invalid(Fault{Code: license.CodeInvalidFormat, Detail: "The query is not well-formed; percent-encode its values"})
+		return Invalid(FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	}
 	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
 		return invalidQuery(errs)
@@ -161,8 +161,8 @@ func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value
 	return nil
 }
 
-// queryError returns err, or, if the parameters of the route stand in its
-// query and err is what the rules say about them, the answer to its query.
+// queryError returns err or, if the route takes its parameters from the query
+// and err is about them, the error for an invalid query.
 func (rt *Route) queryError(err error) error {
 	if rt.reads() {
 		if invalid, ok := isInvalid(err); ok {
@@ -173,15 +173,15 @@ func (rt *Route) queryError(err error) error {
 }
 
 func invalidQuery(errs []license.FieldError) error {
-	faults := make([]Fault, len(errs))
+	invalid := make([]FieldError, len(errs))
 	for i, e := range errs {
-		faults[i] = Fault{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
+		invalid[i] = FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
 	}
-	return Invalid(faults...)
+	return Invalid(invalid...)
 }
 
-// readConditions reads the preconditions of a change. Those of a read are
-// judged with its result.
+// readConditions reads the preconditions of a change. Preconditions of a read
+// are evaluated with its result.
 func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.Value) error {
 	if route.Method == http.MethodGet {
 		return nil
@@ -200,13 +200,13 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	return err
 }
 
-// A body is what a request said in its body.
+// A body is the decoded body of a request.
 type body struct {
 	object input.Object
 	errs   []license.FieldError
 }
 
-// context returns the context for the function: it carries the errors.
+// context returns a context that carries the decoding errors.
 func (b body) context(ctx context.Context) context.Context { return input.WithErrors(ctx, b.errs) }
 
 // readBody reads the body of r into the parameters. A request whose parameters
@@ -244,7 +244,7 @@ func mediaTypes(route *Route) []string {
 	return []string{JSON}
 }
 
-// immutable returns the members of the result that no caller can set, for a
+// immutable returns the members of the result that clients cannot set, for a
 // route that creates or updates a whole record.
 func (e *Endpoint) immutable(route *Route) map[string]bool {
 	if route.Method != http.MethodPatch && route.Status != http.StatusCreated || e.result.Kind() != reflect.Struct {
@@ -261,7 +261,7 @@ func (e *Endpoint) immutable(route *Route) map[string]bool {
 
 func immutableDetail(route *Route) string {
 	if route.Method == http.MethodPatch {
-		return "cannot be changed by a patch; leave it out"
+		return "cannot be changed by a patch; omit it"
 	}
-	return "is set by the service; leave it out"
+	return "is set by the service; omit it"
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// answers is the one table from errors to answers. The first row whose error
-// matches under errors.Is counts; add, if there is one, puts in what only the
-// error at hand knows. What matches no row is 500, and its text goes to the
-// log alone.
+// answers maps errors to problems. The first row that matches under errors.Is
+// applies; add, if set, adds details of the error. An error without a row is a
+// 500, and its text appears only in the log.
 var answers = []struct {
 	err    error
 	status int
@@ -25,39 +24,39 @@ var answers = []struct {
 	detail string
 	add    func(p *Problem, err error)
 }{
-	// The rules.
-	{license.ErrNotFound, 404, "not_found", "There is no such license or webhook, or nothing of that name on it.", nil},
-	{license.ErrInvalid, 422, "invalid_parameters", "The request breaks a rule; each entry of errors names a member and the mend.", addFields},
-	{license.ErrStale, 412, "stale", "The license has changed since it was read. Read it again, and repeat the request with its present ETag.", addETag},
-	{license.ErrAmbiguous, 409, "license_ambiguous", "This product and customer have more than one license. Repeat the request with the id of the one to change.", addIDs},
-	{license.ErrProductForbidden, 403, "product_forbidden", "This client may not give out licenses of that product.", nil},
-	{license.ErrKeyTaken, 409, "key_taken", "Another license has this key. Leave key out to have one made.", nil},
-	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key came with another request before. Send a new key with a new request.", nil},
-	{license.ErrMove, 409, "move_forbidden", "The state of the license does not allow this.", addMove},
-	{license.ErrDenied, 409, "denied", "The license does not allow this; the verdict says why, and when to ask again.", addVerdict},
-	{license.ErrCursorGone, 410, "cursor_gone", "The feed no longer continues at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed again without after, and skip the events whose ids you know.", nil},
-	{license.ErrForbidden, 403, "forbidden", "This is not for those who hold a license key. Ask whoever gave it out.", nil},
+	// Licensing rules.
+	{license.ErrNotFound, 404, "not_found", "This license, activation, webhook or delivery does not exist.", nil},
+	{license.ErrInvalid, 422, "invalid_parameters", "The request is invalid; errors lists each invalid member and how to fix it.", addFields},
+	{license.ErrStale, 412, "stale", "The license has changed since it was read. Read it again and retry with the current ETag.", addETag},
+	{license.ErrAmbiguous, 409, "license_ambiguous", "The customer has more than one license for this product. Retry with the id of the one to change.", addIDs},
+	{license.ErrProductForbidden, 403, "product_forbidden", "This client is not allowed to manage licenses of this product.", nil},
+	{license.ErrKeyTaken, 409, "key_taken", "Another license has this key. Omit key to generate one.", nil},
+	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request.", nil},
+	{license.ErrMove, 409, "move_forbidden", "The state of the license does not allow this operation.", addMove},
+	{license.ErrDenied, 409, "denied", "The license does not admit this activation; verdict has the reasons and when to retry.", addVerdict},
+	{license.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know.", nil},
+	{license.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer.", nil},
 
-	// Credentials and people.
-	{auth.ErrNotFound, 404, "not_found", "There is no such client, secret or operator.", nil},
-	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two live secrets. Revoke one of them first.", nil},
-	{operator.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Make another one first.", nil},
-	{operator.ErrAlreadySetUp, 409, "already_set_up", "There is an operator already. Sign in, or ask an admin for access.", nil},
-	{operator.ErrSetupCode, 422, "setup_code", "The set-up code is wrong or has ended.", nil},
-	{operator.ErrInvitationCode, 422, "invite_code", "The invitation is wrong, was used or has ended. Ask for a new one.", nil},
+	// Clients and operators.
+	{auth.ErrNotFound, 404, "not_found", "This client, secret or operator does not exist.", nil},
+	{auth.ErrTooManySecrets, 409, "too_many_secrets", "The client has two active secrets. Revoke one of them first.", nil},
+	{operator.ErrLastAdmin, 409, "last_admin", "This is the last admin who can sign in. Add another admin first.", nil},
+	{operator.ErrAlreadySetUp, 409, "already_set_up", "Setup is already complete. Sign in, or ask an admin for access.", nil},
+	{operator.ErrSetupCode, 422, "setup_code", "The setup code is wrong or has expired.", nil},
+	{operator.ErrInvitationCode, 422, "invite_code", "The invitation is wrong, has been used or has expired. Ask for a new one.", nil},
 	{operator.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong.", nil},
-	{operator.ErrNoSession, 403, "no_session", "Nobody is signed in. Sign in first.", nil},
-	{operator.ErrThrottled, 429, "rate_limited", "Too many attempts failed. Wait as long as Retry-After says.", addWait},
+	{operator.ErrNoSession, 403, "no_session", "You are not signed in. Sign in first.", nil},
+	{operator.ErrThrottled, 429, "rate_limited", "Too many failed attempts. Retry after the time in Retry-After.", addWait},
 
-	// What may pass by itself.
-	{store.ErrConflict, 503, "busy", "Too many changes at once; nothing was done. Repeat the request.", addRetryAfter},
-	{store.ErrUnavailable, 503, "unavailable", "The service cannot reach its records now. Repeat the request later.", addRetryAfter},
+	// Temporary failures.
+	{store.ErrConflict, 503, "busy", "Too many concurrent changes; nothing was changed. Retry the request.", addRetryAfter},
+	{store.ErrUnavailable, 503, "unavailable", "The store is unavailable. Retry the request later.", addRetryAfter},
 	{store.ErrUnknownOutcome, 503, "outcome_unknown", "The change may or may not have been made. Read the resource before you repeat the request, or repeat it with the same Idempotency-Key.", addRetryAfter},
-	{context.DeadlineExceeded, 503, "unavailable", "The service could not answer in time. Repeat the request later.", addRetryAfter},
-	{context.Canceled, 503, "unavailable", "The request was given up before it was done.", addRetryAfter},
+	{context.DeadlineExceeded, 503, "unavailable", "The request timed out. Retry it later.", addRetryAfter},
+	{context.Canceled, 503, "unavailable", "The request was canceled before it finished.", addRetryAfter},
 }
 
-// ProblemOf returns the answer to an error.
+// ProblemOf returns the problem for an error.
 func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -76,12 +75,12 @@ func ProblemOf(err error) *Problem {
 	}
 	return &Problem{
 		Status: http.StatusInternalServerError, Code: "internal",
-		Detail: "The service failed to answer. Its log tells why, under the request_id.",
+		Detail: "Internal error. The service log has the details under this request_id.",
 		Cause:  err,
 	}
 }
 
-// refused is the answer to a request without a good token.
+// refused returns the problem for a request without a valid token.
 func refused(err *auth.Error) *Problem {
 	p := &Problem{Status: err.Status, Code: err.Code, Detail: err.Description, Header: http.Header{}, Cause: err}
 	if err.Challenge != "" {
@@ -98,7 +97,7 @@ func refused(err *auth.Error) *Problem {
 func addFields(p *Problem, err error) {
 	if invalid, ok := isInvalid(err); ok {
 		for _, f := range invalid.Fields {
-			p.Faults = append(p.Faults, Fault{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
+			p.Errors = append(p.Errors, FieldError{Pointer: pointer(f.Field), Detail: f.Detail, Code: f.Code})
 		}
 	}
 }
@@ -122,12 +121,12 @@ func addIDs(p *Problem, err error) {
 func addMove(p *Problem, err error) {
 	if move, ok := errors.AsType[*license.MoveError](err); ok {
 		p.From, p.To = string(move.From), string(move.To)
-		p.Detail = "There is no way to " + move.Move + " a license that is " + p.From + "."
+		p.Detail = "Cannot " + move.Move + " a license that is " + p.From + "."
 	}
 }
 
-// addVerdict tells why a license admits nobody. That there is none with the
-// key is the 404 of everything that is not there.
+// addVerdict adds the verdict of a refused activation. An unknown key is a 404
+// like any missing resource.
 func addVerdict(p *Problem, err error) {
 	denied, ok := errors.AsType[*license.DeniedError](err)
 	if !ok {
@@ -149,7 +148,7 @@ func addRetryAfter(p *Problem, _ error) {
 	p.Header.Set("Retry-After", retryAfter(time.Second))
 }
 
-// bodyError is the answer to an error while a body was read.
+// bodyError returns the problem for an error while reading a body.
 func bodyError(err error) error {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -158,19 +157,19 @@ func bodyError(err error) error {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return tooLarge()
 	default:
-		return &Problem{Status: http.StatusBadRequest, Code: "incomplete_body", Detail: "The body ended before it was whole.", Cause: err}
+		return &Problem{Status: http.StatusBadRequest, Code: "incomplete_body", Detail: "The body is incomplete.", Cause: err}
 	}
 }
 
 func tooLarge() error {
-	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The body is larger than this service reads."}
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The body is larger than this service accepts."}
 }
 
-// Invalid is the answer to a request whose header or query is wrong.
-func Invalid(faults ...Fault) error {
-	details := make([]string, len(faults))
-	for i, f := range faults {
+// Invalid returns the problem for invalid headers or query parameters.
+func Invalid(errs ...FieldError) error {
+	details := make([]string, len(errs))
+	for i, f := range errs {
 		details[i] = strings.TrimSpace(f.Header + f.Parameter + " " + f.Detail)
 	}
-	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: strings.Join(details, "; ") + ".", Faults: faults}
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_request", Detail: strings.Join(details, "; ") + ".", Errors: errs}
 }

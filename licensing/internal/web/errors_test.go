@@ -112,7 +112,7 @@ func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {
 	is.Equal(ProblemOf(sentinels["license.ErrAmbiguous"].err).IDs, []string{"lic_1"})
 	move := ProblemOf(sentinels["license.ErrMove"].err)
 	is.Equal([]string{move.From, move.To}, []string{"revoked", "revoked"})
-	is.Equal(move.Detail, "There is no way to renew a license that is revoked.")
+	is.Equal(move.Detail, "Cannot renew a license that is revoked.")
 	full := ProblemOf(sentinels["license.ErrActivationLimit"].err)
 	is.Equal(full.Code, "activation_limit")
 	is.Equal(full.Verdict.Code, license.VerdictActivationLimit)

@@ -8,14 +8,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// etag writes a version as a strong entity tag.
+// etag formats a version as a strong entity tag.
 func etag(v license.Version) string { return `"` + v.String() + `"` }
 
-// ifMatch returns the versions of which one must be the present one for a
-// change to happen; nil: any. A tag that is weak, or not one of ours, is kept
-// as the zero Version, which no license has: If-Match compares strongly
-// (RFC 9110 section 13.1.1). "If-Match: *" asks that the license exists, which
-// every change does by itself.
+// ifMatch returns the versions of If-Match, one of which must be the current
+// one; nil: any. A weak or unknown tag becomes the zero Version, which no
+// license has, because If-Match compares strongly (RFC 9110 section 13.1.1).
+// "If-Match: *" requires that the license exists, as every change does anyway.
 func ifMatch(r *http.Request) ([]license.Version, error) {
 	tags, any, err := entityTags(r, "If-Match")
 	if err != nil || any {
@@ -32,30 +31,29 @@ func ifMatch(r *http.Request) ([]license.Version, error) {
 	return versions, nil
 }
 
-// noneMatchOnRead refuses If-None-Match on a request that changes something:
-// nothing here can say it better than If-Match, and to ignore it would change
-// what the caller meant to protect.
+// noneMatchOnRead refuses If-None-Match on a change. Ignoring it could change
+// what the client meant to protect; If-Match is supported instead.
 func noneMatchOnRead(r *http.Request) error {
 	if r.Header.Get("If-None-Match") == "" {
 		return nil
 	}
-	return Invalid(Fault{Header: "If-None-Match", Code: license.CodeUnknown, Detail: "is for reading; use If-Match with a change"})
+	return Invalid(FieldError{Header: "If-None-Match", Code: license.CodeUnknown, Detail: "applies only to reads; use If-Match for changes"})
 }
 
-// unconditional refuses If-Match and If-None-Match on a change to what has no
-// entity tag, for the same reason.
+// unconditional refuses If-Match and If-None-Match on a change of a resource
+// without an entity tag, for the same reason.
 func unconditional(r *http.Request) error {
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if r.Header.Get(name) != "" {
-			return Invalid(Fault{Header: name, Code: license.CodeUnknown, Detail: "is for what has an ETag, which this has not; leave it out"})
+			return Invalid(FieldError{Header: name, Code: license.CodeUnknown, Detail: "not supported: this resource has no ETag; omit the header"})
 		}
 	}
 	return nil
 }
 
-// notModified reports whether the caller already has the version: it is named
-// by If-None-Match, which compares weakly (RFC 9110 section 13.1.2). The error
-// is a [*license.StaleError] if an If-Match does not name it.
+// notModified reports whether If-None-Match names the version, so that the
+// client already has it. It compares weakly (RFC 9110 section 13.1.2). It
+// returns a [*license.StaleError] if an If-Match does not name the version.
 func notModified(r *http.Request, v license.Version) (bool, error) {
 	wanted, err := ifMatch(r)
 	if err != nil {
@@ -81,8 +79,8 @@ type entityTag struct {
 
 func (t entityTag) version() (license.Version, bool) { return license.ParseVersion(t.opaque) }
 
-// entityTags reads a field that is "*" or a list of entity tags (RFC 9110
-// section 8.8.3), on one line or on several.
+// entityTags parses a header that is "*" or a list of entity tags (RFC 9110
+// section 8.8.3), on one line or several.
 func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err error) {
 	lines := r.Header.Values(name)
 	if len(lines) == 0 {
@@ -119,7 +117,7 @@ func entityTags(r *http.Request, name string) (tags []entityTag, any bool, err e
 }
 
 func malformedTags(header string) error {
-	return Invalid(Fault{Header: header, Code: license.CodeInvalidFormat,
+	return Invalid(FieldError{Header: header, Code: license.CodeInvalidFormat,
 		Detail: `must be * or a list of entity tags as ETag gave them, such as "1.active" with its quotes`})
 }
 

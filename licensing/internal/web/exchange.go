@@ -8,8 +8,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// An exchange is one request and its answer: what the handlers write to, and
-// what the log says when they are done.
+// An exchange is one request and its response: what handlers write to, and what
+// the request log reports afterwards.
 type exchange struct {
 	Answer
 	site  *Site
@@ -33,7 +33,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID returns the id of the request whose context this is, or "".
+// RequestID returns the ID of the request of a context, or "".
 func RequestID(ctx context.Context) string {
 	if x := exchangeOf(ctx); x != nil {
 		return x.id
@@ -41,11 +41,10 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// SetOperator notes, for the log, who asked for the page of r.
+// SetOperator records the operator of a page request for the log.
 func SetOperator(r *http.Request, id string) { exchangeOf(r.Context()).operator = id }
 
-// Params returns what the parameters of the route's template stand for, with
-// percent-encoding undone.
+// Params returns the decoded values of the route's path parameters.
 func Params(r *http.Request) map[string]string {
 	x := exchangeOf(r.Context())
 	params := make(map[string]string, len(x.values))

@@ -50,7 +50,7 @@ func TestMalformedEntityTagsAre400(t *testing.T) {
 		var p *Problem
 		is.True(errors.As(err, &p)) // for each value
 		is.Equal(p.Status, 400)
-		is.Equal(p.Faults[0].Header, "If-Match")
+		is.Equal(p.Errors[0].Header, "If-Match")
 	}
 }
 

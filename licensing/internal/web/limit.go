@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Limits bound what one caller or one request may use; see
-// licensing.LimitOptions. Every field is set.
+// Limits restrict what one client or one request may use; see
+// licensing.LimitOptions. Every field must be set.
 type Limits struct {
 	ClientRate  int
 	AddressRate int
@@ -27,11 +27,11 @@ type Limits struct {
 	Timeout     time.Duration
 }
 
-// Limiters count the requests of callers; nil: no limit.
+// Limiters limit the request rates of callers; nil: no limit.
 type Limiters struct{ Clients, Addresses, Keys Limiter }
 
-// NewLimiters returns limiters for the rates of l, or own for all three, if it
-// is not nil.
+// NewLimiters returns limiters for the rates in l. If own is not nil, it is used
+// for all three.
 func NewLimiters(l Limits, own Limiter, now func() time.Time) Limiters {
 	if own != nil {
 		return Limiters{own, own, own}
@@ -45,25 +45,23 @@ func NewLimiters(l Limits, own Limiter, now func() time.Time) Limiters {
 	return Limiters{limiter(l.ClientRate), limiter(l.AddressRate), limiter(l.KeyRate)}
 }
 
-// A Limiter decides whether a caller may send a request. Allow counts one
-// request of the caller that key stands for; if that is one too many it returns
-// false, and how long to wait before the next.
+// A Limiter limits request rates. Allow counts one request for key; if it
+// exceeds the limit, Allow returns false and how long to wait before the next.
 type Limiter interface {
 	Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
 }
 
-// A Rate is a [Limiter] in the memory of one process: so many requests a
-// second in the long run, and a burst of so many at once. It keeps one instant
-// a caller (the generic cell rate algorithm) and forgets those who have long
-// been quiet.
+// A Rate is an in-memory [Limiter] with a sustained rate and a burst (generic
+// cell rate algorithm). It stores one time per caller and drops callers that
+// have been idle for long. It is safe for concurrent use.
 type Rate struct {
 	now      func() time.Time
-	interval time.Duration // between two requests in the long run
-	slack    time.Duration // how far ahead of that a burst may run
+	interval time.Duration // between two requests at the sustained rate
+	slack    time.Duration // how far ahead of the rate a burst may be
 
 	mu     sync.Mutex
 	recent map[string]time.Time // when each caller's next request is due by the interval
-	older  map[string]time.Time // the generation before; a caller moves on when it comes back
+	older  map[string]time.Time // previous generation; an active caller moves to recent
 }
 
 // maxCallers is how many callers a Rate keeps in each of its two generations.
@@ -88,7 +86,7 @@ func (l *Rate) Allow(_ context.Context, key string) (wait time.Duration, ok bool
 		due = l.older[key]
 	}
 	ahead := due.Sub(now)
-	if ahead < 0 || ahead > l.slack+l.interval { // quiet for long, or the clock was turned back
+	if ahead < 0 || ahead > l.slack+l.interval { // idle for long, or the clock was set back
 		ahead = 0
 	}
 	if ahead > l.slack {
@@ -101,11 +99,11 @@ func (l *Rate) Allow(_ context.Context, key string) (wait time.Duration, ok bool
 	return 0, true
 }
 
-// ClientKey names a client for a Limiter.
+// ClientKey returns the Limiter key of a client.
 func ClientKey(clientID string) string { return "client:" + clientID }
 
-// limit takes one request from the budget of the client, or of the address
-// where there is no client.
+// limit counts one request for the client or, without a client, for the
+// address.
 func (s *Site) limit(r *http.Request, client string) error {
 	limiter, key := s.cfg.Limiters.Clients, ClientKey(client)
 	if client == "" {
@@ -117,9 +115,8 @@ func (s *Site) limit(r *http.Request, client string) error {
 	return takeFrom(r, limiter, key)
 }
 
-// limitKey takes one request from the budget of the license key that somebody
-// typed. Whether any license has the key makes no difference, and a Limiter is
-// shown its digest, never the key.
+// limitKey counts one request for a license key, whether or not a license has
+// it. The Limiter receives a digest, never the key.
 func limitKey(r *http.Request, typed string) error {
 	limiter := exchangeOf(r.Context()).site.cfg.Limiters.Keys
 	if limiter == nil || typed == "" {
@@ -132,7 +129,7 @@ func limitKey(r *http.Request, typed string) error {
 	return takeFrom(r, limiter, "key:"+hex.EncodeToString(digest[:16]))
 }
 
-// takeFrom counts one request, and is the answer if it is one too many.
+// takeFrom counts one request and returns a problem if it exceeds the limit.
 func takeFrom(r *http.Request, limiter Limiter, key string) error {
 	wait, ok := limiter.Allow(r.Context(), key)
 	if ok {
@@ -140,15 +137,15 @@ func takeFrom(r *http.Request, limiter Limiter, key string) error {
 	}
 	return &Problem{
 		Status: http.StatusTooManyRequests, Code: "rate_limited",
-		Detail: "Too many requests. Wait as long as Retry-After says.",
+		Detail: "Too many requests. Retry after the time in Retry-After.",
 		Header: http.Header{"Retry-After": {retryAfter(wait)}},
 	}
 }
 
-// addressKey names the address of r for a Limiter: for IPv6 the network of 64
-// bits, which one caller has for itself. It is empty if the address is not
-// known. Without Config.ClientIP, a private or loopback peer is taken for a
-// proxy, whose callers must not pay for each other.
+// addressKey returns the Limiter key of the address of r; for IPv6, of its /64
+// network, which usually belongs to one caller. It is empty if the address is
+// unknown. Without Config.ClientIP, a private or loopback peer is assumed to be
+// a proxy, whose clients must not share one limit.
 func (s *Site) addressKey(r *http.Request) string {
 	var ip netip.Addr
 	if s.cfg.ClientIP != nil {
@@ -170,9 +167,8 @@ func (s *Site) addressKey(r *http.Request) string {
 	return "address:" + ip.String()
 }
 
-// retryAfter writes a wait as Retry-After does: in whole seconds, rounded up,
-// and a little longer for some, so that those who wait do not all come back
-// in the same second.
+// retryAfter formats a wait for Retry-After: whole seconds, rounded up, with
+// random extra time so that clients do not all retry in the same second.
 func retryAfter(wait time.Duration) string {
 	seconds := max(1, int64(math.Ceil(wait.Seconds())))
 	return strconv.FormatInt(seconds+rand.Int64N(seconds/4+2), 10)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Link returns the relative reference that leads from the resource of r to
-// the one at the given segments below the mount. It is right wherever the
-// handler is mounted and whatever proxy stands before it, because it only
-// climbs as far as the path that is left once the mount is stripped.
+// Link returns a relative reference from the resource of r to the path with the
+// given segments below the mount. It works at any mount and behind any proxy,
+// because it depends only on the path that is left after the prefix is
+// stripped.
 func Link(r *http.Request, segments ...string) string {
 	var b strings.Builder
 	for range strings.Count(r.URL.EscapedPath(), "/") - 1 {
@@ -24,8 +24,8 @@ func Link(r *http.Request, segments ...string) string {
 	return b.String()
 }
 
-// nextLink returns the Link field (RFC 8288) to the page of a list behind the
-// cursor: the same resource with the same query, but for the cursor.
+// nextLink returns the Link header (RFC 8288) for the next page of a list: the
+// same resource and query with the given cursor.
 func nextLink(r *http.Request, cursor string) string {
 	q := r.URL.Query()
 	q.Set("cursor", cursor)

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// An Observation is what a finished request was. Nothing in it is a secret,
-// and nothing in it comes from the query.
+// An Observation describes a finished request. It contains no secrets and
+// nothing from the query.
 type Observation struct {
 	Method    string
-	Route     string // the template, such as "/license/{licenseID}"; empty: the path leads nowhere
+	Route     string // path template, such as "/license/{licenseID}"; empty: no route matched
 	Status    int
 	Duration  time.Duration
 	ClientID  string // empty: no client
 	RequestID string
 }
 
-// observe writes the line of a finished request into the log, and tells the
-// host's observer.
+// observe logs a finished request and calls the host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := Observation{
 		Method: loggedMethod(r.Method), Route: x.pattern(), Status: x.Status,
@@ -41,8 +40,7 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 	}
 }
 
-// loggedMethod keeps what a stranger makes up as a method out of logs and
-// metrics.
+// loggedMethod keeps made-up methods out of logs and metrics.
 func loggedMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

@@ -11,13 +11,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// replayedHeader marks an answer that was given before.
+// replayedHeader marks an idempotent replay.
 const replayedHeader = "Idempotency-Replayed"
 
-// once makes a change and answers with its reply, which is stored in the same
-// Update. A request with the same key and the same content gets that reply
-// again instead of making the change again. Keys belong to the client. A change
-// that failed has had no effect, and stores nothing.
+// once applies a change and sends its reply, which it stores in the same Update.
+// A later request with the same key and content gets the stored reply instead
+// of changing anything. Keys are scoped to the client. A failed change has no
+// effect and stores nothing.
 func once(x *exchange, r *http.Request, rules *license.Service, key string, body input.Object, do func(*license.Service) (reply, error)) error {
 	print, err := fingerprint(r, body)
 	if err != nil {
@@ -44,9 +44,9 @@ func once(x *exchange, r *http.Request, rules *license.Service, key string, body
 	return nil
 }
 
-// fingerprint is a digest of what makes two requests the same: the method,
-// the path below the mount, the query, and the body but for order and white
-// space.
+// fingerprint returns a digest that is equal for equal requests: it covers the
+// method, the path below the mount, the query, and the body without regard to
+// member order and white space.
 func fingerprint(r *http.Request, body input.Object) (string, error) {
 	canonical, err := body.Canonical()
 	if err != nil {
@@ -58,23 +58,22 @@ func fingerprint(r *http.Request, body input.Object) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// idempotencyKeyFor returns the Idempotency-Key of r, or "" if it has none or
-// the route does not use it. An answer with a secret is not stored, and so its
-// request cannot be replayed.
+// idempotencyKeyFor returns the Idempotency-Key of r, or "" if there is none or
+// the route does not use it. Responses with a secret are not stored, so their
+// requests cannot be replayed.
 func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
 	if route.reads() || route.Scope == "" || route.Rows > 0 {
 		return "", nil
 	}
 	if route.Secret && r.Header.Get("Idempotency-Key") != "" {
-		return "", Invalid(Fault{Header: "Idempotency-Key", Code: license.CodeUnknown,
-			Detail: "does not work here, because the secret in the answer is not kept; leave it out"})
+		return "", Invalid(FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
+			Detail: "not supported: the response contains a secret and is not stored; omit the header"})
 	}
 	return idempotencyKey(r)
 }
 
-// idempotencyKey returns the Idempotency-Key of r, or "". The header is
-// written as a string in quotes (RFC 9651) or, as many do, without them; both
-// are the same key.
+// idempotencyKey returns the Idempotency-Key of r, or "". The header is a quoted
+// string (RFC 9651) or, as many clients send it, the same string without quotes.
 func idempotencyKey(r *http.Request) (string, error) {
 	lines := r.Header["Idempotency-Key"]
 	if len(lines) == 0 {
@@ -86,13 +85,13 @@ func idempotencyKey(r *http.Request) (string, error) {
 		key, good = unquote(quoted, good)
 	}
 	if !good || key == "" || len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "", Invalid(Fault{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
-			Detail: "must be one key of 1 to 255 visible ASCII characters, such as a UUID"})
+		return "", Invalid(FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
+			Detail: "must be a single key of 1 to 255 visible ASCII characters, such as a UUID"})
 	}
 	return key, nil
 }
 
-// unquote reads the rest of a string of RFC 9651 after its first quote.
+// unquote parses an RFC 9651 string after its opening quote.
 func unquote(rest string, good bool) (string, bool) {
 	var key []byte
 	for i := 0; i < len(rest); i++ {

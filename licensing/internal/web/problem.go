@@ -10,40 +10,41 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A Problem is an error that says by itself how it is answered: as
-// application/problem+json (RFC 9457). Handlers return one for what belongs to
-// HTTP alone; errors of the rules become one through the table in errors.go.
+// A Problem is an error that defines its own response, sent as
+// application/problem+json (RFC 9457). Handlers return Problems for HTTP errors;
+// the table in errors.go converts all other errors.
 type Problem struct {
-	Type      string  `json:"type"`  // filled in when written
-	Title     string  `json:"title"` // filled in when written
-	Status    int     `json:"status"`
-	Code      string  `json:"code"`             // stable, for programs
-	Detail    string  `json:"detail,omitempty"` // for people: what is wrong, and the mend
-	RequestID string  `json:"request_id"`       // filled in when written
-	Faults    []Fault `json:"errors,omitempty"` // each part of the request that is wrong
+	Type      string       `json:"type"`  // filled in when written
+	Title     string       `json:"title"` // filled in when written
+	Status    int          `json:"status"`
+	Code      string       `json:"code"`             // stable, for programs
+	Detail    string       `json:"detail,omitempty"` // for humans: what is wrong and how to fix it
+	RequestID string       `json:"request_id"`       // filled in when written
+	Errors    []FieldError `json:"errors,omitempty"` // each invalid part of the request
 
-	IDs  []string `json:"ids,omitempty"`  // of all that an ambiguous request could mean
-	From string   `json:"from,omitempty"` // the states between which there is no move
+	IDs  []string `json:"ids,omitempty"`  // all matches of an ambiguous request
+	From string   `json:"from,omitempty"` // the states of a refused transition
 	To   string   `json:"to,omitempty"`
 
-	Verdict *license.Verdict `json:"verdict,omitempty"` // why a license admits nobody
+	Verdict *license.Verdict `json:"verdict,omitempty"` // why an activation was refused
 
-	Header http.Header `json:"-"` // goes with the answer
-	Cause  error       `json:"-"` // for the log, never for the caller
+	Header http.Header `json:"-"` // additional response headers
+	Cause  error       `json:"-"` // for the log, never for the client
 }
 
-// A Fault is one wrong part of a request. One of the first three says which.
-type Fault struct {
+// A FieldError is one invalid part of a request, identified by one of the first
+// three fields.
+type FieldError struct {
 	Pointer   string `json:"pointer,omitempty"`   // into the body: a JSON Pointer as a URI fragment (RFC 6901)
-	Parameter string `json:"parameter,omitempty"` // of the query
+	Parameter string `json:"parameter,omitempty"` // query parameter
 	Header    string `json:"header,omitempty"`
 	Detail    string `json:"detail"`
 	Code      string `json:"code"`
 }
 
-// maxFaults is how many faults one answer lists: enough to mend a request,
-// not an echo of a body that is nothing but faults.
-const maxFaults = 50
+// maxErrors is how many errors one response lists: enough to fix a request,
+// without repeating a large invalid body.
+const maxErrors = 50
 
 func (p *Problem) Error() string {
 	if p.Cause != nil {
@@ -55,12 +56,12 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// Fail answers a request inside a Site with the problem that err is.
+// Fail responds to a request inside a Site with the problem for err.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	WriteError(exchangeOf(r.Context()).site.cfg.Logger, w, r, err)
 }
 
-// WriteError answers any request with the problem that err is.
+// WriteError responds to any request with the problem for err.
 func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
 	var id string
@@ -79,7 +80,7 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 	case x == nil:
 		p.write(w, id)
 	case x.Status != 0:
-		panic(http.ErrAbortHandler) // cut off what has begun: half an answer must not look whole
+		panic(http.ErrAbortHandler) // abort: a partial response must not look complete
 	case x.oauth:
 		p.writeOAuth(w)
 	case x.page:
@@ -90,36 +91,36 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 	}
 }
 
-// write answers with p. The type is about:blank, and so the title is the
-// status in words: the code says what exactly happened.
+// write sends p. The type is about:blank, so the title is the status text; the
+// code identifies the problem.
 func (p *Problem) write(w http.ResponseWriter, requestID string) {
 	document := *p
 	document.Type = "about:blank"
 	document.Title = http.StatusText(p.Status)
 	document.RequestID = requestID
-	document.Faults = p.Faults[:min(len(p.Faults), maxFaults)]
+	document.Errors = p.Errors[:min(len(p.Errors), maxErrors)]
 	p.send(w, "application/problem+json", document)
 }
 
-// writeOAuth answers with p in the form of RFC 6749 section 5.2.
+// writeOAuth sends p in the format of RFC 6749 section 5.2.
 func (p *Problem) writeOAuth(w http.ResponseWriter) {
 	code := "server_error"
 	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
 		code = "temporarily_unavailable"
 	}
-	w.Header().Set("Pragma", "no-cache") // as every answer of those endpoints has it
+	w.Header().Set("Pragma", "no-cache") // like every response of the OAuth endpoints
 	p.send(w, JSON, map[string]string{"error": code, "error_description": p.Detail})
 }
 
 func (p *Problem) send(w http.ResponseWriter, mediaType string, document any) {
 	maps.Copy(w.Header(), p.Header)
 	if err := writeJSON(w, p.Status, mediaType, document); err != nil {
-		panic(err) // unreachable: every field has a JSON form
+		panic(err) // unreachable: every field can be encoded
 	}
 }
 
-// pointer makes a JSON Pointer in the form of a URI fragment (RFC 6901
-// section 6) of the path of a field.
+// pointer converts the path of a field to a JSON Pointer in URI fragment form
+// (RFC 6901 section 6).
 func pointer(field string) string {
 	if field == "" {
 		return "#"

@@ -29,7 +29,7 @@ func listOf[T any](p license.Page[T]) list {
 	return l
 }
 
-// answer writes the result of a call that keeps nothing for a replay.
+// answer sends the result of a call without storing it for a replay.
 func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any) error {
 	if v, ok := result.(versioned); ok && route.Method == http.MethodGet {
 		known, err := notModified(r, v.Version())
@@ -58,7 +58,7 @@ func (e *Endpoint) hasCursor() bool {
 	return ok
 }
 
-// reply returns the answer that a result makes.
+// reply returns the response for a result.
 func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, error) {
 	body, err := Marshal(result)
 	if err != nil {
@@ -74,8 +74,8 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 	return p, nil
 }
 
-// A reply is the answer to a change, in a form that can be kept and given
-// again byte for byte.
+// A reply is the response to a change, in a form that can be stored and replayed
+// byte for byte.
 type reply struct {
 	Status   int    `json:"status"`
 	Location string `json:"location,omitempty"`
@@ -93,7 +93,7 @@ func (p reply) write(w http.ResponseWriter) {
 	writeBody(w, p.Status, JSON, p.Body)
 }
 
-// keep writes p as a line of what goes before the body, and the body.
+// keep encodes p for storage: a line with the header, then the body.
 func (p reply) keep() ([]byte, error) {
 	head, err := json.Marshal(p)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// requestIDHeader carries the name of a request, in and out.
+// requestIDHeader carries the request ID, in requests and responses.
 const requestIDHeader = "X-Request-Id"
 
-// NewRequestID returns the id that the caller gave the request, or a new one if
-// it gave none that can go into a log as it is.
+// NewRequestID returns the request ID sent by the client, or a new one if it is
+// missing or not safe to log.
 func NewRequestID(r *http.Request) string {
 	if ids := r.Header[requestIDHeader]; len(ids) == 1 && goodRequestID(ids[0]) {
 		return ids[0]

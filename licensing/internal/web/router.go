@@ -14,31 +14,32 @@ import (
 
 // A Route is one endpoint.
 type Route struct {
-	Method string // GET answers HEAD too
+	Method string // GET also serves HEAD
 	// Path is a template of literal segments and parameters, such as
-	// "/license/{licenseID}". A parameter stands for one whole segment. A
-	// literal segment goes before a parameter. "{licenseID:lic_}" stands for
-	// segments that begin with "lic_", and goes before "{licenseID}".
+	// "/license/{licenseID}". A parameter matches one whole segment. A
+	// literal segment takes precedence over a parameter. "{licenseID:lic_}"
+	// matches segments that begin with "lic_" and takes precedence over
+	// "{licenseID}".
 	Path string
-	// Scope is what the token must allow; empty: no token is needed.
+	// Scope is the scope required of the token; empty: no token needed.
 	Scope string
-	// Exactly one of Do and Handle answers.
+	// Exactly one of Do and Handle is set.
 	Do     *Endpoint
 	Handle Handler
 
-	Status       int   // of success; default: 200. With 201, Location leads to the result
-	OptionalBody bool  // no body is an object without members
-	Key          bool  // the body has a license key, whose budget is charged
-	Secret       bool  // the answer has a secret, and is not kept for a replay
-	Concurrent   int   // how many requests one process answers at a time; one more is 503; 0: any number
+	Status       int   // on success; default: 200. With 201, Location is the URL of the result
+	OptionalBody bool  // no body is the same as an empty object
+	Key          bool  // the body has a license key; requests count toward its rate limit
+	Secret       bool  // the response has a secret and is not stored for replays
+	Concurrent   int   // limit of concurrent requests per process, above which is 503; 0: none
 	Rows         int64 // the body is NDJSON of at most that many bytes, for the field Rows
-	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It gets every
-	// method and refuses what it does not know by itself; errors take the
-	// form of RFC 6749; programs in browsers have no access. Method is the
-	// one that is documented, and decides nothing.
+	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It receives every
+	// method and refuses unknown ones itself; errors have the RFC 6749
+	// format; browser programs have no access. Method is only
+	// documentation.
 	OAuth bool
-	// Bulk marks an endpoint that moves many licenses at once. It, and its
-	// body, may take ten times as long as others.
+	// Bulk marks an endpoint that transfers many licenses. Its body and its
+	// response may take ten times as long as others.
 	Bulk bool
 
 	slots slots
@@ -48,10 +49,10 @@ func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
 
 func (rt *Route) segments() []string { return strings.Split(rt.Path[1:], "/") }
 
-// A Handler answers a request, or returns the error that is the answer.
+// A Handler responds to a request or returns an error to respond with.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
-// A resource is all the routes of one template.
+// A resource holds the routes of one path template.
 type resource struct {
 	pattern  string
 	segments []string          // a parameter is "{name}"
@@ -60,9 +61,9 @@ type resource struct {
 	oauth    *Route            // instead of routes
 }
 
-// A router finds the routes of a path. It never redirects: not to a cleaner
-// path, not to one with or without a slash at its end.
-type router []*resource // literal before parameter, segment by segment
+// A router finds the routes of a path. It never redirects, neither to a cleaner
+// path nor to one with or without a trailing slash.
+type router []*resource // sorted: literal segments before parameters
 
 func newRouter(routes []Route) router {
 	var rt router
@@ -106,12 +107,12 @@ func (res *resource) add(route *Route) {
 	res.routes[route.Method] = route
 }
 
-// constraint is the end of a parameter that stands for some segments only.
+// constraint matches the prefix that a parameter requires.
 var constraint = regexp.MustCompile(`:[^}]*}`)
 
 func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
 
-// stands reports whether a segment of a template stands for one of a path.
+// stands reports whether a template segment matches a path segment.
 func stands(template, given string) bool {
 	if !isParameter(template) {
 		return template == given
@@ -122,7 +123,7 @@ func stands(template, given string) bool {
 
 func literalFirst(a, b string) int { return cmp.Compare(rank(a), rank(b)) }
 
-// rank is lower for a segment that stands for less.
+// rank is lower for a more specific segment.
 func rank(segment string) int {
 	switch {
 	case !isParameter(segment):
@@ -133,9 +134,9 @@ func rank(segment string) int {
 	return 2
 }
 
-// find returns the resources that a path belongs to, the most literal first.
-// There can be several: GET of "/license/validate" is the list of a customer
-// who happens to have that id.
+// find returns the resources that match a path, most specific first. There can
+// be several: GET "/license/validate" is the license list of a customer with
+// that ID.
 func (rt router) find(path []string) []*resource {
 	var found []*resource
 	for _, res := range rt {
@@ -150,7 +151,7 @@ func (res *resource) matches(path []string) bool {
 	return slices.EqualFunc(res.segments, path, stands)
 }
 
-// values returns what the parameters stand for in a path that matches.
+// values returns the parameter values of a matching path.
 func (res *resource) values(path []string) []string {
 	var values []string
 	for i, s := range res.segments {
@@ -161,8 +162,8 @@ func (res *resource) values(path []string) []string {
 	return values
 }
 
-// choose returns the first of the resources that answers the method, and its
-// route; a nil route if none does.
+// choose returns the first resource that supports the method and its route, or
+// a nil route if none does.
 func choose(found []*resource, method string) (*resource, *Route) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -178,7 +179,7 @@ func choose(found []*resource, method string) (*resource, *Route) {
 	return found[0], nil
 }
 
-// allow lists the methods that the resources answer, for the Allow field.
+// allow lists the methods of the resources for the Allow header.
 func allow(found []*resource) string {
 	methods := []string{http.MethodOptions}
 	for _, res := range found {
@@ -193,28 +194,28 @@ func allow(found []*resource) string {
 	return strings.Join(slices.Compact(methods), ", ")
 }
 
-// Bounds of a path below the mount. The longest that leads anywhere is that of
-// a customer's list: 255 characters of up to 12 bytes each, escaped.
+// The limits of a path below the mount. The longest path of the service is the
+// license list of a customer: 255 characters of up to 12 escaped bytes each.
 const (
 	maxPathLength = 4096 // bytes, escaped
 	maxPathDepth  = 16   // segments
 )
 
-// PathTooLong reports whether an escaped path is longer or deeper than any
-// path of the service. It costs one pass over the path; check it first.
+// PathTooLong reports whether an escaped path is longer or deeper than any path
+// of the service. It needs one pass over the path; check it first.
 func PathTooLong(escaped string) bool {
 	return len(escaped) > maxPathLength || strings.Count(escaped, "/") > maxPathDepth
 }
 
-// home is the one path with a slash at its end: that of the first page, so that
-// the links of all pages are relative to the same folder.
+// home is the only path with a trailing slash, the first page, so that links
+// of all pages are relative to the same directory.
 const home = "dashboard/"
 
-// segments splits an escaped path and undoes the escapes of each segment. It
-// is not ok for a path that is not clean: one that does not begin with one
-// slash, that has an empty segment or a slash at its end, a dot segment in any
-// spelling, or a segment that is not text. Those are the paths that a mux
-// would redirect; here they lead nowhere.
+// segments splits an escaped path and unescapes its segments. It returns false
+// for a path that is not clean: one that does not begin with exactly one slash,
+// or has an empty segment, a trailing slash, a dot segment in any spelling, or a
+// segment that is not text. A mux would redirect such paths; here they match no
+// route.
 func segments(escaped string) (path []string, ok bool) {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok {

@@ -17,11 +17,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Version is the version of the interface, on every answer.
+// Version is the API version, sent with every response.
 const Version = "1"
 
-// Config is what a [Site] needs to know. Logger, Authenticate,
-// Rules and Limits are required.
+// Config configures a [Site]. Logger, Authenticate, Rules and Limits are
+// required.
 type Config struct {
 	Logger       *slog.Logger
 	Observe      func(context.Context, Observation)
@@ -31,21 +31,21 @@ type Config struct {
 	Limits   Limits
 	Limiters Limiters
 	ClientIP func(*http.Request) netip.Addr
-	Origins  []string // from which programs in browsers may call
+	Origins  []string // allowed for browser programs
 }
 
-// A Site answers requests by its routes. It is safe for concurrent use.
+// A Site routes and serves requests. It is safe for concurrent use.
 type Site struct {
 	cfg    Config
 	router router
 	pages  *Section // nil: none
-	alone  bool     // there are no routes but those of the section
+	alone  bool     // the section has the only routes
 
 	mountHinted atomic.Bool
 }
 
-// NewSite returns a Site of the routes of the API and of the pages; either may
-// be nil. It panics if two routes are the same.
+// NewSite returns a Site with the routes of the API and the pages; either may be
+// nil. It panics if two routes are equal.
 func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	s := &Site{cfg: cfg, pages: pages, alone: len(routes) == 0}
 	if pages != nil {
@@ -79,28 +79,28 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A Section is the routes for people: pages, whose answers have headers of
-// their own and whose errors are pages.
+// A Section holds the routes of pages for operators. Their responses have their
+// own headers, and their errors are pages.
 type Section struct {
-	Prefix  string // of their paths, such as "/dashboard"
+	Prefix  string // path prefix, such as "/dashboard"
 	Routes  []Route
-	Header  func(http.Header)                                        // sets the headers of each answer
-	Fail    func(w http.ResponseWriter, r *http.Request, p *Problem) // answers with an error
-	Missing Handler                                                  // answers a path without a page
+	Header  func(http.Header)                                        // sets the headers of each response
+	Fail    func(w http.ResponseWriter, r *http.Request, p *Problem) // responds with an error page
+	Missing Handler                                                  // serves paths without a page
 }
 
-// has reports whether a path belongs to the pages. The root of the mount does.
+// has reports whether a path belongs to the pages, as the mount root does.
 func (s *Section) has(path string) bool {
 	rest, ok := strings.CutPrefix(path, s.Prefix)
 	return path == "/" || path == "" || ok && (rest == "" || rest[0] == '/')
 }
 
-// bulkFactor is how many times longer than another a Bulk route may take.
+// bulkFactor is how many times longer a Bulk route may take.
 const bulkFactor = 10
 
-// recovered answers a request whose handler panicked. The server goes on.
+// recovered responds to a request whose handler panicked.
 func (s *Site) recovered(x *exchange, r *http.Request, v any) {
-	if v == http.ErrAbortHandler { // the handler wants the connection cut off
+	if v == http.ErrAbortHandler { // the handler aborted the response
 		panic(v)
 	}
 	s.cfg.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: panic",
@@ -108,15 +108,15 @@ func (s *Site) recovered(x *exchange, r *http.Request, v any) {
 	Fail(x, r, fmt.Errorf("panic: %v", v))
 }
 
-// standardHeader sets what goes with every answer, also with those of a host.
+// standardHeader sets the headers of every response, including a host's.
 func standardHeader(h http.Header, requestID string) {
 	h.Set(requestIDHeader, requestID)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// serve checks a request from the outside in, and hands it to its handler:
-// path, method, authorization, rate. The handler goes on with the body.
+// serve checks the path, method, authorization and rate of a request, in that
+// order, and calls its handler, which reads the body.
 func (s *Site) serve(x *exchange, r *http.Request) error {
 	var path []string
 	var found []*resource
@@ -133,7 +133,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		return s.pages.Missing(x, r)
 	}
 	if len(found) == 0 {
-		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "There is no such endpoint. See GET /openapi.json."}
+		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "No such endpoint. See GET /openapi.json."}
 	}
 	res, route := choose(found, r.Method)
 	x.resource, x.values = res, res.values(path)
@@ -164,7 +164,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		}
 	}
 	if route.Bulk {
-		// Longer than the handler has, so that it can still answer.
+		// Longer than the handler has, so that it can still respond.
 		timeAnswer(x, r, timeout+s.cfg.Limits.Timeout)
 	}
 	if route.Do != nil {
@@ -173,9 +173,9 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	return route.Handle(x, r)
 }
 
-// unauthorized returns the answer to a request without a good token. Such
-// requests are limited by address; a good token from there is not affected.
-// A failure of the store is not the caller's and does not count.
+// unauthorized returns the problem for a request without a valid token. Such
+// requests count toward the limit of their address; requests with a valid token
+// from there are not affected. Store failures do not count.
 func (s *Site) unauthorized(r *http.Request, err error) error {
 	if refusal, ok := errors.AsType[*auth.Error](err); ok && refusal.Status < 500 {
 		if limited := s.limit(r, ""); limited != nil {
@@ -185,8 +185,8 @@ func (s *Site) unauthorized(r *http.Request, err error) error {
 	return err
 }
 
-// refuseMethod answers a method that a path does not have. OPTIONS is the
-// question which ones it has.
+// refuseMethod responds to a method that a path does not support. OPTIONS
+// returns the supported ones.
 func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 	if r.Method == http.MethodOptions {
 		x.Header().Set("Allow", allowed)
@@ -195,19 +195,19 @@ func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 	}
 	return &Problem{
 		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-		Detail: "This path does not have that method; the header Allow names the methods it has.",
+		Detail: "This path does not support the method; the Allow header lists the supported ones.",
 		Header: http.Header{"Allow": {allowed}},
 	}
 }
 
-// hintAtMount logs, once, how to fix a mount that leaves its prefix on the
-// path: the path has no route, but its end would have one.
+// hintAtMount logs, once, how to fix a mount that does not strip its prefix: the
+// path matches no route, but a suffix of it does.
 func (s *Site) hintAtMount(path string) {
 	if s.mountHinted.Load() {
 		return
 	}
 	for i := 1; i < len(path); i++ {
-		if path[i] != '/' || !s.leads(path[i:]) || s.leads(path[:i]) {
+		if path[i] != '/' || !s.hasRoute(path[i:]) || s.hasRoute(path[:i]) {
 			continue
 		}
 		if s.mountHinted.CompareAndSwap(false, true) {
@@ -217,8 +217,8 @@ func (s *Site) hintAtMount(path string) {
 	}
 }
 
-// leads reports whether a path has a route.
-func (s *Site) leads(path string) bool {
+// hasRoute reports whether a path matches a route.
+func (s *Site) hasRoute(path string) bool {
 	clean, ok := segments(path)
 	return ok && len(s.router.find(clean)) > 0
 }

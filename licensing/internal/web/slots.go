@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// slots bound how many requests of one route a process answers at a time.
+// slots limit the concurrent requests of one route in this process.
 type slots chan struct{}
 
-// take takes a slot, and returns what frees it. It is freed at the latest when
-// ctx ends: a client that does not read its answer can block a write for longer
-// than that, and must not keep others out.
+// take takes a slot and returns a function that frees it. The slot is freed no
+// later than when ctx ends: a client that does not read its response can block a
+// write for longer, and must not keep others out.
 func (s slots) take(ctx context.Context) (release func(), err error) {
 	if s == nil {
 		return func() {}, nil
@@ -22,7 +22,7 @@ func (s slots) take(ctx context.Context) (release func(), err error) {
 	default:
 		return nil, &Problem{
 			Status: http.StatusServiceUnavailable, Code: "busy",
-			Detail: fmt.Sprintf("%d requests like this are running already; nothing was done. Repeat the request later.", cap(s)),
+			Detail: fmt.Sprintf("%d requests of this kind are already running; nothing was changed. Retry later.", cap(s)),
 			Header: http.Header{"Retry-After": {"10"}},
 		}
 	}

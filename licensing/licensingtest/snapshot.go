@@ -8,19 +8,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A register is all that a request could have changed.
-type register struct {
+// A snapshot holds everything that a request could have changed.
+type snapshot struct {
 	licenses string
 	events   int
 	tallies  string
 }
 
-// register reads all licenses through the API, and counts events.
-func (a *api) register() register {
+// snapshot reads all licenses through the API and counts events.
+func (a *api) snapshot() snapshot {
 	a.t.Helper()
-	var r register
+	var r snapshot
 	q := a.quietly()
-	q.token = a.Token() // the whole register, whoever asked before
+	q.token = a.Token() // all licenses, whichever client sent the request before
 	for next := "license?limit=200"; next != ""; {
 		page := q.get(next).is(http.StatusOK)
 		r.licenses += string(encode(page.at("data")))
@@ -40,10 +40,10 @@ func (a *api) register() register {
 	return r
 }
 
-// same checks that nothing has changed since, and returns what there is now.
-func (a *api) same(before register) (after register) {
+// same checks that nothing has changed since, and returns a new snapshot.
+func (a *api) same(before snapshot) (after snapshot) {
 	a.t.Helper()
-	after = a.register()
+	after = a.snapshot()
 	if after.licenses != before.licenses {
 		a.t.Errorf("the licenses changed\n--- before\n%s\n--- after\n%s", abridge(before.licenses), abridge(after.licenses))
 	}
