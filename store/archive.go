@@ -15,7 +15,7 @@ const archiveFormat = 2
 // An archiveLine is one line of an archive. One field is set.
 type archiveLine struct {
 	Archive    *archiveHead `json:"archive,omitempty"` // the first line
-	License    *License     `json:"license,omitempty"`
+	License    *license1    `json:"license,omitempty"`
 	Activation *Activation  `json:"activation,omitempty"`
 	Event      *Event       `json:"event,omitempty"`
 	Entry      *Entry       `json:"entry,omitempty"`

@@ -9,6 +9,19 @@ import (
 // This file reads what only archives of format 1 have. It writes entries of the
 // kinds that the packages above had when format 2 was made, and never changes.
 
+// A license1 is a license and, in format 1, the words it is found by.
+type license1 struct {
+	License
+	Terms []string `json:",omitempty"`
+}
+
+func (l license1) words() (entries []Entry) {
+	for _, word := range l.Terms {
+		entries = append(entries, Entry{Kind: "word", Key: word + " " + l.ID})
+	}
+	return entries
+}
+
 type delivery1 struct {
 	ID         string
 	EndpointID string

@@ -81,26 +81,26 @@ type EntryQuery struct {
 func (q EntryQuery) Check() error {
 	switch {
 	case q.Kind == "" && (q.Order != ByKey || q.Keys != nil || q.From != "" || q.Before != "" || q.Descending || q.AfterKind == "" && !q.After.IsZero()):
-		return queryError("without Kind that has other fields set")
+		return queryError("entries: other fields without Kind")
 	case q.Kind != "" && q.AfterKind != "":
-		return queryError("with Kind and AfterKind")
+		return queryError("entries: Kind and AfterKind")
 	case q.Order == ByKey && (q.Owner != "" || !q.Expires.IsZero()):
-		return queryError("by key with Owner or Expires")
+		return queryError("entries: Owner or Expires by key")
 	case q.Order == ByExpiry && (q.Keys != nil || q.From != "" || q.Before != "" || q.Descending):
-		return queryError("by expiry with Keys, From, Before or Descending")
+		return queryError("entries: Keys, From, Before or Descending by expiry")
 	case q.Order != ByKey && q.Order != ByExpiry:
-		return queryError("of an unknown order")
+		return queryError("entries: their order")
 	case q.Keys != nil && (q.From != "" || q.Before != "" || !q.After.IsZero()):
-		return queryError("of Keys with From, Before or After")
+		return queryError("entries: Keys with From, Before or After")
 	case len(q.Keys) > MaxLimit:
-		return queryError("of more than 1000 Keys")
+		return queryError("entries: more than 1000 Keys")
 	}
 	return nil
 }
 
 type queryError string
 
-func (e queryError) Error() string { return "a query of entries " + string(e) }
+func (e queryError) Error() string { return "unknown query of " + string(e) }
 
 // PrefixEnd returns the first string that is above all strings that begin with
 // prefix: the Before of a query of those. It is empty, no bound, if there is

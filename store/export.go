@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // Export writes all that is to survive a move to another store, of any
@@ -87,9 +86,8 @@ func (e *exporter) licenses() {
 		}
 		return e.r.Licenses(e.ctx, q)
 	}, func(l License) {
-		slices.Sort(l.Terms) // they have no order of their own
-		l.Terms, l.Entitlements, l.Metadata = some(l.Terms), some(l.Entitlements), some(l.Metadata)
-		e.put(archiveLine{License: &l})
+		l.Entitlements, l.Metadata = some(l.Entitlements), some(l.Metadata)
+		e.put(archiveLine{License: &license1{License: l}})
 		pages(e, func(last *Activation) ([]Activation, error) {
 			q := ActivationQuery{LicenseID: l.ID}
 			if last != nil {

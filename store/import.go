@@ -109,7 +109,12 @@ func importLines(ctx context.Context, st Store, batch []archiveLine) error {
 func importLine(ctx context.Context, tx Tx, line archiveLine) (e Entry, err error) {
 	switch {
 	case line.License != nil:
-		return e, tx.CreateLicense(ctx, *line.License)
+		if words := line.License.words(); len(words) > 0 {
+			if err := tx.PutEntries(ctx, words...); err != nil {
+				return e, err
+			}
+		}
+		return e, tx.CreateLicense(ctx, line.License.License)
 	case line.Activation != nil:
 		return e, tx.PutActivation(ctx, *line.Activation)
 	case line.Event != nil:

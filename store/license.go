@@ -25,11 +25,6 @@ type License struct {
 	Entitlements []byte // a JSON document, opaque to the store
 	Metadata     []byte // a JSON document, opaque to the store
 
-	// Terms are the words the license is found by, made by the rules:
-	// a set without duplicates, compared byte for byte. The order in which
-	// they come back does not matter.
-	Terms []string
-
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -53,7 +48,7 @@ type LicenseQuery struct {
 	CustomerID string
 	ProductID  string
 	State      State
-	Terms      []string // the license has each of these among its Terms
+	IDs        []string // with ByID: only licenses with these IDs, at most [MaxLimit] of them; nil: any
 	Starts     TimeRange
 	Expires    TimeRange
 
@@ -66,6 +61,18 @@ type LicenseQuery struct {
 	// the beginning.
 	After Position
 	Limit int
+}
+
+// Check returns an error if q is not a query that the contract knows. Backends
+// call it at the beginning of Licenses.
+func (q LicenseQuery) Check() error {
+	switch {
+	case q.IDs != nil && q.Order != ByID:
+		return queryError("licenses: IDs by time")
+	case len(q.IDs) > MaxLimit:
+		return queryError("licenses: more than 1000 IDs")
+	}
+	return nil
 }
 
 // A LicenseOrder is the order of a list of licenses.

@@ -16,6 +16,7 @@ func entryCases() []testCase {
 		{"Entries", "KeyFilters", 11, entryKeyFilters},
 		{"Entries", "Keys", 11, entriesOfKeys},
 		{"Entries", "AllKinds", 12, entriesOfAllKinds},
+		{"Entries", "LongKeys", 7, longKeys},
 		{"Entries", "KindsAreApart", 11, entryKinds},
 		{"Entries", "Together", 14, entriesTogether},
 		{"Entries", "Queries", 22, entryQueries},

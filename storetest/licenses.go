@@ -18,6 +18,7 @@ func licenseCases() []testCase {
 	}
 	return append(list,
 		testCase{"Licenses", "Filters", 11, licenseFilters},
+		testCase{"Licenses", "PagingIDs", 12, pageOfIDs},
 		limit("Licenses", manyLicenses, countLicenses),
 		testCase{"Licenses", "Rekeyed", 9, licenseRekeyed},
 		testCase{"Licenses", "LongKeys", 7, licenseLongKeys},
@@ -55,8 +56,8 @@ var licenses = kind[store.License]{
 		{"Licenses by State", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
 			return r.Licenses(ctx, store.LicenseQuery{State: want.State, Limit: many})
 		}, true},
-		{"Licenses by Terms", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
-			return r.Licenses(ctx, store.LicenseQuery{Terms: want.Terms, Limit: many})
+		{"Licenses by IDs", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			return r.Licenses(ctx, store.LicenseQuery{IDs: []string{want.ID}, Limit: many})
 		}, true},
 	},
 	sortedBy: "ID",
@@ -146,18 +147,11 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 // were replaced and some removed.
 func licenseFilters(b *bench) {
 	rnd := rand.New(rand.NewPCG(11, 1))
-	terms := []string{"red", "green", "blue", "white"}
 	draw := func(n int) store.License {
 		l := license(n)
 		l.CustomerID = word("customer", rnd.IntN(3))
 		l.ProductID = word("product", rnd.IntN(3))
 		l.State = store.State(word("state", rnd.IntN(2)))
-		l.Terms = nil
-		for _, t := range terms {
-			if rnd.IntN(2) == 0 {
-				l.Terms = append(l.Terms, t)
-			}
-		}
 		l.StartsAt, l.ExpiresAt = day(rnd.IntN(4)), day(rnd.IntN(4))
 		if rnd.IntN(4) == 0 {
 			l.StartsAt = time.Time{}
@@ -185,23 +179,40 @@ func licenseFilters(b *bench) {
 		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nobody"),
 		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0002", "nothing"),
 		by("State", func(q *query, v store.State) { q.State = v }, "state_0000", "state_0001"),
-		by("Terms", func(q *query, v []string) { q.Terms = v }, terms[:1], terms[1:3], terms, []string{"red", "red"}, []string{"grey"}, []string{"red", "grey"}),
+		by("IDs", func(q *query, v []string) { q.IDs = v }, []string{}, []string{word("lic", 20)}, []string{word("lic", 31), word("lic", 0), word("lic", 12), word("lic", 31)}, licenseIDs(rows)),
 		by("Starts", func(q *query, v store.TimeRange) { q.Starts = v }, ranges()...),
 		by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
 		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
 	), rows, func(l store.License) string { return l.ID }, func(q query, l store.License) bool {
-		for _, t := range q.Terms {
-			if !slices.Contains(l.Terms, t) {
-				return false
-			}
-		}
-		return (q.CustomerID == "" || l.CustomerID == q.CustomerID) && (q.ProductID == "" || l.ProductID == q.ProductID) &&
+		return (q.IDs == nil || slices.Contains(q.IDs, l.ID)) && (q.CustomerID == "" || l.CustomerID == q.CustomerID) && (q.ProductID == "" || l.ProductID == q.ProductID) &&
 			(q.State == "" || l.State == q.State) && q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
 	}, func(r store.Reader, q query) ([]string, error) {
 		q.Limit = many
 		rows, err := r.Licenses(b.ctx, q)
 		return licenseIDs(rows), err
 	})
+}
+
+// pageOfIDs goes on after a position in a list of IDs.
+func pageOfIDs(b *bench) {
+	for n := range 9 {
+		b.add(license(n))
+	}
+	ids := []string{word("lic", 7), word("lic", 2), word("lic", 4), "missing", word("lic", 5)}
+	for _, c := range []struct {
+		after      string
+		descending bool
+		want       []string
+	}{
+		{word("lic", 4), false, []string{word("lic", 5), word("lic", 7)}},
+		{word("lic", 3), false, []string{word("lic", 4), word("lic", 5), word("lic", 7)}},
+		{word("lic", 4), true, []string{word("lic", 2)}},
+		{word("lic", 6), true, []string{word("lic", 5), word("lic", 4), word("lic", 2)}},
+	} {
+		rows, err := b.Licenses(b.ctx, store.LicenseQuery{IDs: ids, After: store.Position{ID: c.after}, Descending: c.descending, Limit: many})
+		b.equal(err, nil, "Licenses of IDs")
+		b.equal(licenseIDs(rows), c.want, "licenses of IDs after %s, descending %v", c.after, c.descending)
+	}
 }
 
 func manyLicenses(n int) []any {

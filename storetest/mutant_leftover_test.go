@@ -198,7 +198,7 @@ func (w removesPage) DeleteEvents(ctx context.Context, through int64, limit int)
 type startsAgain struct{ store.Reader }
 
 func (r startsAgain) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
-	if q.Descending && q.After.ID != "" && q.CustomerID == "" && q.ProductID == "" && q.State == "" && q.Terms == nil {
+	if q.Descending && q.After.ID != "" && q.CustomerID == "" && q.ProductID == "" && q.State == "" {
 		if _, err := r.License(ctx, q.After.ID); errors.Is(err, store.ErrNotFound) {
 			q.After = store.Position{}
 		}

@@ -18,8 +18,8 @@ var listMutants = []mutant{
 	{10, "lists events always upwards", reading(func(r store.Reader) store.Reader { return upwards{r} })},
 	{10, "gives licenses that never start a place by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
 
-	{11, "forgets the state when it looks for terms", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
-	{11, "finds licenses by any of the terms", reading(func(r store.Reader) store.Reader { return anyTerm{r} })},
+	{11, "forgets the state when it looks for IDs", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
+	{11, "forgets IDs after the first", reading(func(r store.Reader) store.Reader { return firstID{r} })},
 	{11, "leaves out what expires at the beginning of a range", reading(func(r store.Reader) store.Reader { return openRange{r} })},
 	{11, "forgets what never expires", reading(func(r store.Reader) store.Reader { return forgetsNone{r} })},
 	{11, "counts a seat at the end of its lease", reading(func(r store.Reader) store.Reader { return longLease{r} })},
@@ -110,25 +110,17 @@ func (r placesAll) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.
 type forgetsState struct{ store.Reader }
 
 func (r forgetsState) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
-	if len(q.Terms) > 0 {
+	if len(q.IDs) > 0 {
 		q.State = ""
 	}
 	return r.Reader.Licenses(ctx, q)
 }
 
-type anyTerm struct{ store.Reader }
+type firstID struct{ store.Reader }
 
-func (r anyTerm) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
-	if len(q.Terms) < 2 {
-		return r.Reader.Licenses(ctx, q)
-	}
-	terms, limit := q.Terms, store.Limit(q.Limit)
-	q.Terms, q.Limit = nil, 0
-	rows, err := r.Reader.Licenses(ctx, q)
-	rows = slices.DeleteFunc(rows, func(l store.License) bool {
-		return !slices.ContainsFunc(terms, func(t string) bool { return slices.Contains(l.Terms, t) })
-	})
-	return rows[:min(len(rows), limit)], err
+func (r firstID) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	q.IDs = q.IDs[:min(1, len(q.IDs))]
+	return r.Reader.Licenses(ctx, q)
 }
 
 type openRange struct{ store.Reader }

@@ -54,7 +54,7 @@ var valueMutants = []mutant{
 	{9, "keeps the owner of an entry that has none any more", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
 	{9, "loses what a move does with an entry", onEntry(func(e *store.Entry) { e.Move = store.Kept })},
 	{9, "keeps numbers in 32 bits", onLicense(func(l *store.License) { l.LeaseSeconds = int64(int32(l.LeaseSeconds)) })},
-	{9, "loses terms in lists", reading(func(r store.Reader) store.Reader { return listsWithoutTerms{r} })},
+	{9, "loses metadata in lists", reading(func(r store.Reader) store.Reader { return listsWithoutMetadata{r} })},
 	{9, "replaces an event's data only", writing(func(tx store.Tx) store.Writer { return replacesDataOnly{tx, tx} })},
 	{9, "finds licenses by their old keys", newOldKeys},
 }
@@ -223,12 +223,12 @@ func (w keepsOwner) PutEntries(ctx context.Context, entries ...store.Entry) erro
 	return w.Writer.PutEntries(ctx, entries...)
 }
 
-type listsWithoutTerms struct{ store.Reader }
+type listsWithoutMetadata struct{ store.Reader }
 
-func (r listsWithoutTerms) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+func (r listsWithoutMetadata) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	rows, err := r.Reader.Licenses(ctx, q)
 	for i := range rows {
-		rows[i].Terms = nil
+		rows[i].Metadata = nil
 	}
 	return rows, err
 }

@@ -41,7 +41,6 @@ func license(n int) store.License {
 		LeaseSeconds:   int64(30_000 + n),
 		Entitlements:   document(n),
 		Metadata:       document(n + 1),
-		Terms:          []string{word("term", n), word("other", n)},
 		Revision:       int64(40_000 + n),
 		CreatedAt:      day(n + 3),
 		UpdatedAt:      day(n + 4),

@@ -59,7 +59,7 @@ func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (
 	} else if err != nil {
 		return License{}, err
 	}
-	if err := tx.tally(ctx, store.License{}, rec); err != nil {
+	if err := tx.derive(ctx, store.License{}, rec); err != nil {
 		return License{}, err
 	}
 	return l, s.append(ctx, tx, EventLicenseCreated, l, EventData{})

@@ -97,7 +97,7 @@ func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License
 	if err := tx.removeSeats(ctx, rec.ID); err != nil {
 		return err
 	}
-	if err := tx.tally(ctx, rec, store.License{}); err != nil {
+	if err := tx.derive(ctx, rec, store.License{}); err != nil {
 		return err
 	}
 	return s.append(ctx, tx, EventLicenseDeleted, l, EventData{})

@@ -58,7 +58,7 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		} else if err != nil {
 			return err
 		}
-		if err := tx.tally(ctx, rec, next); err != nil {
+		if err := tx.derive(ctx, rec, next); err != nil {
 			return err
 		}
 		edited = after

@@ -77,10 +77,11 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 				return err
 			}
 		}
-		if p.Search != "" && len(q.Terms) == 0 {
+		words := terms(p.Search)
+		if p.Search != "" && len(words) == 0 {
 			return nil
 		}
-		recs, err = s.read(ctx, r, q)
+		recs, err = s.read(ctx, r, q, words)
 		return err
 	})
 	if err != nil {
@@ -114,7 +115,6 @@ func (p ListParams) query(now time.Time) store.LicenseQuery {
 	q := store.LicenseQuery{
 		CustomerID: p.CustomerID,
 		ProductID:  p.ProductID,
-		Terms:      terms(p.Search),
 		Expires:    store.TimeRange{From: ceilMillis(p.ExpiresAfter), Before: ceilMillis(p.ExpiresBefore)},
 		Descending: p.NewestFirst,
 		Limit:      p.Limit + 1,
@@ -179,7 +179,7 @@ func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q s
 	return []store.License{rec}, nil
 }
 
-// selects reports whether rec matches the filters of q, ignoring the terms.
+// selects reports whether rec matches the filters of q.
 func selects(q store.LicenseQuery, rec store.License) bool {
 	return (q.CustomerID == "" || q.CustomerID == rec.CustomerID) &&
 		(q.ProductID == "" || q.ProductID == rec.ProductID) &&
@@ -190,17 +190,17 @@ func selects(q store.LicenseQuery, rec store.License) bool {
 // read returns the licenses of q that exist for the caller. A store filters
 // by one product at a time, so it reads one list per product of a limited
 // caller and merges them.
-func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
+func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery, words []string) ([]store.License, error) {
 	if s.caller.Products == nil || q.ProductID != "" {
 		if q.ProductID != "" && !s.sees(q.ProductID) {
 			return nil, nil
 		}
-		return r.Licenses(ctx, q)
+		return search(ctx, r, q, words)
 	}
 	var all []store.License
 	for _, product := range s.products() {
 		q.ProductID = product
-		recs, err := r.Licenses(ctx, q)
+		recs, err := search(ctx, r, q, words)
 		if err != nil {
 			return nil, err
 		}

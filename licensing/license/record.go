@@ -64,7 +64,6 @@ func (p CreateParams) write(rec *store.License) {
 	rec.GraceSeconds = p.GraceSeconds
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
 	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
-	rec.Terms = terms(p.Name, p.CustomerID)
 }
 
 // decode decodes a JSON document. An empty document leaves v unchanged.

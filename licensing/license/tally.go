@@ -58,6 +58,16 @@ func tallyNames(l store.License) [8][2]string {
 	}
 }
 
+// derive updates what is derived from a license, its counts and its search
+// words, for a change from before to after. The zero record means that the
+// license does not exist.
+func (tx *transaction) derive(ctx context.Context, before, after store.License) error {
+	if err := tx.tally(ctx, before, after); err != nil {
+		return err
+	}
+	return tx.index(ctx, before, after)
+}
+
 // tally updates the tallies for a change of a license from before to after. The
 // zero record means that the license does not exist.
 func (tx *transaction) tally(ctx context.Context, before, after store.License) error {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -19,7 +18,6 @@ func copyLicense(l *store.License) *store.License {
 	c.StateAt, c.StartsAt, c.ExpiresAt = millis(l.StateAt), millis(l.StartsAt), millis(l.ExpiresAt)
 	c.CreatedAt, c.UpdatedAt = millis(l.CreatedAt), millis(l.UpdatedAt)
 	c.Entitlements, c.Metadata = bytes.Clone(l.Entitlements), bytes.Clone(l.Metadata)
-	c.Terms = slices.Clone(l.Terms)
 	return &c
 }
 

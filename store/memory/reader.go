@@ -67,8 +67,11 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 // out what does not match.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	s, err := r.state(ctx)
+	if err == nil {
+		err = q.Check()
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("memory: %w", err)
 	}
 	table, after := s.licenses, place{id: q.After.ID}
 	switch q.Order {
@@ -80,15 +83,30 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	if q.After.IsZero() || q.Order == store.ByID && q.After.ID == "" {
 		after = end("", q.Descending)
 	}
-	return list(table.beyond(after, q.Descending), func(l *store.License) bool {
-		for _, term := range q.Terms {
-			if !slices.Contains(l.Terms, term) {
-				return false
-			}
-		}
+	rows := table.beyond(after, q.Descending)
+	if q.IDs != nil {
+		rows = s.licensesOf(q, after)
+	}
+	return list(rows, func(l *store.License) bool {
 		return matches(q.CustomerID, l.CustomerID) && matches(q.ProductID, l.ProductID) && matches(q.State, l.State) &&
 			q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
 	}, copyLicense, q.Limit), nil
+}
+
+// licensesOf looks for the IDs of q, in the order of ID.
+func (s *state) licensesOf(q store.LicenseQuery, after place) iter.Seq[*store.License] {
+	ids := slices.Compact(slices.Sorted(slices.Values(q.IDs)))
+	if q.Descending {
+		slices.Reverse(ids)
+	}
+	return func(yield func(*store.License) bool) {
+		for _, id := range ids {
+			c := place{id: id}.compare(after)
+			if l := s.licenses.get(place{id: id}); l != nil && (c > 0) != q.Descending && c != 0 && !yield(l) {
+				return
+			}
+		}
+	}
 }
 
 // Activation looks in the tree of fingerprints.

@@ -29,7 +29,6 @@ func benchLicense(i int) store.License {
 		CustomerID: fmt.Sprint("customer-", i%benchCustomers), State: store.StateActive, StateAt: at,
 		ExpiresAt: at.AddDate(1, 0, 0), MaxActivations: 5, LeaseSeconds: -1,
 		Entitlements: []byte(`{"export":true,"seats":5}`), Metadata: []byte(`{"order":"2027-00017"}`),
-		Terms:    []string{"example", "company", "workstation", fmt.Sprint("customer-", i%benchCustomers)},
 		Revision: 1, CreatedAt: at, UpdatedAt: at,
 	}
 }

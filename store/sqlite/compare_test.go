@@ -44,21 +44,12 @@ func (c chance) after() store.Position {
 
 func (c chance) limit() int { return pick(c, 0, 1, 2, 5) }
 
-func (c chance) terms() (terms []string) {
-	for _, term := range []string{"a", "A", "a\x00", "\xff"} {
-		if c.IntN(2) == 0 {
-			terms = append(terms, term)
-		}
-	}
-	return terms
-}
-
 func (c chance) license() store.License {
 	return store.License{
 		ID: c.id(), Key: c.id() + c.opt(), Name: c.opt(), CustomerID: c.key(), ProductID: c.key(),
 		State: store.State(c.opt()), StateReason: c.opt(), StateAt: c.time(), StartsAt: c.time(), ExpiresAt: c.time(),
 		GraceSeconds: c.Int64(), MaxActivations: -1, LeaseSeconds: c.Int64N(3), Entitlements: c.doc(), Metadata: c.doc(),
-		Terms: c.terms(), Revision: c.Int64(), CreatedAt: c.time(), UpdatedAt: c.time(),
+		Revision: c.Int64(), CreatedAt: c.time(), UpdatedAt: c.time(),
 	}
 }
 
@@ -100,8 +91,11 @@ func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, error)) {
 	id, key, kind, down := c.id(), c.key(), pick(c, "x", "y"), c.IntN(2) == 0
 	licenses := store.LicenseQuery{
-		CustomerID: c.opt(), ProductID: c.opt(), State: store.State(c.opt()), Terms: pick(c, nil, c.terms()), Starts: c.span(), Expires: c.span(),
+		CustomerID: c.opt(), ProductID: c.opt(), State: store.State(c.opt()), Starts: c.span(), Expires: c.span(),
 		Order: store.LicenseOrder(c.IntN(3)), Descending: down, After: c.after(), Limit: c.limit(),
+	}
+	if c.IntN(4) == 0 {
+		licenses.Order, licenses.IDs = store.ByID, []string{c.id(), c.id(), c.id()}
 	}
 	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), LeaseEnds: c.span(), After: pick(c, "", c.id()), Limit: c.limit()}
 	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}

@@ -2,21 +2,20 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 const licenseColumns = `l.id, l.name, l.product_id, l.customer_id, l.key, l.state, l.state_reason, l.state_at,
 	l.starts_at, l.expires_at, l.grace_seconds, l.max_activations, l.lease_seconds,
-	l.entitlements, l.metadata, l.terms, l.revision, l.created_at, l.updated_at`
+	l.entitlements, l.metadata, l.revision, l.created_at, l.updated_at`
 
 func scanLicense(r *row) store.License {
 	return store.License{
 		ID: r.text(), Name: r.text(), ProductID: r.text(), CustomerID: r.text(), Key: r.text(),
 		State: store.State(r.text()), StateReason: r.text(), StateAt: r.time(),
 		StartsAt: r.time(), ExpiresAt: r.time(), GraceSeconds: r.integer(), MaxActivations: r.integer(), LeaseSeconds: r.integer(),
-		Entitlements: r.bytes(), Metadata: r.bytes(), Terms: splitTerms(r.bytes()),
+		Entitlements: r.bytes(), Metadata: r.bytes(),
 		Revision: r.integer(), CreatedAt: r.time(), UpdatedAt: r.time(),
 	}
 }
@@ -36,11 +35,16 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 // Licenses walks one index in the order asked for, and leaves out what does
 // not match. Which index is said here, because the engine cannot know that a
 // customer has few licenses and a product many: a list by ID goes by the
-// narrowest of customer, terms, product and state, a list by time by the time.
+// narrowest of customer, product and state, a list by time by the time.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
-	s, id, terms := &selection{}, "l.id", q.Terms
+	if err := q.Check(); err != nil {
+		return nil, wrap(err, "licenses")
+	}
+	s := &selection{}
 	s.add(`SELECT ` + licenseColumns + ` FROM `)
 	switch {
+	case q.IDs != nil:
+		s.add(`license l`)
 	case q.Order == store.ByExpiresAt:
 		s.add(`license l INDEXED BY license_expiry`)
 	case q.Order == store.ByStartsAt:
@@ -49,15 +53,6 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		s.add(`license l INDEXED BY license_customer_product`)
 	case q.CustomerID != "":
 		s.add(`license l INDEXED BY license_customer`)
-	case len(terms) > 0:
-		rarest, err := r.rarest(ctx, terms)
-		if err != nil {
-			return nil, wrap(err, "licenses")
-		}
-		terms = slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return term == rarest })
-		s.add(`license_term t CROSS JOIN license l ON l.id = t.license_id`)
-		s.and(`t.term = ?`, rarest)
-		id = "t.license_id"
 	case q.ProductID != "":
 		s.add(`license l INDEXED BY license_product`)
 	case q.State != "":
@@ -66,7 +61,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		s.add(`license l`)
 	}
 
-	filters := len(q.Terms)
+	filters := 0
 	for _, value := range []string{q.CustomerID, q.ProductID, string(q.State)} {
 		if value != "" {
 			filters++
@@ -74,17 +69,19 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	}
 	s.exact = filters == 0 || filters == 1 && q.Order == store.ByID // whose index serves one filter
 
+	column := "l."
+	if q.IDs != nil {
+		s.among(`l.id`, q.IDs)
+		s.exact, column = false, "+l." // not by an index
+	}
 	if q.CustomerID != "" {
-		s.and(`l.customer_id = ?`, q.CustomerID)
+		s.and(column+`customer_id = ?`, q.CustomerID)
 	}
 	if q.ProductID != "" {
-		s.and(`l.product_id = ?`, q.ProductID)
+		s.and(column+`product_id = ?`, q.ProductID)
 	}
 	if q.State != "" {
-		s.and(`l.state = ?`, q.State)
-	}
-	for _, term := range terms {
-		s.and(`EXISTS (SELECT 1 FROM license_term WHERE term = ? AND license_id = l.id)`, term)
+		s.and(column+`state = ?`, q.State)
 	}
 
 	switch q.Order {
@@ -101,29 +98,26 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	default:
 		s.within(`l.starts_at`, q.Starts)
 		s.within(`l.expires_at`, q.Expires)
-		s.beyond(id, q.After.ID, q.Descending)
-		s.order(q.Descending, q.Limit, id)
+		s.beyond(`l.id`, q.After.ID, q.Descending)
+		s.order(q.Descending, q.Limit, `l.id`)
 	}
 	found, err := list(ctx, r, scanLicense, s)
 	return found, wrap(err, "licenses")
 }
 
-// CreateLicense adds the license and its terms.
+// CreateLicense adds a row.
 func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
 	n, err := t.count(ctx, `
 		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
 			starts_at, expires_at, grace_seconds, max_activations, lease_seconds,
-			entitlements, metadata, terms, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			entitlements, metadata, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`,
 		l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, l.State, l.StateReason, l.StateAt,
 		l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
-		l.Entitlements, l.Metadata, joinTerms(l.Terms), l.Revision, l.CreatedAt, l.UpdatedAt)
+		l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt)
 	if err == nil && n == 0 {
 		err = store.ErrExists
-	}
-	if err == nil {
-		err = t.addTerms(ctx, l.ID, l.Terms)
 	}
 	return wrap(err, "create license %s", l.ID)
 }
@@ -139,9 +133,9 @@ func (t *tx) updateLicense(ctx context.Context, l store.License) error {
 	old, err := one(ctx, t.reader, func(r *row) store.License {
 		return store.License{
 			Key: r.text(), CustomerID: r.text(), ProductID: r.text(), State: store.State(r.text()),
-			StartsAt: r.time(), ExpiresAt: r.time(), Terms: splitTerms(r.bytes()),
+			StartsAt: r.time(), ExpiresAt: r.time(),
 		}
-	}, `SELECT key, customer_id, product_id, state, starts_at, expires_at, terms FROM license WHERE id = ?`, l.ID)
+	}, `SELECT key, customer_id, product_id, state, starts_at, expires_at FROM license WHERE id = ?`, l.ID)
 	if err != nil {
 		return err
 	}
@@ -155,31 +149,16 @@ func (t *tx) updateLicense(ctx context.Context, l store.License) error {
 			return err
 		}
 	}
-	err = t.change(ctx, `
+	return t.change(ctx, `
 		UPDATE license SET name = ?, state_reason = ?, state_at = ?, grace_seconds = ?, max_activations = ?, lease_seconds = ?,
-			entitlements = ?, metadata = ?, terms = ?, revision = ?, created_at = ?, updated_at = ?
+			entitlements = ?, metadata = ?, revision = ?, created_at = ?, updated_at = ?
 		WHERE id = ?`,
 		l.Name, l.StateReason, l.StateAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
-		l.Entitlements, l.Metadata, joinTerms(l.Terms), l.Revision, l.CreatedAt, l.UpdatedAt, l.ID)
-	if err != nil {
-		return err
-	}
-	if err := t.removeTerms(ctx, l.ID, without(old.Terms, l.Terms)); err != nil {
-		return err
-	}
-	return t.addTerms(ctx, l.ID, without(l.Terms, old.Terms))
+		l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt, l.ID)
 }
 
-// DeleteLicense removes the license, its terms and, by the foreign key, its
-// activations.
+// DeleteLicense removes the license and, by the foreign key, its activations.
 func (t *tx) DeleteLicense(ctx context.Context, id string) error {
-	terms, err := one(ctx, t.reader, func(r *row) []string { return splitTerms(r.bytes()) },
-		`SELECT terms FROM license WHERE id = ?`, id)
-	if err == nil {
-		err = t.removeTerms(ctx, id, terms)
-	}
-	if err == nil {
-		err = t.change(ctx, `DELETE FROM license WHERE id = ?`, id)
-	}
+	err := t.change(ctx, `DELETE FROM license WHERE id = ?`, id)
 	return wrap(err, "delete license %s", id)
 }

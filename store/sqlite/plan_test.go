@@ -95,11 +95,16 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 	check("LicenseByKey", "USING INDEX license_key (key=?)")
 	forEach(func(c []int) {
 		q := store.LicenseQuery{
-			CustomerID: text[c[0]], ProductID: text[c[1]], State: store.State(text[c[2]]), Terms: []string{"a", "b", "c"}[:c[3]],
+			CustomerID: text[c[0]], ProductID: text[c[1]], State: store.State(text[c[2]]), IDs: [][]string{nil, {"a"}, {"a", "b", "c"}}[c[3]],
 			Starts: ranges[c[4]], Expires: ranges[c[5]], Order: store.LicenseOrder(c[6]), Descending: c[7] == 1, After: positions[c[8]],
+		}
+		if q.Check() != nil {
+			return
 		}
 		index := "USING PRIMARY KEY (id"
 		switch {
+		case q.IDs != nil:
+			index = "USING PRIMARY KEY (id=?)"
 		case q.Order == store.ByExpiresAt:
 			index = "USING INDEX license_expiry (expires_at"
 		case q.Order == store.ByStartsAt:
@@ -108,8 +113,6 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 			index = "USING INDEX license_customer_product (customer_id=? AND product_id=? AND id"
 		case q.CustomerID != "":
 			index = "USING INDEX license_customer (customer_id=? AND id"
-		case len(q.Terms) > 0:
-			index = "SEARCH t USING PRIMARY KEY (term=? AND license_id"
 		case q.ProductID != "":
 			index = "USING INDEX license_product (product_id=? AND id"
 		case q.State != "":
@@ -222,8 +225,8 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			add(tx, "a")
 			_, err1 := tx.License(ctx, "a")
-			_, err2 := tx.Licenses(ctx, store.LicenseQuery{CustomerID: "x", Terms: []string{"x"}, Expires: span, After: at})
-			_, err3 := tx.Licenses(ctx, store.LicenseQuery{Terms: []string{"x", "y"}, State: "active", Descending: true})
+			_, err2 := tx.Licenses(ctx, store.LicenseQuery{CustomerID: "x", Expires: span, After: at})
+			_, err3 := tx.Licenses(ctx, store.LicenseQuery{IDs: []string{"x", "y"}, State: "active", Descending: true})
 			_, err4 := tx.Licenses(ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: span, Starts: span, After: at})
 			_, err5 := tx.Activations(ctx, seats)
 			_, err6 := tx.CountActivations(ctx, seats)
@@ -233,7 +236,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 			_, err10 := tx.Entries(ctx, store.EntryQuery{Kind: "x", From: "a", Before: "b", After: store.Position{ID: "aa"}})
 			_, err11 := tx.DeleteEvents(ctx, 1, 1)
 			return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11,
-				tx.UpdateLicense(ctx, store.License{ID: "a", Key: "a", Terms: []string{"x"}}),
+				tx.UpdateLicense(ctx, store.License{ID: "a", Key: "a"}),
 				tx.PutActivation(ctx, store.Activation{LicenseID: "a", ID: "a"}),
 				tx.PutEntries(ctx, store.Entry{Kind: "x", Key: "y"}),
 				tx.DeleteLicense(ctx, "a"))

@@ -79,7 +79,7 @@ func createForEver(st *Store, name string) error {
 				id := fmt.Sprintf("lic_%s_%d_%06d", name, worker, i)
 				err := st.Update(context.Background(), func(tx store.Tx) error {
 					ctx := context.Background()
-					if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, Terms: []string{"x", id}}); err != nil {
+					if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id}); err != nil {
 						return err
 					}
 					if err := tx.PutEntries(ctx, store.Entry{Kind: "reply", Key: id}); err != nil {

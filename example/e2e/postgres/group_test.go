@@ -17,7 +17,7 @@ import (
 func createWhole(t testing.TB, st store.Store, id string) error {
 	ctx, now := t.Context(), time.Now()
 	return st.Update(ctx, func(tx store.Tx) error {
-		l := store.License{ID: id, Key: "key of " + id, State: store.StateActive, ExpiresAt: now, Terms: []string{"license", "customer", id}}
+		l := store.License{ID: id, Key: "key of " + id, State: store.StateActive, ExpiresAt: now}
 		if err := tx.CreateLicense(ctx, l); err != nil {
 			return err
 		}
@@ -28,6 +28,9 @@ func createWhole(t testing.TB, st store.Store, id string) error {
 		var counts []store.Entry
 		for _, key := range keys {
 			counts = append(counts, store.Entry{Kind: "count", Key: key, Data: []byte("1")})
+		}
+		for _, word := range []string{"license", "customer", "name"} {
+			counts = append(counts, store.Entry{Kind: "word", Key: word + " " + id})
 		}
 		if err := tx.PutEntries(ctx, counts...); err != nil {
 			return err

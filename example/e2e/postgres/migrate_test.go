@@ -17,7 +17,7 @@ import (
 func create(t testing.TB, st store.Store, id string) error {
 	ctx := t.Context()
 	return st.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: "key of " + id, Terms: []string{"license", id}}); err != nil {
+		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: "key of " + id}); err != nil {
 			return err
 		}
 		_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
@@ -107,7 +107,7 @@ func TestSchemaNames(t *testing.T) {
 				}
 				return raise(ctx, tx, "kind", "name")
 			}))
-			found, err := st.Licenses(ctx, store.LicenseQuery{Terms: []string{"license", "lic_1"}})
+			found, err := st.Licenses(ctx, store.LicenseQuery{IDs: []string{"lic_1"}})
 			is.NoErr(err)
 			is.Equal(len(found), 1)
 			schema := name

@@ -26,10 +26,10 @@ var fill = []string{
 		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END, '', i,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
 		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
-		0, 5, -1, '{}', '{"note":"some words of metadata"}', '["license", "other"]', 1, i, i
+		0, 5, -1, '{}', '{"note":"some words of metadata"}', 1, i, i
 		FROM generate_series(1, $1) AS i`,
-	`INSERT INTO licensing_license_term (license_id, term)
-		SELECT id, unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) FROM licensing_license`,
+	`INSERT INTO licensing_entry SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0
+		FROM licensing_license`,
 	`INSERT INTO licensing_activation
 		SELECT id, 'act_' || n, 'fingerprint_' || n, '', 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '', 1, 1, '{}'
 		FROM licensing_license, generate_series(1, 2) AS n`,
@@ -121,12 +121,8 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		"of the largest, one product":  {CustomerID: "customer_0", ProductID: "nothing"},
 		"active of a customer":         {CustomerID: customer, State: store.StateActive},
 		"active of a product":          {ProductID: "product_0", State: store.StateActive},
-		"with a word":                  {Terms: []string{"license"}},
-		"with no word":                 {Terms: []string{"nothing"}},
-		"with a rare word":             {Terms: []string{lic}},
-		"with a rare word and another": {Terms: []string{lic, "license"}},
-		"with two words, one rare":     {Terms: []string{"license", lic}},
-		"with two words":               {Terms: []string{"license", "product_0"}},
+		"of some IDs":                  {IDs: []string{lic, "lic_0000000001", "none"}},
+		"of some IDs of a product":     {IDs: []string{lic, "lic_0000000001", "none"}, ProductID: "product_0"},
 		"by expiry":                    {Order: store.ByExpiresAt},
 		"by start":                     {Order: store.ByStartsAt},
 		"of a customer by expiry":      {CustomerID: customer, Order: store.ByExpiresAt},
@@ -198,13 +194,16 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		{Kind: "count", From: "customer/", Before: store.PrefixEnd("customer/"), After: store.Position{ID: "customer/" + customer}},
 		{Kind: "count", From: "customer/", Before: store.PrefixEnd("customer/"), Descending: true},
 		{Kind: "count", From: "created/2", Before: "created/3"},
+		{Kind: "word", From: "license ", Before: store.PrefixEnd("license ")},
+		{Kind: "word", From: "license ", Before: store.PrefixEnd("license "), Descending: true, After: store.Position{ID: "license " + lic}},
+		{Kind: "word", Keys: []string{"license " + lic, "product_0 " + lic, "none"}},
 		{AfterKind: "session", After: store.Position{ID: "x"}},
 	} {
 		q.Limit = 50
 		check(fmt.Sprintf("Entries %+v", q), func() error { _, err := st.Entries(ctx, q); return err })
 	}
 
-	l := store.License{ID: "lic_new", Key: "new", Terms: []string{"license", "new"}}
+	l := store.License{ID: "lic_new", Key: "new"}
 	update("CreateLicense", func(tx store.Tx) error { return tx.CreateLicense(ctx, l) })
 	update("UpdateLicense", func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) })
 	update("DeleteLicense", func(tx store.Tx) error { return tx.DeleteLicense(ctx, lic) })

@@ -119,7 +119,6 @@ func TestTextThatNoDatabaseHolds(t *testing.T) {
 		is.True(errors.Is(err, store.ErrNotFound))
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: text}) != nil)
-			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K", Terms: []string{text}}) != nil)
 			is.True(tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: text}) != nil)
 			_, err := tx.AppendEvent(ctx, store.Event{Actor: text})
 			is.True(err != nil)

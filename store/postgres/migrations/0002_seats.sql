@@ -34,3 +34,9 @@ INSERT INTO licensing_entry (kind, key, owner, data, expires_at, created_at, mov
 			'data', nullif(convert_from(data, 'UTF8'), '')::json))::text, 'UTF8'),
 		coalesce(due_at, created_at, -62135596800000), created_at, 0 FROM licensing_delivery;
 DROP TABLE licensing_delivery;
+
+-- Search words become entries.
+INSERT INTO licensing_entry (kind, key, owner, data, expires_at, created_at, move)
+	SELECT 'word', term || ' ' || license_id, '', '', -62135596800000, NULL, 0 FROM licensing_license_term;
+DROP TABLE licensing_license_term;
+ALTER TABLE licensing_license DROP COLUMN terms;

@@ -36,3 +36,9 @@ INSERT INTO entry (kind, key, owner, data, expires_at, created_at, move)
 			json_object('data', json(nullif(CAST(data AS TEXT), '')))) AS BLOB),
 		coalesce(due_at, created_at, -62135596800000), created_at, 0 FROM delivery;
 DROP TABLE delivery;
+
+-- Search words become entries.
+INSERT INTO entry (kind, key, owner, data, expires_at, created_at, move)
+	SELECT 'word', term || ' ' || license_id, '', NULL, -62135596800000, NULL, 0 FROM license_term;
+DROP TABLE license_term;
+ALTER TABLE license DROP COLUMN terms;

@@ -2,7 +2,6 @@ package mapstore
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -17,7 +16,6 @@ func copyLicense(l store.License) store.License {
 	l.StateAt, l.StartsAt, l.ExpiresAt = cut(l.StateAt), cut(l.StartsAt), cut(l.ExpiresAt)
 	l.CreatedAt, l.UpdatedAt = cut(l.CreatedAt), cut(l.UpdatedAt)
 	l.Entitlements, l.Metadata = bytes.Clone(l.Entitlements), bytes.Clone(l.Metadata)
-	l.Terms = slices.Clone(l.Terms)
 	return l
 }
 

@@ -83,13 +83,11 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 }
 
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
 	found, err := find(ctx, r, func(l store.License) bool {
-		for _, term := range q.Terms {
-			if !slices.Contains(l.Terms, term) {
-				return false
-			}
-		}
-		return is(q.CustomerID, l.CustomerID) && is(q.ProductID, l.ProductID) && is(q.State, l.State) &&
+		return (q.IDs == nil || slices.Contains(q.IDs, l.ID)) && is(q.CustomerID, l.CustomerID) && is(q.ProductID, l.ProductID) && is(q.State, l.State) &&
 			q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
 	}, copyLicense)
 	if err != nil {

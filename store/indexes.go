@@ -1,0 +1,34 @@
+/*
+# Indexes
+
+A list reads what it returns and little more, however much the store holds. A
+backend needs an index for each of these shapes of queries. The plan tests of
+store/sqlite and store/postgres check that each is served by its index.
+
+	shape                                           index, in order
+	License                                         license: id, unique
+	LicenseByKey                                    license: key, unique
+	Licenses                                        license: id
+	Licenses: IDs                                   license: id
+	Licenses: CustomerID                            license: customer_id, id
+	Licenses: CustomerID, ProductID                 license: customer_id, product_id, id
+	Licenses: ProductID                             license: product_id, id
+	Licenses: State                                 license: state, id
+	Licenses: ByExpiresAt                           license: expires_at, id; those that have it
+	Licenses: ByStartsAt                            license: starts_at, id; those that have it
+	Activation                                      activation: license_id, fingerprint, unique
+	Activations                                     activation: license_id, id, unique
+	Activations: LiveAt                             activation: license_id, id; those not ended
+	Activations: LeaseEnds                          activation: license_id, lease_ends_at, id; those not ended
+	Events                                          event: seq, unique
+	Events: Subject                                 event: subject, seq
+	Events: CustomerID                              event: customer_id, seq; those that have it
+	Entry, Entries: ByKey                           entry: kind, key, unique
+	Entries: ByExpiry                               entry: kind, expires_at, key; those that expire
+	Entries: ByExpiry, Owner                        entry: kind, owner, expires_at, key; those that expire
+
+A list by ID with several of CustomerID, ProductID and State walks the index of
+the first of them. A list by time with further filters walks the index of its
+time and skips what does not match.
+*/
+package store
