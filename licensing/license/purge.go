@@ -93,12 +93,14 @@ func (s *Service) lastUnneeded(ctx context.Context) (last store.Event, err error
 	before := s.now().Add(-s.opts.Events.Retention)
 	err = s.view(ctx, func(r store.Reader) error {
 		last = store.Event{}
-		events, err := r.Events(ctx, store.EventQuery{Limit: purgeBatch})
+		events, err := r.Events(ctx, store.EventQuery{Limit: purgeBatch + 1})
 		if err != nil {
 			return err
 		}
+		// The newest event stays: after a move, the feed of the new store must
+		// not fall behind the cursors that move with it.
 		old := 0
-		for old < len(events) && events[old].Time.Before(before) {
+		for old < len(events)-1 && events[old].Time.Before(before) {
 			old++
 		}
 		if old == 0 {

@@ -1,6 +1,7 @@
 package license_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -57,4 +58,36 @@ func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
 	events, err := st.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(len(events), 10) // all but the creation of the webhook, where the cursor stands
+}
+
+// TestTheNewestEventIsKept: a feed that moves to another store continues after
+// the cursors that move with it.
+func TestTheNewestEventIsKept(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
+	f.create(t)
+	newest := f.create(t).ID
+	page, err := f.Events(t.Context(), license.EventsParams{})
+	is.NoErr(err)
+	f.now = f.now.Add(49 * time.Hour)
+	for more := true; more; {
+		more, err = f.PurgeHistory(t.Context())
+		is.NoErr(err)
+	}
+	events, err := f.store.Events(t.Context(), store.EventQuery{})
+	is.NoErr(err)
+	is.Equal(len(events), 1)
+	is.Equal(events[0].Subject, newest)
+
+	var archive bytes.Buffer
+	moved := memory.New()
+	is.NoErr(f.store.View(t.Context(), func(r store.Reader) error { return store.Export(t.Context(), r, &archive) }))
+	is.NoErr(store.Import(t.Context(), moved, &archive))
+	s := license.New(moved, license.Options{Now: func() time.Time { return f.now }})
+	l, err := s.Create(t.Context(), plain())
+	is.NoErr(err)
+	after, err := s.Events(t.Context(), license.EventsParams{After: page.NextCursor})
+	is.NoErr(err)
+	is.Equal(len(after.Data), 1)
+	is.Equal(after.Data[0].Subject, l.ID)
 }

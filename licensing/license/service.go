@@ -62,7 +62,8 @@ type EventOptions struct {
 	// a subscriber has not received are kept longer; events that an active
 	// webhook has not received, up to five days longer. Paused and disabled
 	// webhooks do not extend retention; the events they miss appear in their
-	// history as skipped. Default: forever.
+	// history as skipped. The newest event is always kept. Default:
+	// forever.
 	Retention time.Duration `validate:"omitempty,min=24h"`
 }
 
