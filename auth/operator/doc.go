@@ -9,7 +9,7 @@ A host gets the [Service] from its handler and uses it to create accounts:
 		Email: "ada@example.com", Password: password, Role: operator.RoleAdmin,
 	})
 
-A host with its own sign-in sets Options.Operator of package licensing instead
+A host with its own sign-in sets Options.Dashboard.Operator of package licensing instead
 and returns an [Operator] for each request. The accounts, passwords and sessions
 of this package are then not used.
 
