@@ -67,9 +67,3 @@ func scanInt(rows *sql.Rows) (n int64, err error) {
 	err = rows.Scan(&n)
 	return n, err
 }
-
-// scanText reads a row of one text.
-func scanText(rows *sql.Rows) (text string, err error) {
-	err = rows.Scan(&text)
-	return text, err
-}

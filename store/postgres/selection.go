@@ -25,11 +25,6 @@ func from(columns, table string) *selection {
 	return s
 }
 
-// join adds a table.
-func (s *selection) join(table, condition string) {
-	s.head.WriteString(" JOIN " + table + " ON " + condition)
-}
-
 // and adds a condition.
 func (s *selection) and(condition string, args ...any) {
 	s.conditions = append(s.conditions, s.numbered(condition, args))

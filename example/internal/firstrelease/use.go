@@ -151,6 +151,9 @@ func (o *observer) settled() bool {
 		return err != nil
 	}
 	webhooks, err := o.service.Webhooks(ctx)
+	if err != nil {
+		return true
+	}
 	for _, w := range webhooks {
 		pending, err := o.service.Deliveries(ctx, license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
 		if w.Status == license.WebhookActive && (err != nil || len(pending.Data) > 0) {
