@@ -171,5 +171,5 @@ func TestAnswersAreThoseOfTheReference(t *testing.T) {
 			}
 		}
 	}
-	is.True(full > rounds) // there was something to compare
+	is.True(full > rounds/2) // there was something to compare
 }
