@@ -29,6 +29,13 @@ type Requirement struct {
 	// license in their context, and logs each one. Default: respond with
 	// 503 and Retry-After.
 	FailOpen bool
+
+	// OnDenied answers a request that is denied, for example with a page
+	// for a browser, in place of the problem document. It gets the verdict,
+	// which is the zero Verdict if the request has no license key or
+	// customer. It does not get requests that could not be checked. Default:
+	// [Handler.WriteError].
+	OnDenied func(http.ResponseWriter, *http.Request, license.Verdict)
 }
 
 // Require returns middleware for the host's own routes. It lets a request pass if
@@ -36,6 +43,7 @@ type Requirement struct {
 // [LicenseFrom] then returns that license. For any other request it responds with
 // 403 as [Handler.WriteError] does, with the code "license_denied" and the
 // verdict, or "license_required" if the request has no license key or customer.
+// [Requirement.OnDenied] replaces this response.
 //
 // Every request is checked against the current state of the store. Nothing is
 // cached or written, and no activation is needed. A check takes at most
@@ -52,6 +60,8 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 			switch {
 			case err == nil && v.Valid:
 				next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), licenseKey{}, *v.License)))
+			case q.OnDenied != nil && (err == nil || errors.Is(err, errNoLicense)):
+				q.OnDenied(w, r, v)
 			case err == nil:
 				h.WriteError(w, r, &web.Problem{Status: http.StatusForbidden, Code: "license_denied", Detail: v.Reasons[0].Detail, Verdict: &v})
 			case q.FailOpen && isOutage(r, err):

@@ -97,6 +97,37 @@ func TestRequireByKey(t *testing.T) {
 	is.Equal(len(c.Events()), before+1)
 }
 
+func TestRequireLetsTheHostAnswerADenial(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	l, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c"})
+	is.NoErr(err)
+	route := c.Handler.Require(licensing.Requirement{ProductID: "atlas", Key: byKey, OnDenied: func(w http.ResponseWriter, _ *http.Request, v license.Verdict) {
+		w.WriteHeader(http.StatusPaymentRequired)
+		_, _ = w.Write([]byte("denied: " + v.Code))
+	}})(report)
+	ask := func(key string) (int, string) {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/report", nil)
+		r.Header.Set("License-Key", key)
+		w := httptest.NewRecorder()
+		route.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	check := func(wantStatus int, want string) func(int, string) {
+		return func(status int, body string) {
+			t.Helper()
+			is.Helper()
+			is.Equal(status, wantStatus)
+			is.Equal(body, want)
+		}
+	}
+	check(200, l.ID)(ask(l.Key))
+	check(402, "denied: ")(ask("")) // no key, so no verdict
+	_, err = c.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	check(402, "denied: suspended")(ask(l.Key))
+}
+
 func TestRequireByCustomer(t *testing.T) {
 	is := is.New(t)
 	c := newCaller(t, licensing.Options{})
