@@ -80,7 +80,7 @@ func (a *Auth) Authenticate(r *http.Request, scope string) (Grant, error) {
 		return Grant{}, storeFailed("unavailable", err)
 	}
 	if scope != "" && !slices.Contains(g.Scopes, scope) {
-		return Grant{}, a.challenge(http.StatusForbidden, "insufficient_scope", "The access token does not have the required scope.", scope)
+		return Grant{}, a.challenge(http.StatusForbidden, "insufficient_scope", "The access token does not have the scope "+scope+".", scope)
 	}
 	return g, nil
 }

@@ -39,7 +39,7 @@ type CreateClientParams struct {
 }
 
 // CreateClient adds a client, appends client.created, and returns the client and
-// its first secret. The secret cannot be read again. If a parameter is invalid,
+// its first secret. Without Scopes, the client may read and write licenses. The secret cannot be read again. If a parameter is invalid,
 // CreateClient returns an [*InvalidError].
 func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
 	if p.Scopes == nil {

@@ -67,7 +67,7 @@ const (
 	uselessOne  = "The access token is unknown, expired or revoked; get a new one."
 	tokenTwice  = "The request also has an access token in its URL; send it in the Authorization header only."
 	headerTwice = "The request has more than one Authorization header."
-	lacksScope  = "The access token does not have the required scope."
+	lacksScope  = "The access token does not have the scope event:read."
 )
 
 func bearerDemand(code, detail string) string {
