@@ -67,7 +67,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	cfg := web.Config{
-		Logger: opts.Logger, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service,
+		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service,
 		Limits: limits, Limiters: limiters, ClientIP: opts.ClientIP, Origins: opts.AllowedOrigins,
 	}
 	pages := h.section()

@@ -19,9 +19,13 @@ type Options struct {
 	// Default: [time.Now].
 	Now func() time.Time
 
-	// Logger gets a line for each request, and what an operator should know;
-	// never a query, secret, token or license key. Default: [slog.Default].
+	// Logger gets what an operator should know; never a query, secret, token
+	// or license key. Default: [slog.Default].
 	Logger *slog.Logger `validate:"-"`
+
+	// RequestLog gets a line for each request. To turn these lines off, set
+	// it to slog.New(slog.DiscardHandler). Default: Logger.
+	RequestLog *slog.Logger `validate:"-"`
 
 	// PublicURL is the URL of the mounted handler as clients see it, such as
 	// "https://example.com/licensing". Only the metadata of the
@@ -143,7 +147,9 @@ type DashboardOptions struct {
 	// Operator returns who is signed in to the host application: an
 	// operator with an ID, an e-mail address to show, and a role. It returns
 	// false once it has answered the request itself, for instance with a
-	// redirect to the host's sign-in. An operator without an ID, with an
+	// redirect to the host's sign-in; if it has not, the answer is 500 and
+	// the log says so. Its answer does not get the security headers of the
+	// dashboard. An operator without an ID, with an
 	// unknown role, or with Disabled set gets 403, and the log names the
 	// fault. Operator replaces the built-in sign-in with its operators and
 	// sessions. Default: the built-in sign-in.
@@ -181,6 +187,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.RequestLog == nil {
+		o.RequestLog = o.Logger
 	}
 	o.Limits = o.Limits.withDefaults()
 	return o

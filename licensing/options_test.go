@@ -181,6 +181,34 @@ func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
 	}
 }
 
+func TestMountThatStripsTheSlashIsHintedAtOnce(t *testing.T) {
+	is := is.New(t)
+	log := new(bytes.Buffer)
+	c := newCaller(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	c.mount, c.prefix = http.StripPrefix("/licensing/", c.Handler), "/licensing"
+	is.Equal(c.do("GET", "/nothing", "").Code, http.StatusNotFound)
+	is.Equal(log.String(), "")
+	for _, path := range []string{"/license/x", "/dashboard/", "/license"} {
+		is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
+		is.Equal(strings.Count(log.String(), "a prefix that does not end in a slash"), 1)
+	}
+}
+
+func TestRequestLogCanBeTurnedOff(t *testing.T) {
+	is := is.New(t)
+	log, requests := new(bytes.Buffer), new(bytes.Buffer)
+	logger := func(b *bytes.Buffer) *slog.Logger { return slog.New(slog.NewJSONHandler(b, nil)) }
+	newCaller(t, licensing.Options{Logger: logger(log)}).do("GET", "/health", "")
+	is.True(strings.Contains(log.String(), `"duration_ms":`))
+	log.Reset()
+	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: logger(requests)}).do("GET", "/health", "")
+	is.True(!strings.Contains(log.String(), "duration_ms"))
+	is.True(strings.Contains(requests.String(), `"route":"/health"`))
+	log.Reset()
+	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: slog.New(slog.DiscardHandler)}).do("GET", "/health", "")
+	is.True(!strings.Contains(log.String(), "duration_ms"))
+}
+
 func TestAnEmptyMasterKeyIsRefusedWithItsLikelyCause(t *testing.T) {
 	is := is.New(t)
 	t.Setenv("LICENSEKIT_TEST_KEY", "")

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,20 +77,35 @@ func (h *Handler) Section() *web.Section {
 	return section
 }
 
+// pageHeader has the response headers of every page.
+var pageHeader = http.Header{
+	"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"},
+	"Cross-Origin-Opener-Policy":   {"same-origin"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	// With no-referrer, browsers would send "Origin: null" with the forms.
+	"Referrer-Policy": {"same-origin"},
+}
+
 // header sets the response headers of every page.
 func header(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	// With no-referrer, browsers would send "Origin: null" with the forms.
-	h.Set("Referrer-Policy", "same-origin")
+	for name, values := range pageHeader {
+		h[name] = slices.Clone(values)
+	}
 }
 
 // redirectHome redirects from the root of the mount to the dashboard.
 func (h *Handler) redirectHome(w http.ResponseWriter, _ *http.Request) error {
 	redirectTo(w, "dashboard/")
 	return nil
+}
+
+// redirectFromMount redirects from the mount without a trailing slash to the
+// dashboard. The reference is relative to what the client requested, so it keeps
+// the prefixes that the host application has stripped.
+func redirectFromMount(w http.ResponseWriter, r *http.Request) {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	redirectTo(w, "./"+path[strings.LastIndexByte(path, '/')+1:]+"/dashboard/")
 }
 
 // handler returns the handler of a route.
@@ -139,9 +156,9 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	case v.h.opts.Operator != nil && route.access == public:
 		// The function is not called: it could reject the request.
 	case v.h.opts.Operator != nil:
-		op, ok := v.h.opts.Operator(v.w, v.r)
-		if !ok {
-			return true, nil
+		op, ok, err := v.hostOperator()
+		if !ok || err != nil {
+			return true, err
 		}
 		if problem := operatorProblem(op); problem != "" {
 			v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelError, "licensing: operator from Options.Dashboard.Operator rejected",
@@ -178,6 +195,23 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
+}
+
+// hostOperator asks Options.Operator who makes the request. If it writes a
+// response, that is a page of the host application, so it does not get the
+// headers of the pages here.
+func (v *visit) hostOperator() (op operator.Operator, ok bool, err error) {
+	for name := range pageHeader {
+		v.w.Header().Del(name)
+	}
+	answer := &web.Answer{ResponseWriter: v.w}
+	op, ok = v.h.opts.Operator(answer, v.r)
+	if ok {
+		header(v.w.Header())
+	} else if answer.Status == 0 && v.r.Context().Err() == nil {
+		err = errors.New("Options.Dashboard.Operator returned false without writing a response")
+	}
+	return op, ok, err
 }
 
 // operatorProblem returns why an operator from the host application cannot use

@@ -72,6 +72,7 @@ func (h *Handler) visit(w http.ResponseWriter, r *http.Request) *visit {
 
 // fail writes the page for a problem.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
+	header(w.Header())
 	if web.PathTooLong(r.URL.EscapedPath()) {
 		// Without links: each relative link would be as long as the path.
 		http.Error(w, p.Detail, p.Status)

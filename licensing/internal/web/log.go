@@ -27,11 +27,11 @@ func (s *Site) observe(r *http.Request, x *exchange) {
 	if x.page {
 		who = slog.String("operator", x.operator)
 	}
-	s.cfg.Logger.LogAttrs(r.Context(), slog.LevelInfo, "licensing: request",
+	s.cfg.RequestLog.LogAttrs(r.Context(), slog.LevelInfo, "licensing: request",
 		slog.String("method", o.Method),
 		slog.String("route", o.Route),
 		slog.Int("status", o.Status),
-		slog.Duration("duration", o.Duration),
+		slog.Float64("duration_ms", float64(o.Duration.Microseconds())/1000),
 		who,
 		slog.String("request_id", o.RequestID),
 	)

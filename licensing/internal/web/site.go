@@ -20,10 +20,11 @@ import (
 // Version is the API version, sent with every response.
 const Version = "1"
 
-// Config configures a [Site]. Logger, Authenticate, Rules and Limits are
-// required.
+// Config configures a [Site]. Logger, RequestLog, Authenticate, Rules and Limits
+// are required.
 type Config struct {
 	Logger       *slog.Logger
+	RequestLog   *slog.Logger // gets a line for each request
 	Observe      func(context.Context, Observation)
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
 	Rules        *license.Service
@@ -200,10 +201,14 @@ func refuseMethod(x *exchange, r *http.Request, allowed string) error {
 	}
 }
 
-// hintAtMount logs, once, how to fix a mount that does not strip its prefix: the
-// path matches no route, but a suffix of it does.
+// hintAtMount logs, once, how to fix a mount that strips too much or too little:
+// a path matches no route, but would with a leading slash, or a suffix of it does.
 func (s *Site) hintAtMount(path string) {
 	if s.mountHinted.Load() {
+		return
+	}
+	if path != "" && path[0] != '/' && s.hasRoute("/"+path) && s.mountHinted.CompareAndSwap(false, true) {
+		s.cfg.Logger.Warn("licensing: the request path has no leading slash; mount the handler with http.StripPrefix and a prefix that does not end in a slash")
 		return
 	}
 	for i := 1; i < len(path); i++ {
