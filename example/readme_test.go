@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
 // The functions below are in the guides, word for word.
@@ -47,6 +50,10 @@ func clientIP(r *http.Request) netip.Addr {
 		}
 	}
 	return peer.Addr().Unmap()
+}
+
+func backup(ctx context.Context, st *sqlite.Store, folder string) error {
+	return st.Backup(ctx, filepath.Join(folder, time.Now().UTC().Format("licenses-20060102T150405Z.db")))
 }
 
 // TestGuideFunctions calls the functions of the guides.

@@ -20,9 +20,10 @@ in a transaction of its own; there is no way back but a backup.
 
 While the store is open, and after a crash, the newest changes stand in a second
 file beside it with the suffix -wal, and a third, -shm, coordinates processes.
-The three belong together: move or delete none of them alone. To back up a
-running store, use VACUUM INTO or the .backup command of the sqlite3 shell. To
-copy the file itself, close the store first, which leaves a single file.
+The three belong together: move or delete none of them alone. [Store.Backup]
+writes a copy of a store while it is in use, [Restore] puts it in place of a lost
+one, and [Store.Check] looks for damage. To copy the file itself, close the store
+first, which leaves a single file.
 
 If the file or its log is deleted, moved or replaced while the store is open,
 every call returns [store.ErrUnavailable] until it is back in place, and
