@@ -12,8 +12,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Backup writes a copy of the store, as it is at one moment, to a new file at
-// path, which is readable by its owner alone. When Backup returns nil, the copy
+// Backup writes a consistent copy of the store to a new file at path, which only
+// its owner can read. When Backup returns nil, the copy
 // is complete and on disk; otherwise there is no file at path. The copy is a
 // database that [Open] opens and that [Restore] puts in place of a lost one.
 //
@@ -38,12 +38,11 @@ func (s *Store) backup(ctx context.Context, path string) error {
 	})
 }
 
-// Restore copies a backup to a new file at path, readable by its owner alone,
-// after it has checked that the backup is a database of this package and is
-// undamaged. Stop all processes that use the old file, and move it away together
+// Restore copies a backup to a new file at path, which only its owner can read,
+// after it has checked that the backup is an undamaged database of this package. Stop all processes that use the old file, and move it away together
 // with its -wal and -shm: Restore returns an error that wraps [os.ErrExist] if
 // one of the three is there, because a log beside the wrong file destroys it.
-// The backup stays as it is, and may be on a file system that is read-only. It
+// Restore does not change the backup, which may be on a read-only file system. It
 // must be a file that [Store.Backup] wrote, or a copy of a store that was closed.
 //
 // The restored store is as it was at the time of the backup. What changed later

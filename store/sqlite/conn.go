@@ -13,17 +13,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A conn is one connection to the file, with its prepared statements, for use
-// by one goroutine at a time. It calls the driver without database/sql between
-// them: a transaction that many callers share in turn is not what *sql.Tx is
-// for, and its pool and its Scan take a third of the time of a read.
+// A conn is one connection to the file, with its prepared statements, for use by
+// one goroutine at a time. It calls the driver without database/sql, because
+// *sql.Tx does not support a transaction that several callers share, and the pool
+// and Scan of database/sql take a third of the time of a read.
 type conn struct {
 	raw   rawConn
 	stmts map[string]rawStmt // by their text
 }
 
-// maxStmts bounds the statements a connection keeps. The lists of the contract
-// have some thousand combinations of filters, of which a program uses a few.
+// maxStmts is the largest number of prepared statements per connection. Lists
+// have about a thousand combinations of filters, of which a program uses a few.
 const maxStmts = 256
 
 type rawConn interface {
@@ -38,7 +38,7 @@ type rawStmt interface {
 	driver.StmtQueryContext
 }
 
-// connect opens a connection and runs the pragmas of dsn on it.
+// connect opens a connection and runs the pragmas of dsn.
 func connect(dsn string) (*conn, error) {
 	connector, err := engine.NewConnector(dsn)
 	if err != nil {
@@ -59,15 +59,15 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 
-// script runs statements that are not kept, one after another.
+// script runs statements without keeping them prepared.
 func (c *conn) script(text string) error {
 	_, err := c.raw.ExecContext(context.Background(), text, nil)
 	return err
 }
 
-// exec runs a statement that returns no rows. It takes no context: one that
-// ended inside a statement would roll back the whole transaction, and with it
-// what others have written.
+// exec runs a statement that returns no rows. It takes no context: if a context
+// ended during a statement, the engine would roll back the whole transaction and
+// with it the changes of other updates.
 func (c *conn) exec(text string, args ...any) (driver.Result, error) {
 	s, err := c.prepared(text)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *conn) rows(ctx, interrupt context.Context, text string, args []any, eac
 	}
 }
 
-// integer returns the first column of the first row: the answer of a pragma.
+// integer returns the first column of the first row, such as the value of a pragma.
 func (c *conn) integer(text string) (n int64, err error) {
 	err = c.query(context.Background(), text, nil, func(r *row) { n = r.integer() })
 	return n, err
@@ -128,7 +128,7 @@ func (c *conn) prepared(text string) (rawStmt, error) {
 		return s, nil
 	}
 	if len(c.stmts) >= maxStmts {
-		for old, s := range c.stmts { // any will do
+		for old, s := range c.stmts { // any of them
 			delete(c.stmts, old)
 			if err := s.Close(); err != nil {
 				return nil, err
@@ -144,7 +144,7 @@ func (c *conn) prepared(text string) (rawStmt, error) {
 	return c.stmts[text], nil
 }
 
-// bind turns the values of records into what columns hold. The zero time and
+// bind converts the values of records to the types of columns. The zero time and
 // the empty document become NULL.
 func bind(args []any) []driver.NamedValue {
 	bound := make([]driver.NamedValue, len(args))
@@ -172,8 +172,8 @@ func bind(args []any) []driver.NamedValue {
 	return bound
 }
 
-// A row is read column by column, in the order of its SELECT. What it returns
-// belongs to the caller.
+// A row is read column by column, in the order of its SELECT. The caller owns the
+// values.
 type row struct {
 	values []driver.Value
 	next   int

@@ -1,7 +1,7 @@
 /*
-Package sqlite keeps the register in one SQLite file: the default backend of
-[store.Store]. It needs no server and no C compiler, since the engine is
-[modernc.org/sqlite], in pure Go.
+Package sqlite implements [store.Store] in one SQLite file. It is the default
+store. It needs no server and no C compiler: the engine is [modernc.org/sqlite],
+in pure Go.
 
 	st, err := sqlite.Open("licenses.db")
 	if err != nil {
@@ -12,53 +12,57 @@ Package sqlite keeps the register in one SQLite file: the default backend of
 
 # The file
 
-[Open] makes the file if it is not there, readable by its owner alone, in a
-folder that must exist. The file is the store's own: one that holds anything
-else, or that a newer version of this package has written, is refused and left
-as it is. A file of an older version is brought up to date on opening, each step
-in a transaction of its own; there is no way back but a backup.
+[Open] creates the file, with permissions for its owner only, in a folder that
+must exist. It refuses a file of another program, and one that a newer version of
+this package has written, and does not change it. It migrates a file of an older
+version, each step in its own transaction. To return to the older version, restore
+a backup.
 
-While the store is open, and after a crash, the newest changes stand in a second
-file beside it with the suffix -wal, and a third, -shm, coordinates processes.
-The three belong together: move or delete none of them alone. [Store.Backup]
+While the store is open, and after a crash, the newest changes are in a second
+file beside it with the suffix -wal. A third file, -shm, coordinates processes.
+The three belong together: do not move or delete one of them alone. [Store.Backup]
 writes a copy of a store while it is in use, [Restore] puts it in place of a lost
 one, and [Store.Check] looks for damage. To copy the file itself, close the store
 first, which leaves a single file.
 
 If the file or its log is deleted, moved or replaced while the store is open,
-every call returns [store.ErrUnavailable] until it is back in place, and
+every call returns [store.ErrUnavailable] until the file is back, and
 [Options.Logger] gets an error. Updates check this before and after each commit,
 reads at most once a second.
 
-Put the file on a local disk. On network file systems the locks that protect it
-are not reliable.
+Put the file on a local disk. The locks that protect it are not reliable on
+network file systems.
 
 # Processes
 
-Several processes on one machine may open the same file: each sees what the
-others commit, and their updates wait for one another, at most
-[Options.BusyTimeout]. Within one process, one Store is best; two are correct.
-On Unix, nothing else in the process should open and close the file (to hash
-or to copy it, say): when a process closes a file, the system drops every lock
-that it has on it, those of SQLite included. (On Linux, OFDLocking of
-modernc.org/sqlite, called before the first Open, keeps them.)
+Several processes on one machine may open the same file. Each sees what the
+others commit. An update waits for the updates of other processes for at most
+[Options.BusyTimeout]. Use one Store per process and file; two are correct but
+slower. On Unix, the rest of the program must not open and close the file, for
+example to hash or copy it: when a process closes a file, the system drops all
+locks that the process has on it, including those of SQLite. (On Linux, OFDLocking
+of modernc.org/sqlite, called before the first Open, prevents this.)
 
-# How it works
+# Group commit
 
-All updates go through one connection, in turn. Each calls its function on its
-caller's goroutine, inside a savepoint; the last in line commits for all, with
-one flush of the disk, and then all return. So an update that is alone is
-committed at once, and sixty-four at a time share the cost of one flush, and
-nobody ever waits for company. What one update does wrong, be it an error, a
-panic, or filling the disk, is undone without harm to the others: if the engine
-gives up the whole transaction, the innocent ones run again, each by itself.
-An update that finds the disk full runs again after the log was written back
-into the file, which makes room in the log. That is why a function may run twice.
+All updates use one connection, one at a time. Each runs its function on the
+goroutine of its caller, inside a savepoint. The last update in the queue commits
+for all, with one flush to the disk, and then all return. An update that is alone
+commits immediately, and 64 concurrent updates share one flush. No timer is
+involved.
 
-Reads use connections of their own, which never wait for an update and never
-make one wait. Reads of one row and lists have separate connections, so a slow
-list delays other lists only. A list stops when its context ends. At most 16
-Views run at a time, and the others wait for one of those to end. While a View
-runs, the log grows by what is committed, so let it end soon.
+An update that fails, panics or fills the disk is undone without affecting the
+others. If the engine rolls back the whole transaction, the other updates run
+again, each by itself. An update that finds the disk full runs again after the log
+has been written back into the file, which makes room in the log. This is why a
+function may run twice.
+
+# Reads
+
+Reads use connections of their own. They never wait for an update, and an update
+never waits for them. Reads of one row and lists have separate connections, so a
+slow list delays only other lists. A list stops when its context ends. At most 16
+Views run concurrently; others wait for one to end. The log cannot be reused while
+a View runs, so keep Views short.
 */
 package sqlite

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// cleanPath returns path in full, so that it means the same file after the
+// cleanPath returns the absolute path, so that it names the same file after the
 // process has changed its working directory.
 func cleanPath(path string) (string, error) {
 	switch {
 	case path == "":
 		return "", errors.New("the path is empty; name a file")
 	case path == ":memory:":
-		return "", fmt.Errorf("%q is no file; use package store/memory for a store that is not kept", path)
+		return "", fmt.Errorf("%q is not a file; use package store/memory for a store in memory", path)
 	case strings.HasPrefix(path, "file:"):
-		return "", fmt.Errorf("%q is a URI; give the plain path of the file", path)
+		return "", fmt.Errorf("%q is a URI; use the path of the file", path)
 	case strings.ContainsRune(path, 0):
-		return "", fmt.Errorf("%q holds a zero byte, which no path can", path)
+		return "", fmt.Errorf("%q contains a NUL byte", path)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -38,8 +38,8 @@ func cleanPath(path string) (string, error) {
 	return path, nil
 }
 
-// dsn returns the URI of the file at path, in which its every character stands
-// for itself, with the parameters of a connection.
+// dsn returns the URI of the file at path, escaped, with the parameters of a
+// connection.
 func dsn(path, mode string, params url.Values) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -48,12 +48,12 @@ func dsn(path, mode string, params url.Values) string {
 	if params == nil {
 		params = url.Values{}
 	}
-	params.Set("mode", mode) // never rwc: the file is made by claim, for its owner alone
+	params.Set("mode", mode) // never rwc: claim creates the file, with permissions for its owner only
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: params.Encode()}).String()
 }
 
-// identityDSN reads the file as if nothing could change it: without locks,
-// without its log, and without a trace. It is good for one look at its header.
+// identityDSN reads the file as if it could not change: without locks and without
+// its log. Use it only to read the header, or a file that no process has open.
 func identityDSN(path string) string {
 	return dsn(path, "ro", url.Values{"immutable": {"1"}})
 }
@@ -61,24 +61,23 @@ func identityDSN(path string) string {
 // writerDSN is for the one connection that writes.
 func writerDSN(path string, opts Options) string {
 	return dsn(path, "rw", url.Values{"_dqs": {"0"}, "_pragma": {
-		// Waiting for other processes is the writer's own affair, so that
-		// the end of a context ends it.
+		// The writer waits for other processes itself, so that the end of a
+		// context ends the wait.
 		"busy_timeout(0)",
 		"foreign_keys(1)",
-		// Readers and the writer do not wait for one another.
+		// Readers and the writer do not wait for each other.
 		"journal_mode(wal)",
-		// What is committed survives a power failure: one flush a commit.
+		// Commits survive a power failure: one flush per commit.
 		"synchronous(full)",
 		// Write the log back every 40 MB instead of every 4: pages that
 		// change often are written back once instead of ten times.
 		"wal_autocheckpoint(10000)",
-		// Cut a log that a long View has let grow, but never one of its
-		// usual size: writing over a file is faster than making it longer.
+		// Truncate a log that grew during a long View, but not one of the
+		// usual size: overwriting a file is faster than extending it.
 		"journal_size_limit(67108864)",
-		// The pages that a savepoint would restore are kept in memory, not
-		// in a file.
+		// Keep the pages that a savepoint would restore in memory.
 		"temp_store(memory)",
-		// In KiB. The system's own cache holds the rest.
+		// In KiB. The cache of the operating system has the rest.
 		"cache_size(-4096)",
 		"mmap_size(" + strconv.FormatInt(opts.MmapSize, 10) + ")",
 	}})
@@ -91,7 +90,7 @@ func readerDSN(path string, opts Options) string {
 		// first time after a crash, or closes it as the last.
 		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
 		"query_only(1)",
-		// A scan collects its rows in memory, not in a file.
+		// A scan collects its rows in memory.
 		"temp_store(memory)",
 		"cache_size(-2048)",
 		"mmap_size(" + strconv.FormatInt(opts.MmapSize, 10) + ")",

@@ -18,11 +18,11 @@ func code(err error) int {
 	return 0
 }
 
-// primary drops from a result code what extends it.
+// primary returns the primary result code of an extended one.
 func primary(code int) int { return code & 0xff }
 
-// busy reports whether another connection had a lock that err ran into, so
-// that it is worth trying again.
+// busy reports whether err means that another connection has the lock, so that a
+// retry can succeed.
 func busy(err error) bool {
 	switch primary(code(err)) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
@@ -31,9 +31,9 @@ func busy(err error) bool {
 	return false
 }
 
-// sentinel adds to an error of the engine what it means in the contract. An
-// error that means nothing there stays as it is. The engine reports a disk that
-// fails to read a page (EIO) as a damaged file.
+// sentinel adds the error of the store contract that an error of the engine
+// stands for, if there is one. The engine reports a disk that fails to read a
+// page (EIO) as a damaged file.
 func sentinel(err error) error {
 	c := code(err)
 	switch c {
@@ -51,18 +51,18 @@ func sentinel(err error) error {
 	return err
 }
 
-// noRoom reports whether err says that the disk is full. A quota, and a limit
-// of the size of a file, show as an error of writing.
+// noRoom reports whether err means that the disk is full. A quota and a limit of
+// the file size appear as a write error.
 func noRoom(err error) bool {
 	c := code(err)
 	return primary(c) == lib.SQLITE_FULL || c == lib.SQLITE_IOERR_WRITE
 }
 
-// constraint reports whether err is a constraint that refused one statement
-// and left the transaction as it was.
+// constraint reports whether err is a constraint violation, which undoes one
+// statement and leaves the transaction open.
 func constraint(err error) bool { return primary(code(err)) == lib.SQLITE_CONSTRAINT }
 
-// wrap puts the package and what was being done before err; nil stays nil.
+// wrap adds the package and the operation to err. It returns nil for nil.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -11,65 +11,65 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A writer has the connection for writing, and gives it to one update after
-// another. Updates that follow each other without a gap are a group: they
-// share a transaction, each in a savepoint of its own, and the last one in
-// line commits for all. Whoever has the turn uses conn and group; nothing
-// waits for a timer.
+// A writer owns the connection for writing and lets one update at a time use
+// it. Updates that follow each other without a gap form a group: they share a
+// transaction, each in its own savepoint, and the last one in the queue commits
+// for all. The update that has the write lock uses conn and group. No timer is
+// involved.
 type writer struct {
 	conn     *conn
 	guard    *guard
 	patience time.Duration // how long an update waits for another process
 
-	// A group takes no more members when it is that large or that old, so
-	// that the first ones get their answer.
+	// A group of this size or age accepts no more members, so that the first
+	// ones can return.
 	maxMembers int
 	maxAge     time.Duration
 
-	mu   sync.Mutex
-	held bool            // somebody has the turn
-	line []chan struct{} // those who wait for it; closing one gives it the turn
+	mu     sync.Mutex
+	locked bool            // an update has the write lock
+	queue  []chan struct{} // updates that wait for it; closing a channel passes the lock on
 
-	group *group // of the transaction that is open; nil: none is
-	full  bool   // there was no room on the disk, and the log was not written back since
+	group *group // of the open transaction; nil: none is open
+	full  bool   // the disk was full, and the log has not been written back since
 }
 
 // A group is the updates that share a transaction.
 type group struct {
 	began   time.Time
 	members int
-	alone   bool // takes no second member
+	alone   bool // accepts no second member
 
-	settled chan struct{} // closed once the transaction is over
-	err     error         // set before that: why nothing of it was kept
-	unknown bool          // set before that: err does not say whether it was kept
+	settled chan struct{} // closed when the transaction has ended
+	err     error         // set before: why nothing of it was stored
+	unknown bool          // set before: it is unknown whether it was stored
 }
 
-// errAgain is the answer to an update that was undone through no fault of its
-// own, or that may have been, or that found the disk full.
+// errAgain means that the update must run again by itself: another member of its
+// group may have caused the rollback, or the disk was full.
 var errAgain = errors.New("undone together with others")
 
 func newWriter(c *conn, patience time.Duration, g *guard) *writer {
 	return &writer{conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond}
 }
 
-// update runs fn in a savepoint and returns when its group is settled: fn's
-// error too is an answer only then, because it may rest on what other members
-// wrote. If the transaction was lost, an update that shared it returns
-// errAgain; one that was alone in it, by asking for that, returns the reason.
+// update runs fn in a savepoint and returns when its group is settled. An error
+// of fn waits too, because fn may have read what other members wrote. If the
+// transaction was lost, an update that shared it returns errAgain, and one that
+// was alone in it returns the reason.
 func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool) error {
 	deadline := time.Now().Add(w.patience)
-	if err := w.take(ctx); err != nil {
+	if err := w.lock(ctx); err != nil {
 		return wrap(err, "update")
 	}
 	g, err := w.join(ctx, deadline, alone)
 	if err != nil {
-		w.give()
+		w.unlock()
 		return wrap(err, "update")
 	}
 	err = w.run(fn, alone)
 	culprit := w.group != g
-	w.give()
+	w.unlock()
 	if culprit {
 		return err
 	}
@@ -84,9 +84,9 @@ func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool
 	}
 }
 
-// run calls fn in a savepoint, and keeps or undoes what it wrote. If that
-// cannot be done, because the engine has given up the transaction, the whole
-// group is undone.
+// run calls fn in a savepoint, and keeps or undoes what it wrote. If the engine
+// has rolled back the transaction, so that neither is possible, run abandons the
+// whole group.
 func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	if _, err := w.conn.exec("SAVEPOINT member"); err != nil {
 		w.abandon(err)
@@ -96,15 +96,15 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	unwinding := true
 	defer func() {
 		t.over.Store(true)
-		if unwinding { // fn panicked or called runtime.Goexit, and its caller is not coming back
+		if unwinding { // fn panicked or called runtime.Goexit: update does not continue
 			w.keep(false)
-			w.give()
+			w.unlock()
 		}
 	}()
 	err = fn(t)
 	unwinding = false
 	if err == nil {
-		err = t.err // fn may have overlooked it
+		err = t.err // fn may have ignored it
 	}
 	if lost := w.keep(err == nil); err == nil && lost != nil {
 		err = wrap(sentinel(lost), "update")
@@ -118,7 +118,8 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	return err
 }
 
-// keep ends the savepoint of the update that has the turn.
+// keep ends the savepoint of the current update: it keeps its changes if ok is
+// true, and undoes them otherwise.
 func (w *writer) keep(ok bool) (err error) {
 	if !ok {
 		_, err = w.conn.exec("ROLLBACK TO member")
@@ -126,55 +127,55 @@ func (w *writer) keep(ok bool) (err error) {
 	if err == nil {
 		_, err = w.conn.exec("RELEASE member")
 	}
-	if err != nil { // there is no such savepoint: the transaction is gone
+	if err != nil { // the savepoint is gone, and with it the transaction
 		w.abandon(err)
 	}
 	return err
 }
 
-// take waits for the turn, at most until ctx ends.
-func (w *writer) take(ctx context.Context) error {
+// lock waits for the write lock, at most until ctx ends.
+func (w *writer) lock(ctx context.Context) error {
 	w.mu.Lock()
-	if !w.held {
-		w.held = true
+	if !w.locked {
+		w.locked = true
 		w.mu.Unlock()
 		return nil
 	}
-	turn := make(chan struct{})
-	w.line = append(w.line, turn)
+	granted := make(chan struct{})
+	w.queue = append(w.queue, granted)
 	w.mu.Unlock()
 
 	select {
-	case <-turn:
+	case <-granted:
 		return nil
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	i := slices.Index(w.line, turn)
+	i := slices.Index(w.queue, granted)
 	if i >= 0 {
-		w.line = slices.Delete(w.line, i, i+1)
+		w.queue = slices.Delete(w.queue, i, i+1)
 	}
 	w.mu.Unlock()
-	if i < 0 { // the turn came at the same moment; somebody must go on from here
-		w.give()
+	if i < 0 { // the lock was granted at the same moment: pass it on
+		w.unlock()
 	}
 	return ctx.Err()
 }
 
-// give gives the turn to the next in line, if there is one and the group may
-// take it. Otherwise it commits first.
-func (w *writer) give() {
+// unlock passes the write lock to the next update in the queue. If there is
+// none, or the group accepts no more members, it commits first.
+func (w *writer) unlock() {
 	for {
 		w.mu.Lock()
 		switch {
-		case len(w.line) > 0 && !w.group.full(w):
-			next := w.line[0]
-			w.line = slices.Delete(w.line, 0, 1)
+		case len(w.queue) > 0 && !w.group.full(w):
+			next := w.queue[0]
+			w.queue = slices.Delete(w.queue, 0, 1)
 			w.mu.Unlock()
 			close(next)
 			return
 		case w.group == nil:
-			w.held = false
+			w.locked = false
 			w.mu.Unlock()
 			return
 		}
@@ -183,14 +184,14 @@ func (w *writer) give() {
 	}
 }
 
-// full reports whether the group may take no further member. No group is never
+// full reports whether the group accepts no more members. The nil group is never
 // full: a new one begins.
 func (g *group) full(w *writer) bool {
 	return g != nil && (g.alone || g.members >= w.maxMembers || time.Since(g.began) >= w.maxAge)
 }
 
-// join makes the update that has the turn a member of the group, or of a new
-// one if there is none or it wants to be alone.
+// join makes the current update a member of the group, or of a new one if there
+// is none or the update must be alone.
 func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*group, error) {
 	if alone && w.group != nil {
 		w.commit()
@@ -214,8 +215,8 @@ func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*gro
 	return w.group, nil
 }
 
-// commit makes durable what the group wrote, and makes sure that it is in the
-// file that the next start opens.
+// commit makes the changes of the group durable and checks that they are in the
+// file that the next Open finds.
 func (w *writer) commit() {
 	if _, err := w.conn.exec("COMMIT"); err != nil {
 		w.abandon(err)
@@ -237,8 +238,8 @@ func (w *writer) abandon(err error) {
 	w.group = nil
 }
 
-// close writes the log back into the file and closes the connection. Nobody
-// may have the turn.
+// close writes the log back into the file and closes the connection. No update
+// may be running.
 func (w *writer) close() error {
 	_, err := w.conn.exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, w.conn.close())
@@ -252,9 +253,9 @@ func begin(ctx context.Context, c *conn, deadline time.Time) error {
 	})
 }
 
-// patiently calls try until it returns something else than that another
-// process has the lock, or until ctx or the deadline ends. It asks often: a
-// process under load lets go of the lock only for moments.
+// patiently calls try until no other process has the lock, or until ctx or the
+// deadline ends. It retries often, because a process under load releases the lock
+// only for moments.
 func patiently(ctx context.Context, deadline time.Time, try func() error) error {
 	for {
 		err := try()

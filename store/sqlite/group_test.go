@@ -43,9 +43,9 @@ func add(tx store.Tx, id string) error {
 	return tx.CreateLicense(context.Background(), store.License{ID: id, Key: id})
 }
 
-// runGroup runs the updates in one group, in their order: an update of its own
-// keeps the turn until all of them stand in line. It returns when all have
-// their answers, and checks that nobody kept the turn.
+// runGroup runs the updates in one group, in order: another update keeps the
+// write lock until all of them are in the queue. It returns when all have
+// returned, and checks that the write lock is free.
 func runGroup(t *testing.T, st *Store, members ...*member) {
 	t.Helper()
 	w := st.writer
@@ -90,25 +90,25 @@ func runGroup(t *testing.T, st *Store, members ...*member) {
 	all.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held || w.group != nil {
-		t.Error("somebody kept the turn")
+	if w.locked || w.group != nil {
+		t.Error("an update still has the write lock")
 	}
 }
 
-// inLine returns how many updates wait for their turn.
+// inLine returns how many updates wait for the write lock.
 func inLine(w *writer) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.line)
+	return len(w.queue)
 }
 
-// inTurn calls fn with the writer's connection while nobody else has it.
+// inTurn calls fn with the connection and the write lock.
 func inTurn(t *testing.T, w *writer, fn func(c *conn)) {
 	t.Helper()
-	if err := w.take(t.Context()); err != nil {
+	if err := w.lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer w.give()
+	defer w.unlock()
 	fn(w.conn)
 }
 
@@ -283,12 +283,12 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 		for range 3 {
 			ctx, end := context.WithCancel(t.Context())
 			waits.Go(func() {
-				err := st.Update(ctx, func(store.Tx) error { t.Error("it had a turn"); return nil })
+				err := st.Update(ctx, func(store.Tx) error { t.Error("fn was called"); return nil })
 				is.True(errors.Is(err, context.Canceled))
 			})
 			waitFor(t, "update in line", func() bool { return inLine(st.writer) == 1 })
 			end()
-			waits.Wait() // while the turn is taken
+			waits.Wait() // while the write lock is taken
 		}
 		return add(tx, "a")
 	})
@@ -296,25 +296,25 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 	is.Equal(ids(t, st), "a")
 }
 
-// TestTurnThatComesTooLateGoesOn gives the turn to an update at the moment in
-// which its context ends.
-func TestTurnThatComesTooLateGoesOn(t *testing.T) {
+// TestLockGrantedTooLateIsPassedOn grants the write lock to an update at the
+// moment its context ends.
+func TestLockGrantedTooLateIsPassedOn(t *testing.T) {
 	is := is.New(t)
 	w := open(t).writer
-	is.NoErr(w.take(t.Context()))
+	is.NoErr(w.lock(t.Context()))
 	ctx, end := context.WithCancel(t.Context())
 	waits := make(chan error)
-	go func() { waits <- w.take(ctx) }()
+	go func() { waits <- w.lock(ctx) }()
 	waitFor(t, "update in line", func() bool { return inLine(w) == 1 })
-	w.mu.Lock() // as give does
+	w.mu.Lock() // as unlock does
 	end()
-	turn := w.line[0]
-	w.line = nil
-	close(turn)
+	granted := w.queue[0]
+	w.queue = nil
+	close(granted)
 	w.mu.Unlock()
 	is.True(errors.Is(<-waits, context.Canceled))
-	is.NoErr(w.take(t.Context())) // which would wait for ever
-	w.give()
+	is.NoErr(w.lock(t.Context())) // would otherwise wait forever
+	w.unlock()
 }
 
 func TestGroupIsBounded(t *testing.T) {
@@ -356,9 +356,9 @@ func TestGroupIsBounded(t *testing.T) {
 	is.Equal(len(slices.Compact(groups)), 7)
 }
 
-// TestManyUpdatesInTrouble runs updates that succeed, fail, panic, exit and
-// lose their contexts, all mixed, and counts: a tally must hold exactly those
-// that were answered with nil, and those that nobody was left to answer.
+// TestManyUpdatesInTrouble runs updates that succeed, fail, panic, exit and lose
+// their contexts, all mixed. A stored count must equal the number of updates that
+// returned nil, or that had no caller left to return to.
 func TestManyUpdatesInTrouble(t *testing.T) {
 	is := is.New(t)
 	st := open(t)

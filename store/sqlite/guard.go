@@ -13,9 +13,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A guard notices that the file of an open store, or the log beside it, was
-// deleted, moved or replaced. SQLite would go on writing to the open file,
-// which the next start does not find.
+// A guard detects that the file of an open store, or the log beside it, was
+// deleted, moved or replaced. SQLite would continue to write to the open file,
+// which the next Open would not find.
 type guard struct {
 	files    []guarded
 	log      *slog.Logger
@@ -28,7 +28,7 @@ type guard struct {
 	lost atomic.Pointer[error]
 }
 
-// guarded is a file as it was opened.
+// guarded is a file and what identified it when it was opened.
 type guarded struct {
 	path string
 	info os.FileInfo
@@ -54,8 +54,8 @@ func newGuard(path string, c *conn, log *slog.Logger) (*guard, error) {
 	return g, nil
 }
 
-// check returns an error that wraps [store.ErrUnavailable] if a file is not
-// where it was opened. It logs when that changes.
+// check returns an error that wraps [store.ErrUnavailable] if a file is no longer
+// at its path. It logs when that changes.
 func (g *guard) check() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

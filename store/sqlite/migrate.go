@@ -13,12 +13,12 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// applicationID marks a file as ours, in its header: "lkit" in ASCII.
+// applicationID in the header identifies a file of this package: "lkit" in ASCII.
 const applicationID = 0x6c6b6974
 
-// migrations are the steps from an empty file to the present schema, in order
-// of their names. A file's user_version is the number of steps it has had. A
-// step that has been released never changes.
+// migrations are the steps from an empty file to the current schema, in order of
+// their names. The user_version of a file is the number of steps it has had. A
+// released step never changes.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -40,18 +40,18 @@ func steps() []string {
 	return texts
 }
 
-// claim makes the file at path if there is none, and otherwise looks whether
-// it is ours. It changes nothing in a file that is there.
+// claim creates the file at path if there is none, and otherwise checks whether
+// it is a file of this package. It does not change an existing file.
 func claim(path string) error {
 	info, err := makeFile(path)
 	switch {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return errors.New("it is a folder; name a file in it")
+		return errors.New("this is a folder; use the path of a file")
 	case info.Size() == 0:
 		return nil
-	case info.Size() == 1: // which the engine takes for an empty file
+	case info.Size() == 1: // the engine would accept it as an empty file
 		return errNotSQLite
 	}
 	c, err := connect(identityDSN(path))
@@ -61,8 +61,8 @@ func claim(path string) error {
 	defer c.close()
 	_, err = version(c)
 	if primary(code(err)) == lib.SQLITE_CORRUPT {
-		// A log that could not be written back in full, for want of room,
-		// leaves a file that is whole only together with its log.
+		// If the disk was full while the log was written back, the file is
+		// complete only together with its log.
 		if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
 			return nil
 		}
@@ -70,13 +70,13 @@ func claim(path string) error {
 	return err
 }
 
-// making is held while a file is made. Closing a file drops all locks that the
-// process has on it (a rule of POSIX), so it must be over before any Store of
-// this process opens the file.
+// making is locked while a file is created. Closing a file drops all locks that
+// the process has on it (a rule of POSIX), so this must end before a Store of this
+// process opens the file.
 var making sync.Mutex
 
-// makeFile makes the file at path if there is none, readable by its owner
-// alone. SQLite gives its companions the same mode.
+// makeFile creates the file at path if there is none, with permissions for its
+// owner only. SQLite gives the log the same mode.
 func makeFile(path string) (os.FileInfo, error) {
 	making.Lock()
 	defer making.Unlock()
@@ -90,10 +90,10 @@ func makeFile(path string) (os.FileInfo, error) {
 	return os.Stat(path)
 }
 
-var errNotSQLite = errors.New("it is not a SQLite file, and was left as it is; name another")
+var errNotSQLite = errors.New("this is not a SQLite file; it was not changed; use another path")
 
-// version returns how many migrations the file has had, or an error if it is
-// not ours.
+// version returns how many migrations the file has had, or an error if it is not
+// a file of this package.
 func version(c *conn) (int, error) {
 	id, err := c.integer("PRAGMA application_id")
 	if primary(code(err)) == lib.SQLITE_NOTADB {
@@ -107,8 +107,8 @@ func version(c *conn) (int, error) {
 	}
 	if id == applicationID {
 		if known := int64(len(steps())); n > known {
-			return 0, fmt.Errorf("a newer version of this program has written it (schema %d; this one knows up to %d), "+
-				"and it was left as it is; install the newer version, or restore a backup", n, known)
+			return 0, fmt.Errorf("a newer version of this program has written this file (schema %d; this version supports up to %d); "+
+				"it was not changed; install the newer version or restore a backup", n, known)
 		}
 		return int(n), nil
 	}
@@ -117,14 +117,14 @@ func version(c *conn) (int, error) {
 		return 0, err
 	}
 	if id != 0 || n != 0 || tables != 0 {
-		return 0, fmt.Errorf("it is a SQLite file of another program (application id %#x, %d tables and indexes), "+
-			"and was left as it is; name another", id, tables)
+		return 0, fmt.Errorf("this is a SQLite file of another program (application id %#x, %d tables and indexes); "+
+			"it was not changed; use another path", id, tables)
 	}
 	return 0, nil
 }
 
-// connectWriter opens the connection for writing and brings the schema up to
-// date. Other processes may be doing the same.
+// connectWriter opens the connection for writing and migrates the schema. Other
+// processes may do the same concurrently.
 func connectWriter(path string, opts Options) (*conn, error) {
 	deadline := time.Now().Add(opts.BusyTimeout)
 	var c *conn
@@ -149,7 +149,7 @@ func migrate(c *conn, deadline time.Time) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("its file system cannot keep a write-ahead log (journal mode %q); put it on a local disk", mode)
+		return fmt.Errorf("the file system does not support a write-ahead log (journal mode %q); put the file on a local disk", mode)
 	}
 	steps := steps()
 	for {
@@ -169,7 +169,7 @@ func migrate(c *conn, deadline time.Time) error {
 			err = c.script("COMMIT")
 		}
 		if err != nil {
-			c.script("ROLLBACK") // an error, too, if the engine has done so
+			c.script("ROLLBACK") // fails if the engine has already done so
 			return err
 		}
 	}

@@ -87,9 +87,9 @@ func TestPathsThatCannotBe(t *testing.T) {
 	for path, want := range map[string]string{
 		"":                                    "the path is empty; name a file",
 		":memory:":                            "use package store/memory",
-		"file:licenses.db?mode=ro":            "give the plain path",
-		"a\x00b":                              "zero byte",
-		folder:                                "it is a folder; name a file in it",
+		"file:licenses.db?mode=ro":            "use the path",
+		"a\x00b":                              "NUL byte",
+		folder:                                "this is a folder; use the path of a file",
 		filepath.Join(folder, "none", "a.db"): "does not exist; create it first",
 		filepath.Join(folder, "file", "a.db"): "is not a folder",
 	} {
@@ -168,7 +168,7 @@ func TestFileOfAnotherIsRefusedAndLeft(t *testing.T) {
 			before := files(t, folder)
 			_, err := Open(path)
 			is.True(err != nil)
-			if !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "left as it is") {
+			if !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "not changed") {
 				t.Error(err)
 			}
 			is.Equal(files(t, folder), before)

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// A pool holds connections for reading. It opens one more when all are out,
-// until it has as many as there is room for.
+// A pool has connections for reading. It opens another when all are in use, up to
+// its size.
 type pool struct {
 	dsn   string
 	guard *guard
 	idle  chan *conn
-	room  chan struct{} // holds one value for each connection
+	room  chan struct{} // has one value for each connection
 }
 
 func newPool(dsn string, size int, g *guard) *pool {
@@ -50,7 +50,7 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 
 func (p *pool) put(c *conn) { p.idle <- c }
 
-// close closes all connections. None may be out.
+// close closes all connections. None may be in use.
 func (p *pool) close() error {
 	var errs []error
 	for range len(p.idle) {

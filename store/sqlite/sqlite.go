@@ -13,8 +13,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Store is a [store.Store] in one SQLite file. It is safe for concurrent use
-// by many goroutines. [Open] makes one.
+// A Store is a [store.Store] in one SQLite file, opened by [Open]. It is safe for
+// concurrent use.
 type Store struct {
 	reader
 	path    string
@@ -25,41 +25,40 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed bool
-	calls  sync.WaitGroup // those that have entered; grows under mu, until closed
+	calls  sync.WaitGroup // in progress; grows under mu, until closed
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Options are what [OpenWith] can be told. The zero value is what [Open] uses.
+// Options configure [OpenWith]. [Open] uses the zero value.
 type Options struct {
 	// BusyTimeout is how long an update waits for another process that is
-	// writing to the file, before it returns [store.ErrUnavailable]. Zero: 5
-	// seconds. Updates of this Store wait for one another as long as their
-	// context lasts.
+	// writing to the file before it returns [store.ErrUnavailable]. Updates of
+	// the same Store wait for each other until their context ends. Default: 5
+	// seconds.
 	BusyTimeout time.Duration
 
-	// MmapSize is how many bytes of the file the engine maps into memory,
-	// which makes reads faster by a tenth (one record) to a quarter (lists).
-	// Zero: none, because a fault of the disk, which is otherwise an error,
-	// then ends the process.
+	// MmapSize is how many bytes of the file the engine maps into memory.
+	// Reads become faster by a tenth (one record) to a quarter (lists), but
+	// a disk error, which is otherwise returned, ends the process. Default:
+	// none.
 	MmapSize int64
 
 	// Logger gets an error when the file is deleted, moved or replaced while
-	// the Store is open, and a warning when the program is built with another
-	// version of the engine's run-time library than the engine was made for.
-	// Nil: [slog.Default].
+	// the Store is open, and a warning if the program is built with a version
+	// of the engine's runtime library that does not match the engine.
+	// Default: [slog.Default].
 	Logger *slog.Logger
 }
 
-// maxViews bounds the Views that run at a time. The others wait.
+// maxViews is how many Views run concurrently. Others wait.
 const maxViews = 16
 
-// Open opens the register in the file at path, and makes the file if it is not
-// there. The path is a plain one, relative or absolute, in a folder that
-// exists; every character stands for itself.
+// Open opens the store in the file at path and creates the file if it does not
+// exist. The path is relative or absolute and not a URI. Its folder must exist.
 //
-// It returns an error, and leaves the file as it is, if the file is not one of
-// this package, or was written by a newer version of it.
+// Open returns an error, and does not change the file, if another program or a
+// newer version of this package has written it.
 func Open(path string) (*Store, error) { return OpenWith(path, Options{}) }
 
 // OpenWith is [Open] with options.
@@ -100,11 +99,11 @@ func OpenWith(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for the calls in progress, updates that wait for their turn
-// included, and closes the file; the log beside it is written back and removed,
-// unless another process has the file open. From the moment Close is called,
-// every new call returns [store.ErrUnavailable]. Closing again returns nil at
-// once. Close must not be called from a function passed to View or Update.
+// Close waits for the calls in progress, including queued updates, and closes the
+// file. It writes the log back and removes it, unless another process has the file
+// open. Calls that begin after Close return [store.ErrUnavailable]. A second Close
+// returns nil immediately. Do not call Close in a function passed to View or
+// Update.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	again := s.closed
@@ -133,9 +132,9 @@ func (s *Store) enter(ctx context.Context) error {
 
 func (s *Store) leave() { s.calls.Done() }
 
-// Update calls fn in its turn, and returns when what it wrote is on disk. If
-// others that shared its transaction brought that down, fn runs a second time,
-// by itself.
+// Update calls fn with the write lock and returns when its changes are on disk. If
+// the shared transaction was rolled back because of another update, fn runs a
+// second time, by itself.
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return wrap(err, "update")
@@ -143,7 +142,7 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	defer s.leave()
 	err := s.writer.update(ctx, fn, false)
 	if err == errAgain {
-		err = s.writer.update(context.WithoutCancel(ctx), fn, true) // it has had its turn
+		err = s.writer.update(context.WithoutCancel(ctx), fn, true) // it has already waited
 	}
 	return err
 }
