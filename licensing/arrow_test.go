@@ -39,6 +39,7 @@ var arrows = map[string][]string{
 	"licensing/internal/delivery":  {"licensing/license", "licensing/internal/outbox", "store"},
 	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/delivery", "licensing/internal/forms", "auth", "auth/operator", "store"},
+	"licensing/licensefile":         {},
 	"licensing/client":              {},
 	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/client", "auth", "auth/operator", "store"},
@@ -48,7 +49,7 @@ var arrows = map[string][]string{
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that their importers import nothing else.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/client"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/licensefile", "licensing/client"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

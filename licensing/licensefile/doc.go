@@ -1,0 +1,94 @@
+/*
+Package licensefile is the format of license files, with which a program checks
+its license offline. It signs and verifies files and revocation lists, imports
+the standard library only, and does no I/O.
+
+A program embeds the public keys of its vendor and verifies a file in a few
+lines:
+
+	//go:embed keys.json
+	var jwks []byte
+
+	keys, err := licensefile.ParseKeys(jwks)
+	if err != nil {
+		return err
+	}
+	file, err := keys.Verify(text)
+	if err == nil {
+		err = file.Check(licensefile.Expect{ProductID: "atlas", Fingerprint: machine})
+	}
+	if err != nil {
+		return err // such as ErrExpired
+	}
+	fmt.Println(file.Entitlements["export"])
+
+Verify the text first and store it only then: a file that does not verify must
+never replace one that does.
+
+# Format
+
+A license file is a compact JWS (RFC 7515) that every JOSE library verifies. Its
+header has typ "license-file+jwt", alg EdDSA (Ed25519) or ES256, and the kid of
+the key. Its payload is a JSON Web Token: [Claims] documents the claims. It has
+neither names nor metadata nor the license key, and at most [MaxSize] bytes.
+
+A verifier in another language checks the signature with the key that kid
+names and the algorithm of that key, then typ, then aud (the product), nbf and
+exp, then fingerprint_hash, which is computed as [FingerprintHash] documents.
+
+[KeySet.Verify] is strict, so that all verifiers read the same claims: it refuses
+base64url that is not canonical, duplicate members and names in another case,
+and the header parameters crit, zip and b64. The key decides the algorithm, and
+EdDSA and Ed25519 (RFC 9864) are two names of one. The header parameters jku, jwk
+and x5c are ignored. Claims that this version does not know are ignored too.
+
+# Keys
+
+A [KeySet] is the trust root of a program. Embed it; a set that the program
+fetches proves nothing, because whoever can change the answer of the server can
+change the keys too. The order matters: oldest key first. A service has two keys
+from the first day, of which the second signs nothing yet, so embed both and a
+rotation does not require a new version of the program.
+
+# Expiry and clocks
+
+[File.Check] compares the file with what the program expects. The clock may be
+behind that of the service by [Leeway]; a file that has expired has none. A
+program that remembers the latest IssuedAt which was within Leeway of its own
+clock passes it as Floor: a clock that was set back then gives [ErrClock].
+
+# Revocation
+
+A revocation list is a JWS with typ "license-revocations+jwt". It names licenses
+by a hash, with the lowest generation of files that are still good. A generation
+is a number in the license and in its files that rises when the license changes
+to the worse, so a new file is good while older ones are refused:
+
+	list, err := keys.VerifyRevocations(text)
+	if err == nil {
+		err = list.Check("atlas", time.Now())
+	}
+	if errors.Is(err, licensefile.ErrStaleList) {
+		log.Print(err) // a stale list still refuses what it names
+	} else if err != nil {
+		return err
+	}
+	keys = keys.Condemn(list.CondemnedKeys...)
+	err = file.Check(licensefile.Expect{ProductID: "atlas", Revocations: &list})
+
+Keep the list that [KeySet.Newer] prefers. A list can condemn compromised keys,
+but only those before the key that signed it, so the thief of a key cannot
+condemn its successor.
+
+# Issuing
+
+[Sign] and [SignRevocations] sign with a [crypto.Signer]: an
+[ed25519.PrivateKey], an [*ecdsa.PrivateKey] on P-256, or one of a KMS or an HSM.
+[Claims.Validate] says beforehand whether Sign would refuse the claims.
+
+# Errors
+
+Each refusal has an error of its own; see the variables. Their texts name the
+cause for a log or a support ticket and contain no credential.
+*/
+package licensefile

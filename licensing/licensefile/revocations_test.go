@@ -1,0 +1,116 @@
+package licensefile
+
+import (
+	"crypto"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+func leastRevocations() Revocations {
+	return Revocations{ProductID: "atlas", Sequence: issued.UnixMilli(), IssuedAt: issued, ExpiresAt: issued.Add(7 * 24 * time.Hour)}
+}
+
+func TestRevocationsVerify(t *testing.T) {
+	for name, signer := range map[string]crypto.Signer{"EdDSA": edKey('b'), "ES256": ecKey(t)} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			keys := set(t, edKey('a'), signer, edKey('c'))
+			ids := keys.IDs()
+			r := leastRevocations()
+			r.CondemnedKeys = []string{ids[2], ids[1], "unknown", ids[0]} // only the last is before the signer
+			for i := range 3 {
+				r.Licenses = append(r.Licenses, RevokedLicense{LicenseHash(fmt.Sprint("lic_", i)), int64(i + 1), issued.Add(time.Hour)})
+			}
+			got, err := keys.VerifyRevocations(must(SignRevocations(r, signer)))
+			is.NoErr(err)
+			slices.SortFunc(r.Licenses, func(a, b RevokedLicense) int { return strings.Compare(a.Hash, b.Hash) })
+			r.CondemnedKeys, r.KeyID = ids[:1], ids[1]
+			is.Equal(got, r)
+		})
+	}
+}
+
+func TestVerifyRevocationsRefuses(t *testing.T) {
+	signer := edKey('a')
+	keys := set(t, signer)
+	text := must(SignRevocations(leastRevocations(), signer))
+	parts := strings.Split(text, ".")
+	payload := string(must(decode(parts[1])))
+	head := string(must(decode(parts[0])))
+	for name, c := range map[string]struct {
+		text string
+		want error
+	}{
+		"altered":            {parts[0] + "." + parts[1] + "." + strings.Repeat("A", 86), ErrSignature},
+		"a license file":     {must(Sign(fullClaims(), signer)), ErrType},
+		"another key":        {must(SignRevocations(leastRevocations(), edKey('b'))), ErrUnknownKey},
+		"with sub":           {raw(t, head, strings.Replace(payload, "{", `{"sub":"x",`, 1), signer), ErrMalformed},
+		"with aud":           {raw(t, head, strings.Replace(payload, "{", `{"aud":"atlas",`, 1), signer), ErrMalformed},
+		"without a product":  {raw(t, head, strings.Replace(payload, "product_id", "x", 1), signer), ErrMalformed},
+		"without a sequence": {raw(t, head, strings.Replace(payload, "seq", "x", 1), signer), ErrMalformed},
+		"without exp":        {raw(t, head, strings.Replace(payload, "exp", "x", 1), signer), ErrMalformed},
+		"without licenses":   {raw(t, head, strings.Replace(payload, "licenses", "x", 1), signer), ErrMalformed},
+		"license of no gen":  {raw(t, head, strings.Replace(payload, "[]", `[{"hash":"x","until":1}]`, 1), signer), ErrMalformed},
+		"duplicate member":   {raw(t, head, strings.Replace(payload, "[]", `[{"gen":1,"gen":2}]`, 1), signer), ErrDuplicate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := keys.VerifyRevocations(c.text); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+	is := is.New(t)
+	_, err := keys.Verify(text)
+	is.True(errors.Is(err, ErrType))
+	_, err = SignRevocations(Revocations{}, signer)
+	is.True(errors.Is(err, ErrMalformed))
+}
+
+func TestCheckRevocations(t *testing.T) {
+	is := is.New(t)
+	r := leastRevocations()
+	is.NoErr(r.Check("atlas", issued))
+	is.NoErr(r.Check("atlas", issued.Add(-24*time.Hour)))
+	is.True(errors.Is(r.Check("atlas", issued.Add(-24*time.Hour-time.Millisecond)), ErrListAhead))
+	is.NoErr(r.Check("atlas", r.ExpiresAt.Add(-1)))
+	is.True(errors.Is(r.Check("atlas", r.ExpiresAt), ErrStaleList))
+	is.True(errors.Is(r.Check("other", issued), ErrProduct))
+}
+
+func TestNewerPrefersTheLaterKey(t *testing.T) {
+	is := is.New(t)
+	first, second := edKey('a'), edKey('b')
+	keys := set(t, first, second)
+	list := func(sequence int64, signer crypto.Signer) Revocations {
+		r := leastRevocations()
+		r.Sequence = sequence
+		return must(keys.VerifyRevocations(must(SignRevocations(r, signer))))
+	}
+	is.True(keys.Newer(list(2, first), list(1, first)))
+	is.True(!keys.Newer(list(1, first), list(1, first)))
+	is.True(!keys.Newer(list(1, first), list(2, first)))
+	is.True(keys.Newer(list(1, second), list(9, first)))
+	is.True(!keys.Newer(list(9, first), list(1, second)))
+}
+
+// TestListsOfManyLicenses has a list that is larger than a file may be.
+func TestListsOfManyLicenses(t *testing.T) {
+	is := is.New(t)
+	r := leastRevocations()
+	for i := range 2000 {
+		r.Licenses = append(r.Licenses, RevokedLicense{LicenseHash(fmt.Sprint("lic_", i)), AllGenerations, issued.Add(time.Hour)})
+	}
+	signer := edKey('a')
+	got, err := set(t, signer).VerifyRevocations(must(SignRevocations(r, signer)))
+	is.NoErr(err)
+	is.Equal(len(got.Licenses), 2000)
+	file := File{Claims: leastClaims()}
+	file.LicenseID = "lic_1999"
+	is.True(errors.Is(file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got}), ErrRevoked))
+}
