@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"unicode/utf8"
 )
 
@@ -94,14 +95,16 @@ func (m *members) text(name string, required bool) (s string) {
 }
 
 // number reads a whole number from least to 2^53-1, the largest that every
-// JSON library reads exactly (RFC 7493).
-func (m *members) number(name string, required bool, least int64) (n int64) {
+// JSON library reads exactly (RFC 7493). Some libraries write it as a float,
+// such as 1.8e+09.
+func (m *members) number(name string, required bool, least int64) int64 {
+	var n float64
 	_, present := m.from[name]
 	m.read(name, required, &n)
-	if m.err == nil && present && (n < least || n > maxNumber) {
-		m.err = fmt.Errorf("%w: %q is out of range", ErrMalformed, name)
+	if m.err == nil && present && (n != math.Trunc(n) || n < float64(least) || n > maxNumber) {
+		m.err = fmt.Errorf("%w: %q is not a whole number from %d to %d", ErrMalformed, name, least, int64(maxNumber))
 	}
-	return n
+	return int64(n)
 }
 
 const maxNumber = 1<<53 - 1

@@ -176,6 +176,8 @@ func TestVerifyRefuses(t *testing.T) {
 		"exp as text":                  {raw(t, head(""), strings.Replace(payload, `"exp":`, `"exp":"9",`+`"ex":`, 1), signer), ErrMalformed},
 		"exp of the year 10000":        {raw(t, head(""), strings.Replace(payload, `"exp":`, `"exp":253402300800,`+`"ex":`, 1), signer), ErrMalformed},
 		"two audiences":                {raw(t, head(""), strings.Replace(payload, `"atlas"`, `["atlas","other"]`, 1), signer), ErrMalformed},
+		"exp with a fraction":          {raw(t, head(""), strings.Replace(payload, `"exp":`, `"exp":1.5,`+`"ex":`, 1), signer), ErrMalformed},
+		"gen of 2^53":                  {raw(t, head(""), strings.Replace(payload, `"gen":3`, `"gen":9007199254740992`, 1), signer), ErrMalformed},
 		"gen of zero":                  {raw(t, head(""), strings.Replace(payload, `"gen":3`, `"gen":0`, 1), signer), ErrMalformed},
 		"entitlement that is an array": {raw(t, head(""), strings.Replace(payload, `"users":25`, `"users":[]`, 1), signer), ErrMalformed},
 		"too large":                    {raw(t, head(""), strings.Replace(payload, `{"iss"`, `{"x":"`+strings.Repeat("x", MaxSize)+`","iss"`, 1), signer), ErrTooLarge},
@@ -198,6 +200,7 @@ func TestVerifyAccepts(t *testing.T) {
 		"keys in the header":     {`{"alg":"EdDSA","typ":"license-file+jwt","jku":"https://x","jwk":{"kty":"OKP"},"x5c":[],"kid":"` + kid + `"}`, payload},
 		"an array with one aud":  {`{"alg":"EdDSA","typ":"license-file+jwt","kid":"` + kid + `"}`, strings.Replace(payload, `"atlas"`, `["atlas"]`, 1)},
 		"a claim of the future":  {`{"alg":"EdDSA","typ":"license-file+jwt","kid":"` + kid + `"}`, strings.Replace(payload, `{`, `{"Exp":1,"new":{"a":[null]},`, 1)},
+		"gen as a float":         {`{"alg":"EdDSA","typ":"license-file+jwt","kid":"` + kid + `"}`, strings.Replace(payload, `"gen":1`, `"gen":1.0e+00`, 1)},
 		"white space in objects": {"{ \"alg\":\"EdDSA\",\n\"typ\":\"license-file+jwt\",\"kid\":\"" + kid + "\" }", " " + payload + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
