@@ -1,0 +1,4 @@
+// Package jose exchanges license files with JOSE libraries: golang-jwt and
+// go-jose for Go, and jose for Node.js. Each verifies what licensefile signs,
+// and licensefile verifies what each signs.
+package jose
