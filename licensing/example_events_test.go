@@ -12,17 +12,25 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func mailSubscriber(mail func(text, licenseID string) error) licensing.Subscriber {
+// mailSubscriber sends the key of each new license to its customer. Events
+// contain no keys, so it gets the license.
+func mailSubscriber(
+	get func(ctx context.Context, id string) (license.License, error),
+	mail func(ctx context.Context, customerID, text string) error,
+) licensing.Subscriber {
 	return licensing.Subscriber{
 		Name:      "mail",
-		Types:     []string{license.EventLicenseCreated, license.EventLicenseExpiring},
+		Types:     []string{license.EventLicenseCreated},
 		FromStart: true,
 		Handle: func(ctx context.Context, e license.Event) error {
-			err := mail(e.Type+" for "+e.CustomerID, e.Subject)
+			l, err := get(ctx, e.Subject)
 			if errors.Is(err, license.ErrNotFound) {
 				return nil // the license was deleted in the meantime: nothing to do
 			}
-			return err // the event is retried after a pause, and later events wait
+			if err != nil {
+				return err // the event is retried after a pause, and later events wait
+			}
+			return mail(ctx, l.CustomerID, "The key of "+l.Name+" is "+l.Key)
 		},
 	}
 }
@@ -31,23 +39,33 @@ func mailSubscriber(mail func(text, licenseID string) error) licensing.Subscribe
 // and continues where it stopped after a restart.
 func ExampleSubscriber() {
 	ctx, cancel := context.WithCancel(context.Background())
-	mail := func(text, licenseID string) error {
-		fmt.Println(text)
+	mail := func(_ context.Context, customerID, text string) error {
+		fmt.Printf("to %s: %s\n", customerID, text)
 		cancel()
 		return nil
 	}
-
-	h := licensing.NewHandler(memory.New(), licensing.Options{
+	var h *licensing.Handler
+	get := func(ctx context.Context, id string) (license.License, error) { return h.Service().Get(ctx, id) }
+	h = licensing.NewHandler(memory.New(), licensing.Options{
 		Logger:      slog.New(slog.DiscardHandler),
-		Subscribers: []licensing.Subscriber{mailSubscriber(mail)},
+		Subscribers: []licensing.Subscriber{mailSubscriber(get, mail)},
 	})
-	var wg sync.WaitGroup
-	wg.Go(func() { h.Run(ctx) })
 
-	_, err := h.Service().Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "ada"})
-	if err != nil {
+	create := func(customerID, key string) license.License {
+		l, err := h.Service().Create(ctx, license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: customerID, Key: key})
+		if err != nil {
+			panic(err)
+		}
+		return l
+	}
+	deleted := create("ada", "ATLAS-0001-4711-0001") // a given key, because a generated one is random
+	if err := h.Service().Delete(ctx, license.DeleteParams{ID: deleted.ID}); err != nil {
 		panic(err)
 	}
-	wg.Wait()
-	// Output: license.created for ada
+	create("grace", "ATLAS-0002-4711-0002")
+
+	var work sync.WaitGroup
+	work.Go(func() { h.Run(ctx) })
+	work.Wait()
+	// Output: to grace: The key of Atlas is ATLAS-0002-4711-0002
 }
