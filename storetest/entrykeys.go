@@ -140,6 +140,29 @@ func entriesTogether(b *bench) {
 	})
 	b.equal(keys(b, "kind"), []string{two}, "keys after DeleteEntries of two")
 	b.equal(keys(b, "other"), []string{one}, "keys of the other kind after DeleteEntries of two")
+
+	// More than a backend writes in one statement.
+	var long []store.Entry
+	var longKeys []string
+	for n := range 400 {
+		e := entry("long", n)
+		long, longKeys = append(long, e), append(longKeys, e.Key)
+	}
+	last := entry("long", 3)
+	last.Owner = "changed"
+	b.update(func(tx store.Tx) error { return tx.PutEntries(b.ctx, append(long, last)...) })
+	b.equal(keys(b, "long"), longKeys, "keys after PutEntries of 401")
+	got, err = b.Entry(b.ctx, "long", last.Key)
+	b.equal(err, nil, "Entry")
+	b.equal(got.Owner, last.Owner, "Owner of an entry that was put as the 4th and as the 401st of one call")
+	b.update(func(tx store.Tx) error {
+		missing = tx.DeleteEntries(b.ctx, "long", append(longKeys[:399:399], "missing")...)
+		return nil
+	})
+	b.is(missing, store.ErrNotFound, "DeleteEntries of 399 keys and a missing one")
+	b.equal(keys(b, "long"), longKeys, "keys after DeleteEntries of 399 keys and a missing one")
+	b.update(func(tx store.Tx) error { return tx.DeleteEntries(b.ctx, "long", longKeys[:399]...) })
+	b.equal(keys(b, "long"), longKeys[399:], "keys after DeleteEntries of 399")
 }
 
 // entryQueries asks for what no order has.

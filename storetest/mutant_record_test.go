@@ -41,6 +41,7 @@ var recordMutants = []mutant{
 	})},
 	{14, "puts half a license with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
 	{14, "puts a license in the place of another", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
+	{14, "deletes entries up to the first that is missing", writing(func(tx store.Tx) store.Writer { return deletesOneByOne{tx} })},
 	{14, "takes a seat twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
 
 	{19, "keeps the activations of a deleted license", writing(func(tx store.Tx) store.Writer { return orphans{tx, tx} })},
@@ -154,6 +155,17 @@ func (w halfLicense) UpdateLicense(ctx context.Context, l store.License) error {
 		}
 	}
 	return err
+}
+
+type deletesOneByOne struct{ store.Writer }
+
+func (w deletesOneByOne) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
+	for _, key := range keys {
+		if err := w.Writer.DeleteEntries(ctx, kind, key); err != nil {
+			return err
+		}
+	}
+	return w.Writer.DeleteEntries(ctx, kind)
 }
 
 type overwrites struct{ store.Writer }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -57,4 +58,10 @@ func (t *tx) count(ctx context.Context, text string, args ...any) (int64, error)
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// rows returns the parameters of n rows of a VALUES.
+func rows(n, columns int) string {
+	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	return row + strings.Repeat(", "+row, n-1)
 }
