@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Description is the OpenAPI 3.1 document of the API, written by hand. Tests
-// compare it with [Routes], with the Go types on the wire, and with live
-// responses. It must not be modified.
+// Description is the OpenAPI 3.1 document of the API. It is generated from
+// [Routes], the Go types and openapi.source.json; see openapi_test.go. It must not
+// be modified.
 //
 //go:embed openapi.json
 var Description []byte
