@@ -32,7 +32,8 @@ var arrows = map[string][]string{
 	"licensing/internal/input":     {"auth"}, // for the errors of fields
 	"licensing/internal/forms":     {"store"},
 	"licensing/internal/outbox":    {"store"},
-	"licensing/license":            {"store", "auth", "licensing/internal/input", "licensing/internal/outbox"},
+	"licensing/internal/catalog":   {"store"},
+	"licensing/license":            {"store", "auth", "licensing/internal/input", "licensing/internal/outbox", "licensing/internal/catalog"},
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},

@@ -97,7 +97,8 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 }
 
 // Run does the background work until ctx ends: it delivers events to webhooks and
-// to Options.Subscribers, appends expiry notices, and removes expired records.
+// to Options.Subscribers, appends expiry notices, keeps the indexes of the dashboard
+// up to date, and removes expired records.
 // When ctx ends, it starts no new work, finishes the work in progress within 20
 // seconds, and returns nil.
 //

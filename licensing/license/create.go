@@ -48,7 +48,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	return created, nil
 }
 
-// add writes a new record, updates the tallies and appends the event.
+// add writes a new record and appends the event.
 func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (License, error) {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (
 	} else if err != nil {
 		return License{}, err
 	}
-	if err := tx.derive(ctx, store.License{}, rec); err != nil {
+	if err := tx.index(ctx, store.License{}, rec); err != nil {
 		return License{}, err
 	}
 	return l, s.append(ctx, tx, EventLicenseCreated, l, EventData{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -66,11 +67,11 @@ func TestCreateWithThreeFields(t *testing.T) {
 	l.Key = ""
 	is.Equal(*data.License, l)
 
-	is.Equal(f.tallies(t, license.TallyState), map[string]int64{"active": 1})
-	is.Equal(f.tallies(t, license.TallyProduct), map[string]int64{"prod_editor": 1})
-	is.Equal(f.tallies(t, license.TallyCustomer), map[string]int64{"cus_ada": 1})
-	is.Equal(f.tallies(t, license.TallyCreated), map[string]int64{"2026-03-01": 1})
-	is.Equal(f.tallies(t, license.TallyExpires), map[string]int64{})
+	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, catalog.Product), map[string]int64{"prod_editor": 1})
+	is.Equal(f.tallies(t, catalog.Customer), map[string]int64{"cus_ada": 1})
+	is.Equal(f.tallies(t, catalog.Created), map[string]int64{"2026-03-01": 1})
+	is.Equal(f.tallies(t, catalog.Expires), map[string]int64{})
 }
 
 func TestCreateWithEveryField(t *testing.T) {
@@ -95,7 +96,7 @@ func TestCreateWithEveryField(t *testing.T) {
 	read, err := f.Get(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(read, l)
-	is.Equal(f.tallies(t, license.TallyExpires), map[string]int64{"2027-01-01": 1})
+	is.Equal(f.tallies(t, catalog.Expires), map[string]int64{"2027-01-01": 1})
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -142,7 +143,7 @@ func TestCreateRefuses(t *testing.T) {
 			test.edit(&p)
 			_, err := f.Create(t.Context(), p)
 			is.Equal(fields(t, err), test.want)
-			is.Equal(f.tallies(t, license.TallyState), map[string]int64{}) // nothing was created
+			is.Equal(f.tallies(t, catalog.State), map[string]int64{}) // nothing was created
 		})
 	}
 }

@@ -85,7 +85,7 @@ func (s *Service) clearBatch(ctx context.Context, tx *transaction, id string, if
 	return nil
 }
 
-// remove deletes a record, updates the tallies and appends the event.
+// remove deletes a record and appends the event.
 func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) error {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License
 	if err := tx.removeSeats(ctx, rec.ID); err != nil {
 		return err
 	}
-	if err := tx.derive(ctx, rec, store.License{}); err != nil {
+	if err := tx.index(ctx, rec, store.License{}); err != nil {
 		return err
 	}
 	return s.append(ctx, tx, EventLicenseDeleted, l, EventData{})

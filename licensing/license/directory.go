@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // NamesParams select customers or products.
 type NamesParams struct {
 	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"` // names start with it, compared byte by byte
-	After  string `json:"after" validate:"omitempty,wellformed,max=255"`  // the last Name of the previous page
+	After  string `json:"after" validate:"omitempty,wellformed,max=255"`  // NextCursor of the previous page: its last Name
 	Limit  int    `json:"limit" validate:"min=0,max=200"`                 // 0: 50
 }
 
@@ -23,33 +24,45 @@ type NameCount struct {
 // Customers lists the customers that have licenses, sorted by ID in byte
 // order. It returns [ErrProductForbidden] to a caller limited to some
 // products.
-func (s *Service) Customers(ctx context.Context, p NamesParams) ([]NameCount, error) {
-	return s.names(ctx, TallyCustomer, p)
+func (s *Service) Customers(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+	return s.names(ctx, catalog.Customer, p)
 }
 
 // Products lists the products that have licenses, as [Service.Customers]
 // lists customers.
-func (s *Service) Products(ctx context.Context, p NamesParams) ([]NameCount, error) {
-	return s.names(ctx, TallyProduct, p)
+func (s *Service) Products(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+	return s.names(ctx, catalog.Product, p)
 }
 
-func (s *Service) names(ctx context.Context, name string, p NamesParams) ([]NameCount, error) {
+func (s *Service) names(ctx context.Context, by string, p NamesParams) (Page[NameCount], error) {
 	if err := check(ctx, p); err != nil {
-		return nil, err
+		return Page[NameCount]{}, err
 	}
 	if s.caller.Products != nil {
-		return nil, fmt.Errorf("list %ss: %w", name, ErrProductForbidden)
+		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", by, ErrProductForbidden)
 	}
-	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.After}, Limit: p.Limit}
-	if q.Limit == 0 {
-		q.Limit = defaultLimit
+	if p.Limit == 0 {
+		p.Limit = defaultLimit
 	}
+	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.After}, Limit: p.Limit + 1}
 	if p.Prefix != "" {
 		q.Before = store.PrefixEnd(p.Prefix)
 	}
-	list, err := counts(ctx, s.reader(), name, q)
+	var list []catalog.Count
+	lag, err := s.catalog.Counts.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
+		list, err = catalog.ReadCounts(ctx, r, kind, by, q)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list %ss: %w", name, err)
+		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", by, err)
 	}
-	return list, nil
+	page := Page[NameCount]{Data: make([]NameCount, 0, len(list)), Indexing: s.indexing(ctx, lag)}
+	for _, c := range list {
+		if len(page.Data) == p.Limit {
+			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].Name
+			break
+		}
+		page.Data = append(page.Data, NameCount(c))
+	}
+	return page, nil
 }

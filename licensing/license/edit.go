@@ -21,8 +21,8 @@ type edit struct {
 	apply func(l License, next *store.License, now time.Time) error
 }
 
-// edit applies one change in one Update: it replaces the record, updates the
-// tallies and appends an event with the changed fields. If nothing changes,
+// edit applies one change in one Update: it replaces the record and
+// appends an event with the changed fields. If nothing changes,
 // it writes nothing.
 func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 	var edited License
@@ -58,7 +58,7 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		} else if err != nil {
 			return err
 		}
-		if err := tx.derive(ctx, rec, next); err != nil {
+		if err := tx.index(ctx, rec, next); err != nil {
 			return err
 		}
 		edited = after

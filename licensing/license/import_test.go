@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -59,7 +60,7 @@ func TestExportAndImport(t *testing.T) {
 		is.Equal(got, want)
 		is.Equal(to.events(t, r.ID), []string{license.EventLicenseCreated})
 	}
-	for _, kind := range []string{license.TallyState, license.TallyProduct, license.TallyCustomer, license.TallyCreated, license.TallyExpires} {
+	for _, kind := range []string{catalog.State, catalog.Product, catalog.Customer, catalog.Created, catalog.Expires} {
 		is.Equal(to.tallies(t, kind), from.tallies(t, kind))
 	}
 
@@ -195,7 +196,7 @@ func TestErase(t *testing.T) {
 	page, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_ada"})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
-	is.Equal(f.tallies(t, license.TallyCustomer), map[string]int64{"cus_bob": 2})
+	is.Equal(f.tallies(t, catalog.Customer), map[string]int64{"cus_bob": 2})
 	read, err := f.Get(t.Context(), kept.ID)
 	is.NoErr(err)
 	is.Equal(read, kept)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -97,7 +98,7 @@ func TestOnceUnderManyAtOnce(t *testing.T) {
 	for _, id := range ids {
 		is.Equal(id, ids[0])
 	}
-	is.Equal(f.tallies(t, license.TallyState), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
 }
 
 func TestOncePurges(t *testing.T) {
@@ -146,7 +147,7 @@ func TestAtomically(t *testing.T) {
 		_, err = s.Create(t.Context(), plain())
 		return err
 	}))
-	is.Equal(f.tallies(t, license.TallyState), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
 	_, err = inner.List(t.Context(), license.ListParams{})
 	is.True(errors.Is(err, store.ErrTxDone)) // over when fn has returned
 }
@@ -174,7 +175,7 @@ func TestAtomicallyNested(t *testing.T) {
 		return err
 	})
 	is.NoErr(err)
-	is.Equal(f.tallies(t, license.TallyState), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
 }
 
 // TestAtomicallyAfterACallThatBroke: a call that the store broke off halfway

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -16,10 +17,12 @@ const (
 	ExpiringSoon  = 30 * 24 * time.Hour // range of Expiring
 )
 
-// An Overview holds license counts, exact at one instant.
+// An Overview holds license counts at one instant. They are exact unless Indexing
+// is set.
 type Overview struct {
-	At    time.Time
-	Total int64
+	At       time.Time
+	Indexing *Indexing // nil: the counts include every change
+	Total    int64
 	// ByStatus counts licenses by status.
 	ByStatus map[Status]int64
 	// Expiring counts licenses that are neither suspended nor revoked and
@@ -40,25 +43,27 @@ type Figure struct {
 }
 
 // Overview returns license counts. Its cost hardly depends on the number of
-// licenses, because it adds up tallies. A caller limited to some products
-// gets [ErrProductForbidden].
+// licenses, because it adds up stored counts, which it first brings up to date
+// with the event feed. A caller limited to some products gets
+// [ErrProductForbidden].
 func (s *Service) Overview(ctx context.Context) (o Overview, err error) {
 	if s.caller.Products != nil {
 		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
 	}
-	err = s.view(ctx, func(r store.Reader) (err error) {
-		o, err = overview(ctx, r, s.now())
+	lag, err := s.catalog.Counts.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
+		o, err = overview(ctx, counted{r, kind}, s.now())
 		return err
 	})
 	if err != nil {
 		return Overview{}, fmt.Errorf("overview: %w", err)
 	}
+	o.Indexing = s.indexing(ctx, lag)
 	return o, nil
 }
 
-func overview(ctx context.Context, r store.Reader, now time.Time) (Overview, error) {
+func overview(ctx context.Context, r counted, now time.Time) (Overview, error) {
 	o := Overview{At: now, ByStatus: map[Status]int64{}}
-	states, err := tallies(ctx, r, TallyState, "", "")
+	states, err := tallies(ctx, r, catalog.State, "", "")
 	if err != nil {
 		return o, err
 	}
@@ -67,41 +72,41 @@ func overview(ctx context.Context, r store.Reader, now time.Time) (Overview, err
 		o.ByStatus[Status(t.Name)] = t.N
 	}
 	past := now.Add(time.Millisecond) // times up to now are before it
-	expired, err := tallied(ctx, r, TallyExpires, TallyExpiresAt, time.Time{}, past)
+	expired, err := tallied(ctx, r, catalog.Expires, catalog.ExpiresAt, time.Time{}, past)
 	if err != nil {
 		return o, err
 	}
 	// A license starts before it expires, so a scheduled license has not expired.
-	scheduled, err := tallied(ctx, r, TallyStarts, TallyStartsAt, past, time.Time{})
+	scheduled, err := tallied(ctx, r, catalog.Starts, catalog.StartsAt, past, time.Time{})
 	if err != nil {
 		return o, err
 	}
 	o.ByStatus[StatusExpired], o.ByStatus[StatusScheduled] = expired, scheduled
 	o.ByStatus[StatusActive] -= expired + scheduled
-	if o.Expiring, err = tallied(ctx, r, TallyExpires, TallyExpiresAt, past, past.Add(ExpiringSoon)); err != nil {
+	if o.Expiring, err = tallied(ctx, r, catalog.Expires, catalog.ExpiresAt, past, past.Add(ExpiringSoon)); err != nil {
 		return o, err
 	}
 	today := midnight(now)
-	if o.Issued, err = figures(ctx, r, TallyCreated, today.AddDate(0, 0, 1-OverviewDays), OverviewDays, 1); err != nil {
+	if o.Issued, err = figures(ctx, r, catalog.Created, today.AddDate(0, 0, 1-OverviewDays), OverviewDays, 1); err != nil {
 		return o, err
 	}
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
-	o.Ending, err = figures(ctx, r, TallyExpires, monday, OverviewWeeks, 7)
+	o.Ending, err = figures(ctx, r, catalog.Expires, monday, OverviewWeeks, 7)
 	return o, err
 }
 
-// figures adds up daily tallies into n figures of the given number of days.
-func figures(ctx context.Context, r store.Reader, kind string, from time.Time, n, days int) ([]Figure, error) {
+// figures adds up daily counts into n figures of the given number of days.
+func figures(ctx context.Context, r counted, kind string, from time.Time, n, days int) ([]Figure, error) {
 	list := make([]Figure, n)
 	for i := range list {
 		list[i].From = from.AddDate(0, 0, i*days)
 	}
-	ts, err := tallies(ctx, r, kind, from.Format(TallyDay), from.AddDate(0, 0, n*days).Format(TallyDay))
+	ts, err := tallies(ctx, r, kind, from.Format(catalog.Day), from.AddDate(0, 0, n*days).Format(catalog.Day))
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range ts {
-		day, err := time.Parse(TallyDay, t.Name)
+		day, err := time.Parse(catalog.Day, t.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -114,10 +119,10 @@ func figures(ctx context.Context, r store.Reader, kind string, from time.Time, n
 	return list, nil
 }
 
-// tallied adds up the tallies in [from, before); a zero bound is open. It
-// takes whole days from the tallies by day and the rest from those by
+// tallied adds up the counts in [from, before); a zero bound is open. It
+// takes whole days from the counts by day and the rest from those by
 // instant.
-func tallied(ctx context.Context, r store.Reader, byDay, byInstant string, from, before time.Time) (n int64, err error) {
+func tallied(ctx context.Context, r counted, byDay, byInstant string, from, before time.Time) (n int64, err error) {
 	first, last := midnight(from), midnight(before)
 	if first.Before(from) {
 		first = first.AddDate(0, 0, 1)
@@ -142,7 +147,7 @@ func tallied(ctx context.Context, r store.Reader, byDay, byInstant string, from,
 	return n, nil
 }
 
-func sum(ctx context.Context, r store.Reader, kind, from, before string) (n int64, err error) {
+func sum(ctx context.Context, r counted, kind, from, before string) (n int64, err error) {
 	ts, err := tallies(ctx, r, kind, from, before)
 	for _, t := range ts {
 		n += t.N
@@ -150,12 +155,18 @@ func sum(ctx context.Context, r store.Reader, kind, from, before string) (n int6
 	return n, err
 }
 
-// tallies reads the tallies of a kind with names in [from, before); an empty
+// counted is a snapshot and the kind of the entries that hold counts.
+type counted struct {
+	store.Reader
+	kind string
+}
+
+// tallies reads the counts by something with names in [from, before); an empty
 // bound is open.
-func tallies(ctx context.Context, r store.Reader, name, from, before string) (all []NameCount, err error) {
+func tallies(ctx context.Context, r counted, by, from, before string) (all []catalog.Count, err error) {
 	q := store.EntryQuery{From: from, Before: before, Limit: store.MaxLimit}
 	for {
-		page, err := counts(ctx, r, name, q)
+		page, err := catalog.ReadCounts(ctx, r, r.kind, by, q)
 		if err != nil {
 			return nil, err
 		}
@@ -175,9 +186,9 @@ func midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// day and instant return the name of a tally, or "" for the zero time.
-func day(t time.Time) string     { return nameOf(t, TallyDay) }
-func instant(t time.Time) string { return nameOf(t, TallyInstant) }
+// day and instant return the name of a count, or "" for the zero time.
+func day(t time.Time) string     { return nameOf(t, catalog.Day) }
+func instant(t time.Time) string { return nameOf(t, catalog.Instant) }
 
 func nameOf(t time.Time, layout string) string {
 	if t.IsZero() {

@@ -8,4 +8,7 @@ type Page[T any] struct {
 	// NextCursor continues the list after this page. It is empty at the end,
 	// except in the feed of [Service.Events], whose end is never final.
 	NextCursor string
+	// Indexing is set if the list was read from an index that lags behind;
+	// nil: the list is complete.
+	Indexing *Indexing
 }

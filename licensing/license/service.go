@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -94,11 +95,12 @@ type WebhookOptions struct {
 // concurrent use, except inside [Service.Atomically] and [Service.Once]: the
 // Service passed to their function must be used only by that function.
 type Service struct {
-	st     store.Store
-	opts   Options
-	caller Caller
-	tx     *transaction // set inside Atomically and Once
-	holder bool         // acts for a license key holder
+	st      store.Store
+	opts    Options
+	catalog *catalog.Catalog
+	caller  Caller
+	tx      *transaction // set inside Atomically and Once
+	holder  bool         // acts for a license key holder
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -123,7 +125,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts}
+	return &Service{st: st, opts: opts, catalog: catalog.New(st, PurgedThrough)}
 }
 
 // Options returns the options in effect, with defaults filled in.

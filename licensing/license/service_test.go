@@ -3,13 +3,12 @@ package license_test
 import (
 	"context"
 	"encoding/json"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -92,20 +91,19 @@ func eventData(t *testing.T, e store.Event) (data license.EventData) {
 	return data
 }
 
-// tallies returns the tallies of one kind.
-func (f *fixture) tallies(t *testing.T, kind string) map[string]int64 {
+// tallies returns the counts by something.
+func (f *fixture) tallies(t *testing.T, by string) map[string]int64 {
 	t.Helper()
-	list, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: license.CountKind, From: kind + "/", Before: store.PrefixEnd(kind + "/")})
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]int64{}
-	for _, e := range list {
-		n, err := strconv.ParseInt(string(e.Data), 10, 64)
-		if err != nil {
-			t.Fatal(err)
+	lag, err := catalog.New(f.store, license.PurgedThrough).Counts.Answer(t.Context(), nil, func(r store.Reader, kind string) error {
+		list, err := catalog.ReadCounts(t.Context(), r, kind, by, store.EntryQuery{})
+		for _, c := range list {
+			out[c.Name] = c.N
 		}
-		out[strings.TrimPrefix(e.Key, kind+"/")] = n
+		return err
+	})
+	if err != nil || lag != nil {
+		t.Fatal(lag, err)
 	}
 	return out
 }

@@ -65,13 +65,13 @@ func (o *observer) readLists() {
 		list("search "+word, license.ListParams{Search: word})
 	}
 	customers, err := o.service.Customers(ctx, license.NamesParams{})
-	o.add("customers", "", customers, err)
-	for _, c := range customers {
+	o.add("customers", "", customers.Data, err)
+	for _, c := range customers.Data {
 		list("customer "+c.Name, license.ListParams{CustomerID: c.Name})
 	}
 	products, err := o.service.Products(ctx, license.NamesParams{})
-	o.add("products", "", products, err)
-	for _, p := range products {
+	o.add("products", "", products.Data, err)
+	for _, p := range products.Data {
 		list("product "+p.Name, license.ListParams{ProductID: p.Name})
 	}
 	o.readOverview()

@@ -17,7 +17,7 @@ type directory struct {
 	title, path string
 	one         string // the singular noun
 	empty       string // the text of an empty list
-	list        func(*license.Service, context.Context, license.NamesParams) ([]license.NameCount, error)
+	list        func(*license.Service, context.Context, license.NamesParams) (license.Page[license.NameCount], error)
 	filter      string // the name of the filter in the license list
 }
 
@@ -40,6 +40,7 @@ type nameList struct {
 	Next                    string // the query of the next page
 	First                   string // the query of the first page, if this is another page
 	Problem                 string
+	Indexing                string // the note that the list lags behind, if it does
 }
 
 // nameRow is a customer or a product with the number of its licenses.
@@ -56,18 +57,18 @@ func (d directory) show(v *visit) error {
 		body.First = "?" + filter.Encode()
 	}
 	status := http.StatusOK
-	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPerPage + 1})
+	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPerPage})
 	if errors.Is(err, license.ErrInvalid) {
 		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {
 		return err
 	}
-	if len(list) > namesPerPage {
-		list = list[:namesPerPage]
-		filter.Set("after", list[namesPerPage-1].Name)
+	if list.HasMore {
+		filter.Set("after", list.NextCursor)
 		body.Next = "?" + filter.Encode()
 	}
-	for _, x := range list {
+	body.Indexing = indexingNote(list.Indexing)
+	for _, x := range list.Data {
 		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
 		body.Rows = append(body.Rows, nameRow{x.Name, thousands(x.N), "licenses" + query, "licenses/new" + query})
 	}

@@ -16,6 +16,7 @@ type overview struct {
 	Attention []attentionItem
 	Expiring  []licenseRow // licenses that expire next
 	Steps     []step       // setup steps; empty if there are licenses
+	Indexing  string       // the note that the counts lag behind, if they do
 }
 
 // statusCount is the number of licenses with a status.
@@ -46,8 +47,8 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := overview{Total: thousands(o.Total)}
-	if o.Total == 0 {
+	body := overview{Total: thousands(o.Total), Indexing: indexingNote(o.Indexing)}
+	if o.Total == 0 && o.Indexing == nil {
 		if body.Steps, err = v.steps(); err != nil {
 			return err
 		}

@@ -40,6 +40,8 @@ const (
 	defaultPoll  = time.Second
 	beatEvery    = 20 * time.Second // interval of heartbeats
 	noticesEvery = 20 * time.Second
+	indexEvery   = 20 * time.Second
+	indexDelay   = 500 * time.Millisecond // to index the events of this time together
 	upkeepEvery  = time.Minute
 	drainFor     = 20 * time.Second // time to finish when Run stops
 )
@@ -68,8 +70,8 @@ type run struct {
 	work context.Context // ends up to drainFor after the context of Run
 	wg   sync.WaitGroup
 
-	handOnBell, dispatchBell bell
-	subscriberBells          []bell
+	handOnBell, dispatchBell, indexBell bell
+	subscriberBells                     []bell
 
 	begins map[string]int64 // for handOn: results of creation by webhook ID
 
@@ -83,12 +85,13 @@ func (e *Engine) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, stop) })()
-	r := &run{Engine: e, work: work, handOnBell: newBell(), dispatchBell: newBell(), lanes: make(map[string]*lane)}
+	r := &run{Engine: e, work: work, handOnBell: newBell(), dispatchBell: newBell(), indexBell: newBell(), lanes: make(map[string]*lane)}
 
 	r.loop(ctx, nil, beatEvery, r.beat)
 	r.loop(ctx, r.handOnBell, e.Poll, r.handOn)
 	r.loop(ctx, r.dispatchBell, e.Poll, func() (time.Duration, error) { return e.Poll, r.dispatch(ctx) })
 	r.loop(ctx, nil, noticesEvery, r.notices)
+	r.loop(ctx, r.indexBell, indexEvery, func() (time.Duration, error) { return r.index(ctx) })
 	r.loop(ctx, nil, upkeepEvery, func() (time.Duration, error) { return upkeepEvery, r.upkeep(ctx) })
 	for _, s := range e.Subscribers {
 		b := newBell()
@@ -120,6 +123,7 @@ func (e *Engine) Nudge() {
 
 func (r *run) nudge() {
 	r.handOnBell.ring()
+	r.indexBell.ring()
 	for _, b := range r.subscriberBells {
 		b.ring()
 	}
@@ -137,6 +141,16 @@ func (r *run) notices() (time.Duration, error) {
 		return 0, err
 	}
 	return noticesEvery, err
+}
+
+// index keeps the indexes near the end of the feed, so that requests rarely have
+// to catch up.
+func (r *run) index(ctx context.Context) (time.Duration, error) {
+	pause(ctx, nil, indexDelay)
+	if err := r.Licenses.Index(ctx); ctx.Err() == nil {
+		return indexEvery, err
+	}
+	return indexEvery, nil
 }
 
 // upkeep removes expired records.

@@ -1,0 +1,52 @@
+package catalog
+
+import (
+	"context"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// TestOneCatchUpAtATime: a question that cannot catch up in its time is answered
+// with what there is, and how far it is.
+func TestOneCatchUpAtATime(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	c := New(st, func(context.Context, store.Reader) (int64, error) { return 0, nil })
+	ask := func() *Lag {
+		lag, err := c.Counts.Answer(t.Context(), nil, func(store.Reader, string) error { return nil })
+		is.NoErr(err)
+		return lag
+	}
+	is.True(ask() == nil)
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+		_, err := tx.AppendEvent(t.Context(), store.Event{ID: "evt_1", Subject: "lic_1"})
+		return err
+	}))
+	c.Counts.busy <- struct{}{}
+	is.Equal(*ask(), Lag{})
+	<-c.Counts.busy
+	is.True(ask() == nil)
+}
+
+// TestProgressOfAScan is by the times in the IDs of the licenses.
+func TestProgressOfAScan(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) (err error) {
+		for _, id := range []string{"lic_0000000000a", "lic_0000000050b", "lic_0000000100c"} {
+			if err = tx.CreateLicense(t.Context(), store.License{ID: id, Key: id}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for scanned, want := range map[string]int{"": 0, "lic_0000000000a": 0, "lic_0000000050b": 15, "lic_0000000100c": 99} {
+		lag, err := lagOf(t.Context(), st, state{Next: &generation{Scanning: true, Scanned: scanned}}, 9)
+		is.NoErr(err)
+		is.Equal(lag.Percent, want) // 5·32 of 1024
+	}
+}

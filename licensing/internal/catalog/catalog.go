@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Catalog holds the indexes of one store. It is safe for concurrent use.
+type Catalog struct {
+	Counts *Index
+}
+
+// An Index is one set of terms of all licenses.
+type Index struct {
+	name    string
+	version int    // increase it when terms changes
+	before  string // kind of the entries of earlier releases
+	// terms returns the terms of a license, without duplicates.
+	terms func(ctx context.Context, r store.Reader, l store.License) ([]string, error)
+	// write adds the entries for changed licenses to a batch.
+	write func(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error
+
+	st     store.Store
+	purged func(context.Context, store.Reader) (int64, error)
+	busy   chan struct{} // shared by the indexes: one catch-up at a time
+}
+
+// budget is how long a request may catch up before it answers.
+const budget = 50 * time.Millisecond
+
+// New returns the Catalog of a store. The function purged returns the Seq of the
+// last event that retention has removed. New does no I/O.
+func New(st store.Store, purged func(context.Context, store.Reader) (int64, error)) *Catalog {
+	busy := make(chan struct{}, 1)
+	return &Catalog{
+		Counts: &Index{name: "counts", version: 1, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy},
+	}
+}
+
+// A Lag says how far an answer is behind the feed.
+type Lag struct {
+	Percent int   // how much is indexed, from 0 to 99
+	Err     error // why the index cannot be written; nil: it only takes time
+}
+
+// Answer calls fn with a snapshot and the kind of the entries to answer from. The
+// answer contains every change committed before the call; if the index did not
+// catch up in time, Answer returns by how much it lags, and nil otherwise. With
+// a reader of a running Update in within, fn gets that reader, and the index
+// does not catch up.
+func (ix *Index) Answer(ctx context.Context, within store.Reader, fn func(r store.Reader, kind string) error) (lag *Lag, err error) {
+	var target int64
+	var blocked error
+	view := func(ctx context.Context, fn func(store.Reader) error) error { return fn(within) }
+	if within == nil {
+		view = ix.st.View
+		if target, blocked, err = ix.catchUp(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err = view(ctx, func(r store.Reader) error {
+		lag = nil
+		st, _, err := ix.load(ctx, r)
+		if err != nil {
+			return err
+		}
+		if within != nil {
+			if target, err = newest(ctx, r); err != nil {
+				return err
+			}
+		}
+		if !ix.covers(st, target) {
+			if lag, err = lagOf(ctx, r, st, target); err != nil {
+				return err
+			}
+			lag.Err = blocked
+		}
+		return fn(r, ix.answering(st).Kind)
+	})
+	return lag, err
+}
+
+// catchUp brings the index up to the newest event for at most the budget. It
+// returns the Seq of that event, and why the index cannot be written, if so.
+func (ix *Index) catchUp(ctx context.Context) (target int64, blocked, err error) {
+	if target, err = newest(ctx, ix.st); err != nil {
+		return 0, nil, err
+	}
+	start, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	for held := false; ; {
+		st, _, err := ix.load(ctx, ix.st)
+		if err != nil || ix.covers(st, target) {
+			return target, nil, err
+		}
+		if !held {
+			select {
+			case ix.busy <- struct{}{}:
+				defer func() { <-ix.busy }()
+				held = true
+				continue // another request may have done the work
+			case <-start.Done():
+				return target, nil, ctx.Err()
+			}
+		}
+		if start.Err() != nil {
+			return target, nil, ctx.Err()
+		}
+		if _, err := ix.step(start, ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return target, err, ctx.Err()
+		}
+	}
+}
+
+// Index indexes until the index is complete, deletes the entries of earlier
+// builds, and stops early when ctx ends.
+func (ix *Index) Index(ctx context.Context) error {
+	for {
+		select {
+		case ix.busy <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		done, err := ix.step(ctx, ctx)
+		<-ix.busy
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// Clean calls Index, and also deletes entries of earlier releases that an archive
+// brought.
+func (ix *Index) Clean(ctx context.Context) error {
+	for {
+		if err := ix.Index(ctx); err != nil {
+			return err
+		}
+		b := &batch{}
+		found := false
+		err := ix.st.View(ctx, func(r store.Reader) (err error) {
+			if b.after, b.before, err = ix.load(ctx, r); err != nil {
+				return err
+			}
+			b.after.Old = append(b.after.Old, ix.before)
+			entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
+			found = len(entries) > 0
+			return err
+		})
+		if err != nil || !found {
+			return err
+		}
+		if err := ix.commit(ctx, ctx, b); err != nil {
+			return err
+		}
+	}
+}
+
+// covers reports whether the index contains every change through an event.
+func (ix *Index) covers(st state, target int64) bool {
+	return st.Next == nil && st.Live != nil && st.Live.Version == ix.version && st.Live.Seq >= target
+}
+
+// newest returns the Seq of the newest event, or zero if there is none.
+func newest(ctx context.Context, r store.Reader) (int64, error) {
+	events, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[0].Seq, nil
+}
+
+// errBroken: the entries of a generation contradict each other.
+var errBroken = errors.New("the index is damaged")
