@@ -1,0 +1,156 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// An Activation is the use of a license by a fingerprint: a machine, a
+// container or a user.
+type Activation struct {
+	ID          string            `json:"id"`
+	LicenseID   string            `json:"license_id"`
+	Fingerprint string            `json:"fingerprint"`
+	Name        string            `json:"name"`
+	Status      ActivationStatus  `json:"status"`
+	LeaseEndsAt *time.Time        `json:"lease_ends_at"` // nil: it lasts until it is released
+	EndedAt     *time.Time        `json:"ended_at"`      // when it was released or evicted
+	Metadata    map[string]string `json:"metadata"`
+	CreatedAt   time.Time         `json:"created_at"`
+	LastSeenAt  time.Time         `json:"last_seen_at"`
+}
+
+func (a Activation) complete() bool { return a.ID != "" }
+
+// An ActivationStatus is the status of an activation at the instant it was
+// read.
+type ActivationStatus string
+
+// The statuses of an activation.
+const (
+	ActivationLive       ActivationStatus = "live" // it uses a seat
+	ActivationLeaseEnded ActivationStatus = "lease_ended"
+	ActivationReleased   ActivationStatus = "released"
+	ActivationEvicted    ActivationStatus = "evicted"
+)
+
+// A Verdict reports whether a license is valid at an instant and, if not, all
+// reasons.
+type Verdict struct {
+	Valid        bool        `json:"valid"`
+	Code         Code        `json:"code"`       // CodeValid or CodeInGrace, or the code of the first reason
+	Reasons      []Reason    `json:"reasons"`    // everything that makes the license invalid
+	License      *License    `json:"license"`    // without its key; nil: no license has the key
+	Activation   *Activation `json:"activation"` // of the fingerprint; nil: none
+	NextChangeAt *time.Time  `json:"next_change_at"`
+	RecheckAfter int64       `json:"recheck_after"` // seconds until the next validation
+}
+
+func (v Verdict) complete() bool { return v.Code != "" && (v.License != nil || !v.Valid) }
+
+// A Reason is one thing that makes a license invalid.
+type Reason struct {
+	Code   Code   `json:"code"`
+	Detail string `json:"detail"` // one sentence for humans
+}
+
+// ValidateKeyParams are the parameters of [Client.ValidateKey]. Only Key is
+// required; fields that are not set are not checked.
+type ValidateKeyParams struct {
+	Key          string   `json:"key"`
+	ProductID    string   `json:"product_id,omitempty"`
+	CustomerID   string   `json:"customer_id,omitempty"`
+	Fingerprint  string   `json:"fingerprint,omitempty"`  // its activation is checked, and its lease renewed
+	Entitlements []string `json:"entitlements,omitempty"` // the license must have all of them
+}
+
+// ValidateKey returns the verdict on the license with a key; for an unknown
+// key too. It needs no access token. A shipped program uses [Open] instead.
+func (c *Client) ValidateKey(ctx context.Context, p ValidateKeyParams) (Verdict, error) {
+	return call[Verdict](ctx, c, "POST /license/validate", anonymous, p)
+}
+
+// ActivateKeyParams are the parameters of [Client.ActivateKey]. Key and
+// Fingerprint are required.
+type ActivateKeyParams struct {
+	Key         string            `json:"key"`
+	Fingerprint string            `json:"fingerprint"`
+	ProductID   string            `json:"product_id,omitempty"`
+	CustomerID  string            `json:"customer_id,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	TakeOver    string            `json:"take_over,omitempty"` // "oldest" or the ID of the activation to evict if no seat is free
+}
+
+// ActivateKey activates a fingerprint on the license with a key. An active
+// fingerprint keeps its activation. A refusal is an [*Error] with the code and
+// the Verdict, such as [CodeActivationLimit] or [CodeNotFound]. It needs no
+// access token.
+func (c *Client) ActivateKey(ctx context.Context, p ActivateKeyParams) (Verdict, error) {
+	return call[Verdict](ctx, c, "POST /license/activate", anonymous, p)
+}
+
+// DeactivateKeyParams are the parameters of [Client.DeactivateKey]. Key and
+// one of Fingerprint and ActivationID are required.
+type DeactivateKeyParams struct {
+	Key          string `json:"key"`
+	Fingerprint  string `json:"fingerprint,omitempty"`
+	ActivationID string `json:"activation_id,omitempty"` // if the service lets license keys release any activation
+	Reason       string `json:"reason,omitempty"`        // with ActivationID; kept in the event
+}
+
+// DeactivateKey releases an activation of the license with a key. One that
+// has ended is returned unchanged. It fails with [CodeNotFound] or
+// [CodeForbidden]. It needs no access token.
+func (c *Client) DeactivateKey(ctx context.Context, p DeactivateKeyParams) (Activation, error) {
+	return call[Activation](ctx, c, "POST /license/deactivate", anonymous, p)
+}
+
+// ListActivationsOfKeyParams select activations of the license with a key.
+type ListActivationsOfKeyParams struct {
+	Key   string `json:"key"`
+	Ended bool   `json:"ended,omitempty"` // those that have ended too
+	Limit int    `json:"limit,omitempty"` // activations per request, at most 200; 0: 50
+}
+
+// ListActivationsOfKey returns the activations of the license with a key, if
+// the service allows that: otherwise it fails with [CodeForbidden]. It needs no
+// access token.
+func (c *Client) ListActivationsOfKey(ctx context.Context, p ListActivationsOfKeyParams) iter.Seq2[Activation, error] {
+	type params struct {
+		ListActivationsOfKeyParams
+		Cursor string `json:"cursor,omitempty"`
+	}
+	return list[Activation](ctx, c, "POST /license/activation", anonymous, func(cursor string) any { return params{p, cursor} })
+}
+
+// ListActivationsParams select activations of a license.
+type ListActivationsParams struct {
+	LicenseID string `json:"-" path:"licenseID"`
+	Ended     bool   `json:"-" query:"ended"` // those that have ended too
+	Limit     int    `json:"-" query:"limit"` // activations per request, at most 200; 0: 50
+}
+
+// ListActivations returns the activations of a license in the order of their
+// creation. It fails with [CodeNotFound].
+func (c *Client) ListActivations(ctx context.Context, p ListActivationsParams) iter.Seq2[Activation, error] {
+	type params struct {
+		ListActivationsParams
+		pageQuery
+	}
+	return list[Activation](ctx, c, "GET /license/{licenseID}/activation", 0, func(cursor string) any { return params{p, pageQuery{cursor}} })
+}
+
+// ReleaseActivationParams select an activation.
+type ReleaseActivationParams struct {
+	LicenseID    string `json:"-" path:"licenseID"`
+	ActivationID string `json:"-" path:"activationID"`
+	Reason       string `json:"-" query:"reason"` // kept in the event
+}
+
+// ReleaseActivation ends an activation and frees its seat. One that has ended
+// is returned unchanged. It fails with [CodeNotFound].
+func (c *Client) ReleaseActivation(ctx context.Context, p ReleaseActivationParams) (Activation, error) {
+	return call[Activation](ctx, c, "DELETE /license/{licenseID}/activation/{activationID}", 0, p)
+}

@@ -1,0 +1,28 @@
+package client
+
+import "encoding/json"
+
+// A Change is a change of an optional field. The zero Change leaves the field
+// unchanged; [To] sets it, and [ToNull] removes its value.
+type Change[T any] struct {
+	Set   bool // false: leave the field unchanged
+	Null  bool // with Set: set the field to null
+	Value T    // with Set and not Null: the new value
+}
+
+// To returns a Change that sets a field to v.
+func To[T any](v T) Change[T] { return Change[T]{Set: true, Value: v} }
+
+// ToNull returns a Change that sets a field to null.
+func ToNull[T any]() Change[T] { return Change[T]{Set: true, Null: true} }
+
+// IsZero reports whether c changes nothing.
+func (c Change[T]) IsZero() bool { return !c.Set }
+
+// MarshalJSON returns the new value, or null.
+func (c Change[T]) MarshalJSON() ([]byte, error) {
+	if c.Null {
+		return []byte("null"), nil
+	}
+	return json.Marshal(c.Value)
+}

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Options are the options of [New]. Only URL is required.
+type Options struct {
+	// URL is where the service is mounted, such as
+	// "https://example.com/licensing": http or https, without user info, query
+	// and fragment.
+	URL string
+
+	// ClientID and ClientSecret are the credentials of an API client. Without
+	// them, only operations that need no access token work.
+	ClientID, ClientSecret string
+
+	// HTTPClient sends the requests. Nil: a client with the transport of
+	// [http.DefaultTransport], which uses the proxy of the environment. A
+	// Client never follows redirects, whatever HTTPClient says, so that no
+	// credential reaches another address.
+	HTTPClient *http.Client
+}
+
+// A Client calls the API of a licensing service. It is safe for concurrent
+// use. Create one with [New]; it needs no closing.
+//
+// Every method takes a context, which ends the request, waits between retries
+// included. An error is an [*Error], the error of the context, or an error of
+// the connection.
+type Client struct {
+	base        string // URL without a final slash
+	id, secret  string
+	http        *http.Client
+	maxAttempts int // of a request
+	tokens      tokenSource
+}
+
+// New returns a client of the service at opts.URL. It does no I/O. It returns
+// an error that names the invalid option.
+func New(opts Options) (*Client, error) {
+	base, err := parseURL(opts.URL)
+	if err != nil {
+		return nil, fmt.Errorf("client: Options.URL %w", err)
+	}
+	if (opts.ClientID == "") != (opts.ClientSecret == "") {
+		return nil, errors.New("client: Options.ClientID and Options.ClientSecret must be set together")
+	}
+	return newClient(base, opts.ClientID, opts.ClientSecret, opts.HTTPClient), nil
+}
+
+func newClient(base, id, secret string, h *http.Client) *Client {
+	own := http.Client{}
+	if h != nil {
+		own = *h
+	}
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: base, id: id, secret: secret, http: &own, maxAttempts: maxAttempts}
+}
+
+// parseURL returns the URL of a service without a final slash. The error
+// completes a sentence that begins with the name of the option.
+func parseURL(s string) (string, error) {
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		return "", errors.New(`must be set, such as "https://example.com/licensing"`)
+	case err != nil:
+		return "", errors.New("must be a URL") // the error could repeat a password
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return "", errors.New(`must begin with "https://" and a host`)
+	case u.User != nil:
+		return "", errors.New("must not contain a user name")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return "", errors.New("must not have a query or a fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}

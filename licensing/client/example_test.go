@@ -1,0 +1,161 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/client"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// startService serves an empty service, and returns the options of an API
+// client that may do everything.
+func startService() (opts client.Options, stop func()) {
+	h := licensing.NewHandler(memory.New(), licensing.Options{})
+	server := httptest.NewServer(h)
+	c, secret, err := h.Auth().CreateClient(context.Background(), auth.CreateClientParams{Name: "Web shop", Scopes: auth.Scopes()})
+	if err != nil {
+		panic(err)
+	}
+	return client.Options{URL: server.URL, ClientID: c.ID, ClientSecret: secret}, server.Close
+}
+
+// A service sells a license. The order number makes sure that a repeated call
+// sells it once.
+func Example() {
+	opts, stop := startService() // a service of yours
+	defer stop()
+	ctx := context.Background()
+
+	c, err := client.New(opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	order := client.CreateLicenseParams{
+		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1",
+		Entitlements:   map[string]any{"export": true, "users": 5},
+		IdempotencyKey: "order-1007",
+	}
+	first, err := c.CreateLicense(ctx, order)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	again, err := c.CreateLicense(ctx, order)
+	fmt.Println(again.ID == first.ID, again.Status, err)
+	// Output: true active <nil>
+}
+
+func ExampleClient_ListLicenses() {
+	opts, stop := startService()
+	defer stop()
+	ctx := context.Background()
+	c, err := client.New(opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, name := range []string{"Atlas Team", "Atlas Solo"} {
+		if _, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: name, ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+
+	for l, err := range c.ListLicenses(ctx, client.ListLicensesParams{CustomerID: "cus_1"}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(l.Name)
+	}
+	// Output:
+	// Atlas Team
+	// Atlas Solo
+}
+
+// An update changes what is set, unless another request was faster.
+func ExampleClient_UpdateLicense() {
+	opts, stop := startService()
+	defer stop()
+	ctx := context.Background()
+	c, err := client.New(opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.To[int64](10), IfMatch: l.ETag()})
+	fmt.Println(err)
+	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.ToNull[int64](), IfMatch: l.ETag()})
+	fmt.Println(errors.Is(err, client.CodeStale))
+	// Output:
+	// <nil>
+	// true
+}
+
+// A consumer keeps the cursor of the event feed.
+func ExampleClient_ListEvents() {
+	opts, stop := startService()
+	defer stop()
+	ctx := context.Background()
+	c, err := client.New(opts)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := c.CreateLicense(ctx, client.CreateLicenseParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var cursor string // from your database
+	for page, err := range c.ListEvents(ctx, client.ListEventsParams{After: cursor, Type: "license.*"}) {
+		if errors.Is(err, client.CodeCursorGone) {
+			cursor = "" // read again from the beginning, and skip known IDs
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, e := range page.Data {
+			fmt.Println(e.Type, e.CustomerID)
+		}
+		cursor = page.NextCursor // to your database, together with the effects of the events
+	}
+	fmt.Println(cursor != "")
+	// Output:
+	// license.created cus_1
+	// true
+}
+
+func ExampleVerifyWebhook() {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // from the configuration
+
+	http.HandleFunc("POST /hook", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		event, err := client.VerifyWebhook(secret, r.Header, body)
+		if err != nil {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		fmt.Println(event.Type, event.Subject)
+	})
+}

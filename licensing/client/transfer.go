@@ -1,0 +1,128 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A LicenseRow is a license in an export or an import. In an import, Name,
+// ProductID and CustomerID are required.
+type LicenseRow struct {
+	ID             string            `json:"id,omitempty"` // empty: the service creates one
+	Name           string            `json:"name"`
+	ProductID      string            `json:"product_id"`
+	CustomerID     string            `json:"customer_id"`
+	Key            string            `json:"key,omitempty"` // empty: the service generates one
+	StartsAt       *time.Time        `json:"starts_at,omitempty"`
+	ExpiresAt      *time.Time        `json:"expires_at,omitempty"`
+	GraceSeconds   int64             `json:"grace_seconds,omitempty"`
+	MaxActivations *int64            `json:"max_activations,omitempty"`
+	LeaseSeconds   *int64            `json:"lease_seconds,omitempty"`
+	Entitlements   map[string]any    `json:"entitlements,omitempty"`
+	Metadata       map[string]string `json:"metadata,omitempty"`
+	State          string            `json:"state,omitempty"` // "active", "suspended" or "revoked"; empty: active
+	StateReason    string            `json:"state_reason,omitempty"`
+	CreatedAt      *time.Time        `json:"created_at,omitempty"` // nil: now
+}
+
+// ExportLicensesParams select licenses. Fields that are not set do not filter.
+type ExportLicensesParams struct {
+	CustomerID    string        `json:"-" query:"customer_id"`
+	ProductID     string        `json:"-" query:"product_id"`
+	Status        LicenseStatus `json:"-" query:"status"`
+	ExpiresBefore time.Time     `json:"-" query:"expires_before"` // exclusive
+	ExpiresAfter  time.Time     `json:"-" query:"expires_after"`  // inclusive
+}
+
+// ExportLicenses returns the selected licenses with their keys, as the
+// response arrives. An error ends the loop; without one, the export is
+// complete. Once the first row has arrived, nothing is retried.
+func (c *Client) ExportLicenses(ctx context.Context, p ExportLicensesParams) iter.Seq2[LicenseRow, error] {
+	return stream[LicenseRow](ctx, c, "GET /export/license", 0, p)
+}
+
+// A RowResult is the result of one row of an import.
+type RowResult struct {
+	Line   int64      `json:"line"` // the first row is 1
+	ID     string     `json:"id"`
+	Result string     `json:"result"` // "created", "exists", "refused" or "stopped"
+	Errors []RowError `json:"errors"` // why it was refused
+}
+
+// A RowError describes an invalid field of a row.
+type RowError struct {
+	Field  string `json:"field"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// ImportLicenses adds licenses and returns the result of each row, as the
+// response arrives. Rows whose ID or Key exists leave that license unchanged,
+// so that an import of rows with IDs or keys can be repeated after a failure;
+// ImportLicenses does not do so by itself. The rows may have 16 MiB as JSON,
+// unless the service has another limit. After 1,000 refused rows the service
+// stops, and the last result is "stopped".
+func (c *Client) ImportLicenses(ctx context.Context, rows []LicenseRow) iter.Seq2[RowResult, error] {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	for i, row := range rows {
+		if err := encoder.Encode(row); err != nil {
+			return func(yield func(RowResult, error) bool) {
+				yield(RowResult{}, fmt.Errorf("POST /import/license: row %d: %w", i+1, err))
+			}
+		}
+	}
+	return stream[RowResult](ctx, c, "POST /import/license", single, ndjson(body.Bytes()))
+}
+
+// ndjson is a body of one JSON object per line.
+type ndjson []byte
+
+// errStopped ends an attempt whose caller has left the loop.
+var errStopped = errors.New("the loop has ended")
+
+// stream sends an operation whose response is one JSON object per line.
+func stream[T any](ctx context.Context, c *Client, operation string, f flags, params any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		begun := false
+		err := c.do(ctx, operation, f|streamed, params, func(resp *http.Response) error {
+			if mediaType, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";"); mediaType != "application/x-ndjson" {
+				return unexpected(operation, resp, "the response is not NDJSON")
+			}
+			for d := json.NewDecoder(resp.Body); ; {
+				var row T
+				switch err := d.Decode(&row); {
+				case errors.Is(err, io.EOF):
+					return nil
+				case err != nil && begun:
+					return &finalError{fmt.Errorf("%s: %w", operation, err)}
+				case err != nil:
+					return fmt.Errorf("%s: %w", operation, err)
+				}
+				begun = true
+				if !yield(row, nil) {
+					return &finalError{errStopped}
+				}
+			}
+		})
+		if final, ok := errors.AsType[*finalError](err); ok {
+			err = final.error
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(*new(T), err)
+		}
+	}
+}
+
+// A finalError must not be retried.
+type finalError struct{ error }
+
+func (e *finalError) Unwrap() error { return e.error }
