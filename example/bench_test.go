@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	benchLicenses = 100_000
-	benchCustomer = 20 // licenses of each customer
-	benchCallers  = 16 // per processor
+	benchLicenses = 100_000 // with -short, 1,000
+	benchCustomer = 20      // licenses of each customer
+	benchCallers  = 16      // per processor
 )
 
 // BenchmarkAPI measures each operation through the handler, on SQLite with
@@ -45,7 +45,11 @@ func BenchmarkAPI(b *testing.B) {
 	r.SetBasicAuth(client.ID, secret)
 	h.ServeHTTP(w, r)
 	token := strings.Split(w.Body.String(), `"`)[3]
-	ids := benchSeed(b, h.Service(), benchLicenses)
+	licenses := benchLicenses
+	if testing.Short() {
+		licenses = 1000
+	}
+	ids := benchSeed(b, h.Service(), licenses)
 
 	bearer := func(method, path, body string) *http.Request {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -67,7 +71,7 @@ func BenchmarkAPI(b *testing.B) {
 	})
 	b.Run("List", func(b *testing.B) { // one customer's twenty
 		benchRequests(b, h, http.StatusOK, func() *http.Request {
-			return bearer("GET", fmt.Sprintf("/license?customer_id=cus_%d", rand.IntN(benchLicenses/benchCustomer)), "")
+			return bearer("GET", fmt.Sprintf("/license?customer_id=cus_%d", rand.IntN(licenses/benchCustomer)), "")
 		})
 	})
 	b.Run("Update", func(b *testing.B) {
