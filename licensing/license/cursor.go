@@ -10,15 +10,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// cursorVersion is the first byte of a cursor, so that the format can
-// change.
-const cursorVersion = 1
+// The first byte of a cursor, so that the format can change.
+const (
+	cursorAfter  = 1 // the page after the position
+	cursorBefore = 2 // the page before it
+)
 
-// A cursor is the position where the next page of a list begins.
+// A cursor is the position after which the next page of a list begins, or
+// before which the previous page ends.
 type cursor struct {
 	scope  [16]byte  // digest of the filter, the order and the caller's product limit
 	pinned time.Time // when the first page was read
 	after  store.Position
+	back   bool // the page before the position
 }
 
 // errCursor is returned for a malformed cursor or one of another list.
@@ -40,7 +44,11 @@ func scopeOf(format string, args ...any) [16]byte {
 // String encodes c in base64url: version, scope, both times in milliseconds,
 // and the ID.
 func (c cursor) String() string {
-	b := append([]byte{cursorVersion}, c.scope[:]...)
+	version := byte(cursorAfter)
+	if c.back {
+		version = cursorBefore
+	}
+	b := append([]byte{version}, c.scope[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(unixMillis(c.pinned)))
 	b = binary.BigEndian.AppendUint64(b, uint64(unixMillis(c.after.Time)))
 	return base64.RawURLEncoding.EncodeToString(append(b, c.after.ID...))
@@ -51,10 +59,10 @@ func (c cursor) String() string {
 // every page.
 func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < 33 || b[0] != cursorVersion || [16]byte(b[1:17]) != scope || !isID(prefix, string(b[33:])) {
+	if err != nil || len(b) < 33 || b[0] != cursorAfter && b[0] != cursorBefore || [16]byte(b[1:17]) != scope || !isID(prefix, string(b[33:])) {
 		return cursor{}, false
 	}
-	c.scope = scope
+	c.scope, c.back = scope, b[0] == cursorBefore
 	c.pinned = fromMillis(int64(binary.BigEndian.Uint64(b[17:])))
 	c.after.Time = fromMillis(int64(binary.BigEndian.Uint64(b[25:])))
 	c.after.ID = string(b[33:])

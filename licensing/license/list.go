@@ -28,7 +28,7 @@ type ListParams struct {
 
 	NewestFirst bool   `json:"newest_first" wire:"-"`          // reverses the order of the list
 	Limit       int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
-	Cursor      string `json:"cursor"`                         // NextCursor of the previous page
+	Cursor      string `json:"cursor"`                         // NextCursor or PrevCursor of another page
 }
 
 // The default and the maximum page size.
@@ -65,6 +65,9 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	}
 	q := p.query(start.pinned)
 	q.After = start.after
+	if start.back {
+		q.Descending = !q.Descending
+	}
 
 	view := s.view
 	if p.Search == "" && (s.caller.Products == nil || p.ProductID != "") {
@@ -89,10 +92,20 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	}
 
 	page := Page[License]{Data: make([]License, 0, min(len(recs), p.Limit))}
-	if len(recs) > p.Limit {
-		recs = recs[:p.Limit]
-		start.after = position(q.Order, recs[p.Limit-1])
-		page.HasMore, page.NextCursor = true, start.String()
+	more := len(recs) > p.Limit
+	recs = recs[:min(len(recs), p.Limit)]
+	prev := p.Cursor != ""
+	if start.back {
+		slices.Reverse(recs)
+		more, prev = true, more
+	}
+	if more && len(recs) > 0 {
+		next := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[len(recs)-1])}
+		page.HasMore, page.NextCursor = true, next.String()
+	}
+	if prev && len(recs) > 0 {
+		before := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[0]), back: true}
+		page.PrevCursor = before.String()
 	}
 	at := s.now()
 	if p.Status != "" {

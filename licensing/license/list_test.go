@@ -14,10 +14,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// pages reads a whole list page by page and returns its ids.
+// pages reads a whole list page by page, forward and then backward, and returns
+// its ids.
 func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
 	t.Helper()
 	var ids []string
+	first := p.Cursor == ""
 	for {
 		page, err := s.List(t.Context(), p)
 		if err != nil {
@@ -27,12 +29,39 @@ func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
 			ids = append(ids, l.ID)
 		}
 		if page.NextCursor == "" {
+			if first && len(ids) > 0 && !slices.Equal(backward(t, s, p, page), ids) {
+				t.Fatal("the list differs when it is read backward")
+			}
 			return ids
 		}
 		if len(page.Data) != p.Limit {
 			t.Fatalf("a page of %d with more to come, want %d", len(page.Data), p.Limit)
 		}
 		p.Cursor = page.NextCursor
+	}
+}
+
+// backward reads a list from its last page to its first and returns the ids in
+// the order of the list.
+func backward(t *testing.T, s *license.Service, p license.ListParams, page license.Page[license.License]) (ids []string) {
+	t.Helper()
+	for {
+		var part []string
+		for _, l := range page.Data {
+			part = append(part, l.ID)
+		}
+		ids = append(part, ids...)
+		if page.PrevCursor == "" {
+			return ids
+		}
+		p.Cursor = page.PrevCursor
+		var err error
+		if page, err = s.List(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Data) != p.Limit || !page.HasMore || page.NextCursor == "" {
+			t.Fatalf("a previous page of %d with more %t, want %d", len(page.Data), page.HasMore, p.Limit)
+		}
 	}
 }
 

@@ -11,4 +11,7 @@ type Page[T any] struct {
 	// Indexing is set if the list was read from an index that lags behind;
 	// nil: the list is complete.
 	Indexing *Indexing
+	// PrevCursor reads the page before this one. Only [Service.List] sets
+	// it, and not on the first page.
+	PrevCursor string
 }

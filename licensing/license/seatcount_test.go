@@ -194,3 +194,26 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 		}
 	}
 }
+
+func TestSeatCounts(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	none, two, leased := f.create(t), f.create(t, seats(5, 0)), f.create(t, seats(5, 600))
+	f.activate(t, two.Key, "pc-1")
+	gone := f.activate(t, two.Key, "pc-2")
+	f.activate(t, two.Key, "pc-3")
+	_, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: two.ID, ActivationID: gone.ID})
+	is.NoErr(err)
+	f.activate(t, leased.Key, "pc-1")
+	f.now = f.now.Add(time.Hour) // the lease has ended
+	ids := []string{none.ID, two.ID, leased.ID}
+
+	counts, err := f.SeatCounts(t.Context(), ids)
+	is.NoErr(err)
+	is.Equal(counts, map[string]int{two.ID: 2, leased.ID: 1})
+	counts, err = f.SeatCounts(t.Context(), nil)
+	is.NoErr(err)
+	is.Equal(len(counts), 0)
+	_, err = f.As(license.Caller{Products: []string{}}).SeatCounts(t.Context(), ids)
+	is.True(errors.Is(err, license.ErrProductForbidden))
+}

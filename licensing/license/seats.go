@@ -71,6 +71,33 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 	return n, true, nil
 }
 
+// SeatCounts returns how many activations of the given licenses were not
+// released or evicted, by license ID, with one read. Activations whose leases
+// have ended are included until their seats are needed, so the count of a
+// license with leases is an upper bound. Licenses without a stored count are
+// missing: those never activated, and those not activated since they moved
+// from another store. It takes at most 1,000 IDs. A caller limited to some
+// products gets [ErrProductForbidden].
+func (s *Service) SeatCounts(ctx context.Context, ids []string) (map[string]int, error) {
+	counts := make(map[string]int, len(ids))
+	if len(ids) == 0 {
+		return counts, nil
+	}
+	if s.caller.Products != nil {
+		return nil, fmt.Errorf("seat counts: %w", ErrProductForbidden)
+	}
+	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: seatsKind, Keys: ids})
+	if err != nil {
+		return nil, fmt.Errorf("seat counts: %w", err)
+	}
+	for _, e := range entries {
+		if counts[e.Key], err = strconv.Atoi(string(e.Data)); err != nil {
+			return nil, fmt.Errorf("license %s: count of seats: %w", e.Key, err)
+		}
+	}
+	return counts, nil
+}
+
 // putSeats stores the seat count of a license.
 func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})
