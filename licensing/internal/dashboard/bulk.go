@@ -10,11 +10,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// maxSelected is the maximum number of licenses that one form can suspend or
-// revoke. A page of the list has fewer.
+// bulkMoves are the moves that one form can make for several licenses.
+var bulkMoves = []string{"suspend", "reinstate", "revoke"}
+
+// maxSelected is the maximum number of licenses that one form can change. A page
+// of the list has fewer.
 const maxSelected = 100
 
-// A selection is the body of the pages that suspend or revoke several licenses.
+// A selection is the body of the pages that change several licenses.
 type selection struct {
 	Form    *form
 	Text    string
@@ -35,7 +38,7 @@ type selectedRow struct {
 // selected returns the move and the distinct ids of the selected licenses.
 func (v *visit) selected(ids []string) (m move, unique []string, err error) {
 	m, err = v.move()
-	if err != nil || m.name != "suspend" && m.name != "revoke" {
+	if err != nil || !slices.Contains(bulkMoves, m.name) {
 		return m, nil, notFound("This page does not exist.")
 	}
 	for _, id := range ids {

@@ -28,7 +28,7 @@ func TestBulkActions(t *testing.T) {
 	is.Equal(strings.Count(list.body, `name="id"`), 3)
 	is.True(list.says(`formaction="./licenses/selected/suspend"`) && list.says(`formaction="./licenses/selected/revoke"`))
 	s.operator("vic@example.com", operator.RoleViewer)
-	is.True(!s.signedIn("vic@example.com").get("licenses").says("selected")) // not for viewers
+	is.True(!s.signedIn("vic@example.com").get("licenses").says("licenses/selected/")) // not for viewers
 
 	ask := v.get("licenses/selected/suspend?id=" + strings.Join(append(ids, ids[0]), "&id="))
 	is.Equal(ask.StatusCode, http.StatusOK)

@@ -18,7 +18,7 @@ import (
 // filter has the filters of the license list. All of them are in the query, so
 // that a view can be bookmarked and shared.
 type filter struct {
-	Search, Status, Product, Customer, Expires string
+	Search, Status, Product, Customer, Expires, Sort string
 }
 
 // expiryWindows are the options of the filter by expiry.
@@ -34,13 +34,13 @@ var expiryWindows = []struct {
 
 func readFilter(q url.Values) filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{get("q"), get("status"), q.Get("product"), q.Get("customer"), get("expires")}
+	return filter{get("q"), get("status"), q.Get("product"), q.Get("customer"), get("expires"), get("sort")}
 }
 
 // query returns the filter as a query, without empty values.
 func (f filter) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": f.Search, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires} {
+	for name, value := range map[string]string{"q": f.Search, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -50,7 +50,7 @@ func (f filter) query() url.Values {
 
 // params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
-	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer, NewestFirst: true}
+	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	for _, w := range expiryWindows {
 		if w.value == f.Expires {
 			// Whole minutes, so that the pages of one list use the same window.
@@ -58,17 +58,26 @@ func (f filter) params(now time.Time) license.ListParams {
 			p.ExpiresAfter, p.ExpiresBefore = now.Add(w.from), now.Add(w.until)
 		}
 	}
+	order := f.order()
+	p.NewestFirst = order == sortNewest || order == sortLatest || order == startsLatest
+	if (order == sortSoonest || order == sortLatest) && p.ExpiresAfter.IsZero() {
+		p.ExpiresAfter = time.UnixMilli(0).UTC() // a list filtered by expiry is sorted by it
+	}
 	return p
 }
 
 // licenseList is the body of the license list.
 type licenseList struct {
 	Filter   filter
-	Filtered bool
-	Statuses []option
+	Filtered bool // the filter is more than a sort
+	Tabs     []listTab
+	Sorts    []option
 	Expiries []option
 	Rows     []licenseRow
+	Count    string // the number of matches; empty if it is not known
+	Partial  bool   // licenses without an expiry are left out
 	Next     string // the query of the next page
+	Previous string // the query of the previous page
 	First    string // the query of the first page, if this is another page
 	CSV      string
 	Problem  string
@@ -77,15 +86,23 @@ type licenseList struct {
 type licenseRow struct {
 	License license.License
 	Expires *moment
-	Created *moment
+	Seats   seatMeter
 }
+
+// customerQuery and productQuery return the list of a customer or a product.
+func customerQuery(id string) string { return "licenses?" + url.Values{"customer": {id}}.Encode() }
+func productQuery(id string) string  { return "licenses?" + url.Values{"product": {id}}.Encode() }
+
+// CustomerLink and ProductLink are references from dashboard/.
+func (r licenseRow) CustomerLink() string { return customerQuery(r.License.CustomerID) }
+func (r licenseRow) ProductLink() string  { return productQuery(r.License.ProductID) }
 
 func showLicenses(v *visit) error {
 	q := v.r.URL.Query()
 	f := readFilter(q)
-	list := licenseList{Filter: f, Filtered: len(f.query()) > 0, CSV: "licenses.csv?" + f.query().Encode()}
-	for _, s := range license.Statuses() {
-		list.Statuses = append(list.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: f.Status == string(s)})
+	list := licenseList{Filter: f, Filtered: f != filter{Sort: f.Sort}, CSV: "licenses.csv?" + f.query().Encode()}
+	for _, s := range f.sorts() {
+		list.Sorts = append(list.Sorts, option{Value: s, Label: sortLabels[s], Chosen: f.order() == s})
 	}
 	for _, w := range expiryWindows {
 		list.Expiries = append(list.Expiries, option{Value: w.value, Label: sentenceCase(w.label), Chosen: f.Expires == w.value})
@@ -105,21 +122,56 @@ func showLicenses(v *visit) error {
 	} else if err != nil {
 		return err
 	}
-	for _, l := range result.Data {
-		list.Rows = append(list.Rows, licenseRow{l, v.momentOf(l.ExpiresAt), v.moment(l.CreatedAt)})
+	if list.Rows, err = v.licenseRows(result.Data); err != nil {
+		return err
+	}
+	list.Partial = f.Expires == "" && f.Status != string(license.StatusExpired) && !p.ExpiresAfter.IsZero()
+	var counts *license.Overview
+	if f.Search == "" && f.Product == "" && f.Customer == "" {
+		o, err := v.licenses.Overview(v.r.Context())
+		if err != nil {
+			return err
+		}
+		counts = &o
+	}
+	list.Tabs = f.tabs(counts)
+	if p.Cursor == "" && result.NextCursor == "" {
+		list.Count = count(len(list.Rows), "license")
 	}
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()
 	}
-	if result.NextCursor != "" {
-		next := f.query()
-		next.Set("cursor", result.NextCursor)
-		if f.Expires != "" {
-			next.Set("window", strconv.FormatInt(p.ExpiresAfter.UnixMilli(), 36)+"-"+strconv.FormatInt(p.ExpiresBefore.UnixMilli(), 36))
+	pageQuery := func(cursor string) string {
+		if cursor == "" {
+			return ""
 		}
-		list.Next = "?" + next.Encode()
+		to := f.query()
+		to.Set("cursor", cursor)
+		if f.Expires != "" {
+			to.Set("window", strconv.FormatInt(p.ExpiresAfter.UnixMilli(), 36)+"-"+strconv.FormatInt(p.ExpiresBefore.UnixMilli(), 36))
+		}
+		return "?" + to.Encode()
 	}
+	list.Next, list.Previous = pageQuery(result.NextCursor), pageQuery(result.PrevCursor)
 	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
+}
+
+// licenseRows returns the rows of a list. It reads the seat counts of all rows at
+// once.
+func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err error) {
+	ids := make([]string, len(list))
+	for i, l := range list {
+		ids[i] = l.ID
+	}
+	seats, err := v.licenses.SeatCounts(v.r.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		n, known := seats[l.ID]
+		rows = append(rows, licenseRow{l, v.momentOf(l.ExpiresAt), newSeatMeter(l, n, known)})
+	}
+	return rows, nil
 }
 
 // readWindow reads the expiry window from the query of a later page. All pages

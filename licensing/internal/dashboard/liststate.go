@@ -6,7 +6,7 @@ import "net/url"
 // the page of the license list, so that links back open the same list.
 
 // listNames are the parameters of the license list.
-var listNames = []string{"q", "status", "product", "customer", "expires", "cursor", "window"}
+var listNames = []string{"q", "status", "product", "customer", "expires", "sort", "cursor", "window"}
 
 // listState returns the state of the license list, from the list itself or from
 // the parameter "list", as a query without a question mark.

@@ -1,0 +1,114 @@
+package dashboard
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A listTab is a link to the licenses with one status.
+type listTab struct {
+	Label, Query, Count string // Count is empty if it is not known
+	Current             bool
+}
+
+// expiringFilter is the filter of the tab with licenses that expire soon.
+const expiringFilter = "30d"
+
+// tabs returns the status tabs of the list. They keep the search, the product and
+// the customer. The overview has the counts of a list without those.
+func (f filter) tabs(o *license.Overview) (tabs []listTab) {
+	add := func(label, status, expires string, n func(*license.Overview) int64) {
+		to := filter{Search: f.Search, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
+		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
+		if o != nil {
+			tab.Count = thousands(n(o))
+		}
+		tabs = append(tabs, tab)
+	}
+	byStatus := func(s license.Status) {
+		add(sentenceCase(string(s)), string(s), "", func(o *license.Overview) int64 { return o.ByStatus[s] })
+	}
+	add("All", "", "", func(o *license.Overview) int64 { return o.Total })
+	byStatus(license.StatusActive)
+	add("Expiring", string(license.StatusActive), expiringFilter, func(o *license.Overview) int64 { return o.Expiring })
+	for _, s := range []license.Status{license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked} {
+		byStatus(s)
+	}
+	return tabs
+}
+
+// The orders of the list.
+const (
+	sortNewest   = "newest"
+	sortOldest   = "oldest"
+	sortSoonest  = "soonest"
+	sortLatest   = "latest"
+	startsFirst  = "starts-first"
+	startsLatest = "starts-latest"
+)
+
+var sortLabels = map[string]string{
+	sortNewest: "Newest first", sortOldest: "Oldest first", sortSoonest: "Expiry, earliest first", sortLatest: "Expiry, latest first",
+	startsFirst: "Start, earliest first", startsLatest: "Start, latest first",
+}
+
+// sorts returns the orders that the license service has for the filter, the
+// default first.
+func (f filter) sorts() []string {
+	switch {
+	case f.Search != "" || f.Customer != "":
+		return []string{sortNewest, sortOldest}
+	case f.Status == string(license.StatusExpired) || f.Expires == "past30d":
+		return []string{sortLatest, sortSoonest}
+	case f.Expires != "":
+		return []string{sortSoonest, sortLatest}
+	case f.Status == string(license.StatusScheduled):
+		return []string{startsFirst, startsLatest}
+	}
+	return []string{sortNewest, sortOldest, sortSoonest, sortLatest}
+}
+
+// order returns the order of the list: the selected one if the filter allows it.
+func (f filter) order() string {
+	if sorts := f.sorts(); !slices.Contains(sorts, f.Sort) {
+		return sorts[0]
+	}
+	return f.Sort
+}
+
+// A seatMeter shows how many seats of a license are used.
+type seatMeter struct {
+	Text string // such as "3/5"
+	Note string // what the text leaves out
+	Bar  bool   // the license has a maximum
+	Used int    // in percent
+	Full bool
+}
+
+// newSeatMeter returns the meter of a license. The count is an upper bound if the
+// license has leases; see [license.Service.SeatCounts].
+func newSeatMeter(l license.License, n int, known bool) seatMeter {
+	m := seatMeter{Text: "–", Note: "No activations counted yet"}
+	if known {
+		m.Text, m.Note = strconv.Itoa(n), ""
+		if l.LeaseSeconds != nil && n > 0 {
+			m.Text, m.Note = "≤"+m.Text, "At most: some of the leases may have ended"
+		}
+	}
+	if l.MaxActivations == nil {
+		return m
+	}
+	limit := *l.MaxActivations
+	m.Text += "/" + strconv.FormatInt(limit, 10)
+	m.Bar, m.Full = true, known && int64(n) >= limit
+	switch {
+	case m.Full:
+		m.Used = 100
+	case n > 0:
+		m.Used = max(4, int(math.Round(float64(n)*100/float64(limit))))
+	}
+	return m
+}

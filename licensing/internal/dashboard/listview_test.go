@@ -1,0 +1,161 @@
+package dashboard_test
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// names returns the names on a page of the list.
+func names(a reply) string {
+	var list []string
+	for _, m := range regexp.MustCompile(`rowheader"><a href="[^"]*">([^<]*)</a>`).FindAllStringSubmatch(a.body, -1) {
+		list = append(list, m[1])
+	}
+	return strings.Join(list, " ")
+}
+
+func TestListTabs(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	soon, late, past := s.now.AddDate(0, 0, 10), s.now.AddDate(1, 0, 0), s.now.Add(time.Hour)
+	for name, end := range map[string]*time.Time{"endless": nil, "soon": &soon, "late": &late, "past": &past} {
+		s.license(license.CreateParams{Name: name, ExpiresAt: end})
+	}
+	held := s.license(license.CreateParams{Name: "held", CustomerID: "other"})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: held.ID})
+	is.NoErr(err)
+	s.advance(2 * time.Hour)
+	list := v.get("licenses")
+	for label, want := range map[string]string{"All": "5", "Active": "3", "Expiring": "1", "Scheduled": "0", "Expired": "1", "Suspended": "1", "Revoked": "0"} {
+		is.True(list.says(label + ` <span class="muted">` + want + "</span>"))
+	}
+	is.True(list.says("5 licenses"))
+	expiring := v.link(list, "Expiring ")
+	is.Equal(names(expiring), "soon")
+	is.True(regexp.MustCompile(`aria-current="page">Expiring`).MatchString(expiring.body))
+	is.Equal(names(v.link(list, "Expired ")), "past")
+	is.Equal(names(v.link(list, "Suspended ")), "held")
+
+	other := v.get("licenses?customer=other&q=held") // tabs keep the search and the customer
+	is.Equal(names(v.link(other, "Suspended")), "held")
+	is.Equal(names(v.link(other, "Active")), "")
+}
+
+func TestListSorts(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	for i, days := range []int{30, 0, 10, 20} {
+		p := license.CreateParams{Name: fmt.Sprintf("n%d", i)}
+		if days > 0 {
+			end := s.now.AddDate(0, 0, days)
+			p.ExpiresAt = &end
+		}
+		s.license(p)
+		s.advance(time.Millisecond)
+	}
+	const note = "Licenses without an expiry are not in this order."
+	for query, want := range map[string]string{
+		"":                                "n3 n2 n1 n0",
+		"?sort=oldest":                    "n0 n1 n2 n3",
+		"?sort=soonest":                   "n2 n3 n0",
+		"?sort=latest":                    "n0 n3 n2",
+		"?sort=soonest&status=active":     "n2 n3 n0",
+		"?expires=90d":                    "n2 n3 n0",
+		"?expires=90d&sort=latest":        "n0 n3 n2",
+		"?sort=soonest&customer=unknown":  "",
+		"?sort=soonest&q=n2":              "n2",
+		"?sort=nonsense":                  "n3 n2 n1 n0",
+		"?sort=oldest&q=harbour-pilots":   "n0 n1 n2 n3",
+		"?customer=harbour-pilots&sort=x": "n3 n2 n1 n0",
+	} {
+		t.Run(query, func(t *testing.T) {
+			is := is.New(t)
+			a := v.get("licenses" + query)
+			is.Equal(names(a), want)
+			is.Equal(a.says(note), strings.Contains(query, "sort=soonest") && len(want) > 2 || query == "?sort=latest")
+		})
+	}
+}
+
+func TestListPagesBackward(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for i := range 120 {
+		end := s.now.AddDate(0, 0, i%20+1)
+		s.license(license.CreateParams{Name: fmt.Sprintf("Number%03d", i), ExpiresAt: &end})
+		s.advance(time.Millisecond)
+	}
+	for _, query := range []string{"", "?sort=oldest", "?expires=30d", "?customer=harbour-pilots&status=active"} {
+		first := v.get("licenses" + query)
+		is.True(!first.says(`rel="prev"`))
+		second := v.link(first, "Next")
+		third := v.link(second, "Next")
+		is.True(!third.says(`rel="next"`))
+		s.advance(time.Hour)
+		is.Equal(names(v.link(third, "Previous")), names(second))
+		back := v.link(v.link(third, "Previous"), "Previous")
+		is.Equal(names(back), names(first))
+		is.True(!back.says(`rel="prev"`))
+		is.Equal(names(v.link(back, "Next")), names(second))
+	}
+}
+
+// An entryStore counts the reads of seat counts.
+type entryStore struct {
+	store.Store
+	reads int
+}
+
+func (s *entryStore) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if q.Kind == "seats" {
+		s.reads++
+	}
+	return s.Store.Entries(ctx, q)
+}
+
+func TestListSeats(t *testing.T) {
+	is := is.New(t)
+	st := &entryStore{Store: memory.New()}
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	full := s.license(license.CreateParams{Name: "full", MaxActivations: ptr[int64](2)})
+	s.activate(full, "pc-1", "")
+	s.activate(full, "pc-2", "")
+	s.advance(time.Millisecond)
+	floating := s.license(license.CreateParams{Name: "floating", MaxActivations: ptr[int64](50), LeaseSeconds: ptr[int64](60)})
+	s.activate(floating, "pc-1", "")
+	s.advance(time.Millisecond)
+	endless := s.license(license.CreateParams{Name: "endless"})
+	s.activate(endless, "pc-1", "")
+	s.advance(time.Millisecond)
+	s.license(license.CreateParams{Name: "new", MaxActivations: ptr[int64](3)})
+	a := v.get("licenses")
+	is.Equal(st.reads, 1)
+	var seats []string
+	for _, m := range regexp.MustCompile(`<span class="seats"[^>]*><span>([^<]*)<.*`).FindAllStringSubmatch(a.body, -1) {
+		bar := regexp.MustCompile(`class="(meter[^"]*)".*width="(\d+)" height="6"/></svg>`).FindStringSubmatch(m[0])
+		if bar != nil {
+			m[1] += " " + bar[1] + " " + bar[2]
+		}
+		seats = append(seats, html.UnescapeString(m[1]))
+	}
+	is.Equal(seats, []string{"–/3 meter 0", "1", "≤1/50 meter 4", "2/2 meter full 100"})
+	for _, l := range []license.License{full, floating} {
+		is.True(a.says("/licenses/" + l.ID))
+	}
+	is.True(a.says(`href="./licenses?customer=harbour-pilots"`) && a.says(`href="./licenses?product=atlas"`))
+}
