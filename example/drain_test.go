@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -57,7 +58,7 @@ func drain(tb testing.TB, events int) (took time.Duration, peak int64) {
 	defer st.Close()
 	h := licensing.NewHandler(st, licensing.Options{
 		Logger:   slog.New(slog.DiscardHandler),
-		Webhooks: license.WebhookOptions{AllowPrivate: true},
+		Webhooks: webhook.Options{AllowPrivate: true},
 	})
 	var came atomic.Int64
 	var seen sync.Map // of the first webhook alone, to see what is repeated
@@ -74,7 +75,7 @@ func drain(tb testing.TB, events int) (took time.Duration, peak int64) {
 	}))
 	defer receiver.Close()
 	for i := range drainHooks {
-		_, _, err := h.Service().CreateWebhook(tb.Context(), license.CreateWebhookParams{
+		_, _, err := h.Webhooks().Create(tb.Context(), webhook.CreateParams{
 			URL: receiver.URL + "/" + strconv.Itoa(i), Types: []string{license.EventLicenseCreated},
 		})
 		is.NoErr(err)

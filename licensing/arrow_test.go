@@ -33,19 +33,20 @@ var arrows = map[string][]string{
 	"licensing/internal/forms":     {"store"},
 	"licensing/internal/outbox":    {"store"},
 	"licensing/internal/catalog":   {"store"},
-	"licensing/license":            {"store", "auth", "licensing/internal/input", "licensing/internal/outbox", "licensing/internal/catalog"},
+	"licensing/internal/feed":      {"store"},
+	"licensing/license":            {"store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/catalog"},
+	"licensing/webhook":            {"store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
-	"licensing/internal/api":       {"licensing/license", "licensing/internal/input", "auth", "licensing/internal/web"},
-	"licensing/internal/dashboard": {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
-	"licensing/internal/delivery":  {"licensing/license", "licensing/internal/outbox", "store"},
-	"licensing": {"licensing/license", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
-		"licensing/internal/delivery", "licensing/internal/forms", "auth", "auth/operator", "store"},
+	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
+	"licensing/internal/dashboard": {"licensing/license", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
+	"licensing": {"licensing/license", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
+		"licensing/internal/feed", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/licensefile":         {},
 	"licensing/client":              {},
 	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
-	"example/internal/host":         {"licensing", "licensing/license", "licensing/client", "auth", "auth/operator", "store"},
+	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},
-	"example/internal/firstrelease": {"licensing", "licensing/license", "auth", "auth/operator", "store"}, // for tests only
+	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
 }
 
 // pure are the packages that import nothing but the standard library and each

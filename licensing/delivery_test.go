@@ -21,6 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -99,7 +100,7 @@ func hanging(r *http.Request) (*http.Response, error) {
 
 // postedBy are options with a post office and without a log.
 func postedBy(p *postOffice) licensing.Options {
-	return licensing.Options{Logger: slog.New(slog.DiscardHandler), Webhooks: license.WebhookOptions{Transport: p}}
+	return licensing.Options{Logger: slog.New(slog.DiscardHandler), Webhooks: webhook.Options{Transport: p}}
 }
 
 // seldom is postedBy for tests that take days.
@@ -124,9 +125,9 @@ func begin(t *testing.T, h *licensing.Handler) (stop func()) {
 }
 
 // hook makes a webhook at a host.
-func hook(t *testing.T, h *licensing.Handler, host string, types ...string) license.Webhook {
+func hook(t *testing.T, h *licensing.Handler, host string, types ...string) webhook.Webhook {
 	t.Helper()
-	w, _, err := h.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://" + host + "/in", Types: types})
+	w, _, err := h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://" + host + "/in", Types: types})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +145,9 @@ func happen(t *testing.T, h *licensing.Handler, n int) {
 }
 
 // deliveries returns the newest deliveries to a webhook.
-func deliveries(t *testing.T, h *licensing.Handler, id string) []license.Delivery {
+func deliveries(t *testing.T, h *licensing.Handler, id string) []webhook.Delivery {
 	t.Helper()
-	page, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: id})
+	page, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,10 +205,10 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		}
 		is.True(len(p.at("alive.example")) >= 290) // but for the last round
 		is.True(len(p.at("dead.example")) < 200)   // held back, not hammered
-		seen, err := h.Service().GetWebhook(t.Context(), w.ID)
+		seen, err := h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.True(seen.FailingSince != nil)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliveryPending)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliveryPending)
 
 		p.answers("dead.example", nil)
 		time.Sleep(5 * time.Minute)
@@ -215,10 +216,10 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		is.Equal(len(ids(p.at("dead.example"))), 301) // all of them, and the other webhook's making
 		is.True(before >= 300)                        // most of them as soon as it recovered
-		seen, err = h.Service().GetWebhook(t.Context(), w.ID)
+		seen, err = h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(seen.FailingSince, nil)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
 	})
 }
 
@@ -239,7 +240,7 @@ func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
 		span := tries[9].at.Sub(tries[0].at)
 		is.True(span > 65*time.Hour && span < 85*time.Hour)
 		d := deliveries(t, h, w.ID)[0]
-		is.Equal(d.Status, license.DeliveryFailed)
+		is.Equal(d.Status, webhook.DeliveryFailed)
 		is.Equal(d.NextAttemptAt, nil)
 		is.Equal(len(d.Attempts), 10)
 		is.Equal(d.Attempts[0].StatusCode, 500)
@@ -247,13 +248,13 @@ func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
 
 		// By hand it is sent again, with the same id.
 		p.answers("x.example", nil)
-		_, err := h.Service().Resend(t.Context(), w.ID, d.ID)
+		_, err := h.Webhooks().Resend(t.Context(), w.ID, d.ID)
 		is.NoErr(err)
 		stop = begin(t, h)
 		time.Sleep(2 * time.Minute)
 		stop()
 		is.Equal(len(ids(p.at("x.example"))), 1)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
 	})
 }
 
@@ -312,7 +313,7 @@ func TestTheClaimsOfAKilledProcessEndSoon(t *testing.T) {
 		stop = begin(t, next)
 		time.Sleep(40 * time.Second)
 		stop()
-		waiting, err := next.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
+		waiting, err := next.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
 		is.NoErr(err)
 		is.Equal(len(waiting.Data), 0)
 	})
@@ -340,7 +341,7 @@ func TestAClaimIsRenewedWhileItIsSent(t *testing.T) {
 		stopA()
 		stopB()
 		is.Equal(len(p.at("x.example")), 150) // and none twice
-		is.Equal(deliveries(t, a, w.ID)[0].Status, license.DeliverySucceeded)
+		is.Equal(deliveries(t, a, w.ID)[0].Status, webhook.DeliverySucceeded)
 	})
 }
 
@@ -385,7 +386,7 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				}
 				time.Sleep(3 * time.Minute)
 				stop()
-				waiting, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
+				waiting, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
 				is.NoErr(err)
 				is.Equal(len(waiting.Data), 0)
 				is.Equal(len(ids(p.at("x.example"))), 20)
@@ -404,8 +405,8 @@ func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
 		h := licensing.NewHandler(memory.New(), postedBy(p))
 		c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Products: []string{"a", "b"}})
 		is.NoErr(err)
-		as := h.Service().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products})
-		w, _, err := as.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
+		as := h.Webhooks().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products})
+		w, _, err := as.Create(t.Context(), webhook.CreateParams{URL: "https://x.example/"})
 		is.NoErr(err)
 		defer begin(t, h)()
 		sentFor := func(product string) int {
@@ -420,7 +421,7 @@ func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
 		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Products: &narrowed})
 		is.NoErr(err)
 		is.Equal(sentFor("a"), 0)
-		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliveryFailed)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliveryFailed)
 		is.Equal(sentFor("b"), 1)
 		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Disabled: &disabled})
 		is.NoErr(err)
@@ -451,8 +452,8 @@ func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {
 func TestWhatTheAnswerOfAReceiverMeans(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer   func(*http.Request) (*http.Response, error)
-		status   license.DeliveryStatus
-		webhook  license.WebhookStatus
+		status   webhook.DeliveryStatus
+		webhook  webhook.Status
 		attempts int // in the first minute
 	}{
 		"200":                   {status(200), "succeeded", "active", 1},
@@ -481,7 +482,7 @@ func TestWhatTheAnswerOfAReceiverMeans(t *testing.T) {
 				is.Equal(d.Status, test.status)
 				is.Equal(len(d.Attempts), test.attempts)
 				is.Equal(len(p.at("elsewhere.example")), 0)
-				w, err := h.Service().GetWebhook(t.Context(), w.ID)
+				w, err := h.Webhooks().Get(t.Context(), w.ID)
 				is.NoErr(err)
 				is.Equal(w.Status, test.webhook)
 			})
@@ -507,7 +508,7 @@ func TestAPanicInTheTransportIsAFailedAttempt(t *testing.T) {
 		p.answers("x.example", nil)
 		time.Sleep(time.Minute)
 		stop()
-		is.Equal(deliveries(t, h, w.ID)[0].Status, license.DeliverySucceeded)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
 		is.True(strings.Contains(log.String(), "not today"))
 	})
 }
@@ -525,9 +526,9 @@ func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 			happen(t, h, 1)
 			time.Sleep(12 * time.Hour)
 		}
-		w, err := h.Service().GetWebhook(t.Context(), w.ID)
+		w, err := h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
-		is.Equal(w.Status, license.WebhookDisabled)
+		is.Equal(w.Status, webhook.StatusDisabled)
 		is.Equal(w.StatusReason, "every delivery failed for five days")
 		audit := p.at("audit.example")
 		is.Equal(audit[len(audit)-1].eventType, "webhook.disabled")
@@ -537,12 +538,12 @@ func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 
 		// Made active again, it gets what was under way.
 		p.answers("x.example", nil)
-		active := license.WebhookActive
-		_, err = h.Service().UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: w.ID, Status: &active})
+		active := webhook.StatusActive
+		_, err = h.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Status: &active})
 		is.NoErr(err)
 		time.Sleep(30 * time.Hour)
 		is.Equal(p.at("x.example")[tries].eventType, "license.created")
-		pending, err := h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
+		pending, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
 		is.NoErr(err)
 		is.Equal(len(pending.Data), 0)
 	})
@@ -555,15 +556,15 @@ func TestAPausedWebhookGetsEverythingLater(t *testing.T) {
 		h := licensing.NewHandler(memory.New(), seldom(p))
 		w := hook(t, h, "x.example", "license.created")
 		defer begin(t, h)()
-		change := func(status license.WebhookStatus) {
-			_, err := h.Service().UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: w.ID, Status: &status})
+		change := func(status webhook.Status) {
+			_, err := h.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Status: &status})
 			is.NoErr(err)
 		}
-		change(license.WebhookPaused)
+		change(webhook.StatusPaused)
 		happen(t, h, 5)
 		time.Sleep(2 * 24 * time.Hour)
 		is.Equal(len(p.at("x.example")), 0)
-		change(license.WebhookActive)
+		change(webhook.StatusActive)
 		time.Sleep(2 * time.Minute)
 		is.Equal(len(p.at("x.example")), 5)
 	})
@@ -585,11 +586,11 @@ func TestRunFinishesWhatIsUnderWay(t *testing.T) {
 		stop()
 		began := len(p.at("slow.example"))
 		is.True(began > 0 && began < 50)
-		done := map[license.DeliveryStatus]int{}
+		done := map[webhook.DeliveryStatus]int{}
 		for _, d := range deliveries(t, h, w.ID) {
 			done[d.Status]++
 		}
-		is.Equal(done[license.DeliverySucceeded], began) // none left in the dark
+		is.Equal(done[webhook.DeliverySucceeded], began) // none left in the dark
 		p.answers("slow.example", nil)
 		defer begin(t, h)() // and starts again immediately, without waiting for a lease to end
 		time.Sleep(5 * time.Second)
@@ -606,19 +607,19 @@ func TestATestIsSentToItsWebhookAlone(t *testing.T) {
 		w := hook(t, h, "x.example", "license.created")
 		hook(t, h, "other.example", "webhook.test", "webhook.deleted")
 		defer begin(t, h)()
-		_, err := h.Service().TestWebhook(t.Context(), w.ID)
+		_, err := h.Webhooks().Test(t.Context(), w.ID)
 		is.NoErr(err)
 		time.Sleep(time.Minute)
 		is.Equal(len(p.at("x.example")), 1)
 		is.Equal(p.at("x.example")[0].eventType, "webhook.test")
 		is.Equal(len(p.at("other.example")), 0)
 
-		is.NoErr(h.Service().DeleteWebhook(t.Context(), w.ID))
+		is.NoErr(h.Webhooks().Delete(t.Context(), w.ID))
 		happen(t, h, 1)
 		time.Sleep(2 * time.Minute)
 		is.Equal(len(p.at("x.example")), 1)
 		is.Equal(len(p.at("other.example")), 1)
-		_, err = h.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+		_, err = h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
 		is.True(errors.Is(err, license.ErrNotFound))
 	})
 }

@@ -34,7 +34,8 @@ The secret is returned only here; the store keeps a digest of it.
 An operator is a person who works in the dashboard.
 
 [Handler.Service] returns the rules for Go code: the same checks and the same
-events as over HTTP, without a token. [Handler.Require] is middleware that
+events as over HTTP, without a token. [Handler.Webhooks] does so for webhooks.
+[Handler.Require] is middleware that
 requires a license on the application's own routes.
 
 # Dashboard setup

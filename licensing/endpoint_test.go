@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -22,7 +23,7 @@ func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 	c := newCaller(t, licensing.Options{})
 	lic, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"})
 	is.NoErr(err)
-	hook, _, err := c.Handler.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://shop.example/hooks"})
+	hook, _, err := c.Handler.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/hooks"})
 	is.NoErr(err)
 	known := strings.NewReplacer("{licenseID:lic_}", lic.ID, "{licenseID}", lic.ID, "{webhookID}", hook.ID, "{activationID}", "act_x", "{deliveryID}", "dlv_x")
 	before, err := c.Handler.Service().Events(t.Context(), license.EventsParams{})

@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/delivery"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A Subscriber is Go code that receives events while [Handler.Run] is running:
@@ -35,7 +36,7 @@ type Subscriber struct {
 	// from a second to five minutes; later events wait. Return nil for an
 	// event that can never be handled, such as one about a license that has
 	// since been deleted. The log, the dashboard and
-	// [license.Service.Backlog] report a subscriber that keeps failing.
+	// [Handler.Backlog] report a subscriber that keeps failing.
 	//
 	// An event may be repeated after a success if the process ends before
 	// the position is stored; recognize it by its ID. When Run stops, ctx
@@ -61,25 +62,27 @@ func (o Options) checkSubscribers() []error {
 		if s.Handle == nil {
 			add("Subscribers[%d].Handle must not be nil", i)
 		}
-		if slices.ContainsFunc(s.Types, func(t string) bool { return !license.IsTypePattern(t) }) {
+		if slices.ContainsFunc(s.Types, func(t string) bool { return !feed.IsPattern(t, license.EventTypes()) }) {
 			add(`Subscribers[%d].Types must be types of events, or families such as "license.*"`, i)
 		}
 	}
 	return wrong
 }
 
-func (h *Handler) newEngine() *delivery.Engine {
+func (h *Handler) newEngine() *feed.Engine {
 	o := h.opts
-	c := delivery.Config{
-		Store: h.store, Licenses: h.service, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval,
-		Webhooks: o.Webhooks,
-		Limit:    h.limitOf, Sealed: o.MasterKey != nil,
-		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge, h.forms.Purge, h.service.Purge},
+	c := feed.Config{
+		Store: h.store, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval, Retention: o.Events.Retention,
+		Background: []feed.Background{h.service.Background(), h.webhooks.Background()},
+		Upkeep:     []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge, h.forms.Purge},
 	}
 	for _, s := range o.Subscribers {
-		c.Subscribers = append(c.Subscribers, delivery.Subscriber(s))
+		c.Subscribers = append(c.Subscribers, feed.Subscriber{
+			Name: s.Name, Types: s.Types, FromStart: s.FromStart,
+			Handle: func(ctx context.Context, e store.Event) error { return s.Handle(ctx, license.Event(feed.NewEvent(e))) },
+		})
 	}
-	return delivery.New(c)
+	return feed.New(c)
 }
 
 // limitOf returns the products that an actor may currently see, nil for all, and

@@ -9,10 +9,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/delivery"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -22,6 +23,7 @@ type Handler struct {
 	opts      Options
 	store     store.Store
 	service   *license.Service
+	webhooks  *webhook.Service
 	auth      *auth.Auth
 	operators *operator.Service
 	forms     *forms.Forms
@@ -29,7 +31,7 @@ type Handler struct {
 	api       http.Handler
 	pages     http.Handler
 	metadata  http.Handler
-	engine    *delivery.Engine
+	engine    *feed.Engine
 	watch     watch
 }
 
@@ -54,8 +56,9 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	waking := wakingStore{st, func() { h.engine.Nudge() }}
 	h.service = license.New(waking, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, BeforeCreate: opts.BeforeCreate,
-		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events, Webhooks: opts.Webhooks,
+		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
 	})
+	h.webhooks = webhook.New(h.service, h.limitOf, opts.Webhooks)
 	h.auth = auth.New(waking, auth.Options{
 		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
 		Fail: h.WriteError, Limit: limitClients(limiters.Clients),
@@ -73,6 +76,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	pages := h.section()
 	routes := api.Routes(api.Config{
 		Auth:     h.auth,
+		Webhooks: h.webhooks,
 		Metadata: h.metadata,
 		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
 		Limits:   limits,
@@ -125,6 +129,9 @@ func (h *Handler) Metadata() http.Handler { return h.metadata }
 // Service returns the licensing rules for Go code: the same checks, events and
 // idempotency as the API, without a token.
 func (h *Handler) Service() *license.Service { return h.service }
+
+// Webhooks returns the manager of webhooks and their deliveries.
+func (h *Handler) Webhooks() *webhook.Service { return h.webhooks }
 
 // Auth returns the manager of API clients and their tokens. Its
 // [auth.Auth.RequireScope] protects the host's own routes.

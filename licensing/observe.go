@@ -48,7 +48,7 @@ func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
 	_ = http.NewResponseController(rw).Flush() // if rw cannot flush, the client waits
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), watchTimeout)
 	defer cancel()
-	b, err := h.service.Backlog(ctx)
+	b, err := h.engine.Backlog(ctx)
 	if err != nil || b.Running || !b.Waiting && len(h.opts.Subscribers) == 0 {
 		return // store failures are logged elsewhere
 	}

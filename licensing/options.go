@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // Options configure a [Handler]. The zero value is secure and useful.
@@ -99,7 +100,7 @@ type Options struct {
 	PollInterval time.Duration `validate:"omitempty,min=10ms,max=1m"`
 
 	// Webhooks are about webhooks and their deliveries.
-	Webhooks license.WebhookOptions
+	Webhooks webhook.Options
 
 	// Dashboard is about the pages.
 	Dashboard DashboardOptions

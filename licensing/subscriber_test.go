@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
@@ -150,7 +151,7 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		happen(t, h, 2)
 		defer begin(t, h)()
 		time.Sleep(10 * time.Minute)
-		b, err := h.Service().Backlog(t.Context())
+		b, err := h.Backlog(t.Context())
 		is.NoErr(err)
 		is.Equal(len(b.Failing), 1)
 		is.Equal(b.Failing[0].Name, "mailer")
@@ -158,7 +159,7 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		is.True(strings.Contains(log.String(), "level=ERROR"))
 		broken.Store(false)
 		time.Sleep(10 * time.Minute)
-		b, err = h.Service().Backlog(t.Context())
+		b, err = h.Backlog(t.Context())
 		is.NoErr(err)
 		is.Equal(len(b.Failing), 0)
 	})
@@ -225,11 +226,11 @@ func TestOptionsAboutEventsAreChecked(t *testing.T) {
 		"licensing: Options.Subscribers[1].Name ":        {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
 		"licensing: Options.Subscribers[0].Handle ":      {Subscribers: []licensing.Subscriber{{Name: "a"}}},
 		"licensing: Options.Subscribers[0].Types ":       {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
-		"licensing: Options.Webhooks.Ports ":             {Webhooks: license.WebhookOptions{Ports: []int{443, 0}}},
+		"licensing: Options.Webhooks.Ports ":             {Webhooks: webhook.Options{Ports: []int{443, 0}}},
 		"licensing: Options.MasterKey ":                  {MasterKey: make([]byte, 31)},
 		"licensing: Options.Events.ExpiryNotices ":       {Events: license.EventOptions{ExpiryNotices: []time.Duration{0}}},
 		"licensing: Options.Events.Retention ":           {Events: license.EventOptions{Retention: time.Hour}},
-		"licensing: Options.Webhooks.DeliveryRetention ": {Webhooks: license.WebhookOptions{DeliveryRetention: time.Minute}},
+		"licensing: Options.Webhooks.DeliveryRetention ": {Webhooks: webhook.Options{DeliveryRetention: time.Minute}},
 		"licensing: Options.PollInterval ":               {PollInterval: time.Millisecond},
 	} {
 		t.Run(want, func(t *testing.T) {

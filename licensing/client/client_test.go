@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -325,7 +326,7 @@ func TestWebhooks(t *testing.T) {
 		received <- e
 	}))
 	t.Cleanup(receiver.Close)
-	c, h := newService(t, licensing.Options{Webhooks: license.WebhookOptions{AllowPrivate: true}})
+	c, h := newService(t, licensing.Options{Webhooks: webhook.Options{AllowPrivate: true}})
 	hook, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: receiver.URL, Types: []string{"license.*"}})
 	is.NoErr(err)
 	secret = hook.Secret

@@ -39,6 +39,9 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	return nil
 }
 
+// endedBatch is how many ended activations one Update of clearEnded deletes.
+const endedBatch = 100
+
 // clearEnded deletes the ended activations of a license before its deletion
 // if it has many, one batch per Update. It stops if the license is not at
 // one of the required versions. Inside Atomically or Once it does nothing.
@@ -54,7 +57,7 @@ func (s *Service) clearEnded(ctx context.Context, id string, ifMatch []Version) 
 		}
 		q.After = rows[len(rows)-1].ID
 		ended := slices.DeleteFunc(rows, func(a store.Activation) bool { return a.EndedAt.IsZero() })
-		for batch := range slices.Chunk(ended, purgeBatch) {
+		for batch := range slices.Chunk(ended, endedBatch) {
 			err := s.update(ctx, func(tx *transaction) error { return s.clearBatch(ctx, tx, id, ifMatch, batch) })
 			if err != nil {
 				return err

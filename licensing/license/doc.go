@@ -54,15 +54,15 @@ lease does not use a seat, whether or not its record has been removed. When no
 seat is free, Activate refuses, or evicts the activation named in TakeOver; the
 evicted program learns of it at its next validation.
 
-# Events and webhooks
+# Events
 
 Every change appends an [Event]. [Service.Events] reads the event feed in an
-order in which no consumer misses an event. [Service.CreateWebhook] registers
-an endpoint that receives events; [Service.Deliveries] shows the results.
+order in which no consumer misses an event. Package webhook sends events to
+other programs.
 
-Handler.Run of package licensing sends the deliveries, appends the notices that
-licenses are expiring or have expired, and removes old records. Without it,
-everything else in this package works.
+Handler.Run of package licensing appends the notices that licenses are expiring
+or have expired, and removes old records. Without it, everything else in this
+package works.
 
 # Errors
 
@@ -82,10 +82,8 @@ lost. IfMatch makes a change conditional on the version that the caller read.
 # Defaults
 
 The zero [Options] are ready to use: licenses without an expiry, limit or lease
-unless set, idempotency replies kept for 24 hours, events kept forever,
-deliveries kept for 30 days, expiry notices 30, 7 and 1 days before the end,
-webhooks to public https addresses only, and webhook secrets stored in plain
-text. Set Options.MasterKey to encrypt them.
+unless set, idempotency replies kept for 24 hours, events kept forever, and
+expiry notices 30, 7 and 1 days before the end.
 
 # Import, export and erasure
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 )
 
 // The errors of this package. Methods return them wrapped, or as the type that
@@ -52,7 +53,7 @@ var (
 	// retention removed events after it, or because the store was restored
 	// from a backup or an archive. Read the feed from the beginning and
 	// skip events whose IDs are known.
-	ErrCursorGone = errors.New("the event feed does not continue at this cursor")
+	ErrCursorGone = feed.ErrGone
 
 	// ErrForbidden: a license key does not permit the operation.
 	ErrForbidden = errors.New("license keys cannot perform this operation; see Options.KeyHolderSeats")

@@ -26,18 +26,15 @@ const (
 	EventCustomerErased = "customer.erased"
 )
 
-// EventData is the JSON document in the Data of an event about a license,
-// one of its activations, or a webhook. The event's Subject is the ID of the
-// license or webhook. Events never contain license keys or secrets.
+// EventData is the JSON document in the Data of an event about a license or
+// one of its activations. The event's Subject is the ID of the license.
+// Events never contain license keys or secrets.
 type EventData struct {
 	// License is the license after the change; for license.deleted, its last
 	// state.
 	License *License `json:"license,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
-	// Webhook is the webhook after the change. Its URL is reduced to scheme
-	// and host.
-	Webhook *Webhook `json:"webhook,omitempty"`
 	// NoticeSeconds, set for license.expiring, is how long before the
 	// license's expires_at the notice is due.
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`

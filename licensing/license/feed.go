@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -25,18 +26,6 @@ type Event struct {
 	Data       json.RawMessage `json:"data"` // for events of this package, an [EventData]
 
 	Seq int64 `json:"-"` // position in this store's feed
-}
-
-// NewEvent converts a stored event to its API form.
-func NewEvent(e store.Event) Event {
-	ev := Event{
-		Object: "event", ID: e.ID, Type: e.Type, Timestamp: e.Time, Actor: e.Actor, RequestID: e.RequestID,
-		Subject: e.Subject, ProductID: e.ProductID, CustomerID: e.CustomerID, Data: e.Data, Seq: e.Seq,
-	}
-	if len(ev.Data) == 0 {
-		ev.Data = json.RawMessage("{}")
-	}
-	return ev
 }
 
 // EventsParams select events. Every set field must match.
@@ -71,10 +60,10 @@ const (
 // continue at the cursor. With NewestFirst it never returns ErrCursorGone.
 func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], error) {
 	broken := checkTags(ctx, p)
-	if p.Type != "" && !IsTypePattern(p.Type) {
+	if p.Type != "" && !feed.IsPattern(p.Type, EventTypes()) {
 		broken = append(broken, FieldError{Field: "type", Code: CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 	}
-	after, ok := parsePlace(p.After)
+	after, ok := feed.ParsePlace(p.After)
 	if !ok {
 		broken = append(broken, FieldError{Field: "after", Code: CodeInvalidFormat, Detail: "must be the next_cursor of a page of events; omit it to start over"})
 	}
@@ -96,21 +85,21 @@ func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], erro
 }
 
 // readEvents reads one page from a snapshot.
-func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at place) (Page[Event], error) {
+func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams, at feed.Place) (Page[Event], error) {
 	if !p.NewestFirst { // a backward list cannot miss new events
-		purged, err := readPurged(ctx, r)
+		purged, err := feed.ReadPurged(ctx, r)
 		if err != nil {
 			return Page[Event]{}, err
 		}
 		if p.After == "" {
 			at = purged
-		} else if err := at.check(ctx, r, purged); err != nil {
+		} else if err := at.Check(ctx, r, purged); err != nil {
 			return Page[Event]{}, err
 		}
 	}
 	q := store.EventQuery{
 		Subject: p.Subject, CustomerID: p.CustomerID,
-		After: at.seq, Descending: p.NewestFirst, Limit: p.Limit + 1,
+		After: at.Seq(), Descending: p.NewestFirst, Limit: p.Limit + 1,
 	}
 	if p.Type != "" || s.caller.Products != nil {
 		q.Limit = feedBatch
@@ -122,16 +111,16 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 			return Page[Event]{}, err
 		}
 		for _, row := range rows {
-			if (p.Type == "" || matchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
+			if (p.Type == "" || feed.MatchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
 				if len(page.Data) == p.Limit {
 					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil
 				}
-				page.Data = append(page.Data, NewEvent(row))
+				page.Data = append(page.Data, Event(feed.NewEvent(row)))
 			}
-			at = placeOf(row)
+			at = feed.PlaceOf(row)
 		}
-		q.After = at.seq
+		q.After = at.Seq()
 		examined += len(rows)
 		page.HasMore = len(rows) == q.Limit
 		if !page.HasMore && !p.NewestFirst && (p.Subject != "" || p.CustomerID != "") {
@@ -142,7 +131,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 				return Page[Event]{}, err
 			}
 			if len(newest) > 0 {
-				at = placeOf(newest[0])
+				at = feed.PlaceOf(newest[0])
 			}
 		}
 		if page.HasMore || !p.NewestFirst {

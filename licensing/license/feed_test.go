@@ -3,14 +3,12 @@ package license_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -128,143 +126,6 @@ func TestTheFeedRefuses(t *testing.T) {
 	}
 }
 
-func TestTypesOfEvents(t *testing.T) {
-	is := is.New(t)
-	is.True(license.MatchTypes(nil, "license.created"))
-	is.True(license.MatchTypes([]string{"license.*"}, "license.created"))
-	is.True(!license.MatchTypes([]string{"license.*"}, "licenses.created"))
-	is.True(!license.MatchTypes([]string{"*"}, "license.created"))
-	is.True(!license.MatchTypes([]string{"lic*"}, "license.created"))
-	is.True(!license.MatchTypes([]string{"client.*", "license.updated"}, "license.created"))
-	is.True(license.IsTypePattern("operator.*"))
-	is.True(!license.IsTypePattern(""))
-}
-
-func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
-	w, _, err := f.CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://x.example/"})
-	is.NoErr(err)
-	for range 3 {
-		f.create(t)
-	}
-	purge := func() int {
-		for {
-			more, err := f.PurgeHistory(t.Context())
-			is.NoErr(err)
-			if !more {
-				all, _ := readFeed(t, f.Service, license.EventsParams{})
-				return len(all)
-			}
-		}
-	}
-	cursor := func(key string, seq int64, touched time.Time) {
-		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-			return tx.PutEntries(t.Context(), store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: touched})
-		}))
-	}
-	is.Equal(purge(), 4) // too young
-	f.now = f.now.Add(49 * time.Hour)
-	f.create(t)
-	is.Equal(purge(), 4) // the webhook has not got the licenses
-	cursor(license.WebhookCursor, 5, f.now)
-	cursor(license.SubscriberCursor+"slow", 2, f.now)
-	is.Equal(purge(), 3) // the subscriber has come as far as the second
-	cursor(license.SubscriberCursor+"slow", 2, f.now.Add(-49*time.Hour))
-	d, err := f.TestWebhook(t.Context(), w.ID)
-	is.NoErr(err)
-	is.Equal(purge(), 2) // no process runs it any more; the license and the test are young
-	f.now = f.now.Add(49 * time.Hour)
-	is.Equal(purge(), 1) // the test has not been handed on
-	cursor(license.WebhookCursor, 6, f.now)
-	is.Equal(purge(), 1) // the test is under way
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
-		is.NoErr(err)
-		rec.State, rec.DueAt = string(license.DeliverySucceeded), time.Time{}
-		return outbox.Put(t.Context(), tx, rec)
-	}))
-	f.create(t)
-	is.Equal(purge(), 1) // the newest event
-	f.now = f.now.Add(31 * 24 * time.Hour)
-	purge()
-	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
-	is.NoErr(err)
-	is.Equal(len(page.Data), 0)
-}
-
-// TestAWebhookThatGetsNothingDoesNotHoldRetention: the events that wait for it
-// are removed, and its history says that they were skipped.
-func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(f *fixture, id string) error
-		after  time.Duration
-		kept   bool
-	}{
-		"paused": {func(f *fixture, id string) error {
-			_, err := f.UpdateWebhook(t.Context(), license.UpdateWebhookParams{ID: id, Status: ptr(license.WebhookPaused)})
-			return err
-		}, 49 * time.Hour, false},
-		"disabled": {func(f *fixture, id string) error {
-			_, err := f.ReportWebhook(t.Context(), id, license.WebhookGone)
-			return err
-		}, 49 * time.Hour, false},
-		"active":           {func(*fixture, string) error { return nil }, 4 * day, true},
-		"active, too long": {func(*fixture, string) error { return nil }, 6 * day, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			is := is.New(t)
-			f := newFixture(t, func(o *license.Options) { o.Events.Retention = 48 * time.Hour })
-			w, _ := f.webhook(t)
-			for range 5 {
-				_, err := f.TestWebhook(t.Context(), w.ID)
-				is.NoErr(err)
-			}
-			is.NoErr(test.change(f, w.ID))
-			is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-				return tx.PutEntries(t.Context(), store.Entry{Kind: store.KindCursor, Key: license.WebhookCursor, Data: []byte("100"), CreatedAt: f.now})
-			}))
-			f.now = f.now.Add(test.after)
-			f.create(t) // the newest event stays in any case
-			for more := true; more; {
-				var err error
-				more, err = f.PurgeHistory(t.Context())
-				is.NoErr(err)
-			}
-			events, err := f.store.Events(t.Context(), store.EventQuery{})
-			is.NoErr(err)
-			is.Equal(len(events) > 1, test.kept)
-			failed, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryFailed})
-			is.NoErr(err)
-			if name == "paused" || name == "disabled" {
-				is.Equal(len(failed.Data), 5)
-				is.Equal(failed.Data[0].Attempts[0].Error, "skipped: the event is no longer kept")
-			}
-		})
-	}
-}
-
-// Fault: a time before 1970 has no id, and the one it is given sorts behind
-// all others.
-func TestDeliveriesAreKeptForEverIfTheRetentionIsThatLong(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t, func(o *license.Options) { o.Webhooks.DeliveryRetention = math.MaxInt64 })
-	w, _ := f.webhook(t)
-	d, err := f.TestWebhook(t.Context(), w.ID)
-	is.NoErr(err)
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
-		is.NoErr(err)
-		rec.State, rec.DueAt = string(license.DeliverySucceeded), time.Time{}
-		return outbox.Put(t.Context(), tx, rec)
-	}))
-	_, err = f.PurgeHistory(t.Context())
-	is.NoErr(err)
-	page, err := f.Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
-	is.NoErr(err)
-	is.Equal(len(page.Data), 1)
-}
-
 // TestACursorBehindThePurgeMarkIsGone: a cursor is good for as long as all
 // events after it are kept, and no longer.
 func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
@@ -275,20 +136,13 @@ func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
 		is.NoErr(err)
 		return page
 	}
-	purge := func() {
-		for more := true; more; {
-			var err error
-			more, err = f.PurgeHistory(t.Context())
-			is.NoErr(err)
-		}
-	}
 	empty := read(license.EventsParams{}).NextCursor
 	first := f.create(t).ID
 	f.create(t)
 	f.create(t)
 	early, end := read(license.EventsParams{Limit: 1}).NextCursor, read(license.EventsParams{}).NextCursor
 	f.now = f.now.Add(49 * time.Hour)
-	purge()
+	f.purgeEvents(t)
 
 	for name, cursor := range map[string]string{"of the empty feed": empty, "before events that are gone": early} {
 		_, err := f.Events(t.Context(), license.EventsParams{After: cursor})
@@ -306,6 +160,6 @@ func TestACursorBehindThePurgeMarkIsGone(t *testing.T) {
 	// A filter that finds nothing moves its cursor along.
 	filtered := read(license.EventsParams{Subject: first}).NextCursor
 	f.now = f.now.Add(49 * time.Hour)
-	purge()
+	f.purgeEvents(t)
 	is.Equal(len(read(license.EventsParams{Subject: first, After: filtered}).Data), 0)
 }

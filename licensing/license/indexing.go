@@ -36,6 +36,6 @@ func (s *Service) within() store.Reader {
 	return s.tx
 }
 
-// Index brings the indexes for counts up to date with the event feed, and deletes
-// what earlier versions of them left. Handler.Run calls it.
-func (s *Service) Index(ctx context.Context) error { return s.catalog.Counts.Index(ctx) }
+// index brings the indexes for counts up to date with the event feed, and deletes
+// what earlier versions of them left.
+func (s *Service) index(ctx context.Context) error { return s.catalog.Counts.Index(ctx) }

@@ -29,18 +29,18 @@ type watermark struct {
 	ID   string    `json:"id,omitempty"`
 }
 
-// GiveNotices appends a batch of due expiry notices: license.expiring at
+// giveNotices appends a batch of due expiry notices: license.expiring at
 // each of EventOptions.ExpiryNotices before a license's ExpiresAt, and
 // license.expired at ExpiresAt. It reports whether more may be due.
 //
 // Each license gets each notice at most once, however many processes call
-// GiveNotices, and again only after ExpiresAt has moved later. If
-// GiveNotices has not run for a while, a license gets license.expired, or
+// giveNotices, and again only after ExpiresAt has moved later. If
+// giveNotices has not run for a while, a license gets license.expired, or
 // only the license.expiring notice nearest to its end. Revoked licenses get
 // no notices. The first call for an offset appends nothing; notices start
 // with licenses that become due after it. A license created or changed well
 // after the time of a notice does not get that notice.
-func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
+func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 	s = s.As(Caller{Actor: clockActor})
 	offsets := append(slices.Sorted(slices.Values(s.opts.Events.ExpiryNotices)), 0)
 	slices.Reverse(offsets[:len(offsets)-1]) // earliest first, expiry last
@@ -59,7 +59,7 @@ func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) {
 		}
 		full := false
 		err = s.update(ctx, func(tx *transaction) (err error) {
-			full, err = s.giveNotices(ctx, tx, offset)
+			full, err = s.giveNoticesOf(ctx, tx, offset)
 			return err
 		})
 		if err != nil {
@@ -94,9 +94,9 @@ func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Du
 	return w, q, idle, err
 }
 
-// giveNotices appends a batch of notices of one offset and moves its
+// giveNoticesOf appends a batch of notices of one offset and moves its
 // watermark. It reports whether the batch was full.
-func (s *Service) giveNotices(ctx context.Context, tx *transaction, offset time.Duration) (full bool, err error) {
+func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset time.Duration) (full bool, err error) {
 	w, q, _, err := s.noticesDue(ctx, tx, offset, tx.now)
 	if err != nil {
 		return false, err

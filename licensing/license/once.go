@@ -85,10 +85,10 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
-// Purge removes a batch of expired replies of Once and reports whether more
-// may be left. Once also removes a few with every reply it stores; Purge
+// purge removes a batch of expired replies of Once and reports whether more
+// may be left. Once also removes a few with every reply it stores; purge
 // removes the rest.
-func (s *Service) Purge(ctx context.Context) (more bool, err error) {
+func (s *Service) purge(ctx context.Context) (more bool, err error) {
 	const batch = 100
 	err = s.update(ctx, func(tx *transaction) error {
 		n, err := tx.purge(ctx, batch)

@@ -3,11 +3,11 @@ package license
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -45,8 +45,7 @@ type Options struct {
 	// until each secret is rotated. Default: none.
 	MasterKey []byte
 
-	Events   EventOptions
-	Webhooks WebhookOptions
+	Events EventOptions
 }
 
 // EventOptions configure the event feed.
@@ -66,29 +65,6 @@ type EventOptions struct {
 	// history as skipped. The newest event is always kept. Default:
 	// forever.
 	Retention time.Duration `validate:"omitempty,min=24h"`
-}
-
-// WebhookOptions configure webhooks and their deliveries.
-type WebhookOptions struct {
-	// AllowPrivate allows webhooks with plain http and addresses on private
-	// networks and this machine, for tests and for deployments that trust
-	// everyone who may create webhooks with the network. Link-local
-	// addresses (169.254.0.0/16, fe80::/10) and other addresses that no
-	// receiver can have stay refused. Default: https and public addresses
-	// only, checked against the dialed address on every attempt.
-	AllowPrivate bool
-
-	// Ports are the ports that webhooks may use. Default: any.
-	Ports []int `validate:"dive,min=1,max=65535"`
-
-	// Transport sends the requests in place of the built-in transport, for
-	// instance through an egress proxy. The rules above do not apply: the
-	// transport decides which addresses it calls. Default: none.
-	Transport http.RoundTripper `validate:"-"`
-
-	// DeliveryRetention is how long finished deliveries are kept, at least
-	// an hour. Default: 30 days.
-	DeliveryRetention time.Duration `validate:"omitempty,min=1h"`
 }
 
 // A Service implements the licensing rules on top of a store. It is safe for
@@ -119,13 +95,10 @@ func New(st store.Store, opts Options) *Service {
 		opts.IdempotencyTTL = 24 * time.Hour
 	}
 	const day = 24 * time.Hour
-	if opts.Webhooks.DeliveryRetention <= 0 {
-		opts.Webhooks.DeliveryRetention = 30 * day
-	}
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts, catalog: catalog.New(st, PurgedThrough)}
+	return &Service{st: st, opts: opts, catalog: catalog.New(st, feed.PurgedThrough)}
 }
 
 // Options returns the options in effect, with defaults filled in.
@@ -151,6 +124,13 @@ func (s *Service) As(c Caller) *Service {
 	as.caller = c
 	return &as
 }
+
+// Caller returns the Caller that s acts for.
+func (s *Service) Caller() Caller { return s.caller }
+
+// Sees reports whether licenses of a product exist for the Caller. An empty
+// product ID asks for all products.
+func (s *Service) Sees(productID string) bool { return s.sees(productID) }
 
 // sees reports whether licenses of a product exist for the caller.
 func (s *Service) sees(productID string) bool {

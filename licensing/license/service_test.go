@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -95,7 +96,7 @@ func eventData(t *testing.T, e store.Event) (data license.EventData) {
 func (f *fixture) tallies(t *testing.T, by string) map[string]int64 {
 	t.Helper()
 	out := map[string]int64{}
-	lag, err := catalog.New(f.store, license.PurgedThrough).Counts.Answer(t.Context(), nil, func(r store.Reader, kind string) error {
+	lag, err := catalog.New(f.store, feed.PurgedThrough).Counts.Answer(t.Context(), nil, func(r store.Reader, kind string) error {
 		list, err := catalog.ReadCounts(t.Context(), r, kind, by, store.EntryQuery{})
 		for _, c := range list {
 			out[c.Name] = c.N

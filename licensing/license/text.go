@@ -3,34 +3,13 @@ package license
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 )
 
-// isText reports whether s is valid UTF-8 without control characters (C0,
-// C1, DEL) and noncharacters, so that every store can hold it and every
-// screen can show it.
-func isText(s string) bool {
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if c < ' ' || c == 0x7f {
-				return false
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 || r <= 0x9f || isNoncharacter(r) {
-			return false
-		}
-		i += size
-	}
-	return true
-}
+func isText(s string) bool { return input.IsText(s) }
 
-func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe }
-
-// isTrimmed reports whether s neither begins nor ends with white space.
-func isTrimmed(s string) bool { return strings.TrimSpace(s) == s }
+func isTrimmed(s string) bool { return input.IsTrimmed(s) }
 
 const (
 	maxTerms      = 16 // searchable words of one text

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // seedActivations creates active and released activations, including long names.
@@ -35,19 +36,19 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 	t.Helper()
 	is := is.New(t)
 	ctx := t.Context()
-	for _, p := range []license.CreateWebhookParams{
+	for _, p := range []webhook.CreateParams{
 		{URL: "https://shop.example/hooks/licenses", Description: "The web shop", Types: []string{"license.*", "activation.evicted"}},
 		{URL: "https://the.royal.observatory.of.the.northern.isles.example/procurement/licensing/receive/all/of/them?and=then&some=more", Products: []string{"atlas"}},
 	} {
-		w, _, err := h.Service().CreateWebhook(ctx, p)
+		w, _, err := h.Webhooks().Create(ctx, p)
 		is.NoErr(err)
 		if id == "" {
 			id = w.ID
 		}
 	}
-	_, err := h.Service().TestWebhook(ctx, id)
+	_, err := h.Webhooks().Test(ctx, id)
 	is.NoErr(err)
-	_, _, err = h.Service().RotateWebhookSecret(ctx, license.RotateWebhookParams{ID: id, Overlap: 24 * time.Hour})
+	_, _, err = h.Webhooks().RotateSecret(ctx, webhook.RotateParams{ID: id, Overlap: 24 * time.Hour})
 	is.NoErr(err)
 	return id
 }

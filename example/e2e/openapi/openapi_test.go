@@ -22,6 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -93,9 +94,9 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 		_, err = h.Service().Suspend(ctx, license.MoveParams{ID: l.ID})
 		is.NoErr(err)
 	}
-	hook, _, err := h.Service().CreateWebhook(ctx, license.CreateWebhookParams{URL: "https://host.example/hook"})
+	hook, _, err := h.Webhooks().Create(ctx, webhook.CreateParams{URL: "https://host.example/hook"})
 	is.NoErr(err)
-	delivery, err := h.Service().TestWebhook(ctx, hook.ID)
+	delivery, err := h.Webhooks().Test(ctx, hook.ID)
 	is.NoErr(err)
 
 	opts.Limiter = limiter

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // TestTwoRunsDeliverEachEventOnce has two processes' worth of handlers create
@@ -37,7 +38,7 @@ func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 		licensing.NewHandler(newStore(t, other, schema), deliveryOptions(&mu, handled)),
 	}
 	for _, path := range []string{"/a", "/b"} {
-		_, _, err := handlers[0].Service().CreateWebhook(t.Context(), license.CreateWebhookParams{
+		_, _, err := handlers[0].Webhooks().Create(t.Context(), webhook.CreateParams{
 			URL: receiver.URL + path, Types: []string{license.EventLicenseCreated},
 		})
 		is.NoErr(err)
@@ -76,7 +77,7 @@ func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 func deliveryOptions(mu *sync.Mutex, handled map[string]int) licensing.Options {
 	return licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
-		Webhooks: license.WebhookOptions{AllowPrivate: true},
+		Webhooks: webhook.Options{AllowPrivate: true},
 		Subscribers: []licensing.Subscriber{{
 			Name: "count", FromStart: true, Types: []string{license.EventLicenseCreated},
 			Handle: func(_ context.Context, e license.Event) error {

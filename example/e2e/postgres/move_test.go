@@ -20,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -102,7 +103,7 @@ func (m *mover) mount(st store.Store) *licensing.Handler {
 	return licensing.NewHandler(st, licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
 		MasterKey: bytes.Repeat([]byte("k"), 32),
-		Webhooks:  license.WebhookOptions{AllowPrivate: true},
+		Webhooks:  webhook.Options{AllowPrivate: true},
 		Subscribers: []licensing.Subscriber{{
 			Name: "mover", FromStart: true,
 			Handle: func(_ context.Context, e license.Event) error {
@@ -124,7 +125,7 @@ func (m *mover) live(st store.Store, n int) {
 		var err error
 		m.client, m.secret, err = h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop"})
 		is.NoErr(err)
-		_, _, err = h.Service().CreateWebhook(ctx, license.CreateWebhookParams{URL: m.hook, Types: []string{license.EventLicenseSuspended}})
+		_, _, err = h.Webhooks().Create(ctx, webhook.CreateParams{URL: m.hook, Types: []string{license.EventLicenseSuspended}})
 		is.NoErr(err)
 	}
 	var made []license.License
@@ -218,14 +219,29 @@ func (m *mover) check(st store.Store) {
 	is.Equal(w.Code, http.StatusOK)
 
 	// The secret of a webhook can be used, and what it is owed is known.
-	webhooks, err := h.Service().Webhooks(ctx)
+	webhooks, err := h.Webhooks().List(ctx)
 	is.NoErr(err)
 	is.Equal(len(webhooks), 1)
-	_, err = h.Service().SignWebhook(ctx, webhooks[0].ID, "msg", time.Now(), nil)
-	is.NoErr(err)
-	deliveries, err := h.Service().Deliveries(ctx, license.DeliveriesParams{WebhookID: webhooks[0].ID})
+	deliveries, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks[0].ID})
 	is.NoErr(err)
 	is.True(len(deliveries.Data) > 0)
+	_, err = h.Webhooks().Test(ctx, webhooks[0].ID)
+	is.NoErr(err)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var running sync.WaitGroup
+	running.Go(func() { h.Run(ctx) })
+	var attempts []webhook.Attempt
+	for len(attempts) == 0 && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+		if page, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks[0].ID}); err == nil {
+			attempts = page.Data[0].Attempts
+		}
+	}
+	cancel()
+	running.Wait()
+	is.Equal(len(attempts), 1)
+	is.Equal(attempts[0].StatusCode, http.StatusNotFound) // it was signed and sent
 }
 
 // feed returns all events.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -49,7 +50,7 @@ func open(file string, ahead time.Duration) (*sqlite.Store, *licensing.Handler, 
 	return st, licensing.NewHandler(st, licensing.Options{
 		Now:    func() time.Time { return time.Now().Add(ahead) },
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
-		Webhooks: license.WebhookOptions{AllowPrivate: true},
+		Webhooks: webhook.Options{AllowPrivate: true},
 	}), nil
 }
 
@@ -103,7 +104,7 @@ func TestKills(t *testing.T) {
 
 	st, h, err := open(file, 0)
 	is.NoErr(err)
-	_, _, err = h.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: receiver.URL, Types: []string{license.EventLicenseCreated}})
+	_, _, err = h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: receiver.URL, Types: []string{license.EventLicenseCreated}})
 	is.NoErr(err)
 	is.NoErr(st.Close())
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -53,10 +54,10 @@ func TestStandardWebhooks(t *testing.T) {
 	defer st.Close()
 	h := licensing.NewHandler(st, licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
-		MasterKey: []byte(strings.Repeat("k", 32)), Webhooks: license.WebhookOptions{AllowPrivate: true},
+		MasterKey: []byte(strings.Repeat("k", 32)), Webhooks: webhook.Options{AllowPrivate: true},
 	})
 	url, came := inbox(t)
-	w, first, err := h.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: url, Types: []string{license.EventLicenseCreated}})
+	w, first, err := h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: url, Types: []string{license.EventLicenseCreated}})
 	is.NoErr(err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -86,10 +87,10 @@ func TestStandardWebhooks(t *testing.T) {
 	m := next()
 	expect(m, []string{first}, []string{other})
 	checks = append(checks, check{first, m.Header, m.Body + " ", false})
-	_, second, err := h.Service().RotateWebhookSecret(t.Context(), license.RotateWebhookParams{ID: w.ID, Overlap: time.Hour})
+	_, second, err := h.Webhooks().RotateSecret(t.Context(), webhook.RotateParams{ID: w.ID, Overlap: time.Hour})
 	is.NoErr(err)
 	expect(next(), []string{first, second}, []string{other})
-	_, third, err := h.Service().RotateWebhookSecret(t.Context(), license.RotateWebhookParams{ID: w.ID})
+	_, third, err := h.Webhooks().RotateSecret(t.Context(), webhook.RotateParams{ID: w.ID})
 	is.NoErr(err)
 	expect(next(), []string{third}, []string{first, second})
 	cancel()

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -99,7 +100,7 @@ func Observe(t testing.TB, st store.Store, archive bool) []string {
 		MasterKey: []byte("first release test master key 32"),
 		PublicURL: "https://example.com/licensing",
 		ClientIP:  func(*http.Request) netip.Addr { return o.address },
-		Webhooks:  license.WebhookOptions{Transport: o},
+		Webhooks:  webhook.Options{Transport: o},
 		Subscribers: []licensing.Subscriber{
 			{Name: "ledger", FromStart: true, Handle: o.handle},
 		},

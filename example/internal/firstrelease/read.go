@@ -8,6 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // readLicenses writes each license with its activations, history and verdict.
@@ -129,14 +130,12 @@ func (o *observer) readEvents() {
 	}
 	page, err := o.service.Events(ctx, license.EventsParams{CustomerID: "cus_ada", NewestFirst: true, Limit: 200})
 	o.add("events of cus_ada", "", len(page.Data), err)
-	webhooks, err := o.service.Webhooks(ctx)
+	webhooks, err := o.handler.Webhooks().List(ctx)
 	o.add("webhooks", "", len(webhooks), err)
 	for _, w := range webhooks {
 		o.add("webhook", "", w, nil)
-		signature, err := o.service.SignWebhook(ctx, w.ID, "msg_1", o.known.Now, []byte("{}"))
-		o.add("signature", w.ID, signature, err)
-		for _, status := range []license.DeliveryStatus{"", license.DeliveryPending, license.DeliverySucceeded, license.DeliveryFailed} {
-			page, err := o.service.Deliveries(ctx, license.DeliveriesParams{WebhookID: w.ID, Status: status, Limit: 200})
+		for _, status := range []webhook.DeliveryStatus{"", webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
+			page, err := o.handler.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: w.ID, Status: status, Limit: 200})
 			o.add("deliveries", w.ID+" "+string(status), len(page.Data), err)
 			for _, d := range page.Data {
 				if status == "" {
@@ -145,9 +144,9 @@ func (o *observer) readEvents() {
 			}
 		}
 	}
-	backlog, err := o.service.Backlog(ctx)
+	backlog, err := o.handler.Backlog(ctx)
 	o.add("running", "", backlog.Running, err)
-	o.add("backlog", "", []any{backlog.Waiting, backlog.DueSince, backlog.Sealed}, err)
+	o.add("backlog", "", []any{backlog.Waiting, backlog.DueSince}, err)
 }
 
 // readCredentials writes clients, operators and invitations.

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // use uses every credential and cursor in the data.
@@ -98,21 +99,10 @@ func page() *http.Request {
 	return httptest.NewRequest("POST", "http://localhost/dashboard/sign-in", nil)
 }
 
-// useBacklog gives notices, purges what a webhook left, and delivers events
-// from where the first release stopped.
+// useBacklog does the background work from where the first release stopped:
+// it gives notices, purges what a webhook left, and delivers events.
 func (o *observer) useBacklog() {
-	more, err := o.service.PurgeHistory(o.t.Context())
-	o.add("left to purge", "", more, err)
 	o.advance(2 * time.Hour)
-	for more := true; more && err == nil; {
-		more, err = o.service.GiveNotices(o.t.Context())
-	}
-	o.add("notices", "given", nil, err)
-	page, err := o.service.Events(o.t.Context(), license.EventsParams{Type: "license.*", NewestFirst: true, Limit: 6})
-	for _, e := range page.Data {
-		o.add("notices", "", short(e), err)
-	}
-
 	ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
 	defer cancel()
 	var running sync.WaitGroup
@@ -122,6 +112,10 @@ func (o *observer) useBacklog() {
 	}
 	cancel()
 	running.Wait()
+	page, err := o.service.Events(o.t.Context(), license.EventsParams{Type: "license.*", NewestFirst: true, Limit: 6})
+	for _, e := range page.Data {
+		o.add("notices", "", short(e), err)
+	}
 	slices.Sort(o.sent) // webhooks are called concurrently
 	for _, line := range o.handled {
 		section := "handled"
@@ -135,10 +129,15 @@ func (o *observer) useBacklog() {
 	}
 }
 
-// settled reports whether nothing is left to deliver: the subscriber has the
-// newest event, and no delivery to an active webhook is due.
+// settled reports whether nothing is left to do: the last notice has been
+// given, the subscriber has the newest event, and no delivery to an active
+// webhook is due.
 func (o *observer) settled() bool {
 	ctx := o.t.Context()
+	expired, err := o.service.Events(ctx, license.EventsParams{Type: license.EventLicenseExpired, NewestFirst: true, Limit: 1})
+	if err != nil || len(expired.Data) == 0 || expired.Data[0].Timestamp.Before(o.clock()) {
+		return err != nil
+	}
 	newest, err := o.service.Events(ctx, license.EventsParams{NewestFirst: true, Limit: 1})
 	if err != nil || len(newest.Data) == 0 {
 		return true
@@ -146,17 +145,17 @@ func (o *observer) settled() bool {
 	o.mu.Lock()
 	handled := len(o.handled) > 0 && o.handled[len(o.handled)-1] == short(newest.Data[0])
 	o.mu.Unlock()
-	backlog, err := o.service.Backlog(ctx)
+	backlog, err := o.handler.Backlog(ctx)
 	if !handled || err != nil || backlog.Waiting {
 		return err != nil
 	}
-	webhooks, err := o.service.Webhooks(ctx)
+	webhooks, err := o.handler.Webhooks().List(ctx)
 	if err != nil {
 		return true
 	}
 	for _, w := range webhooks {
-		pending, err := o.service.Deliveries(ctx, license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryPending})
-		if w.Status == license.WebhookActive && (err != nil || len(pending.Data) > 0) {
+		pending, err := o.handler.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
+		if w.Status == webhook.StatusActive && (err != nil || len(pending.Data) > 0) {
 			return err != nil
 		}
 	}
@@ -185,7 +184,7 @@ func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.sent = append(o.sent, r.URL.String()+" "+short(e))
+	o.sent = append(o.sent, r.URL.String()+" "+short(e)+" "+r.Header.Get("webhook-signature"))
 	return &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{}, Body: http.NoBody}, nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -82,7 +82,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 		PublicURL: base, Logger: logger,
 		// For the receiver in this process. Omit it in production, where
 		// webhooks go to public addresses.
-		Webhooks: license.WebhookOptions{AllowPrivate: true},
+		Webhooks: webhook.Options{AllowPrivate: true},
 	})
 
 	w := welcome{Base: base, Database: db}
@@ -105,7 +105,7 @@ func Run(ctx context.Context, b Backend, args []string, out, logs io.Writer) (er
 	if w.SetupCode, err = setupCode(ctx, h.Operators()); err != nil {
 		return err
 	}
-	hook, err := newReceiver(ctx, h.Service(), "http://"+ln.Addr().String(), out)
+	hook, err := newReceiver(ctx, h.Webhooks(), "http://"+ln.Addr().String(), out)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // receiverPath is where the application receives its own events, as another
@@ -77,9 +78,9 @@ const receiverNote = "The example's own receiver"
 // newReceiver creates a webhook for this process at root. In a kept database the
 // webhook exists; it gets the new URL and a new secret, because the old one cannot
 // be read.
-func newReceiver(ctx context.Context, svc *license.Service, root string, out io.Writer) (receiver, error) {
+func newReceiver(ctx context.Context, hooks *webhook.Service, root string, out io.Writer) (receiver, error) {
 	address := root + receiverPath
-	all, err := svc.Webhooks(ctx)
+	all, err := hooks.List(ctx)
 	if err != nil {
 		return receiver{}, err
 	}
@@ -88,14 +89,14 @@ func newReceiver(ctx context.Context, svc *license.Service, root string, out io.
 		if w.Description != receiverNote {
 			continue
 		}
-		active := license.WebhookActive
-		if _, err = svc.UpdateWebhook(ctx, license.UpdateWebhookParams{ID: w.ID, URL: &address, Status: &active}); err == nil {
-			_, secret, err = svc.RotateWebhookSecret(ctx, license.RotateWebhookParams{ID: w.ID})
+		active := webhook.StatusActive
+		if _, err = hooks.Update(ctx, webhook.UpdateParams{ID: w.ID, URL: &address, Status: &active}); err == nil {
+			_, secret, err = hooks.RotateSecret(ctx, webhook.RotateParams{ID: w.ID})
 		}
 		break
 	}
 	if secret == "" && err == nil {
-		_, secret, err = svc.CreateWebhook(ctx, license.CreateWebhookParams{
+		_, secret, err = hooks.Create(ctx, webhook.CreateParams{
 			URL: address, Description: receiverNote, Types: []string{"license.*", "activation.*"},
 		})
 	}

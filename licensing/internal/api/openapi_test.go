@@ -20,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -60,6 +61,12 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
+// eventData has the data of events about licenses and about webhooks.
+type eventData struct {
+	license.EventData
+	Webhook *webhook.Webhook `json:"webhook,omitempty"`
+}
+
 type generator struct {
 	*testing.T
 	doc     *object
@@ -71,7 +78,7 @@ func (g *generator) generate() []byte {
 	components := g.doc.object("components")
 	g.schemas = &schemas{g.T, components.object("schemas"), map[string]*object{}, map[reflect.Type][]any{}}
 	results := []reflect.Type{
-		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[license.EventData](), reflect.TypeFor[web.Problem](), reflect.TypeFor[health](),
+		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[eventData](), reflect.TypeFor[web.Problem](), reflect.TypeFor[health](),
 	}
 	g.schemas.add(reflect.TypeFor[license.CreateParams](), true)
 	g.schemas.add(reflect.TypeFor[license.ImportRow](), true)

@@ -7,11 +7,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // Config holds what the API is built on.
 type Config struct {
 	Auth     *auth.Auth
+	Webhooks *webhook.Service
 	Metadata http.Handler                // authorization server metadata (RFC 8414)
 	Ready    func(context.Context) error // whether the store responds
 	Limits   web.Limits
@@ -29,6 +31,7 @@ func Routes(c Config) []web.Route {
 		accepted = http.StatusAccepted
 	)
 	type rules = license.Service
+	hooks := c.Webhooks
 	return []web.Route{
 		{Method: "GET", Path: "/oauth/token", Handle: serve(c.Auth.ServeToken), OAuth: true}, // POST too
 		{Method: "POST", Path: "/oauth/revoke", Handle: serve(c.Auth.ServeRevoke), OAuth: true},
@@ -68,15 +71,15 @@ func Routes(c Config) []web.Route {
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 
-		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(createWebhook), Status: created, OptionalBody: true, Secret: true},
-		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(listWebhooks)},
-		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(getWebhook)},
-		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do((*rules).UpdateWebhook)},
-		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(deleteWebhook)},
-		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Do: web.Do(rotateWebhook), OptionalBody: true, Secret: true},
-		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(testWebhook), Status: accepted},
-		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List((*rules).Deliveries)},
-		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(resend), Status: accepted},
+		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook)), Status: created, OptionalBody: true, Secret: true},
+		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, listWebhooks))},
+		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, getWebhook))},
+		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update))},
+		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, deleteWebhook))},
+		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Do: web.Do(on(hooks, rotateWebhook)), OptionalBody: true, Secret: true},
+		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(on(hooks, testWebhook)), Status: accepted},
+		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).Deliveries))},
+		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: healthy},

@@ -6,31 +6,40 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // newSecret is a webhook with its new secret, which is not shown again.
 type newSecret struct {
-	license.Webhook
+	webhook.Webhook
 	Secret string `json:"secret"`
 }
 
-func createWebhook(rules *license.Service, ctx context.Context, p license.CreateWebhookParams) (newSecret, error) {
-	hook, secret, err := rules.CreateWebhook(ctx, p)
+// on adapts a function of the webhooks to one that acts as the rules of a
+// request do.
+func on[P, R any](hooks *webhook.Service, fn func(*webhook.Service, context.Context, P) (R, error)) func(*license.Service, context.Context, P) (R, error) {
+	return func(rules *license.Service, ctx context.Context, p P) (R, error) {
+		return fn(hooks.In(rules), ctx, p)
+	}
+}
+
+func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.CreateParams) (newSecret, error) {
+	hook, secret, err := hooks.Create(ctx, p)
 	return newSecret{hook, secret}, err
 }
 
 // listWebhooks lists all webhooks; they always fit on one page.
-func listWebhooks(rules *license.Service, ctx context.Context, _ struct{}) (license.Page[license.Webhook], error) {
-	all, err := rules.Webhooks(ctx)
-	return license.Page[license.Webhook]{Data: all}, err
+func listWebhooks(hooks *webhook.Service, ctx context.Context, _ struct{}) (license.Page[webhook.Webhook], error) {
+	all, err := hooks.List(ctx)
+	return license.Page[webhook.Webhook]{Data: all}, err
 }
 
-func getWebhook(rules *license.Service, ctx context.Context, p byID) (license.Webhook, error) {
-	return rules.GetWebhook(ctx, p.ID)
+func getWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Webhook, error) {
+	return hooks.Get(ctx, p.ID)
 }
 
-func deleteWebhook(rules *license.Service, ctx context.Context, p byID) (deleted, error) {
-	err := rules.DeleteWebhook(ctx, p.ID)
+func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byID) (deleted, error) {
+	err := hooks.Delete(ctx, p.ID)
 	return deleted{"webhook", p.ID, true}, err
 }
 
@@ -42,7 +51,7 @@ type rotateParams struct {
 // defaultOverlap is how long an old secret stays valid by default.
 const defaultOverlap = 24 * time.Hour
 
-func rotateWebhook(rules *license.Service, ctx context.Context, p rotateParams) (newSecret, error) {
+func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) (newSecret, error) {
 	if len(input.Errors(ctx, nil)) > 0 {
 		return newSecret{}, input.Invalid(ctx)
 	}
@@ -51,16 +60,16 @@ func rotateWebhook(rules *license.Service, ctx context.Context, p rotateParams) 
 		const beyond = 1 << 32 // above the limit of the rules, without overflow
 		overlap = time.Duration(min(max(*p.OverlapSeconds, -1), beyond)) * time.Second
 	}
-	hook, secret, err := rules.RotateWebhookSecret(ctx, license.RotateWebhookParams{ID: p.ID, Overlap: overlap})
+	hook, secret, err := hooks.RotateSecret(ctx, webhook.RotateParams{ID: p.ID, Overlap: overlap})
 	return newSecret{hook, secret}, err
 }
 
-func testWebhook(rules *license.Service, ctx context.Context, p byID) (license.Delivery, error) {
-	return rules.TestWebhook(ctx, p.ID)
+func testWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Delivery, error) {
+	return hooks.Test(ctx, p.ID)
 }
 
 type resendParams struct{ WebhookID, DeliveryID string }
 
-func resend(rules *license.Service, ctx context.Context, p resendParams) (license.Delivery, error) {
-	return rules.Resend(ctx, p.WebhookID, p.DeliveryID)
+func resend(hooks *webhook.Service, ctx context.Context, p resendParams) (webhook.Delivery, error) {
+	return hooks.Resend(ctx, p.WebhookID, p.DeliveryID)
 }

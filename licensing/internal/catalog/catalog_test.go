@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -31,8 +32,20 @@ type fixture struct {
 func newFixture(st store.Store) *fixture {
 	f := &fixture{store: st, now: start}
 	f.Service = license.New(st, license.Options{Now: func() time.Time { return f.now }, Events: license.EventOptions{Retention: 24 * time.Hour}})
-	f.Catalog = catalog.New(st, license.PurgedThrough)
+	f.Catalog = catalog.New(st, feed.PurgedThrough)
 	return f
+}
+
+// purge removes the events that are past their retention.
+func (f *fixture) purge(t *testing.T) {
+	t.Helper()
+	retention := feed.Retention{Store: f.store, Now: func() time.Time { return f.now }, Keep: f.Options().Events.Retention}
+	for more := true; more; {
+		var err error
+		if more, err = retention.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // create adds n licenses of a customer.
@@ -151,11 +164,7 @@ func TestBehindRetention(t *testing.T) {
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: ada.ID}))
 	f.now = f.now.Add(48 * time.Hour)
 	f.create(t, "eve", 1)
-	for more := true; more; {
-		var err error
-		more, err = f.PurgeHistory(t.Context())
-		is.NoErr(err)
-	}
+	f.purge(t)
 	events, err := f.store.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(len(events), 1)
@@ -174,8 +183,7 @@ func TestImport(t *testing.T) {
 	from.create(t, "ada", 3)
 	from.now = from.now.Add(48 * time.Hour)
 	from.create(t, "bob", 700)
-	_, err := from.PurgeHistory(t.Context())
-	is.NoErr(err)
+	from.purge(t)
 	is.Equal(from.exact(t), "[{ada 3} {bob 700}]")
 	var archive bytes.Buffer
 	is.NoErr(store.Export(t.Context(), from.store, &archive))

@@ -45,7 +45,7 @@ func showAbout(v *visit) error {
 	for _, s := range a.Settings {
 		body.Settings = append(body.Settings, fact{Label: s.Name, Text: s.text()})
 	}
-	backlog, err := v.licenses.Backlog(v.r.Context())
+	backlog, err := v.h.opts.Backlog(v.r.Context())
 	if err != nil {
 		return err
 	}

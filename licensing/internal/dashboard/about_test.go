@@ -10,8 +10,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
+
+// put writes an entry as Handler.Run does.
+func (s *site) put(e store.Entry) {
+	s.t.Helper()
+	is.New(s.t).NoErr(s.st.Update(s.t.Context(), func(tx store.Tx) error { return tx.PutEntries(s.t.Context(), e) }))
+}
 
 func TestAbout(t *testing.T) {
 	is := is.New(t)
@@ -29,7 +36,7 @@ func TestAbout(t *testing.T) {
 	s = newSiteOn(t, memory.New(), licensing.Options{
 		PublicURL: "https://example.com/licensing", MasterKey: []byte(key), Tokens: auth.TokenOptions{TTL: 90 * time.Minute}, Limits: licensing.LimitOptions{ClientRate: -1}, Events: license.EventOptions{Retention: 48 * time.Hour},
 	})
-	is.NoErr(s.Service().MarkRunning(t.Context()))
+	s.put(store.Entry{Kind: "run", Key: "run", ExpiresAt: s.now.Add(time.Minute), CreatedAt: s.now})
 	a = s.admin().get("settings/about")
 	is.True(!a.says("not set") && !a.says("Handler.Run is not running") && !a.says(key))
 	is.True(a.says("https://example.com/licensing") && a.says("1 hour 30 minutes") && a.says("No limit") && a.says("2 days"))
@@ -40,10 +47,10 @@ func TestDashboardShowsFailingSubscriber(t *testing.T) {
 	s := newSite(t)
 	_, err := s.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err) // an empty store has a different overview
-	is.NoErr(s.Service().ReportSubscriber(t.Context(), "mailer", "evt_1", 7))
+	s.put(store.Entry{Kind: "subscriber_failing", Key: "mailer", Data: []byte(`{"name":"mailer","event_id":"evt_1","failures":7}`), ExpiresAt: s.now.Add(time.Hour), CreatedAt: s.now})
 	admin := s.admin()
 	is.True(admin.get("settings/about").says("mailer"))
 	is.True(admin.get("").says("mailer"))
-	is.NoErr(s.Service().ReportSubscriber(t.Context(), "mailer", "", 0))
+	s.advance(time.Hour + time.Millisecond)
 	is.True(!admin.get("settings/about").says("mailer"))
 }

@@ -26,7 +26,7 @@ func (s *site) paths() func(string) string {
 	is.New(s.t).NoErr(err)
 	op := s.operator("zoe@example.com", operator.RoleViewer)
 	hook := s.webhook("https://shop.example/hooks")
-	sent, err := s.Service().TestWebhook(s.t.Context(), hook.ID)
+	sent, err := s.Webhooks().Test(s.t.Context(), hook.ID)
 	is.New(s.t).NoErr(err)
 	return func(path string) string {
 		path = strings.Replace(path, "webhooks/{id}", "webhooks/"+hook.ID, 1)

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,16 +14,21 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Auth, Operators, Forms, Now and Logger
+// Options configure a Handler. Licenses, Webhooks, Backlog, Auth, Operators, Forms, Now and Logger
 // are required.
 type Options struct {
 	Licenses  *license.Service
+	Webhooks  *webhook.Service
+	Backlog   func(context.Context) (feed.Backlog, error)
+	Sealed    bool // webhook secrets are encrypted
 	Auth      *auth.Auth
 	Operators *operator.Service
 	Forms     *forms.Forms
@@ -194,6 +200,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	v.auth = v.h.opts.Auth.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})
+	v.webhooks = v.h.opts.Webhooks.In(v.licenses)
 	return false, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -56,7 +57,7 @@ func TestPagesOfDeletedObjects(t *testing.T) {
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas"})
 	is.Equal(v.post("licenses/"+l.ID+"/delete", "name", "Atlas").StatusCode, http.StatusSeeOther)
-	w, _, err := s.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://shop.example/hook"})
+	w, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/hook"})
 	is.NoErr(err)
 	is.Equal(v.post("settings/webhooks/"+w.ID+"/delete").StatusCode, http.StatusSeeOther)
 	for page, says := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // overview is the body of the overview page.
@@ -82,20 +83,20 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	if n := o.ByStatus[license.StatusSuspended]; n > 0 {
 		list = append(list, attentionItem{count(int(n), "license"), isVerb(n) + " suspended", "licenses?status=suspended", false})
 	}
-	backlog, err := v.licenses.Backlog(v.r.Context())
+	backlog, err := v.h.opts.Backlog(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
 	for _, text := range failingNotices(backlog) {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	hooks, err := v.licenses.Webhooks(v.r.Context())
+	hooks, err := v.webhooks.List(v.r.Context())
 	if err != nil || len(hooks) == 0 {
 		return list, err
 	}
 	failing := int64(0)
 	for _, w := range hooks {
-		if w.FailingSince != nil || w.Status == license.WebhookDisabled {
+		if w.FailingSince != nil || w.Status == webhook.StatusDisabled {
 			failing++
 		}
 	}
@@ -105,7 +106,7 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	if text := stalledNotice(backlog); text != "" {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	if !backlog.Sealed {
+	if !v.h.opts.Sealed {
 		list = append(list, attentionItem{Text: unencryptedNotice})
 	}
 	return list, nil

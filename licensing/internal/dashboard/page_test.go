@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
@@ -133,7 +134,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 	is.NoErr(err)
 
 	s.activate(l2, nasty, nasty)
-	hook, _, err := s.Service().CreateWebhook(t.Context(), license.CreateWebhookParams{URL: "https://shop.example/<script>", Description: nasty, Products: []string{nasty}})
+	hook, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/<script>", Description: nasty, Products: []string{nasty}})
 	is.NoErr(err)
 
 	typed := map[string]reply{}

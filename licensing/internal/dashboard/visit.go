@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // A visit has the state of one request.
@@ -32,6 +33,7 @@ type visit struct {
 	auth      *auth.Auth
 	operators *operator.Service
 	licenses  *license.Service
+	webhooks  *webhook.Service
 }
 
 // actor returns the actor of events, or "" without a sign-in.

@@ -13,14 +13,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // webhook creates a webhook with the Go API.
-func (s *site) webhook(url string) license.Webhook {
+func (s *site) webhook(url string) webhook.Webhook {
 	s.t.Helper()
-	w, _, err := s.Service().CreateWebhook(s.t.Context(), license.CreateWebhookParams{URL: url})
+	w, _, err := s.Webhooks().Create(s.t.Context(), webhook.CreateParams{URL: url})
 	is.New(s.t).NoErr(err)
 	return w
 }
@@ -36,7 +37,7 @@ func TestCreateWebhook(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusOK)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`).FindString(strings.ReplaceAll(a.body, "&#43;", "+"))
 	is.True(secret != "")
-	hooks, err := s.Service().Webhooks(t.Context())
+	hooks, err := s.Webhooks().List(t.Context())
 	is.NoErr(err)
 	is.Equal(len(hooks), 1)
 	w := hooks[0]
@@ -70,8 +71,8 @@ func TestChangeWebhook(t *testing.T) {
 	w := s.webhook("https://shop.example/hooks")
 	at := "settings/webhooks/" + w.ID
 	is.True(v.post(at+"/edit", "url", w.URL, "types", "license.*\r\n\r\nlicense.mislaid").says("“license.mislaid” must be an event type"))
-	now := func() license.Webhook {
-		w, err := s.Service().GetWebhook(t.Context(), w.ID)
+	now := func() webhook.Webhook {
+		w, err := s.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		return w
 	}
@@ -80,10 +81,10 @@ func TestChangeWebhook(t *testing.T) {
 	is.Equal(v.post(at+"/edit", "url", "shop").StatusCode, http.StatusUnprocessableEntity)
 
 	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
-	is.Equal(now().Status, license.WebhookPaused)
+	is.Equal(now().Status, webhook.StatusPaused)
 	is.True(v.get(at).says("Resume"))
 	is.Equal(v.post(at+"/resume").StatusCode, http.StatusSeeOther)
-	is.Equal(now().Status, license.WebhookActive)
+	is.Equal(now().Status, webhook.StatusActive)
 
 	is.Equal(v.post(at+"/rotate", "overlap", "forever").StatusCode, http.StatusUnprocessableEntity)
 	once := v.get(at + "/rotate").hidden("once")
@@ -116,10 +117,10 @@ func TestWebhookDeliveries(t *testing.T) {
 	is.True(a.says("webhook.test") && a.says("pending") && a.says("No attempts yet"))
 
 	// Store the state of a delivery that failed for three days.
-	page, err := s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+	page, err := s.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
 	d := page.Data[0]
-	data, err := json.Marshal(license.DeliveryData{Attempts: []license.Attempt{
+	data, err := json.Marshal(map[string]any{"attempts": []webhook.Attempt{
 		{At: s.now, Error: "connection refused", DurationMS: 3}, {At: s.now, StatusCode: 503, Error: `<script>alert("x")</script>`, DurationMS: 120},
 	}})
 	is.NoErr(err)
@@ -128,7 +129,7 @@ func TestWebhookDeliveries(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		rec.State, rec.DueAt, rec.Data = string(license.DeliveryFailed), time.Time{}, data
+		rec.State, rec.DueAt, rec.Data = string(webhook.DeliveryFailed), time.Time{}, data
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	a = v.get(at + "?status=failed")
@@ -138,12 +139,12 @@ func TestWebhookDeliveries(t *testing.T) {
 	is.Equal(v.get(at+"?cursor=garbage").StatusCode, http.StatusBadRequest)
 
 	is.Equal(v.post(at+"/deliveries/"+d.ID+"/resend").to(), "../../../../../"+at)
-	page, err = s.Service().Deliveries(t.Context(), license.DeliveriesParams{WebhookID: w.ID})
+	page, err = s.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
 	is.NoErr(err)
-	is.Equal(page.Data[0].Status, license.DeliveryPending)
+	is.Equal(page.Data[0].Status, webhook.DeliveryPending)
 
 	for range 30 {
-		_, err := s.Service().TestWebhook(t.Context(), w.ID)
+		_, err := s.Webhooks().Test(t.Context(), w.ID)
 		is.NoErr(err)
 		s.advance(time.Millisecond)
 	}
@@ -160,14 +161,14 @@ func TestStalledDeliveriesAreShown(t *testing.T) {
 	s.license(license.CreateParams{Name: "Atlas"})
 	is.True(!v.get("").says("MasterKey")) // no warning without webhooks
 	w := s.webhook("https://shop.example/hooks")
-	_, err := s.Service().TestWebhook(t.Context(), w.ID)
+	_, err := s.Webhooks().Test(t.Context(), w.ID)
 	is.NoErr(err)
 	s.advance(10 * time.Minute)
 	for _, page := range []string{"", "settings/webhooks", "settings/webhooks/" + w.ID} {
 		is.True(v.get(page).says("Handler.Run is not running"))
 	}
 	is.True(v.get("").says("Options.MasterKey") && v.get("settings/webhooks").says("Options.MasterKey"))
-	is.NoErr(s.Service().MarkRunning(t.Context()))
+	s.put(store.Entry{Kind: "run", Key: "run", ExpiresAt: s.now.Add(time.Minute), CreatedAt: s.now})
 	is.True(!v.get("").says("Handler.Run is not running"))
 
 	sealed := newSiteOn(t, memory.New(), licensing.Options{MasterKey: []byte("thirty-two bytes of a master key")})

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 func (v *visit) webhook() (webhookRow, error) {
-	w, err := v.licenses.GetWebhook(v.r.Context(), v.params["id"])
+	w, err := v.webhooks.Get(v.r.Context(), v.params["id"])
 	return v.webhookRow(w), err
 }
 
@@ -36,7 +36,7 @@ func updateWebhook(v *visit) error {
 	f := webhookForm(w.Webhook)
 	f.fill(v)
 	address, description, types := strings.TrimSpace(f.Field("url").Value), strings.TrimSpace(f.Field("description").Value), f.lines("types")
-	_, err = v.licenses.UpdateWebhook(v.r.Context(), license.UpdateWebhookParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
+	_, err = v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
 	if f.takeErrors(err) {
 		return v.renderEditWebhook(http.StatusUnprocessableEntity, w, f)
 	}
@@ -47,11 +47,11 @@ func updateWebhook(v *visit) error {
 	return nil
 }
 
-func pauseWebhook(v *visit) error  { return v.setWebhook(license.WebhookPaused, "paused") }
-func resumeWebhook(v *visit) error { return v.setWebhook(license.WebhookActive, "resumed") }
+func pauseWebhook(v *visit) error  { return v.setWebhook(webhook.StatusPaused, "paused") }
+func resumeWebhook(v *visit) error { return v.setWebhook(webhook.StatusActive, "resumed") }
 
-func (v *visit) setWebhook(status license.WebhookStatus, done string) error {
-	w, err := v.licenses.UpdateWebhook(v.r.Context(), license.UpdateWebhookParams{ID: v.params["id"], Status: &status})
+func (v *visit) setWebhook(status webhook.Status, done string) error {
+	w, err := v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: v.params["id"], Status: &status})
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (v *visit) setWebhook(status license.WebhookStatus, done string) error {
 }
 
 func testWebhook(v *visit) error {
-	if _, err := v.licenses.TestWebhook(v.r.Context(), v.params["id"]); err != nil {
+	if _, err := v.webhooks.Test(v.r.Context(), v.params["id"]); err != nil {
 		return err
 	}
 	v.redirectDone(webhookPath(v.params["id"]), "tested")
@@ -68,7 +68,7 @@ func testWebhook(v *visit) error {
 }
 
 func resend(v *visit) error {
-	if _, err := v.licenses.Resend(v.r.Context(), v.params["id"], v.params["delivery"]); err != nil {
+	if _, err := v.webhooks.Resend(v.r.Context(), v.params["id"], v.params["delivery"]); err != nil {
 		return err
 	}
 	v.redirectDone(webhookPath(v.params["id"]), "resent")
@@ -116,10 +116,10 @@ func rotateWebhook(v *visit) error {
 	if !ok {
 		return v.renderRotateWebhook(http.StatusUnprocessableEntity, w, f)
 	}
-	var after license.Webhook
+	var after webhook.Webhook
 	var secret string
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
-		after, secret, err = v.licenses.RotateWebhookSecret(v.r.Context(), license.RotateWebhookParams{ID: w.ID, Overlap: overlap})
+		after, secret, err = v.webhooks.RotateSecret(v.r.Context(), webhook.RotateParams{ID: w.ID, Overlap: overlap})
 		return after.ID, err
 	})
 	switch {
@@ -146,7 +146,7 @@ func showDeleteWebhook(v *visit) error {
 }
 
 func deleteWebhook(v *visit) error {
-	if err := v.licenses.DeleteWebhook(v.r.Context(), v.params["id"]); err != nil {
+	if err := v.webhooks.Delete(v.r.Context(), v.params["id"]); err != nil {
 		return err
 	}
 	v.redirectDone("settings/webhooks", "webhook-deleted")

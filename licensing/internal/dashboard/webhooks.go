@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // webhookPath returns the page of a webhook, as a reference from dashboard/.
@@ -19,14 +21,14 @@ func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscap
 
 // webhookRow is a webhook with its times formatted for a page.
 type webhookRow struct {
-	license.Webhook
+	webhook.Webhook
 	Created, Failing *moment
 }
 
 // State returns the status of the webhook, or "failing" if it is active and its
 // deliveries fail.
 func (r webhookRow) State() string {
-	if r.Status == license.WebhookActive && r.FailingSince != nil {
+	if r.Status == webhook.StatusActive && r.FailingSince != nil {
 		return "failing"
 	}
 	return string(r.Status)
@@ -45,13 +47,13 @@ func (r webhookRow) Host() string {
 	return r.URL
 }
 
-func (v *visit) webhookRow(w license.Webhook) webhookRow {
+func (v *visit) webhookRow(w webhook.Webhook) webhookRow {
 	return webhookRow{w, v.moment(w.CreatedAt), v.momentOf(w.FailingSince)}
 }
 
 func showWebhooks(v *visit) error {
 	ctx := v.r.Context()
-	hooks, err := v.licenses.Webhooks(ctx)
+	hooks, err := v.webhooks.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,12 +66,12 @@ func showWebhooks(v *visit) error {
 		body.Rows = append(body.Rows, v.webhookRow(w))
 	}
 	if len(hooks) > 0 {
-		backlog, err := v.licenses.Backlog(ctx)
+		backlog, err := v.h.opts.Backlog(ctx)
 		if err != nil {
 			return err
 		}
 		body.Stalled = stalledNotice(backlog)
-		if !backlog.Sealed {
+		if !v.h.opts.Sealed {
 			body.Unencrypted = unencryptedNotice
 		}
 	}
@@ -78,7 +80,7 @@ func showWebhooks(v *visit) error {
 
 // stalledNotice returns a warning if deliveries wait because Handler.Run is not
 // running, or "".
-func stalledNotice(b license.Backlog) string {
+func stalledNotice(b feed.Backlog) string {
 	if b.Running || !b.Waiting {
 		return ""
 	}
@@ -86,7 +88,7 @@ func stalledNotice(b license.Backlog) string {
 }
 
 // failingNotices returns a warning for each subscriber that fails.
-func failingNotices(b license.Backlog) (list []string) {
+func failingNotices(b feed.Backlog) (list []string) {
 	for _, f := range b.Failing {
 		list = append(list, fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID))
 	}
@@ -96,7 +98,7 @@ func failingNotices(b license.Backlog) (list []string) {
 // unencryptedNotice is the warning about webhook secrets without a master key.
 const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
-func webhookForm(w license.Webhook) *form {
+func webhookForm(w webhook.Webhook) *form {
 	return &form{Groups: []group{{Fields: []*field{
 		{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
 		{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
@@ -117,7 +119,7 @@ func productsField() *field {
 }
 
 func newWebhookForm() *form {
-	f := webhookForm(license.Webhook{})
+	f := webhookForm(webhook.Webhook{})
 	f.Groups[0].Fields = append(f.Groups[0].Fields, productsField())
 	return f
 }
@@ -148,10 +150,10 @@ func (v *visit) renderNewWebhook(status int, f *form) error {
 func createWebhook(v *visit) error {
 	f := newWebhookForm()
 	f.fill(v)
-	var w license.Webhook
+	var w webhook.Webhook
 	var secret string
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
-		w, secret, err = v.licenses.CreateWebhook(v.r.Context(), license.CreateWebhookParams{
+		w, secret, err = v.webhooks.Create(v.r.Context(), webhook.CreateParams{
 			URL: strings.TrimSpace(f.Field("url").Value), Description: strings.TrimSpace(f.Field("description").Value),
 			Types: f.lines("types"), Products: f.lines("products"),
 		})
@@ -170,7 +172,7 @@ func createWebhook(v *visit) error {
 
 // renderWebhookSecret shows a new secret. The secret appears only in this
 // response.
-func (v *visit) renderWebhookSecret(w license.Webhook, secret, title string) error {
+func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
 		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
 		Values: []fact{{Label: "Secret", Code: secret, ID: "webhook-secret"}},
@@ -204,7 +206,7 @@ type webhookBody struct {
 
 // deliveryRow is a delivery with its times formatted for a page.
 type deliveryRow struct {
-	license.Delivery
+	webhook.Delivery
 	Created, NextAttempt *moment
 	Last                 string // the result of the last attempt
 	Error                string
@@ -212,10 +214,10 @@ type deliveryRow struct {
 
 // Pill returns the CSS class of the status.
 func (r deliveryRow) Pill() string {
-	return map[license.DeliveryStatus]string{license.DeliverySucceeded: "active", license.DeliveryFailed: "revoked", license.DeliveryPending: "scheduled"}[r.Status]
+	return map[webhook.DeliveryStatus]string{webhook.DeliverySucceeded: "active", webhook.DeliveryFailed: "revoked", webhook.DeliveryPending: "scheduled"}[r.Status]
 }
 
-func (v *visit) deliveryRow(d license.Delivery) deliveryRow {
+func (v *visit) deliveryRow(d webhook.Delivery) deliveryRow {
 	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "No attempts yet"}
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
@@ -233,19 +235,19 @@ func (v *visit) deliveryRow(d license.Delivery) deliveryRow {
 
 func showWebhook(v *visit) error {
 	ctx, q := v.r.Context(), v.r.URL.Query()
-	w, err := v.licenses.GetWebhook(ctx, v.params["id"])
+	w, err := v.webhooks.Get(ctx, v.params["id"])
 	if err != nil {
 		return err
 	}
-	p := license.DeliveriesParams{WebhookID: w.ID, Status: license.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
-	result, err := v.licenses.Deliveries(ctx, p)
+	p := webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
+	result, err := v.webhooks.Deliveries(ctx, p)
 	if errors.Is(err, license.ErrInvalid) {
 		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the deliveries does not exist. Start again from the webhook page."}
 	}
 	if err != nil {
 		return err
 	}
-	backlog, err := v.licenses.Backlog(ctx)
+	backlog, err := v.h.opts.Backlog(ctx)
 	if err != nil {
 		return err
 	}
@@ -257,7 +259,7 @@ func showWebhook(v *visit) error {
 		}
 		body.Secrets = append(body.Secrets, x)
 	}
-	for _, s := range []license.DeliveryStatus{license.DeliveryPending, license.DeliverySucceeded, license.DeliveryFailed} {
+	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
 		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
 	}
 	filter := url.Values{}
@@ -277,7 +279,7 @@ func showWebhook(v *visit) error {
 	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Section: "webhooks", Body: body})
 }
 
-func (v *visit) webhookFacts(w license.Webhook) []fact {
+func (v *visit) webhookFacts(w webhook.Webhook) []fact {
 	tags := func(label string, list []string, none string) fact {
 		if len(list) == 0 {
 			return fact{Label: label, Text: none}

@@ -16,13 +16,15 @@ import (
 
 // The codes of field errors. They are part of the API.
 const (
-	codeRequired      = "required"
-	codeInvalidType   = "invalid_type"
-	codeInvalidFormat = "invalid_format"
-	codeOutOfRange    = "out_of_range"
-	codeUnknown       = "unknown"
-	codeImmutable     = "immutable"
-	codeRepeated      = "repeated"
+	codeRequired          = "required"
+	codeTooLong           = "too_long"
+	codeInvalidType       = "invalid_type"
+	codeInvalidFormat     = "invalid_format"
+	codeInvalidCharacters = "invalid_characters"
+	codeOutOfRange        = "out_of_range"
+	codeUnknown           = "unknown"
+	codeImmutable         = "immutable"
+	codeRepeated          = "repeated"
 )
 
 // A FieldError says what is wrong with one member or parameter.

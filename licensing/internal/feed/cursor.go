@@ -1,0 +1,34 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ReadCursor returns the position that a cursor holds, if it exists.
+func ReadCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok bool, err error) {
+	e, err := r.Entry(ctx, store.KindCursor, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, false, nil
+	}
+	if err == nil {
+		seq, err = strconv.ParseInt(string(e.Data), 10, 64)
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("cursor %s: %w", key, err)
+	}
+	return seq, true, nil
+}
+
+// WriteCursor creates or moves a cursor.
+func WriteCursor(ctx context.Context, tx store.Tx, key string, seq int64, now time.Time) error {
+	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
+}
+
+// stored returns t as stores represent it.
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,9 @@
+package license
+
+import "context"
+
+// GiveNotices appends a batch of due expiry notices.
+func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) { return s.giveNotices(ctx) }
+
+// Purge removes a batch of expired replies.
+func (s *Service) Purge(ctx context.Context) (more bool, err error) { return s.purge(ctx) }

@@ -1,0 +1,122 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// An outcome is the result of one attempt.
+type outcome struct {
+	kind       outcomeKind
+	attempt    Attempt
+	retryAfter time.Duration // requested by the receiver
+	slow       bool          // the receiver is overloaded
+	gone       bool          // the receiver answered 410
+}
+
+type outcomeKind int
+
+const (
+	untried   outcomeKind = iota // left for later
+	delivered                    // answered 2xx
+	failed                       // will be retried
+	hopeless                     // will not be retried, for a reason on our side
+)
+
+// maxPayload is the maximum message size of Standard Webhooks, in bytes.
+const maxPayload = 20_000
+
+// truncated replaces the data of an oversized event; the feed has all of it.
+var truncated = json.RawMessage(`{"truncated":true}`)
+
+// attempt makes one delivery attempt.
+func (r *run) attempt(ctx context.Context, w Webhook, d outbox.Delivery) outcome {
+	at := r.now()
+	began := time.Now()
+	events, err := r.store().Events(ctx, store.EventQuery{After: d.EventSeq - 1, Limit: 1})
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	if len(events) == 0 || events[0].ID != d.EventID {
+		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: skippedError}}
+	}
+	if allowed, err := r.allows(ctx, w, events[0]); err != nil {
+		return r.untried(ctx, d, err)
+	} else if !allowed {
+		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: "the client that created the webhook is not allowed to see the event"}}
+	}
+	message, err := newMessage(license.Event(feed.NewEvent(events[0])))
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	signature, err := r.sign(ctx, w.ID, message.id, at, message.body)
+	if errors.Is(err, license.ErrNotFound) {
+		return outcome{}
+	}
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	o := r.request(ctx, w, message, at, signature)
+	if o.kind != delivered && ctx.Err() != nil {
+		return outcome{} // interrupted because the process is stopping
+	}
+	o.attempt.At, o.attempt.DurationMS = at, time.Since(began).Milliseconds()
+	return o
+}
+
+// allows reports whether the actor that created a webhook may see an event now.
+func (r *run) allows(ctx context.Context, w Webhook, e store.Event) (bool, error) {
+	if r.limit == nil {
+		return true, nil
+	}
+	products, ok, err := r.limit(ctx, w.CreatedBy)
+	if err != nil || !ok {
+		return false, err
+	}
+	return products == nil || e.Type == EventTest || slices.Contains(products, e.ProductID), nil
+}
+
+// request makes the request. A panic in the host's transport is logged and counts
+// as a failed attempt.
+func (r *run) request(ctx context.Context, w Webhook, m message, at time.Time, signature string) (o outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.logger.ErrorContext(ctx, "licensing: the webhook transport panicked", "webhook_id", w.ID, "panic", v, "stack", string(debug.Stack()))
+			o = failure("the transport panicked")
+		}
+	}()
+	return r.sender.send(ctx, w.URL, m, at, signature)
+}
+
+// untried postpones a delivery because of a failure on our side.
+func (r *run) untried(ctx context.Context, d outbox.Delivery, err error) outcome {
+	if ctx.Err() == nil {
+		r.logger.WarnContext(ctx, "licensing: a delivery could not be prepared; it is tried again",
+			"webhook_id", d.WebhookID, "delivery_id", d.ID, "error", err)
+	}
+	return outcome{}
+}
+
+// A message is what every attempt sends to the receiver.
+type message struct {
+	id   string
+	body []byte
+}
+
+func newMessage(e license.Event) (message, error) {
+	body, err := json.Marshal(e)
+	if err == nil && len(body) > maxPayload {
+		e.Data = truncated
+		body, err = json.Marshal(e)
+	}
+	return message{e.ID, body}, err
+}

@@ -1,0 +1,221 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Delivery is the delivery of one event to one webhook. Its JSON form is
+// the API's.
+type Delivery struct {
+	Object    string         `json:"object"` // always "delivery"
+	ID        string         `json:"id"`     // "dlv_" and 26 characters
+	WebhookID string         `json:"webhook_id"`
+	EventID   string         `json:"event_id"` // receivers see it as webhook-id
+	EventType string         `json:"event_type"`
+	Status    DeliveryStatus `json:"status"`
+	// NextAttemptAt is when the next attempt may start; nil if none is
+	// scheduled.
+	NextAttemptAt *time.Time `json:"next_attempt_at"`
+	Attempts      []Attempt  `json:"attempts"` // the last twenty, newest last
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+}
+
+// A DeliveryStatus is the status of a delivery.
+type DeliveryStatus string
+
+// The statuses of a delivery. One has failed when it has been tried ten times
+// over three days.
+const (
+	DeliveryPending   DeliveryStatus = "pending"
+	DeliverySucceeded DeliveryStatus = "succeeded"
+	DeliveryFailed    DeliveryStatus = "failed"
+)
+
+// An Attempt is one request to a webhook.
+type Attempt struct {
+	At         time.Time `json:"at"`
+	StatusCode int       `json:"status_code"`     // of the response; 0: no response
+	Error      string    `json:"error,omitempty"` // why it failed
+	DurationMS int64     `json:"duration_ms"`
+}
+
+// deliveryData is the Data of an outbox.Delivery, whose State is a
+// [DeliveryStatus].
+type deliveryData struct {
+	Attempts []Attempt `json:"attempts"`
+}
+
+// newDelivery returns a new record for the delivery of e to a webhook. It is
+// due immediately.
+func newDelivery(webhookID string, e store.Event, now time.Time) outbox.Delivery {
+	due := e.Time
+	if due.After(now) {
+		due = now
+	}
+	return outbox.Delivery{
+		ID: store.NewID("dlv", now), WebhookID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
+		State: string(DeliveryPending), DueAt: due, CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// fromDelivery converts a stored delivery to its API form.
+func fromDelivery(rec outbox.Delivery) (Delivery, error) {
+	data := deliveryData{Attempts: []Attempt{}}
+	if err := readData(rec.Data, &data); err != nil {
+		return Delivery{}, fmt.Errorf("delivery %s: %w", rec.ID, err)
+	}
+	return Delivery{
+		Object: "delivery", ID: rec.ID, WebhookID: rec.WebhookID, EventID: rec.EventID, EventType: rec.EventType,
+		Status: DeliveryStatus(rec.State), NextAttemptAt: optionalTime(rec.DueAt), Attempts: data.Attempts,
+		CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
+	}, nil
+}
+
+// DeliveriesParams select deliveries to one webhook.
+type DeliveriesParams struct {
+	WebhookID string         `json:"-"`
+	Status    DeliveryStatus `json:"status" validate:"omitempty,oneof=pending succeeded failed"` // empty: any
+	Limit     int            `json:"limit" validate:"min=0,max=200"`                             // 0: 50
+	Cursor    string         `json:"cursor"`                                                     // NextCursor of the previous page
+}
+
+// Deliveries returns a page of past and pending deliveries to a webhook,
+// newest first. Finished deliveries are kept for
+// Options.DeliveryRetention. It returns [license.ErrNotFound] or an
+// [*license.InvalidError].
+func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
+	if broken := checker().Check(ctx, p); len(broken) > 0 {
+		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
+	}
+	if p.Limit == 0 {
+		p.Limit = defaultLimit
+	}
+	after, ok := p.after()
+	if !ok {
+		return license.Page[Delivery]{}, license.Invalid("cursor", license.CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
+	}
+	var recs []outbox.Delivery
+	err := s.view(ctx, func(r store.Reader) error {
+		if _, err := s.findWebhook(ctx, r, p.WebhookID); err != nil {
+			return err
+		}
+		var err error
+		recs, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1)
+		return err
+	})
+	if err != nil {
+		return license.Page[Delivery]{}, fmt.Errorf("deliveries: %w", err)
+	}
+	var page license.Page[Delivery]
+	if len(recs) > p.Limit {
+		recs = recs[:p.Limit]
+		page.HasMore, page.NextCursor = true, p.cursorAfter(recs[p.Limit-1].ID)
+	}
+	page.Data = make([]Delivery, len(recs))
+	for i, rec := range recs {
+		if page.Data[i], err = fromDelivery(rec); err != nil {
+			return license.Page[Delivery]{}, err
+		}
+	}
+	return page, nil
+}
+
+// newest lists the deliveries to a webhook in a state, newest first, after
+// the one with an ID.
+func newest(ctx context.Context, r store.Reader, webhookID, state, after string, limit int) (found []outbox.Delivery, err error) {
+	for {
+		page, err := outbox.Newest(ctx, r, webhookID, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			if after = d.ID; state == "" || d.State == state {
+				found = append(found, d)
+			}
+		}
+		if len(found) >= limit {
+			return found[:limit], nil
+		}
+		if len(page) < limit {
+			return found, nil
+		}
+	}
+}
+
+// Resend sends an event to a webhook again, whatever the status of its
+// delivery. An active webhook receives it immediately; if that fails, the
+// retry schedule starts from the beginning. The receiver sees the same
+// webhook-id. Resend returns [license.ErrNotFound] if the webhook or the
+// delivery does not exist.
+func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d Delivery, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		if _, err := s.findWebhook(ctx, tx, webhookID); err != nil {
+			return err
+		}
+		rec, err := outbox.Get(ctx, tx, webhookID, deliveryID)
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("delivery %s: %w", deliveryID, license.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt = string(DeliveryPending), tx.now, 0, tx.now
+		if err := outbox.Put(ctx, tx, rec); err != nil {
+			return err
+		}
+		d, err = fromDelivery(rec)
+		return err
+	})
+	if err != nil {
+		return Delivery{}, fmt.Errorf("resend: %w", err)
+	}
+	return d, nil
+}
+
+// Test sends a webhook.test event to one webhook, whatever types it
+// subscribes to. It returns [license.ErrNotFound] if the webhook does not exist.
+func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		rec, err := s.findWebhook(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		w := rec.webhook(tx.now)
+		w.URL = origin(w.URL)
+		e := store.Event{
+			ID: store.NewID("evt", tx.now), Type: EventTest, Time: tx.now,
+			Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
+		}
+		if e.Seq, err = tx.AppendEvent(ctx, e); err != nil {
+			return err
+		}
+		made := newDelivery(id, e, tx.now)
+		if err := outbox.Put(ctx, tx, made); err != nil {
+			return err
+		}
+		d, err = fromDelivery(made)
+		return err
+	})
+	if err != nil {
+		return Delivery{}, fmt.Errorf("test webhook: %w", err)
+	}
+	return d, nil
+}
+
+// readData decodes the Data of a delivery, which is empty before the first
+// attempt.
+func readData(document []byte, data *deliveryData) error {
+	if len(document) == 0 {
+		return nil
+	}
+	return json.Unmarshal(document, data)
+}

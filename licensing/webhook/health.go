@@ -1,0 +1,70 @@
+package webhook
+
+import (
+	"context"
+	"time"
+)
+
+// A result is the result of a delivery attempt.
+type result int
+
+// The results of a delivery attempt.
+const (
+	resultDelivered result = iota
+	resultFailed
+	resultGone // the receiver answered 410
+)
+
+const (
+	// failingFor is how long a webhook may fail before it is disabled.
+	failingFor = 5 * 24 * time.Hour
+	// failureGap is how far apart failures may be to count as one series. It
+	// is longer than the longest wait between two attempts.
+	failureGap = 36 * time.Hour
+	// failedEvery is the precision of the time of the last failure, so that
+	// most failures write nothing.
+	failedEvery = time.Hour
+)
+
+// report records the result of a delivery attempt. A webhook that
+// answered 410, or to which every delivery has failed for five days, is
+// disabled, and a webhook.disabled event is appended. Most calls
+// write nothing.
+func (s *Service) report(ctx context.Context, id string, got result) (Webhook, error) {
+	rec, err := s.findWebhook(ctx, s.reader(), id)
+	if err != nil {
+		return Webhook{}, err
+	}
+	if now := s.now(); !rec.note(got, now) {
+		return rec.webhook(now), nil
+	}
+	return s.editWebhook(ctx, "report on", id, EventDisabled, func(tx *transaction, rec *webhookRecord) error {
+		rec.note(got, tx.now)
+		return nil
+	})
+}
+
+// note records a result and reports whether the record has changed.
+func (rec *webhookRecord) note(got result, now time.Time) (changed bool) {
+	switch {
+	case rec.Status == StatusDisabled:
+		return false
+	case got == resultDelivered:
+		changed = !rec.FailingSince.IsZero()
+		rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
+		return changed
+	case got == resultGone:
+		rec.Status, rec.StatusReason = StatusDisabled, "the endpoint answered 410 Gone"
+		return true
+	case rec.FailingSince.IsZero() || now.Sub(rec.FailedAt) > failureGap || rec.FailedAt.After(now.Add(failedEvery)):
+		rec.FailingSince, rec.FailedAt = now, now
+		return true
+	case now.Sub(rec.FailingSince) >= failingFor:
+		rec.Status, rec.StatusReason = StatusDisabled, "every delivery failed for five days"
+		return true
+	case now.Sub(rec.FailedAt) >= failedEvery:
+		rec.FailedAt = now
+		return true
+	}
+	return false
+}

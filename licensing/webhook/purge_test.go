@@ -1,0 +1,62 @@
+package webhook
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// A readDeliveries counts the deliveries that Updates read.
+type readDeliveries struct {
+	store.Store
+	n int
+}
+
+type readDeliveriesTx struct {
+	store.Tx
+	read *readDeliveries
+}
+
+func (r *readDeliveries) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return r.Store.Update(ctx, func(tx store.Tx) error { return fn(readDeliveriesTx{tx, r}) })
+}
+
+func (tx readDeliveriesTx) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	entries, err := tx.Tx.Entries(ctx, q)
+	if q.Kind == "delivery" {
+		tx.read.n += len(entries)
+	}
+	return entries, err
+}
+
+// TestWhatAPausedWebhookWaitsForHoldsUpNobody: the events behind all that is
+// under way are found without keeping others from writing.
+//
+// Fault: while a webhook is paused, every upkeep reads its deliveries in an
+// Update.
+func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
+	is := is.New(t)
+	st, now := &readDeliveries{Store: memory.New()}, start
+	clock := func() time.Time { return now }
+	s := New(license.New(st, license.Options{Now: clock}), nil, Options{})
+	w, _, err := s.Create(t.Context(), CreateParams{URL: "https://x.example/"})
+	is.NoErr(err)
+	for range 10 {
+		_, err = s.Test(t.Context(), w.ID)
+		is.NoErr(err)
+	}
+	now = now.Add(49 * time.Hour)
+	_, err = feed.Retention{Store: st, Now: clock, Keep: 48 * time.Hour, Needs: []feed.Needs{s.needs}}.Purge(t.Context())
+	is.NoErr(err)
+	is.Equal(st.n, 0)
+	events, err := st.Events(t.Context(), store.EventQuery{})
+	is.NoErr(err)
+	is.Equal(len(events), 10) // all but the creation of the webhook, where the cursor stands
+}

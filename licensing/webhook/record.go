@@ -1,0 +1,184 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A webhookRecord is the data of a webhook entry.
+type webhookRecord struct {
+	ID           string          `json:"id"`
+	URL          string          `json:"url"`
+	Description  string          `json:"description,omitempty"`
+	Types        []string        `json:"types,omitempty"`
+	Products     []string        `json:"products,omitempty"`
+	Status       Status          `json:"status"`
+	StatusReason string          `json:"status_reason,omitempty"`
+	FailingSince time.Time       `json:"failing_since,omitzero"`
+	FailedAt     time.Time       `json:"failed_at,omitzero"`   // the last failure, precise to the hour
+	Secrets      []webhookSecret `json:"secrets"`              // newest first
+	CreatedBy    string          `json:"created_by,omitempty"` // the actor
+	CreatedAt    time.Time       `json:"created_at"`
+	UpdatedAt    time.Time       `json:"updated_at"`
+}
+
+// webhook converts a record to its state at an instant.
+func (rec webhookRecord) webhook(at time.Time) Webhook {
+	w := Webhook{
+		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
+		Types: append([]string{}, rec.Types...), Products: slices.Clone(rec.Products),
+		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince),
+		Secrets: []Secret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
+	}
+	for _, secret := range rec.Secrets {
+		if secret.isLive(at) {
+			w.Secrets = append(w.Secrets, Secret{secret.CreatedAt, optionalTime(secret.ExpiresAt)})
+		}
+	}
+	return w
+}
+
+// findWebhook returns the record with the given ID if it exists for the caller.
+func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (rec webhookRecord, err error) {
+	if !isID("whk", id) {
+		return rec, fmt.Errorf("webhook: %w", license.ErrNotFound)
+	}
+	e, err := r.Entry(ctx, webhookKind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return rec, fmt.Errorf("webhook %s: %w", id, license.ErrNotFound)
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Data, &rec)
+	}
+	if err != nil {
+		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, err)
+	}
+	if !s.covers(rec.Products) {
+		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, license.ErrNotFound)
+	}
+	return rec, nil
+}
+
+func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error {
+	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
+}
+
+// editWebhook applies one change to a webhook and appends an event. If
+// nothing changes, it writes nothing.
+func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply func(*transaction, *webhookRecord) error) (w Webhook, err error) {
+	err = s.update(ctx, func(tx *transaction) error {
+		rec, err := s.findWebhook(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		before, next := rec.webhook(tx.now), rec
+		if err := apply(tx, &next); err != nil {
+			return err
+		}
+		if w = before; reflect.DeepEqual(rec, next) {
+			return nil
+		}
+		changes := diffWebhook(before, next.webhook(tx.now))
+		if !reflect.DeepEqual(rec.Secrets, next.Secrets) {
+			changes["secrets"] = license.FieldChange{From: before.Secrets, To: next.webhook(tx.now).Secrets}
+		}
+		if len(changes) > 0 {
+			next.UpdatedAt = tx.now
+		}
+		w = next.webhook(tx.now)
+		if err := tx.putWebhook(ctx, next); err != nil || len(changes) == 0 {
+			return err
+		}
+		_, err = s.appendWebhook(ctx, tx, event, w, EventData{Changes: changes, Reason: next.StatusReason})
+		return err
+	})
+	if err != nil {
+		return Webhook{}, fmt.Errorf("%s webhook: %w", verb, err)
+	}
+	return w, nil
+}
+
+// appendWebhook adds an event about w to the feed.
+func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (seq int64, err error) {
+	w.URL = origin(w.URL)
+	data.Webhook = &w
+	return tx.AppendEvent(ctx, store.Event{
+		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
+		Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: w.ID, Data: encode(data),
+	})
+}
+
+// diffWebhook returns the fields in which two states of a webhook differ,
+// except secrets, health and internal fields.
+func diffWebhook(before, after Webhook) map[string]license.FieldChange {
+	changes := make(map[string]license.FieldChange)
+	note := func(name string, from, to any) {
+		if !reflect.DeepEqual(from, to) {
+			changes[name] = license.FieldChange{From: from, To: to}
+		}
+	}
+	note("description", before.Description, after.Description)
+	note("types", before.Types, after.Types)
+	note("status", before.Status, after.Status)
+	if before.URL != after.URL {
+		changes["url"] = license.FieldChange{From: origin(before.URL), To: origin(after.URL)}
+	}
+	return changes
+}
+
+// origin returns the scheme and host of a URL. The rest often contains
+// credentials, which must not appear in events.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// readAll returns the records of all webhooks, oldest first.
+func readAll(ctx context.Context, r store.Reader) ([]webhookRecord, error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]webhookRecord, len(entries))
+	for i, e := range entries {
+		if err := json.Unmarshal(e.Data, &all[i]); err != nil {
+			return nil, fmt.Errorf("webhook %s: %w", e.Key, err)
+		}
+	}
+	return all, nil
+}
+
+// isID reports whether s is a well-formed ID with the given prefix.
+func isID(prefix, s string) bool {
+	digits, ok := strings.CutPrefix(s, prefix+"_")
+	return ok && len(digits) == 26 && strings.Trim(digits, "0123456789abcdefghjkmnpqrstvwxyz") == ""
+}
+
+// encode returns v as JSON. Encoding v must not be able to fail.
+func encode(v any) []byte {
+	document, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return document
+}
+
+func optionalTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

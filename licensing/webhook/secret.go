@@ -1,0 +1,155 @@
+package webhook
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A webhookSecret is one secret of a webhook: in plain text, or encrypted if
+// there is a master key.
+type webhookSecret struct {
+	Clear     []byte    `json:"clear,omitempty"`
+	Sealed    []byte    `json:"sealed,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+}
+
+func (secret webhookSecret) isLive(at time.Time) bool {
+	return secret.ExpiresAt.IsZero() || at.Before(secret.ExpiresAt)
+}
+
+// secretPrefix and secretSize define the format of a secret (Standard
+// Webhooks): the prefix, then the bytes in padded standard base64.
+const (
+	secretPrefix = "whsec_"
+	secretSize   = 32
+)
+
+// addSecret creates the newest secret of a webhook and returns its text
+// form.
+func (s *Service) addSecret(rec *webhookRecord, now time.Time) (shown string, err error) {
+	clear := make([]byte, secretSize)
+	rand.Read(clear)
+	secret := webhookSecret{Clear: clear, CreatedAt: now}
+	if s.masterKey() != nil {
+		seal, err := s.seal()
+		if err != nil {
+			return "", err
+		}
+		secret.Clear, secret.Sealed = nil, seal.Seal(nil, nil, clear, []byte(rec.ID))
+	}
+	rec.Secrets = append([]webhookSecret{secret}, rec.Secrets...)
+	return secretPrefix + base64.StdEncoding.EncodeToString(clear), nil
+}
+
+// seal returns AES-256-GCM with a key that is derived from the master key
+// (HKDF, RFC 5869) and used only for webhook secrets.
+func (s *Service) seal() (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, s.masterKey(), nil, "licensekit webhook secret", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// open returns the plain bytes of a secret.
+func (s *Service) open(webhookID string, secret webhookSecret) ([]byte, error) {
+	if secret.Sealed == nil {
+		return secret.Clear, nil
+	}
+	if s.masterKey() == nil {
+		return nil, errors.New("the secret is encrypted; set Options.MasterKey to the key it was encrypted with")
+	}
+	seal, err := s.seal()
+	if err != nil {
+		return nil, err
+	}
+	clear, err := seal.Open(nil, nil, secret.Sealed, []byte(webhookID))
+	if err != nil {
+		return nil, errors.New("the secret was encrypted with another Options.MasterKey")
+	}
+	return clear, nil
+}
+
+// isReadable reports whether the current master key can decrypt a secret.
+func (s *Service) isReadable(webhookID string, secret webhookSecret) bool {
+	_, err := s.open(webhookID, secret)
+	return err == nil
+}
+
+// RotateParams are the parameters of [Service.RotateSecret].
+type RotateParams struct {
+	ID string
+	// Overlap is how long deliveries are also signed with the old secret,
+	// so that receivers can switch: zero to 30 days.
+	Overlap time.Duration
+}
+
+// RotateSecret adds a new secret to a webhook and returns it; it
+// cannot be read again. Deliveries are signed with it immediately, and also
+// with the previous secret during Overlap. A secret from an earlier rotation
+// that still overlapped ends. A previous secret encrypted with another
+// master key ends immediately, whatever Overlap is. It returns [license.ErrNotFound]
+// or an [*license.InvalidError].
+func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, secret string, err error) {
+	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {
+		return Webhook{}, "", license.Invalid("overlap_seconds", license.CodeOutOfRange, "must be between 0 and 2592000 (30 days)")
+	}
+	w, err = s.editWebhook(ctx, "rotate", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
+		var overlapping []webhookSecret
+		// A secret that cannot be read would make every signature fail.
+		if old := rec.Secrets[0]; p.Overlap > 0 && s.isReadable(p.ID, old) {
+			old.ExpiresAt = tx.now.Add(p.Overlap).Truncate(time.Millisecond)
+			overlapping = append(overlapping, old)
+		}
+		rec.Secrets = overlapping
+		secret, err = s.addSecret(rec, tx.now)
+		return err
+	})
+	if err != nil {
+		return Webhook{}, "", err
+	}
+	return w, secret, nil
+}
+
+// sign returns the webhook-signature header of a message (Standard
+// Webhooks): for each current secret, "v1," and the HMAC-SHA256 of the
+// message ID, the Unix time of sending, and the body.
+func (s *Service) sign(ctx context.Context, id, messageID string, at time.Time, body []byte) (signature string, err error) {
+	rec, err := s.findWebhook(ctx, s.reader(), id)
+	if err != nil {
+		return "", err
+	}
+	var signatures []string
+	for _, secret := range rec.Secrets {
+		if !secret.isLive(s.now()) {
+			continue
+		}
+		key, err := s.open(id, secret)
+		if err != nil {
+			return "", fmt.Errorf("sign for webhook %s: %w", id, err)
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(messageID + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+		mac.Write(body)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	return strings.Join(signatures, " "), nil
+}

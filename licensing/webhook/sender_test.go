@@ -1,0 +1,116 @@
+package webhook
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+// serve answers on a raw connection, for what a server would not say.
+func serve(t *testing.T, answer func(net.Conn)) (url string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.Read(make([]byte, 64<<10))
+				answer(conn)
+			}()
+		}
+	}()
+	return "http://" + ln.Addr().String() + "/"
+}
+
+// TestWhatAReceiverCanDoToUs tries to keep a sender, or to fill it.
+func TestWhatAReceiverCanDoToUs(t *testing.T) {
+	endless := func(head string, chunk []byte) func(net.Conn) {
+		return func(conn net.Conn) {
+			io.WriteString(conn, head)
+			for {
+				if _, err := conn.Write(chunk); err != nil {
+					return
+				}
+			}
+		}
+	}
+	junk := []byte(strings.Repeat("x", 64<<10))
+	for name, test := range map[string]struct {
+		answer func(net.Conn)
+		kind   outcomeKind
+		why    string
+	}{
+		"an endless body":   {endless("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", junk), delivered, ""},
+		"an endless header": {endless("HTTP/1.1 200 OK\r\nX: ", junk), failed, "connection failed or invalid HTTP"},
+		"no HTTP":           {endless("hello", junk), failed, "connection failed or invalid HTTP"},
+		"nothing":           {func(net.Conn) {}, failed, "connection lost"},
+		"a cut answer":      {func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200") }, failed, "connection lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			o := post(t, newTransport(&guard{allowPrivate: true}, nil), serve(t, test.answer))
+			runtime.ReadMemStats(&after)
+			is.Equal(o.kind, test.kind)
+			is.Equal(o.attempt.Error, test.why)
+			is.True(after.TotalAlloc-before.TotalAlloc < 4<<20)
+		})
+	}
+}
+
+// TestARefusedConnectionIsTriedAgain is a receiver that restarts.
+func TestARefusedConnectionIsTriedAgain(t *testing.T) {
+	is := is.New(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	is.NoErr(err)
+	ln.Close()
+	o := post(t, newTransport(&guard{allowPrivate: true}, nil), "http://"+ln.Addr().String())
+	is.Equal(o.kind, failed)
+	is.Equal(o.attempt.Error, "connection refused")
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	is := is.New(t)
+	target, _, reached := receiver(t)
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		s := httptest.NewServer(http.RedirectHandler(target, code))
+		o := post(t, newTransport(&guard{allowPrivate: true}, nil), s.URL)
+		s.Close()
+		is.Equal(o.kind, failed)
+		is.Equal(o.attempt.Error, fmt.Sprint("answered ", code))
+	}
+	is.Equal(reached.Load(), int64(0))
+}
+
+func TestRetryAfter(t *testing.T) {
+	is := is.New(t)
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, "-5": 0, "1.5": 0, "soon": 0, "99999999999999999999": 0,
+		"Mon, 01 Jun 2026 13:00:00 GMT": time.Hour, "Mon, 01 Jun 2026 11:00:00 GMT": 0,
+	} {
+		is.Equal(retryAfter(http.Header{"Retry-After": {value}}, now), want)
+	}
+	wait, ok := nextAttempt(1, 100*24*time.Hour)
+	is.True(ok)
+	is.Equal(wait, 24*time.Hour) // capped
+	_, ok = nextAttempt(10, time.Hour)
+	is.True(!ok)
+}

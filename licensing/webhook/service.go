@@ -1,0 +1,163 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Options configure webhooks and their deliveries.
+type Options struct {
+	// AllowPrivate allows webhooks with plain http and addresses on private
+	// networks and this machine, for tests and for deployments that trust
+	// everyone who may create webhooks with the network. Link-local
+	// addresses (169.254.0.0/16, fe80::/10) and other addresses that no
+	// receiver can have stay refused. Default: https and public addresses
+	// only, checked against the dialed address on every attempt.
+	AllowPrivate bool
+
+	// Ports are the ports that webhooks may use. Default: any.
+	Ports []int `validate:"dive,min=1,max=65535"`
+
+	// Transport sends the requests in place of the built-in transport, for
+	// instance through an egress proxy. The rules above do not apply: the
+	// transport decides which addresses it calls. Default: none.
+	Transport http.RoundTripper `validate:"-"`
+
+	// DeliveryRetention is how long finished deliveries are kept, at least
+	// an hour. Default: 30 days.
+	DeliveryRetention time.Duration `validate:"omitempty,min=1h"`
+}
+
+// A Limit returns the products whose events an actor, as in [license.Caller],
+// may currently see, nil for all, and false if it may see none.
+type Limit func(ctx context.Context, actor string) (products []string, ok bool, err error)
+
+// A Service manages webhooks and their deliveries. It is safe for concurrent
+// use, except one that [Service.In] returned for a license.Service inside
+// Atomically or Once.
+type Service struct {
+	*shared
+	rules *license.Service
+	tx    *transaction // set within an Update of this package
+}
+
+// shared is what all Services from one New share.
+type shared struct {
+	opts     Options
+	limit    Limit
+	logger   *slog.Logger
+	sender   *sender
+	warnOnce sync.Once // about plain-text secrets
+}
+
+// New returns a Service that keeps its records in the store of rules, and
+// takes their clock, logger and master key. Limit restricts what webhooks
+// receive to what their creators may see; nil: every creator sees all events.
+// New does no I/O and starts no goroutines.
+func New(rules *license.Service, limit Limit, opts Options) *Service {
+	if opts.DeliveryRetention <= 0 {
+		opts.DeliveryRetention = 30 * 24 * time.Hour
+	}
+	o := rules.Options()
+	return &Service{rules: rules, shared: &shared{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
+}
+
+// Options returns the options in effect, with defaults filled in.
+func (s *Service) Options() Options { return s.opts }
+
+// As returns a Service that acts for c. A caller limited to some products
+// sees only webhooks limited to those products.
+func (s *Service) As(c license.Caller) *Service {
+	as := *s
+	as.rules = s.rules.As(c)
+	return &as
+}
+
+// In returns a Service that acts as rules does: for its Caller and, inside
+// license.Service.Atomically or Once, in its Update.
+func (s *Service) In(rules *license.Service) *Service {
+	return &Service{rules: rules, shared: s.shared}
+}
+
+// masterKey encrypts secrets; nil: they are stored in plain text.
+func (s *Service) masterKey() []byte { return s.rules.Options().MasterKey }
+
+// actor returns the actor for events.
+func (s *Service) actor() string {
+	if c := s.rules.Caller(); c.Actor != "" {
+		return c.Actor
+	}
+	return "go"
+}
+
+// A transaction is a running Update and the instant it takes place at.
+type transaction struct {
+	store.Tx
+	now time.Time
+}
+
+// within returns a Service whose calls are part of the Update of tx.
+func (s *Service) within(tx store.Tx) *Service {
+	in := *s
+	in.tx = &transaction{tx, s.now()}
+	return &in
+}
+
+// update runs fn in the current Update, or in a new one.
+func (s *Service) update(ctx context.Context, fn func(*transaction) error) error {
+	if s.tx != nil {
+		return fn(s.tx)
+	}
+	return s.rules.Store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
+}
+
+// view runs fn on one snapshot: that of the current Update, or a new one.
+func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
+	if s.tx != nil {
+		return fn(s.tx)
+	}
+	return s.rules.Store().View(ctx, fn)
+}
+
+// reader is for a single read.
+func (s *Service) reader() store.Reader {
+	if s.tx != nil {
+		return s.tx
+	}
+	return s.rules.Store()
+}
+
+// store returns the store for code outside an Update.
+func (s *Service) store() store.Store { return s.rules.Store() }
+
+// now returns the instant a call takes place at.
+func (s *Service) now() time.Time {
+	if s.tx != nil {
+		return s.tx.now
+	}
+	return s.rules.Now()
+}
+
+// covers reports whether all of these products exist for the caller. Nil means
+// all products.
+func (s *Service) covers(products []string) bool {
+	if products == nil {
+		return s.rules.Sees("")
+	}
+	for _, p := range products {
+		if !s.rules.Sees(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// checker returns the checker of parameter structs.
+var checker = sync.OnceValue(func() *input.Checker { return input.NewChecker() })

@@ -1,0 +1,287 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Webhook is an endpoint that receives events. Its JSON form is the API's.
+type Webhook struct {
+	Object      string `json:"object"` // always "webhook"
+	ID          string `json:"id"`     // "whk_" and 26 characters
+	URL         string `json:"url"`
+	Description string `json:"description"`
+	// Types are the event types to send, or families such as
+	// "license.*". Empty: all. Never nil.
+	Types []string `json:"types"`
+	// Products are the products whose events are sent. Nil: all events,
+	// including those without a product.
+	Products     []string   `json:"products"`
+	Status       Status     `json:"status"`
+	StatusReason string     `json:"status_reason,omitempty"` // why the webhook is disabled
+	FailingSince *time.Time `json:"failing_since"`           // since when every delivery has failed; nil: not failing
+	// Secrets are the secrets that sign deliveries, newest first: one, or
+	// two during the overlap of a rotation.
+	Secrets   []Secret  `json:"secrets"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// CreatedBy is the actor that created the webhook, as in [license.Caller]. A
+	// webhook of an API client receives only events that the client may see
+	// at the time of sending.
+	CreatedBy string `json:"-"`
+}
+
+// A Secret describes a secret without its value.
+type Secret struct {
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"` // nil: valid until rotated
+}
+
+// A Status is the status of a webhook.
+type Status string
+
+// The statuses of a webhook. An active webhook receives events. For a paused
+// webhook, events wait as long as retention keeps them. A webhook that has
+// failed for days or answered 410 is disabled: it receives no new events, and
+// pending deliveries wait. When it is activated again, those are sent, as are
+// events from that time on.
+const (
+	StatusActive   Status = "active"
+	StatusPaused   Status = "paused"
+	StatusDisabled Status = "disabled"
+)
+
+// wants reports whether the webhook, unless disabled, selects an event with
+// its Types and Products. It never selects webhook.test, which Test sends.
+func (w Webhook) wants(e store.Event) bool {
+	if w.Status == StatusDisabled || e.Type == EventTest {
+		return false
+	}
+	return feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
+}
+
+// The event types of webhooks.
+const (
+	EventCreated  = "webhook.created"
+	EventUpdated  = "webhook.updated"
+	EventDisabled = "webhook.disabled"
+	EventDeleted  = "webhook.deleted"
+	EventTest     = "webhook.test" // sent only to its own webhook
+)
+
+// EventData is the JSON document in the Data of an event about a webhook. The
+// event's Subject is the ID of the webhook. Events never contain secrets.
+type EventData struct {
+	// Webhook is the webhook after the change. Its URL is reduced to scheme
+	// and host.
+	Webhook *Webhook `json:"webhook,omitempty"`
+	// Changes holds the changed fields under their API names.
+	Changes map[string]license.FieldChange `json:"changes,omitempty"`
+	// Reason says why the webhook was disabled.
+	Reason string `json:"reason,omitempty"`
+}
+
+const (
+	webhookKind = "webhook" // kind of entries
+	maxWebhooks = 100       // per store
+)
+
+// cursorKey is the key of the store.KindCursor entry that holds the feed
+// position up to which events have been handed to webhooks. Creating the
+// first webhook creates it.
+const cursorKey = "webhook"
+
+// CreateParams are the fields of a new webhook. Only URL is required.
+type CreateParams struct {
+	// URL is where events are sent: https (or http, with
+	// Options.AllowPrivate), without user info or fragment, at most
+	// 2,048 characters. Its address is checked on every delivery.
+	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
+	Description string   `json:"description" validate:"omitempty,text"`
+	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
+	Products    []string `json:"products" validate:"max=100,dive,text"` // as in [Webhook]; for a caller limited to products, nil means all of those
+}
+
+// Create adds a webhook and appends a webhook.created event. It
+// returns the signing secret, "whsec_" and 44 characters, which cannot be
+// read again. The webhook receives events from that time on. Create
+// returns an [*license.InvalidError] or [license.ErrProductForbidden].
+func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret string, err error) {
+	broken := s.checkWebhook(&p.URL, &p.Types)
+	if p.Products != nil && len(p.Products) == 0 {
+		broken = append(broken, license.FieldError{Field: "products", Code: license.CodeRequired, Detail: "must list at least one product, or be omitted"})
+	}
+	if broken = append(checker().Check(ctx, p), broken...); len(broken) > 0 {
+		return Webhook{}, "", &license.InvalidError{Fields: broken}
+	}
+	limit := s.rules.Caller().Products
+	if p.Products == nil && limit != nil {
+		p.Products = slices.Compact(slices.Sorted(slices.Values(limit)))
+	}
+	if !s.covers(p.Products) || limit != nil && len(p.Products) == 0 {
+		return Webhook{}, "", license.ErrProductForbidden
+	}
+	err = s.update(ctx, func(tx *transaction) error {
+		others, err := tx.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: maxWebhooks})
+		if err != nil {
+			return err
+		}
+		if len(others) == maxWebhooks {
+			return license.Invalid("url", license.CodeTooMany, fmt.Sprintf("cannot be added: the limit of %d webhooks is reached", maxWebhooks))
+		}
+		rec := webhookRecord{
+			ID: store.NewID("whk", tx.now), URL: p.URL, Description: p.Description, Types: p.Types, Products: p.Products,
+			Status: StatusActive, CreatedBy: s.actor(), CreatedAt: tx.now, UpdatedAt: tx.now,
+		}
+		if secret, err = s.addSecret(&rec, tx.now); err != nil {
+			return err
+		}
+		w = rec.webhook(tx.now)
+		if err := tx.putWebhook(ctx, rec); err != nil {
+			return err
+		}
+		seq, err := s.appendWebhook(ctx, tx, EventCreated, w, EventData{})
+		if err != nil {
+			return err
+		}
+		return tx.beginCursor(ctx, cursorKey, seq)
+	})
+	if err != nil {
+		return Webhook{}, "", fmt.Errorf("create webhook: %w", err)
+	}
+	return w, secret, nil
+}
+
+// beginCursor creates a cursor at seq unless it exists.
+func (tx *transaction) beginCursor(ctx context.Context, key string, seq int64) error {
+	if _, err := tx.Entry(ctx, store.KindCursor, key); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: tx.now})
+}
+
+// Get returns the webhook with the given ID, or [license.ErrNotFound].
+func (s *Service) Get(ctx context.Context, id string) (Webhook, error) {
+	rec, err := s.findWebhook(ctx, s.reader(), id)
+	return rec.webhook(s.now()), err
+}
+
+// List returns all webhooks, at most a hundred, oldest first. A caller
+// limited to some products sees only webhooks limited to those products.
+func (s *Service) List(ctx context.Context) ([]Webhook, error) {
+	recs, err := readAll(ctx, s.reader())
+	if err != nil {
+		return nil, fmt.Errorf("webhooks: %w", err)
+	}
+	all := make([]Webhook, 0, len(recs))
+	for _, rec := range recs {
+		if s.covers(rec.Products) {
+			all = append(all, rec.webhook(s.now()))
+		}
+	}
+	return all, nil
+}
+
+// UpdateParams are the parameters of [Service.Update]. Nil fields
+// keep their values.
+type UpdateParams struct {
+	ID          string    `json:"-"`
+	URL         *string   `json:"url"`
+	Description *string   `json:"description"`
+	Types       *[]string `json:"types"`
+	Status      *Status   `json:"status"` // StatusActive or StatusPaused
+}
+
+// Update changes a webhook and appends a webhook.updated event. If
+// nothing changes, it writes nothing. It returns [license.ErrNotFound] or an
+// [*license.InvalidError].
+func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
+	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(_ *transaction, rec *webhookRecord) error {
+		next := CreateParams{URL: rec.URL, Description: rec.Description, Types: rec.Types}
+		setField(&next.URL, p.URL)
+		setField(&next.Description, p.Description)
+		setField(&next.Types, p.Types)
+		broken := append(checker().Check(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
+		if p.Status != nil {
+			switch *p.Status {
+			case StatusActive:
+				rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
+			case StatusPaused:
+			default:
+				broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
+			}
+			rec.Status, rec.StatusReason = *p.Status, ""
+		}
+		if len(broken) > 0 {
+			return &license.InvalidError{Fields: broken}
+		}
+		rec.URL, rec.Description, rec.Types = next.URL, next.Description, next.Types
+		return nil
+	})
+}
+
+// Delete removes a webhook with its deliveries and appends a
+// webhook.deleted event. It returns [license.ErrNotFound] if the webhook does not
+// exist.
+func (s *Service) Delete(ctx context.Context, id string) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		rec, err := s.findWebhook(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteEntries(ctx, webhookKind, id); err != nil {
+			return err
+		}
+		// It may have many deliveries; purge removes them in batches.
+		if err := tx.PutEntries(ctx, store.Entry{Kind: leftKind, Key: id, CreatedAt: tx.now}); err != nil {
+			return err
+		}
+		_, err = s.appendWebhook(ctx, tx, EventDeleted, rec.webhook(tx.now), EventData{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete webhook: %w", err)
+	}
+	return nil
+}
+
+// checkWebhook checks what tags cannot express. It removes duplicates from
+// types.
+func (s *Service) checkWebhook(address *string, types *[]string) (broken []license.FieldError) {
+	if address != nil && *address != "" && !s.isWebhookURL(*address) {
+		want := "must be an https URL without user info or fragment"
+		if s.opts.AllowPrivate {
+			want = "must be an http or https URL without user info or fragment"
+		}
+		broken = append(broken, license.FieldError{Field: "url", Code: license.CodeInvalidFormat, Detail: want})
+	}
+	for i, t := range *types {
+		if !feed.IsPattern(t, license.EventTypes()) {
+			broken = append(broken, license.FieldError{Field: fmt.Sprintf("types/%d", i), Code: license.CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
+		}
+	}
+	*types = slices.Compact(slices.Sorted(slices.Values(*types)))
+	return broken
+}
+
+func (s *Service) isWebhookURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && s.opts.AllowPrivate) &&
+		u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.Opaque == ""
+}
+
+// setField sets a field to *v unless v is nil.
+func setField[T any](field *T, v *T) {
+	if v != nil {
+		*field = *v
+	}
+}

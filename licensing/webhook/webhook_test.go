@@ -1,0 +1,227 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// signed is the signature of a message by the words of Standard Webhooks.
+func signed(t *testing.T, secret, id string, at time.Time, body string) string {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%d.%s", id, at.Unix(), body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func TestARotationSignsWithBothSecretsForAWhile(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, first := f.webhook(t)
+	sign := func() string {
+		s, err := f.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+		is.NoErr(err)
+		return s
+	}
+	is.Equal(sign(), signed(t, first, "evt_1", f.now, "{}"))
+	w, second, err := f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	is.Equal(len(w.Secrets), 2)
+	is.Equal(sign(), signed(t, second, "evt_1", f.now, "{}")+" "+signed(t, first, "evt_1", f.now, "{}"))
+	_, third, err := f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	is.Equal(sign(), signed(t, third, "evt_1", f.now, "{}")+" "+signed(t, second, "evt_1", f.now, "{}"))
+	f.now = f.now.Add(time.Hour)
+	is.Equal(sign(), signed(t, third, "evt_1", f.now, "{}"))
+	_, fourth, err := f.RotateSecret(t.Context(), RotateParams{ID: w.ID})
+	is.NoErr(err)
+	is.Equal(sign(), signed(t, fourth, "evt_1", f.now, "{}"))
+	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.updated", "webhook.updated"})
+}
+
+func TestAMasterKeySealsSecrets(t *testing.T) {
+	is := is.New(t)
+	key := []byte(strings.Repeat("k", 32))
+	f := newFixture(t, func(o *license.Options, _ *Options) { o.MasterKey = key })
+	w, secret := f.webhook(t)
+	raw, err := base64.StdEncoding.DecodeString(secret[len("whsec_"):])
+	is.NoErr(err)
+	is.Equal(len(raw), 32)
+	e, err := f.store.Entry(t.Context(), "webhook", w.ID)
+	is.NoErr(err)
+	is.True(!strings.Contains(string(e.Data), base64.StdEncoding.EncodeToString(raw)))
+
+	got, err := f.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	is.NoErr(err)
+	is.Equal(got, signed(t, secret, "evt_1", f.now, "{}"))
+	for _, other := range [][]byte{nil, []byte(strings.Repeat("o", 32))} {
+		s := New(license.New(f.store, license.Options{MasterKey: other, Now: func() time.Time { return f.now }}), nil, Options{})
+		_, err = s.sign(t.Context(), w.ID, "evt_1", f.now, nil)
+		is.True(err != nil)
+		is.True(strings.Contains(err.Error(), "Options.MasterKey"))
+	}
+
+	// A sealed secret is good for its webhook alone.
+	other, _ := f.webhook(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		e.Data = []byte(strings.ReplaceAll(string(e.Data), w.ID, other.ID))
+		e.Key = other.ID
+		return tx.PutEntries(t.Context(), e)
+	}))
+	_, err = f.sign(t.Context(), other.ID, "evt_1", f.now, nil)
+	is.True(err != nil)
+}
+
+func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options, _ *Options) { o.MasterKey = []byte(strings.Repeat("a", 32)) })
+	w, _ := f.webhook(t)
+	replaced := New(license.New(f.store, license.Options{MasterKey: []byte(strings.Repeat("b", 32)), Now: func() time.Time { return f.now }}), nil, Options{})
+	got, secret, err := replaced.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: 24 * time.Hour})
+	is.NoErr(err)
+	is.Equal(len(got.Secrets), 1)
+	signature, err := replaced.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	is.NoErr(err)
+	is.Equal(signature, signed(t, secret, "evt_1", f.now, "{}"))
+}
+
+func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
+	f := newFixture(t)
+	for name, test := range map[string]struct {
+		every  time.Duration
+		days   int
+		mend   int // a success on that day; 0: none
+		gone   bool
+		status Status
+	}{
+		"failing for less":            {every: time.Hour, days: 4, status: StatusActive},
+		"failing for five days":       {every: time.Hour, days: 6, status: StatusDisabled},
+		"a success in between":        {every: time.Hour, days: 6, mend: 3, status: StatusActive},
+		"a failure every other day":   {every: 48 * time.Hour, days: 20, status: StatusActive},
+		"gone":                        {gone: true, status: StatusDisabled},
+		"a failure a day, for longer": {every: 24 * time.Hour, days: 6, status: StatusDisabled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			w, _ := f.webhook(t)
+			if test.gone {
+				_, err := f.report(t.Context(), w.ID, resultGone)
+				is.NoErr(err)
+			}
+			began := f.now
+			for ; f.now.Sub(began) < time.Duration(test.days)*day; f.now = f.now.Add(test.every) {
+				result := resultFailed
+				if test.mend > 0 && f.now.Equal(began.Add(time.Duration(test.mend)*day)) {
+					result = resultDelivered
+				}
+				_, err := f.report(t.Context(), w.ID, result)
+				is.NoErr(err)
+			}
+			w, err := f.Get(t.Context(), w.ID)
+			is.NoErr(err)
+			is.Equal(w.Status, test.status)
+			types := f.events(t, w.ID)
+			is.Equal(types[len(types)-1] == "webhook.disabled", test.status == StatusDisabled)
+			is.True(len(types) <= 2) // told once
+		})
+	}
+}
+
+func TestChangesOfAWebhookAreTold(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	same, err := f.Update(t.Context(), UpdateParams{ID: w.ID, URL: ptr(w.URL)})
+	is.NoErr(err)
+	is.Equal(same, w)
+	f.now = f.now.Add(time.Minute)
+	next, err := f.Update(t.Context(), UpdateParams{
+		ID: w.ID, URL: ptr("https://y.example/secret-path"), Types: &[]string{"license.*"}, Status: ptr(StatusPaused),
+	})
+	is.NoErr(err)
+	is.Equal(next.UpdatedAt, f.now)
+	e, data := f.lastEvent(t)
+	is.Equal(e.Type, "webhook.updated")
+	is.Equal(len(data.Changes), 3)
+	is.Equal(data.Changes["url"], license.FieldChange{From: "https://x.example", To: "https://y.example"})
+	is.Equal(data.Webhook.URL, "https://y.example")
+	is.True(!strings.Contains(string(e.Data), "secret-path"))
+	is.NoErr(f.Delete(t.Context(), w.ID))
+	is.True(errors.Is(f.Delete(t.Context(), w.ID), license.ErrNotFound))
+	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.deleted"})
+}
+
+func TestThereAreAtMostAHundredWebhooks(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	for range 100 {
+		f.webhook(t)
+	}
+	_, _, err := f.Create(t.Context(), CreateParams{URL: "https://x.example/"})
+	is.True(errors.Is(err, license.ErrInvalid))
+	all, err := f.List(t.Context())
+	is.NoErr(err)
+	is.Equal(len(all), 100)
+}
+
+// Fault: a webhook that its owner has paused says why it was disabled.
+func TestADisabledWebhookThatIsPausedSaysNothingOfBeingDisabled(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	w, err := f.report(t.Context(), w.ID, resultGone)
+	is.NoErr(err)
+	is.True(w.StatusReason != "")
+	w, err = f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+	is.NoErr(err)
+	is.Equal(w.Status, StatusPaused)
+	is.Equal(w.StatusReason, "")
+}
+
+// TestCallsJoinTheUpdateOfTheRules: a webhook that is created inside Atomically
+// exists only if all of it succeeds.
+func TestCallsJoinTheUpdateOfTheRules(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	create := func(p CreateParams, end error) error {
+		return f.rules.Atomically(t.Context(), func(rules *license.Service) error {
+			if _, err := rules.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"}); err != nil {
+				return err
+			}
+			_, _, err := f.In(rules.As(license.Caller{Actor: "client:cid_1"})).Create(t.Context(), p)
+			if end != nil {
+				return end
+			}
+			if errors.Is(err, license.ErrInvalid) {
+				return nil // a refusal writes nothing, so the rest may stand
+			}
+			return err
+		})
+	}
+	stop := errors.New("stop")
+	is.Equal(create(CreateParams{URL: "https://x.example/"}, stop), stop)
+	is.Equal(f.purgeAll(t), 0) // no event
+	is.NoErr(create(CreateParams{URL: "ftp://x.example/"}, nil))
+	is.Equal(f.purgeAll(t), 1)
+	is.NoErr(create(CreateParams{URL: "https://x.example/"}, nil))
+	e, _ := f.lastEvent(t)
+	is.Equal(e.Type, EventCreated)
+	is.Equal(e.Actor, "client:cid_1")
+	all, err := f.List(t.Context())
+	is.NoErr(err)
+	is.Equal(len(all), 1)
+}
