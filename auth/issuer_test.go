@@ -253,10 +253,12 @@ func (tx watchedTx) DeleteEntries(ctx context.Context, kind string, keys ...stri
 	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
-func (tx watchedTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	tx.s.note("tx.AppendEvent %s", e.Type)
-	tx.s.wrote(e, e.Data)
-	return tx.Tx.AppendEvent(ctx, e)
+func (tx watchedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	for _, e := range events {
+		tx.s.note("tx.AppendEvents %s", e.Type)
+		tx.s.wrote(e, e.Data)
+	}
+	return tx.Tx.AppendEvents(ctx, events...)
 }
 
 // lockedBuffer is a log that many goroutines write to.

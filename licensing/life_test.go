@@ -398,9 +398,9 @@ func (r tracingReader) Activation(ctx context.Context, licenseID, fingerprint st
 	return r.Reader.Activation(ctx, licenseID, fingerprint)
 }
 
-func (r tracingReader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	r.s.add("CountActivations")
-	return r.Reader.CountActivations(ctx, q)
+func (r tracingReader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	r.s.add("Activations")
+	return r.Reader.Activations(ctx, q)
 }
 
 // A failingLater is a store of which some Updates succeed and the rest fail.

@@ -31,8 +31,8 @@ type appendingTx struct {
 	appended *bool
 }
 
-// AppendEvent implements [store.Writer].
-func (tx appendingTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+// AppendEvents implements [store.Writer].
+func (tx appendingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
 	*tx.appended = true
-	return tx.Tx.AppendEvent(ctx, e)
+	return tx.Tx.AppendEvents(ctx, events...)
 }

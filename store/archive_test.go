@@ -32,12 +32,12 @@ func fill(t *testing.T, st store.Store, n int) {
 				l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds = at(2), at(3), 4, 5, 6
 				l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt = []byte(`{"a": 1.0}`), []byte(`{}`), 7, at(8), at(9)
 			}
-			try(tx.CreateLicense(ctx, l))
-			_, err := tx.AppendEvent(ctx, store.Event{ID: fmt.Sprint("evt ", i), Type: "t", Time: at(i), Actor: "a", RequestID: "r", Subject: l.ID, ProductID: "p", CustomerID: "c", Data: []byte(`{"n":1}`)})
+			try(tx.CreateLicenses(ctx, l))
+			_, err := tx.AppendEvents(ctx, store.Event{ID: fmt.Sprint("evt ", i), Type: "t", Time: at(i), Actor: "a", RequestID: "r", Subject: l.ID, ProductID: "p", CustomerID: "c", Data: []byte(`{"n":1}`)})
 			try(err)
 		}
 		for i := range 3 {
-			try(tx.PutActivation(ctx, store.Activation{LicenseID: "lic_0000", ID: fmt.Sprint("act ", i), Fingerprint: fmt.Sprint("f ", i), Name: "n", LeaseEndsAt: at(1), EndedAt: at(2), EndReason: "released", CreatedAt: at(3), LastSeenAt: at(4), Metadata: []byte("{}")}))
+			try(tx.PutActivations(ctx, store.Activation{LicenseID: "lic_0000", ID: fmt.Sprint("act ", i), Fingerprint: fmt.Sprint("f ", i), Name: "n", LeaseEndsAt: at(1), EndedAt: at(2), EndReason: "released", CreatedAt: at(3), LastSeenAt: at(4), Metadata: []byte("{}")}))
 			try(tx.PutEntries(ctx, store.Entry{Kind: "client", Key: fmt.Sprint("cid ", i), Owner: "o", Data: []byte("\x00\xff"), ExpiresAt: at(i), CreatedAt: at(1)}))
 		}
 		try(tx.PutEntries(ctx, store.Entry{Kind: "token", Key: "short-lived", Move: store.Passing}))
@@ -78,8 +78,8 @@ func TestArchiveRoundTrip(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(events[0].Seq, int64(101)) // as in the other store
 	is.NoErr(to.Update(t.Context(), func(tx store.Tx) error {
-		seq, err := tx.AppendEvent(t.Context(), store.Event{ID: "next"})
-		is.Equal(seq, int64(1201))
+		seqs, err := tx.AppendEvents(t.Context(), store.Event{ID: "next"})
+		is.Equal(seqs, []int64{1201})
 		return err
 	}))
 	_, err = to.Entry(t.Context(), "token", "short-lived")
@@ -101,7 +101,7 @@ func TestImportIntoAStoreThatHeldEvents(t *testing.T) {
 	for st, n := range map[store.Store]int64{from: 1, to: 5} {
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
 			for range n {
-				if _, err := tx.AppendEvent(t.Context(), store.Event{ID: "evt"}); err != nil {
+				if _, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt"}); err != nil {
 					return err
 				}
 			}
@@ -124,10 +124,10 @@ func TestArchiveOfNothing(t *testing.T) {
 	for _, nothing := range [][]byte{nil, {}} {
 		st := memory.New()
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
-			_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_1", Data: nothing})
+			_, err := tx.AppendEvents(ctx, store.Event{ID: "evt_1", Data: nothing})
 			return errors.Join(err,
-				tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "k", Entitlements: nothing, Metadata: nothing}),
-				tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1", Metadata: nothing}),
+				tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "k", Entitlements: nothing, Metadata: nothing}),
+				tx.PutActivations(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1", Metadata: nothing}),
 				tx.PutEntries(ctx, store.Entry{Kind: "client", Key: "cid_1", Data: nothing}))
 		}))
 		archives = append(archives, export(t, st))

@@ -14,7 +14,7 @@ func ExampleImport() {
 	ctx := context.Background()
 	from, to := memory.New(), memory.New()
 	from.Update(ctx, func(tx store.Tx) error {
-		return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "key"})
+		return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "key"})
 	})
 
 	var archive bytes.Buffer

@@ -87,48 +87,49 @@ func checkEmpty(ctx context.Context, st Store) error {
 
 // importLines writes a batch in one Update.
 func importLines(ctx context.Context, st Store, batch []archiveLine) error {
-	return st.Update(ctx, func(tx Tx) error {
-		var entries []Entry
-		for _, line := range batch {
-			e, err := importLine(ctx, tx, line)
+	var licenses []License
+	var activations []Activation
+	var events []Event
+	var entries []Entry
+	for _, line := range batch {
+		switch {
+		case line.License != nil:
+			licenses = append(licenses, line.License.License)
+			entries = append(entries, line.License.words()...)
+		case line.Activation != nil:
+			activations = append(activations, *line.Activation)
+		case line.Event != nil:
+			events = append(events, *line.Event)
+		case line.Entry != nil && line.Entry.Kind != "":
+			entries = append(entries, *line.Entry)
+		case line.Delivery != nil:
+			e, err := line.Delivery.entry()
 			if err != nil {
 				return err
 			}
-			if e.Kind != "" {
-				entries = append(entries, e)
-			}
+			entries = append(entries, e)
+		case line.Tally != nil:
+			entries = append(entries, line.Tally.entry())
+		default:
+			return errors.New("a line without a record")
 		}
-		if len(entries) == 0 {
-			return nil
+	}
+	return st.Update(ctx, func(tx Tx) error {
+		if err := tx.CreateLicenses(ctx, licenses...); err != nil {
+			return err
+		}
+		if err := tx.PutActivations(ctx, activations...); err != nil {
+			return err
+		}
+		seqs, err := tx.AppendEvents(ctx, events...)
+		if err != nil {
+			return err
+		}
+		for i, e := range events {
+			if seqs[i] != e.Seq {
+				return fmt.Errorf("event %d would become event %d, since the store has held events before: %w", e.Seq, seqs[i], ErrExists)
+			}
 		}
 		return tx.PutEntries(ctx, entries...)
 	})
-}
-
-// importLine writes a license, an activation or an event. An entry it returns.
-func importLine(ctx context.Context, tx Tx, line archiveLine) (e Entry, err error) {
-	switch {
-	case line.License != nil:
-		if words := line.License.words(); len(words) > 0 {
-			if err := tx.PutEntries(ctx, words...); err != nil {
-				return e, err
-			}
-		}
-		return e, tx.CreateLicense(ctx, line.License.License)
-	case line.Activation != nil:
-		return e, tx.PutActivation(ctx, *line.Activation)
-	case line.Event != nil:
-		seq, err := tx.AppendEvent(ctx, *line.Event)
-		if err == nil && seq != line.Event.Seq {
-			err = fmt.Errorf("event %d would become event %d, since the store has held events before: %w", line.Event.Seq, seq, ErrExists)
-		}
-		return e, err
-	case line.Entry != nil && line.Entry.Kind != "":
-		return *line.Entry, nil
-	case line.Delivery != nil:
-		return line.Delivery.entry()
-	case line.Tally != nil:
-		return line.Tally.entry(), nil
-	}
-	return e, errors.New("a line without a record")
 }

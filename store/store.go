@@ -62,8 +62,6 @@ type Reader interface {
 	Activation(ctx context.Context, licenseID, fingerprint string) (Activation, error)
 	// Activations lists the activations of one license.
 	Activations(ctx context.Context, q ActivationQuery) ([]Activation, error)
-	// CountActivations counts what Activations would list without After and Limit.
-	CountActivations(ctx context.Context, q ActivationQuery) (int, error)
 
 	// Events: the feed, and the history of one subject.
 
@@ -80,12 +78,14 @@ type Reader interface {
 	Entries(ctx context.Context, q EntryQuery) ([]Entry, error)
 }
 
-// A Writer writes records inside an Update.
+// A Writer writes records inside an Update. A call that returns an error has
+// done nothing, also if it was given several records.
 type Writer interface {
 	// Licenses.
 
-	// CreateLicense adds l, or returns [ErrExists] if its ID or its Key is taken.
-	CreateLicense(ctx context.Context, l License) error
+	// CreateLicenses adds licenses, or returns [ErrExists] if the ID or the
+	// Key of one is taken by another, stored or in the call.
+	CreateLicenses(ctx context.Context, licenses ...License) error
 	// UpdateLicense replaces the license with l's ID, or returns
 	// [ErrNotFound]; [ErrExists] if another license has l's Key.
 	UpdateLicense(ctx context.Context, l License) error
@@ -95,21 +95,24 @@ type Writer interface {
 
 	// Activations.
 
-	// PutActivation adds a, or replaces the activation with the same
-	// LicenseID and ID. It returns [ErrNotFound] if there is no such
-	// license, and [ErrExists] if another activation of the license has a's
-	// Fingerprint.
-	PutActivation(ctx context.Context, a Activation) error
-	// DeleteActivation removes one activation of a license, or returns [ErrNotFound].
-	DeleteActivation(ctx context.Context, licenseID, id string) error
+	// PutActivations adds activations, or replaces those of the same
+	// LicenseID and ID, in the order in which they are given. It returns
+	// [ErrNotFound] if the license of one does not exist, and [ErrExists] if
+	// the Fingerprint of one is taken by another of its license, stored or in
+	// the call; one of the two if both hold. No activation may take a
+	// Fingerprint that another in the call gives up.
+	PutActivations(ctx context.Context, activations ...Activation) error
+	// DeleteActivations removes the activations of a license with these ids,
+	// all different, or returns [ErrNotFound] if one of them is missing.
+	DeleteActivations(ctx context.Context, licenseID string, ids ...string) error
 
 	// Events.
 
-	// AppendEvent adds e at the end of the feed and returns the Seq it was
-	// given: e.Seq if that is above every Seq that was given before, as in an
-	// [Import], and a new one otherwise. The Seq counts only if the Update
-	// commits.
-	AppendEvent(ctx context.Context, e Event) (seq int64, err error)
+	// AppendEvents adds events at the end of the feed and returns the Seqs
+	// that they were given: an event's Seq if that is above every Seq that was
+	// given before, as in an [Import], and a new one otherwise. The Seqs count
+	// only if the Update commits.
+	AppendEvents(ctx context.Context, events ...Event) (seqs []int64, err error)
 	// ReplaceEvent overwrites CustomerID and Data of the event with e's Seq
 	// and leaves its other fields and its place in the feed, or returns
 	// [ErrNotFound].

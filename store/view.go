@@ -47,10 +47,6 @@ func (v viewReader) Activations(ctx context.Context, q ActivationQuery) ([]Activ
 	return inView(ctx, v, func(r Reader) ([]Activation, error) { return r.Activations(ctx, q) })
 }
 
-func (v viewReader) CountActivations(ctx context.Context, q ActivationQuery) (int, error) {
-	return inView(ctx, v, func(r Reader) (int, error) { return r.CountActivations(ctx, q) })
-}
-
 func (v viewReader) Events(ctx context.Context, q EventQuery) ([]Event, error) {
 	return inView(ctx, v, func(r Reader) ([]Event, error) { return r.Events(ctx, q) })
 }

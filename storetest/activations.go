@@ -15,7 +15,7 @@ func activationCases() []testCase {
 		{"Activations", "Filters", 11, activationFilters},
 		{"Activations", "LiveAtItsEnd", 11, activationLiveAtItsEnd},
 		{"Activations", "LeaseOrder", 10, activationLeaseOrder},
-		{"Activations", "CountIgnoresThePage", 11, activationCount},
+		{"Activations", "Together", 14, activationsTogether},
 		{"Activations", "UniqueWithinTheLicense", 14, activationUnique},
 		limit("Activations", manyActivations, countActivations),
 	})
@@ -31,7 +31,7 @@ var activations = kind[store.Activation]{
 	unique:   []string{"Fingerprint"},
 	same:     func(a, b store.Activation) bool { return a.ID == b.ID },
 	replace: func(ctx context.Context, tx store.Tx, _, row store.Activation) error {
-		return tx.PutActivation(ctx, row)
+		return tx.PutActivations(ctx, row)
 	},
 	reads: []read[store.Activation]{
 		{"Activation", func(ctx context.Context, r store.Reader, want store.Activation) ([]store.Activation, error) {
@@ -90,7 +90,7 @@ func live(q store.ActivationQuery, a store.Activation) bool {
 		(q.LeaseEnds.IsZero() || a.EndedAt.IsZero() && q.LeaseEnds.Contains(a.LeaseEndsAt))
 }
 
-// activationFilters lists and counts activations that were ended, whose lease
+// activationFilters lists activations that were ended, whose lease
 // has ended, that never end, and that were replaced by one of the others.
 func activationFilters(b *bench) {
 	rnd := rand.New(rand.NewPCG(11, 2))
@@ -131,11 +131,6 @@ func activationFilters(b *bench) {
 		rows, err := r.Activations(b.ctx, q)
 		return activationIDs(rows), err
 	})
-	counted := func(a store.Activation) string { return "activation" }
-	sweep(b, filters, rows, counted, live, func(r store.Reader, q query) ([]string, error) {
-		n, err := r.CountActivations(b.ctx, q)
-		return slices.Repeat([]string{"activation"}, n), err
-	})
 }
 
 // activationLiveAtItsEnd looks one millisecond around the end of a lease.
@@ -154,9 +149,6 @@ func activationLiveAtItsEnd(b *bench) {
 		} {
 			q := store.ActivationQuery{LicenseID: a.LicenseID, LiveAt: c.at, Limit: many}
 			when := fmt.Sprintf("%v from the end of the lease, %s", c.at.Sub(a.LeaseEndsAt), how)
-			n, err := r.CountActivations(b.ctx, q)
-			b.equal(err, nil, "CountActivations %s", when)
-			b.equal(n, c.want, "CountActivations %s", when)
 			list, err := r.Activations(b.ctx, q)
 			b.equal(err, nil, "Activations %s", when)
 			b.equal(len(list), c.want, "Activations %s", when)
@@ -206,15 +198,79 @@ func activationLeaseOrder(b *bench) {
 	})
 }
 
-// activationCount counts with After and Limit set, which do not matter.
-func activationCount(b *bench) {
-	id := license(1).ID
-	b.add(license(1), activation(id, 1), activation(id, 2), activation(id, 3))
-	b.readers(func(how string, r store.Reader) {
-		n, err := r.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, After: activation(id, 2).ID, Limit: 1})
-		b.equal(err, nil, "CountActivations %s", how)
-		b.equal(n, 3, "CountActivations with After and Limit %s", how)
+// activationsTogether writes several activations in one call, all or none.
+func activationsTogether(b *bench) {
+	one, two := license(1).ID, license(2).ID
+	b.add(license(1), license(2))
+	var rows []store.Activation
+	var want []string
+	for n := range 40 { // more than a backend writes in one statement
+		rows = append(rows, activation(one, n))
+		want = append(want, rows[n].ID)
+	}
+	other, again := activation(two, 1), activation(one, 7)
+	again.Name = "changed"
+	b.update(func(tx store.Tx) error { return tx.PutActivations(b.ctx, append(rows, other, again)...) })
+	ids := func(r store.Reader, id string) []string {
+		rows, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+		b.equal(err, nil, "Activations")
+		return slices.Concat(slices.Sorted(slices.Values(activationIDs(rows))))
+	}
+	b.equal(ids(b, one), want, "activations after PutActivations of 42")
+	b.equal(ids(b, two), []string{other.ID}, "activations of the other license after PutActivations of 42")
+	got, err := b.Activation(b.ctx, one, again.Fingerprint)
+	b.equal(err, nil, "Activation")
+	b.equal(got.Name, again.Name, "Name of an activation that was put twice in one call")
+
+	before := b.dump()
+	twin := activation(one, 91)
+	twin.Fingerprint = activation(one, 90).Fingerprint
+	taken := activation(one, 92)
+	taken.Fingerprint = rows[3].Fingerprint
+	for _, c := range []struct {
+		name string
+		want error
+		bad  store.Activation
+	}{
+		{"of a missing license", store.ErrNotFound, activation("missing", 93)},
+		{"with a Fingerprint that is taken", store.ErrExists, taken},
+		{"with the Fingerprint of another in the call", store.ErrExists, twin},
+	} {
+		for _, place := range []int{1, 20} {
+			changed := activation(one, 5)
+			changed.Name = "changed"
+			call := []store.Activation{activation(one, 90), changed}
+			for n := range 20 {
+				call = append(call, activation(two, 100+n))
+			}
+			call = slices.Insert(call, place, c.bad)
+			var err error
+			b.update(func(tx store.Tx) error {
+				err = tx.PutActivations(b.ctx, call...)
+				return nil
+			})
+			b.is(err, c.want, "PutActivations of 22 and one %s", c.name)
+			b.same(b.dump(), before, "PutActivations of 22 and one %s", c.name)
+		}
+	}
+
+	b.update(func(tx store.Tx) error {
+		err = tx.DeleteActivations(b.ctx, one, want[0], "missing", want[1])
+		return nil
 	})
+	b.is(err, store.ErrNotFound, "DeleteActivations with a missing one")
+	b.same(b.dump(), before, "DeleteActivations with a missing one")
+	b.update(func(tx store.Tx) error {
+		if err := tx.DeleteActivations(b.ctx, one); err != nil {
+			return err
+		}
+		if err := tx.PutActivations(b.ctx); err != nil {
+			return err
+		}
+		return tx.DeleteActivations(b.ctx, one, want[2:]...)
+	})
+	b.equal(ids(b, one), want[:2], "activations after DeleteActivations of 38")
+	b.equal(ids(b, two), []string{other.ID}, "activations of the other license after DeleteActivations of 38")
 }
 
 // activationUnique gives one ID and fingerprint to activations of two
@@ -225,9 +281,9 @@ func activationUnique(b *bench) {
 	b.ok(b.tryAdd(activation(one, 1)), "the first activation")
 	b.ok(b.tryAdd(activation(two, 1)), "the same ID and fingerprint under another license")
 	for _, id := range []string{one, two} {
-		n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
-		b.ok(err, "CountActivations")
-		b.equal(n, 1, "activations of %s", id)
+		rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+		b.ok(err, "Activations")
+		b.equal(len(rows), 1, "activations of %s", id)
 	}
 
 	moved, heir := activation(one, 1), activation(one, 2)

@@ -28,12 +28,12 @@ func miss(err error) (int, error) {
 
 var admissions = []admission{
 	{
-		name: "CountThenInsert", room: 3, needs: []any{license(1)},
+		name: "ListActivationsThenInsert", room: 3, needs: []any{license(1)},
 		taken: func(b *bench, r store.Reader, _ int) (int, error) {
-			return r.CountActivations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID})
+			return countActivations(b.ctx, r, many)
 		},
 		enter: func(b *bench, tx store.Tx, i int) error {
-			return tx.PutActivation(b.ctx, activation(license(1).ID, i))
+			return tx.PutActivations(b.ctx, activation(license(1).ID, i))
 		},
 	},
 	{
@@ -45,7 +45,7 @@ var admissions = []admission{
 		enter: func(b *bench, tx store.Tx, i int) error {
 			l := license(i)
 			l.CustomerID = "customer"
-			return tx.CreateLicense(b.ctx, l)
+			return tx.CreateLicenses(b.ctx, l)
 		},
 	},
 	{
@@ -77,7 +77,7 @@ var admissions = []admission{
 		enter: func(b *bench, tx store.Tx, i int) error {
 			e := event(i)
 			e.Subject = "subject"
-			_, err := tx.AppendEvent(b.ctx, e)
+			_, err := tx.AppendEvents(b.ctx, e)
 			return err
 		},
 	},
@@ -102,7 +102,7 @@ var admissions = []admission{
 		enter: func(b *bench, tx store.Tx, i int) error {
 			l := license(i)
 			l.Key = license(0).Key
-			return tx.CreateLicense(b.ctx, l)
+			return tx.CreateLicenses(b.ctx, l)
 		},
 	},
 	{
@@ -114,7 +114,7 @@ var admissions = []admission{
 		enter: func(b *bench, tx store.Tx, i int) error {
 			a := activation(license(1).ID, i)
 			a.Fingerprint = "print"
-			return tx.PutActivation(b.ctx, a)
+			return tx.PutActivations(b.ctx, a)
 		},
 	},
 	{

@@ -40,7 +40,7 @@ func Benchmark(b *testing.B, open func(*testing.B) store.Store) {
 				return err
 			}
 			a.LastSeenAt = a.LastSeenAt.Add(1e9)
-			return tx.PutActivation(ctx, a)
+			return tx.PutActivations(ctx, a)
 		})
 	}
 	byKey := func() error {
@@ -110,10 +110,10 @@ func benchCreate(ctx context.Context, tx store.Tx, n int) error {
 	l.CustomerID, l.ProductID, l.State = word("customer", n%(benchLicenses/10)), word("product", n%10), store.StateActive
 	l.ExpiresAt = day(n % 1000)
 	e.Subject, e.CustomerID, e.ProductID = l.ID, l.CustomerID, l.ProductID
-	if err := tx.CreateLicense(ctx, l); err != nil {
+	if err := tx.CreateLicenses(ctx, l); err != nil {
 		return err
 	}
-	_, err := tx.AppendEvent(ctx, e)
+	_, err := tx.AppendEvents(ctx, e)
 	return err
 }
 
@@ -132,7 +132,7 @@ func fillBenchmark(b *testing.B, st store.Store) {
 				return nil
 			}
 			for n := range 20 {
-				if err := tx.PutActivation(ctx, activation(license(1).ID, n)); err != nil {
+				if err := tx.PutActivations(ctx, activation(license(1).ID, n)); err != nil {
 					return err
 				}
 			}

@@ -41,10 +41,6 @@ var readCalls = []readCall{
 		_, err := r.Activations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
 		return err
 	}},
-	{"CountActivations", func(ctx context.Context, r store.Reader) error {
-		_, err := r.CountActivations(ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
-		return err
-	}},
 	{"Events", func(ctx context.Context, r store.Reader) error {
 		_, err := r.Events(ctx, store.EventQuery{Limit: many})
 		return err
@@ -60,8 +56,8 @@ var readCalls = []readCall{
 }
 
 var writeCalls = []writeCall{
-	{"CreateLicense", func(ctx context.Context, w store.Writer) error {
-		return w.CreateLicense(ctx, license(7))
+	{"CreateLicenses", func(ctx context.Context, w store.Writer) error {
+		return w.CreateLicenses(ctx, license(7))
 	}},
 	{"UpdateLicense", func(ctx context.Context, w store.Writer) error {
 		l := license(1)
@@ -71,14 +67,14 @@ var writeCalls = []writeCall{
 	{"DeleteLicense", func(ctx context.Context, w store.Writer) error {
 		return w.DeleteLicense(ctx, license(1).ID)
 	}},
-	{"PutActivation", func(ctx context.Context, w store.Writer) error {
-		return w.PutActivation(ctx, activation(license(1).ID, 7))
+	{"PutActivations", func(ctx context.Context, w store.Writer) error {
+		return w.PutActivations(ctx, activation(license(1).ID, 7))
 	}},
-	{"DeleteActivation", func(ctx context.Context, w store.Writer) error {
-		return w.DeleteActivation(ctx, license(1).ID, activation("", 1).ID)
+	{"DeleteActivations", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteActivations(ctx, license(1).ID, activation("", 1).ID)
 	}},
-	{"AppendEvent", func(ctx context.Context, w store.Writer) error {
-		_, err := w.AppendEvent(ctx, event(7))
+	{"AppendEvents", func(ctx context.Context, w store.Writer) error {
+		_, err := w.AppendEvents(ctx, event(7))
 		return err
 	}},
 	{"DeleteEvents", func(ctx context.Context, w store.Writer) error {

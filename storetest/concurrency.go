@@ -104,7 +104,7 @@ func uniqueKey(b *bench) {
 		l.Key = "key"
 		err := b.try(func(tx store.Tx) error {
 			meet.wait()
-			return tx.CreateLicense(b.ctx, l)
+			return tx.CreateLicenses(b.ctx, l)
 		})
 		if err == nil {
 			created.Add(1)
@@ -128,15 +128,15 @@ func uniqueFingerprint(b *bench) {
 		a.Fingerprint = "print"
 		err := b.try(func(tx store.Tx) error {
 			meet.wait()
-			return tx.PutActivation(b.ctx, a)
+			return tx.PutActivations(b.ctx, a)
 		})
 		if err != nil {
 			b.under(14).is(err, store.ErrExists, "putting an activation with a fingerprint that another Update took")
 		}
 	})
-	n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
-	b.ok(err, "CountActivations")
-	b.equal(n, 1, "activations with one fingerprint")
+	rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID, Limit: many})
+	b.ok(err, "Activations")
+	b.equal(len(rows), 1, "activations with one fingerprint")
 }
 
 // noSeatWithoutItsLicense deletes a license while another goroutine puts an
@@ -156,15 +156,15 @@ func noSeatWithoutItsLicense(b *bench) {
 					return err
 				}
 				meet.wait()
-				return tx.PutActivation(b.ctx, activation(id, 1))
+				return tx.PutActivations(b.ctx, activation(id, 1))
 			})
 			if err != nil {
 				b.under(14).is(err, store.ErrNotFound, "putting an activation while its license is deleted")
 			}
 		})
-		n, err := b.CountActivations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
-		b.ok(err, "CountActivations")
-		b.equal(n, 0, "activations of a license that was deleted meanwhile")
+		rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
+		b.ok(err, "Activations")
+		b.equal(len(rows), 0, "activations of a license that was deleted meanwhile")
 	}
 }
 

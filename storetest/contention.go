@@ -67,7 +67,7 @@ func undoneByItsOwner(b *bench) {
 			b.equal(b.tryAdd(second), nil, "creating a license with a key that only an undone Update had taken")
 		})
 		err := b.undo(func(tx store.Tx) error {
-			err := tx.CreateLicense(b.ctx, first)
+			err := tx.CreateLicenses(b.ctx, first)
 			proceed()
 			windowOr(answered)
 			return err

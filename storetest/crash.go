@@ -84,7 +84,7 @@ func work(st store.Store, job string) {
 				for _, e := range rows {
 					failed = errors.Join(failed, tx.PutEntries(ctx, e))
 				}
-				_, err := tx.AppendEvent(ctx, crashEvent(rows[0].Key))
+				_, err := tx.AppendEvents(ctx, crashEvent(rows[0].Key))
 				failed = errors.Join(failed, err)
 				return nil
 			})
@@ -102,7 +102,7 @@ func work(st store.Store, job string) {
 					if err := tx.PutEntries(ctx, e); err != nil {
 						return err
 					}
-					_, err := tx.AppendEvent(ctx, crashEvent(e.Key))
+					_, err := tx.AppendEvents(ctx, crashEvent(e.Key))
 					return err
 				}), nil)
 			}

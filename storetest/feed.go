@@ -27,17 +27,21 @@ func (b *bench) append(rows ...store.Event) {
 	}
 }
 
-// appendTogether appends events in one Update, and returns the Seqs that it
-// was given.
+// appendTogether appends events in one Update, half of them in one call, and
+// returns the Seqs that it was given.
 func (b *bench) appendTogether(rows ...store.Event) (seqs []int64) {
 	b.update(func(tx store.Tx) error {
-		seqs = nil
-		for _, e := range rows {
-			seq, err := tx.AppendEvent(b.ctx, e)
+		half := len(rows) / 2
+		var err error
+		if seqs, err = tx.AppendEvents(b.ctx, rows[:half]...); err != nil {
+			return err
+		}
+		for _, e := range rows[half:] {
+			seq, err := tx.AppendEvents(b.ctx, e)
 			if err != nil {
 				return err
 			}
-			seqs = append(seqs, seq)
+			seqs = append(seqs, seq...)
 		}
 		return nil
 	})
@@ -82,7 +86,7 @@ func eventSeqsRise(b *bench) {
 	}
 	for i := 1; i < len(given); i++ {
 		if given[i] <= given[i-1] {
-			b.fail(given, "rising numbers", "Seqs that AppendEvent returned")
+			b.fail(given, "rising numbers", "Seqs that AppendEvents returned")
 			break
 		}
 	}
@@ -108,12 +112,12 @@ func eventSeqsOnce(b *bench) {
 		}
 		b.drain(math.MaxInt64)
 		b.update(func(tx store.Tx) error { // in one Update, too
-			seq, err := tx.AppendEvent(b.ctx, event(3))
+			seqs, err := tx.AppendEvents(b.ctx, event(3))
 			if err != nil {
 				return err
 			}
-			_, err = tx.DeleteEvents(b.ctx, seq, many)
-			highest = max(highest, seq)
+			_, err = tx.DeleteEvents(b.ctx, seqs[0], many)
+			highest = max(highest, seqs[0])
 			return err
 		})
 		if !b.under(21).equal(len(b.seqs()), 0, "events after the only one was removed") {
@@ -128,7 +132,7 @@ func eventSeqsAfterFailure(b *bench) {
 	for n := range 5 {
 		_ = b.try(func(tx store.Tx) error {
 			for i := range n {
-				if _, err := tx.AppendEvent(b.ctx, event(10+i)); err != nil {
+				if _, err := tx.AppendEvents(b.ctx, event(10+i)); err != nil {
 					return err
 				}
 			}
@@ -221,7 +225,7 @@ func feedBehindALateCommit(b *bench) {
 				proceed := func() { once.Do(func() { close(appended) }) }
 				defer proceed() // also if it fails
 				b.update(func(tx store.Tx) error {
-					_, err := tx.AppendEvent(b.ctx, early)
+					_, err := tx.AppendEvents(b.ctx, early)
 					proceed()
 					meet.hold()
 					return err
@@ -268,7 +272,7 @@ func feedFollowed(b *bench) {
 		for u := range updates {
 			b.update(func(tx store.Tx) error {
 				for n := range each {
-					if _, err := tx.AppendEvent(b.ctx, event((i*updates+u)*each+n)); err != nil {
+					if _, err := tx.AppendEvents(b.ctx, event((i*updates+u)*each+n)); err != nil {
 						return err
 					}
 					for range (i + u + n) % 4 * 5 { // some return sooner than others

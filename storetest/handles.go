@@ -54,10 +54,6 @@ func (f readingFrom) Activations(ctx context.Context, q store.ActivationQuery) (
 	return f.reader().Activations(ctx, q)
 }
 
-func (f readingFrom) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	return f.reader().CountActivations(ctx, q)
-}
-
 func (f readingFrom) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	return f.reader().Events(ctx, q)
 }

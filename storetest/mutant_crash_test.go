@@ -57,7 +57,7 @@ func openFile(dir string, f faults) (*fileStore, error) {
 				if row.Entry != nil {
 					_ = tx.PutEntries(context.Background(), *row.Entry)
 				} else {
-					_, _ = tx.AppendEvent(context.Background(), *row.Event)
+					_, _ = tx.AppendEvents(context.Background(), *row.Event)
 				}
 			}
 			return nil
@@ -165,13 +165,15 @@ func (w *fileWriter) putEntry(ctx context.Context, e store.Entry) error {
 	return nil
 }
 
-func (w *fileWriter) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	e = copied(e)
-	seq, err := w.Writer.AppendEvent(ctx, e)
+func (w *fileWriter) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	events = copies(events)
+	seqs, err := w.Writer.AppendEvents(ctx, events...)
 	if err == nil {
-		w.rows = append(w.rows, journaled{Event: &e})
+		for _, e := range events {
+			w.rows = append(w.rows, journaled{Event: &e})
+		}
 	}
-	return seq, err
+	return seqs, err
 }
 
 // crashCases are the cases that a fileStore takes part in.

@@ -37,7 +37,7 @@ var durableMutants = []struct {
 	{1, "forgets deletions", without("DeleteEntries")},
 	{20, "counts Seqs from one again", func(calls []diskCall) []diskCall {
 		i := slices.IndexFunc(calls, func(c diskCall) bool { return c.method == "DeleteEvents" })
-		return slices.Concat(without("AppendEvent")(calls[:i+1]), calls[i+1:])
+		return slices.Concat(without("AppendEvents")(calls[:i+1]), calls[i+1:])
 	}},
 }
 

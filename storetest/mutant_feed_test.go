@@ -101,11 +101,13 @@ type blindWriter struct {
 	rows *[]store.Event
 }
 
-func (w blindWriter) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	e = copied(e)
-	e.Seq = w.last.Add(1)
-	*w.rows = append(*w.rows, e)
-	return e.Seq, ctx.Err()
+func (w blindWriter) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+	for _, e := range copies(events) {
+		e.Seq = w.last.Add(1)
+		*w.rows = append(*w.rows, e)
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs, ctx.Err()
 }
 
 func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
@@ -161,7 +163,18 @@ type feedWriter struct {
 	appended int64
 }
 
-func (w *feedWriter) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+func (w *feedWriter) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+	for _, e := range events {
+		seq, err := w.appendEvent(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		seqs = append(seqs, seq)
+	}
+	return seqs, nil
+}
+
+func (w *feedWriter) appendEvent(ctx context.Context, e store.Event) (int64, error) {
 	last, err := w.tx.Entry(ctx, lastKind, "")
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, err
@@ -231,9 +244,12 @@ func (w *feedWriter) deletePage(ctx context.Context, through int64, limit int) (
 
 type otherSeq struct{ store.Writer }
 
-func (w otherSeq) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	seq, err := w.Writer.AppendEvent(ctx, e)
-	return seq + 1000, err
+func (w otherSeq) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	seqs, err := w.Writer.AppendEvents(ctx, events...)
+	for i := range seqs {
+		seqs[i] += 1000
+	}
+	return seqs, err
 }
 
 // Rule 21.

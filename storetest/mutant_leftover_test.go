@@ -30,7 +30,7 @@ var leftoverMutants = []mutant{
 	}},
 	{19, "keeps deleted activations in the index of active ones", func() store.Store {
 		k := &keptActive{kept: map[string]int{}}
-		return spoiling(func(r store.Reader) store.Reader { return countsKept{r, k} },
+		return spoiling(func(r store.Reader) store.Reader { return listsKept{r, k} },
 			func(tx store.Tx) store.Writer { return keepsActive{tx, tx, k} })()
 	}},
 	{11, "filters the first 1,000 licenses", reading(func(r store.Reader) store.Reader { return filtersPage{r} })},
@@ -106,14 +106,14 @@ func (w takesKeys) UpdateLicense(ctx context.Context, l store.License) error {
 	return err
 }
 
-func (w takesKeys) CreateLicense(ctx context.Context, l store.License) error {
+func (w takesKeys) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	w.mu.Lock()
-	taken := w.taken[l.Key]
+	taken := slices.ContainsFunc(licenses, func(l store.License) bool { return w.taken[l.Key] })
 	w.mu.Unlock()
 	if taken {
 		return store.ErrExists
 	}
-	return w.Writer.CreateLicense(ctx, l)
+	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
 type keptActive struct {
@@ -142,19 +142,19 @@ func (w keepsActive) DeleteLicense(ctx context.Context, id string) error {
 	return err
 }
 
-type countsKept struct {
+type listsKept struct {
 	store.Reader
 	*keptActive
 }
 
-func (r countsKept) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	n, err := r.Reader.CountActivations(ctx, q)
+func (r listsKept) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	rows, err := r.Reader.Activations(ctx, q)
 	if err != nil || q.LiveAt.IsZero() || !q.LeaseEnds.IsZero() {
-		return n, err
+		return rows, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return n + r.kept[q.LicenseID], nil
+	return append(rows, make([]store.Activation, r.kept[q.LicenseID])...), nil
 }
 
 type filtersPage struct{ store.Reader }
@@ -217,21 +217,23 @@ type notesUncut struct {
 	*uncut
 }
 
-func (w notesUncut) note(l store.License, err error) error {
+func (w notesUncut) note(err error, licenses ...store.License) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err == nil {
-		w.at[l.ID] = l.ExpiresAt
+	for _, l := range licenses {
+		if err == nil {
+			w.at[l.ID] = l.ExpiresAt
+		}
 	}
 	return err
 }
 
-func (w notesUncut) CreateLicense(ctx context.Context, l store.License) error {
-	return w.note(l, w.Writer.CreateLicense(ctx, l))
+func (w notesUncut) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	return w.note(w.Writer.CreateLicenses(ctx, licenses...), licenses...)
 }
 
 func (w notesUncut) UpdateLicense(ctx context.Context, l store.License) error {
-	return w.note(l, w.Writer.UpdateLicense(ctx, l))
+	return w.note(w.Writer.UpdateLicense(ctx, l), l)
 }
 
 type ordersUncut struct {

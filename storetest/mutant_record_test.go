@@ -42,6 +42,9 @@ var recordMutants = []mutant{
 	{14, "puts half a license with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
 	{14, "puts a license in the place of another", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
 	{14, "deletes entries up to the first that is missing", writing(func(tx store.Tx) store.Writer { return deletesOneByOne{tx} })},
+	{14, "creates licenses up to the first that is taken", writing(func(tx store.Tx) store.Writer { return createsOneByOne{tx} })},
+	{14, "puts activations up to the first that is refused", writing(func(tx store.Tx) store.Writer { return putsOneByOne{tx} })},
+	{14, "deletes activations up to the first that is missing", writing(func(tx store.Tx) store.Writer { return freesOneByOne{tx} })},
 	{14, "takes a seat twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
 
 	{19, "keeps the activations of a deleted license", writing(func(tx store.Tx) store.Writer { return orphans{tx, tx} })},
@@ -168,11 +171,44 @@ func (w deletesOneByOne) DeleteEntries(ctx context.Context, kind string, keys ..
 	return w.Writer.DeleteEntries(ctx, kind)
 }
 
+type createsOneByOne struct{ store.Writer }
+
+func (w createsOneByOne) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	for _, l := range licenses {
+		if err := w.Writer.CreateLicenses(ctx, l); err != nil {
+			return err
+		}
+	}
+	return w.Writer.CreateLicenses(ctx)
+}
+
+type putsOneByOne struct{ store.Writer }
+
+func (w putsOneByOne) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	for _, a := range activations {
+		if err := w.Writer.PutActivations(ctx, a); err != nil {
+			return err
+		}
+	}
+	return w.Writer.PutActivations(ctx)
+}
+
+type freesOneByOne struct{ store.Writer }
+
+func (w freesOneByOne) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	for _, id := range ids {
+		if err := w.Writer.DeleteActivations(ctx, licenseID, id); err != nil {
+			return err
+		}
+	}
+	return w.Writer.DeleteActivations(ctx, licenseID)
+}
+
 type overwrites struct{ store.Writer }
 
-func (w overwrites) CreateLicense(ctx context.Context, l store.License) error {
-	err := w.Writer.CreateLicense(ctx, l)
-	if errors.Is(err, store.ErrExists) && w.Writer.UpdateLicense(ctx, l) == nil {
+func (w overwrites) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	err := w.Writer.CreateLicenses(ctx, licenses...)
+	if errors.Is(err, store.ErrExists) && w.Writer.UpdateLicense(ctx, licenses[0]) == nil {
 		return nil
 	}
 	return err
@@ -183,12 +219,13 @@ type replacesSeat struct {
 	tx store.Tx
 }
 
-func (w replacesSeat) PutActivation(ctx context.Context, a store.Activation) error {
-	err := w.Writer.PutActivation(ctx, a)
+func (w replacesSeat) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	err := w.Writer.PutActivations(ctx, activations...)
 	if errors.Is(err, store.ErrExists) {
+		a := activations[0]
 		if old, err := w.tx.Activation(ctx, a.LicenseID, a.Fingerprint); err == nil {
 			a.ID = old.ID
-			return w.Writer.PutActivation(ctx, a)
+			return w.Writer.PutActivations(ctx, a)
 		}
 	}
 	return err
@@ -210,22 +247,25 @@ func (w orphans) DeleteLicense(ctx context.Context, id string) error {
 	return w.PutEntries(ctx, store.Entry{Kind: "\x00orphans", Key: id, Data: data})
 }
 
-func (w orphans) CreateLicense(ctx context.Context, l store.License) error {
-	if err := w.Writer.CreateLicense(ctx, l); err != nil {
+func (w orphans) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	if err := w.Writer.CreateLicenses(ctx, licenses...); err != nil {
 		return err
 	}
-	e, err := w.tx.Entry(ctx, "\x00orphans", l.ID)
-	if err != nil {
-		return nil
-	}
-	var rows []store.Activation
-	_ = json.Unmarshal(e.Data, &rows)
-	for _, a := range rows {
-		if err := w.PutActivation(ctx, a); err != nil {
+	for _, l := range licenses {
+		e, err := w.tx.Entry(ctx, "\x00orphans", l.ID)
+		if err != nil {
+			continue
+		}
+		var rows []store.Activation
+		_ = json.Unmarshal(e.Data, &rows)
+		if err := w.PutActivations(ctx, rows...); err != nil {
+			return err
+		}
+		if err := w.DeleteEntries(ctx, e.Kind, e.Key); err != nil {
 			return err
 		}
 	}
-	return w.DeleteEntries(ctx, e.Kind, e.Key)
+	return nil
 }
 
 // reservesKeys keeps, in entries, the keys of deleted licenses.
@@ -242,11 +282,13 @@ func (w reservesKeys) DeleteLicense(ctx context.Context, id string) error {
 	return w.PutEntries(ctx, store.Entry{Kind: "\x00reserved", Key: l.Key})
 }
 
-func (w reservesKeys) CreateLicense(ctx context.Context, l store.License) error {
-	if _, err := w.tx.Entry(ctx, "\x00reserved", l.Key); err == nil {
-		return store.ErrExists
+func (w reservesKeys) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	for _, l := range licenses {
+		if _, err := w.tx.Entry(ctx, "\x00reserved", l.Key); err == nil {
+			return store.ErrExists
+		}
 	}
-	return w.Writer.CreateLicense(ctx, l)
+	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
 // prefixCascade deletes by the beginning of an ID.
@@ -263,7 +305,7 @@ func (w prefixCascade) DeleteLicense(ctx context.Context, id string) error {
 		}
 		seats, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID})
 		for _, a := range seats {
-			if err := w.DeleteActivation(ctx, a.LicenseID, a.ID); err != nil {
+			if err := w.DeleteActivations(ctx, a.LicenseID, a.ID); err != nil {
 				return err
 			}
 		}

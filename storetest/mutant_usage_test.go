@@ -174,17 +174,26 @@ type creates struct {
 	create func(store.License) error
 }
 
-func (w creates) CreateLicense(_ context.Context, l store.License) error { return w.create(l) }
+func (w creates) CreateLicenses(_ context.Context, licenses ...store.License) error {
+	for _, l := range licenses {
+		if err := w.create(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 type notesKeys struct {
 	store.Writer
 	note func(key string)
 }
 
-func (w notesKeys) CreateLicense(ctx context.Context, l store.License) error {
-	err := w.Writer.CreateLicense(ctx, l)
-	if err == nil {
-		w.note(l.Key)
+func (w notesKeys) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	err := w.Writer.CreateLicenses(ctx, licenses...)
+	for _, l := range licenses {
+		if err == nil {
+			w.note(l.Key)
+		}
 	}
 	return err
 }

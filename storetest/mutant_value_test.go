@@ -68,9 +68,12 @@ func onLicense(change func(*store.License)) func() store.Store {
 	return writing(func(tx store.Tx) store.Writer { return changesLicense{tx, change} })
 }
 
-func (w changesLicense) CreateLicense(ctx context.Context, l store.License) error {
-	w.change(&l)
-	return w.Writer.CreateLicense(ctx, l)
+func (w changesLicense) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	licenses = slices.Clone(licenses)
+	for i := range licenses {
+		w.change(&licenses[i])
+	}
+	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
 func (w changesLicense) UpdateLicense(ctx context.Context, l store.License) error {
@@ -87,9 +90,12 @@ func onActivation(change func(*store.Activation)) func() store.Store {
 	return writing(func(tx store.Tx) store.Writer { return changesActivation{tx, change} })
 }
 
-func (w changesActivation) PutActivation(ctx context.Context, a store.Activation) error {
-	w.change(&a)
-	return w.Writer.PutActivation(ctx, a)
+func (w changesActivation) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	activations = slices.Clone(activations)
+	for i := range activations {
+		w.change(&activations[i])
+	}
+	return w.Writer.PutActivations(ctx, activations...)
 }
 
 type changesEvent struct {
@@ -101,9 +107,12 @@ func onEvent(change func(*store.Event)) func() store.Store {
 	return writing(func(tx store.Tx) store.Writer { return changesEvent{tx, change} })
 }
 
-func (w changesEvent) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	w.change(&e)
-	return w.Writer.AppendEvent(ctx, e)
+func (w changesEvent) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	events = slices.Clone(events)
+	for i := range events {
+		w.change(&events[i])
+	}
+	return w.Writer.AppendEvents(ctx, events...)
 }
 
 type changesEntry struct {
@@ -150,11 +159,13 @@ type foldsKeys struct {
 	tx store.Tx
 }
 
-func (w foldsKeys) CreateLicense(ctx context.Context, l store.License) error {
-	if _, err := w.tx.LicenseByKey(ctx, strings.ToLower(l.Key)); err == nil {
-		return store.ErrExists
+func (w foldsKeys) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	for _, l := range licenses {
+		if _, err := w.tx.LicenseByKey(ctx, strings.ToLower(l.Key)); err == nil {
+			return store.ErrExists
+		}
 	}
-	return w.Writer.CreateLicense(ctx, l)
+	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
 type sortsFolded struct{ store.Reader }

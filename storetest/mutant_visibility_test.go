@@ -25,8 +25,8 @@ var visibilityMutants = []mutant{
 	}},
 
 	{3, "reads in an Update what was committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader { return before })},
-	{3, "counts in an Update what was committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader {
-		return countsBefore{tx, before}
+	{3, "lists in an Update the activations that were committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader {
+		return seatsBefore{tx, before}
 	})},
 	{3, "lists in an Update what was committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader {
 		return listsBefore{tx, before}
@@ -150,13 +150,13 @@ func readingInUpdates(read func(before, tx store.Reader) store.Reader) func() st
 	})
 }
 
-type countsBefore struct {
+type seatsBefore struct {
 	store.Reader
 	before store.Reader
 }
 
-func (r countsBefore) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	return r.before.CountActivations(ctx, q)
+func (r seatsBefore) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	return r.before.Activations(ctx, q)
 }
 
 type listsBefore struct {

@@ -102,9 +102,9 @@ func anys[R any](rows []R) []any {
 func put(ctx context.Context, w store.Writer, row any) error {
 	switch row := row.(type) {
 	case store.License:
-		return w.CreateLicense(ctx, row)
+		return w.CreateLicenses(ctx, row)
 	case store.Event:
-		_, err := w.AppendEvent(ctx, row)
+		_, err := w.AppendEvents(ctx, row)
 		return err
 	}
 	return replace(ctx, w, row)
@@ -116,7 +116,7 @@ func replace(ctx context.Context, w store.Writer, row any) error {
 	case store.License:
 		return w.UpdateLicense(ctx, row)
 	case store.Activation:
-		return w.PutActivation(ctx, row)
+		return w.PutActivations(ctx, row)
 	case store.Entry:
 		return w.PutEntries(ctx, row)
 	}
@@ -129,7 +129,7 @@ func remove(ctx context.Context, w store.Writer, row any) error {
 	case store.License:
 		return w.DeleteLicense(ctx, row.ID)
 	case store.Activation:
-		return w.DeleteActivation(ctx, row.LicenseID, row.ID)
+		return w.DeleteActivations(ctx, row.LicenseID, row.ID)
 	case store.Entry:
 		return w.DeleteEntries(ctx, row.Kind, row.Key)
 	}

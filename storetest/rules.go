@@ -7,12 +7,12 @@ var rules = [...]string{
 		"opened again, after the process is killed, and after the machine loses power.",
 	2: "Read your writes: what an Update wrote before it returned nil is seen by every read that begins " +
 		"later, from any goroutine and through any handle on the same data.",
-	3: "Own writes: reads in an Update see what that Update has written so far, in gets, lists and " +
-		"counts alike.",
+	3: "Own writes: reads in an Update see what that Update has written so far, in gets and lists " +
+		"alike.",
 	4: "Atomic: an Update whose function returns an error changes nothing and returns that error; no " +
 		"reader ever sees part of an Update.",
 	5: "Serializable: concurrent Updates have the outcome of some order of running one after another, " +
-		"also when each reads what the other writes and when the read was a list, a count or a miss.",
+		"also when each reads what the other writes and when the read was a list or a miss.",
 	6: "Snapshot: all reads in one View see one state, and each read on the Store itself sees one state.",
 	7: "Bytes: strings and documents come back byte for byte as they were given, without folding, " +
 		"trimming or normalizing; they are compared and ordered by their bytes, so identifiers are " +

@@ -32,7 +32,7 @@ func refusals() []refusal {
 		return func(ctx context.Context, tx store.Tx) error {
 			l := license(3)
 			l.ID, l.Key = id, key
-			return tx.CreateLicense(ctx, l)
+			return tx.CreateLicenses(ctx, l)
 		}
 	}
 	update := func(id, key string) func(context.Context, store.Tx) error {
@@ -46,30 +46,30 @@ func refusals() []refusal {
 		return func(ctx context.Context, tx store.Tx) error {
 			a := activation(licenseID, 3)
 			a.ID, a.Fingerprint = id, fingerprint
-			return tx.PutActivation(ctx, a)
+			return tx.PutActivations(ctx, a)
 		}
 	}
 	first, second := activation(one.ID, 1), activation(one.ID, 2)
 	list := []refusal{
-		{"CreateLicense with an ID that is taken", store.ErrExists, create(one.ID, "new")},
-		{"CreateLicense with a Key that is taken", store.ErrExists, create("new", one.Key)},
-		{"CreateLicense of what is there", store.ErrExists, create(one.ID, one.Key)},
+		{"CreateLicenses with an ID that is taken", store.ErrExists, create(one.ID, "new")},
+		{"CreateLicenses with a Key that is taken", store.ErrExists, create("new", one.Key)},
+		{"CreateLicenses of what is there", store.ErrExists, create(one.ID, one.Key)},
 		{"UpdateLicense to the Key of another", store.ErrExists, update(two.ID, one.Key)},
 		{"UpdateLicense of a missing license", store.ErrNotFound, update(missing, "new")},
 		{"DeleteLicense of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			return tx.DeleteLicense(ctx, missing)
 		}},
-		{"PutActivation of a missing license", store.ErrNotFound, seat(missing, "new", "new")},
-		{"PutActivation with a Fingerprint that is taken", store.ErrExists, seat(one.ID, "new", first.Fingerprint)},
-		{"PutActivation that replaces, with the Fingerprint of another", store.ErrExists, seat(one.ID, second.ID, first.Fingerprint)},
-		{"DeleteActivation of a missing activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteActivation(ctx, one.ID, missing)
+		{"PutActivations of a missing license", store.ErrNotFound, seat(missing, "new", "new")},
+		{"PutActivations with a Fingerprint that is taken", store.ErrExists, seat(one.ID, "new", first.Fingerprint)},
+		{"PutActivations that replaces, with the Fingerprint of another", store.ErrExists, seat(one.ID, second.ID, first.Fingerprint)},
+		{"DeleteActivations of a missing activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteActivations(ctx, one.ID, missing)
 		}},
-		{"DeleteActivation of another license's activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteActivation(ctx, two.ID, first.ID)
+		{"DeleteActivations of another license's activation", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteActivations(ctx, two.ID, first.ID)
 		}},
-		{"DeleteActivation of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
-			return tx.DeleteActivation(ctx, missing, first.ID)
+		{"DeleteActivations of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
+			return tx.DeleteActivations(ctx, missing, first.ID)
 		}},
 		{"ReplaceEvent of a missing event", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
 			e := event(3)

@@ -92,9 +92,9 @@ func replay(st store.Store, log []written) error {
 	})
 }
 
-func (h hooked) CreateLicense(ctx context.Context, l store.License) error {
-	l = copied(l)
-	return h.do(ctx, "CreateLicense", func(ctx context.Context, w store.Writer) error { return w.CreateLicense(ctx, l) })
+func (h hooked) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	licenses = copies(licenses)
+	return h.do(ctx, "CreateLicenses", func(ctx context.Context, w store.Writer) error { return w.CreateLicenses(ctx, licenses...) })
 }
 
 func (h hooked) UpdateLicense(ctx context.Context, l store.License) error {
@@ -106,26 +106,29 @@ func (h hooked) DeleteLicense(ctx context.Context, id string) error {
 	return h.do(ctx, "DeleteLicense", func(ctx context.Context, w store.Writer) error { return w.DeleteLicense(ctx, id) })
 }
 
-func (h hooked) PutActivation(ctx context.Context, a store.Activation) error {
-	a = copied(a)
-	return h.do(ctx, "PutActivation", func(ctx context.Context, w store.Writer) error { return w.PutActivation(ctx, a) })
+func (h hooked) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	activations = copies(activations)
+	return h.do(ctx, "PutActivations", func(ctx context.Context, w store.Writer) error { return w.PutActivations(ctx, activations...) })
 }
 
-func (h hooked) DeleteActivation(ctx context.Context, licenseID, id string) error {
-	return h.do(ctx, "DeleteActivation", func(ctx context.Context, w store.Writer) error { return w.DeleteActivation(ctx, licenseID, id) })
+func (h hooked) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	ids = slices.Clone(ids)
+	return h.do(ctx, "DeleteActivations", func(ctx context.Context, w store.Writer) error {
+		return w.DeleteActivations(ctx, licenseID, ids...)
+	})
 }
 
-func (h hooked) AppendEvent(ctx context.Context, e store.Event) (seq int64, err error) {
-	e = copied(e)
+func (h hooked) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
+	events = copies(events)
 	first := true
-	err = h.do(ctx, "AppendEvent", func(ctx context.Context, w store.Writer) error {
-		n, err := w.AppendEvent(ctx, e)
+	err = h.do(ctx, "AppendEvents", func(ctx context.Context, w store.Writer) error {
+		given, err := w.AppendEvents(ctx, events...)
 		if first { // a replay may run when the caller is gone
-			seq, first = n, false
+			seqs, first = given, false
 		}
 		return err
 	})
-	return seq, err
+	return seqs, err
 }
 
 func (h hooked) ReplaceEvent(ctx context.Context, e store.Event) error {

@@ -61,7 +61,7 @@ func (s *Service) appendEvent(ctx context.Context, tx store.Tx, typ, subject str
 	if actor == "" {
 		actor = "go"
 	}
-	_, err := tx.AppendEvent(ctx, store.Event{
+	_, err := tx.AppendEvents(ctx, store.Event{
 		ID: store.NewID("evt", now), Type: typ, Time: now,
 		Actor: actor, RequestID: s.caller.RequestID, Subject: subject, Data: data,
 	})

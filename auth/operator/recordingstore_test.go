@@ -49,7 +49,9 @@ func (tx recordingTx) DeleteEntries(ctx context.Context, kind string, keys ...st
 	return tx.Tx.DeleteEntries(ctx, kind, keys...)
 }
 
-func (tx recordingTx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	tx.s.calls = append(tx.s.calls, "tx.AppendEvent "+e.Type)
-	return tx.Tx.AppendEvent(ctx, e)
+func (tx recordingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	for _, e := range events {
+		tx.s.calls = append(tx.s.calls, "tx.AppendEvents "+e.Type)
+	}
+	return tx.Tx.AppendEvents(ctx, events...)
 }

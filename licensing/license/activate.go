@@ -138,7 +138,7 @@ func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParam
 	if !changed {
 		return nil
 	}
-	return tx.PutActivation(ctx, kept)
+	return tx.PutActivations(ctx, kept)
 }
 
 // takeSeat creates an activation for the fingerprint, freeing a seat first
@@ -158,7 +158,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 		}
 	}
 	if f.seated { // the fingerprint's earlier activation, which has ended
-		if err := tx.DeleteActivation(ctx, f.license.ID, f.seat.ID); err != nil {
+		if err := tx.DeleteActivations(ctx, f.license.ID, f.seat.ID); err != nil {
 			return false, err
 		}
 		f.count -= f.own()
@@ -173,7 +173,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 		LastSeenAt:  tx.now,
 		Metadata:    encodeMap(p.Metadata),
 	}
-	if err := tx.PutActivation(ctx, f.seat); err != nil {
+	if err := tx.PutActivations(ctx, f.seat); err != nil {
 		return false, err
 	}
 	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, ""); err != nil {
@@ -254,7 +254,7 @@ func sweep(ctx context.Context, tx *transaction, l store.License) (counted int, 
 		if end.IsZero() || tx.now.Sub(end) < keepEnded {
 			continue
 		}
-		if err := tx.DeleteActivation(ctx, l.ID, row.ID); err != nil {
+		if err := tx.DeleteActivations(ctx, l.ID, row.ID); err != nil {
 			return 0, err
 		}
 		if row.EndedAt.IsZero() {

@@ -49,13 +49,13 @@ func (r boundedReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]st
 	return rows, err
 }
 
-func (tx *boundedTx) DeleteActivation(ctx context.Context, licenseID, id string) error {
-	tx.n++
-	return tx.Tx.DeleteActivation(ctx, licenseID, id)
+func (tx *boundedTx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	tx.n += len(ids)
+	return tx.Tx.DeleteActivations(ctx, licenseID, ids...)
 }
 
 func (tx *boundedTx) DeleteLicense(ctx context.Context, id string) error {
-	n, err := tx.CountActivations(ctx, store.ActivationQuery{LicenseID: id})
+	n, err := countActivations(ctx, tx, store.ActivationQuery{LicenseID: id})
 	tx.n += n
 	return errors.Join(err, tx.Tx.DeleteLicense(ctx, id))
 }
@@ -75,7 +75,7 @@ func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
 						LicenseID: l.ID, ID: store.NewID("act", start.Add(time.Duration(i)*time.Millisecond)), Fingerprint: fmt.Sprint("pc-", i),
 						CreatedAt: start, EndedAt: start, EndReason: string(license.ActivationReleased),
 					}
-					err = errors.Join(err, tx.PutActivation(t.Context(), a))
+					err = errors.Join(err, tx.PutActivations(t.Context(), a))
 				}
 				return err
 			}))
@@ -85,7 +85,7 @@ func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
 			if how == "Delete" {
 				err := s.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{}})
 				is.True(errors.Is(err, license.ErrStale))
-				rows, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
+				rows, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 				is.NoErr(err)
 				is.Equal(rows, n+1)
 				is.NoErr(s.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
@@ -95,7 +95,7 @@ func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
 				is.Equal(erased.Licenses, 1)
 			}
 			is.True(bounded.removed <= 200)
-			rows, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
+			rows, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 			is.NoErr(err)
 			is.Equal(rows, 0)
 		})
@@ -110,7 +110,7 @@ func TestValidateCustomerReadsFewLicenses(t *testing.T) {
 	good := f.create(t)
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
 		for i := range 2500 {
-			err = errors.Join(err, tx.CreateLicense(t.Context(), store.License{
+			err = errors.Join(err, tx.CreateLicenses(t.Context(), store.License{
 				ID: store.NewID("lic", start.Add(time.Second)), Key: fmt.Sprint("key-", i), CustomerID: good.CustomerID, ProductID: good.ProductID,
 				State: store.StateActive, ExpiresAt: start.Add(-time.Hour), MaxActivations: -1, LeaseSeconds: -1,
 			}))

@@ -46,9 +46,9 @@ func (r countingReader) Entry(ctx context.Context, kind, key string) (store.Entr
 	return r.Reader.Entry(ctx, kind, key)
 }
 
-func (r countingReader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	r.c.calls = append(r.c.calls, "CountActivations")
-	return r.Reader.CountActivations(ctx, q)
+func (r countingReader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	r.c.calls = append(r.c.calls, "Activations")
+	return r.Reader.Activations(ctx, q)
 }
 
 func (c *countingStore) count(call string) (n int) {

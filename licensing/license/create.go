@@ -54,7 +54,7 @@ func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (
 	if err != nil {
 		return License{}, err
 	}
-	if err := tx.CreateLicense(ctx, rec); errors.Is(err, store.ErrExists) {
+	if err := tx.CreateLicenses(ctx, rec); errors.Is(err, store.ErrExists) {
 		return License{}, ErrKeyTaken
 	} else if err != nil {
 		return License{}, err

@@ -80,7 +80,7 @@ func (s *Service) clearBatch(ctx context.Context, tx *transaction, id string, if
 	}
 	for _, a := range batch {
 		// An ended activation may have been deleted since, but never becomes active again.
-		err := tx.DeleteActivation(ctx, id, a.ID)
+		err := tx.DeleteActivations(ctx, id, a.ID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

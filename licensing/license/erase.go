@@ -58,7 +58,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 				return err
 			}
 			done = true
-			_, err = tx.AppendEvent(ctx, store.Event{
+			_, err = tx.AppendEvents(ctx, store.Event{
 				ID:        store.NewID("evt", tx.now),
 				Type:      EventCustomerErased,
 				Time:      tx.now,

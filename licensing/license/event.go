@@ -56,7 +56,7 @@ type FieldChange struct {
 func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l License, data EventData) error {
 	l.Key = ""
 	data.License = &l
-	_, err := tx.AppendEvent(ctx, store.Event{
+	_, err := tx.AppendEvents(ctx, store.Event{
 		ID:         store.NewID("evt", tx.now),
 		Type:       eventType,
 		Time:       tx.now,

@@ -78,7 +78,7 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 			if i == 100 || i == 4900 {
 				e.Type, e.ProductID = "license.deleted", "q"
 			}
-			if _, err := tx.AppendEvent(t.Context(), e); err != nil {
+			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}

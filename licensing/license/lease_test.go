@@ -159,7 +159,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	rows := func(id string) int {
-		n, err := f.store.CountActivations(t.Context(), store.ActivationQuery{LicenseID: id})
+		n, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: id})
 		is.NoErr(err)
 		return n
 	}

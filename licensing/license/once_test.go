@@ -204,6 +204,6 @@ func (m mute) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 type muteTx struct{ store.Tx }
 
-func (muteTx) AppendEvent(context.Context, store.Event) (int64, error) {
-	return 0, store.ErrUnavailable
+func (muteTx) AppendEvents(context.Context, ...store.Event) ([]int64, error) {
+	return nil, store.ErrUnavailable
 }

@@ -114,7 +114,7 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l store.Lice
 // caller stores the seat count.
 func (s *Service) endSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, how ActivationStatus, reason string) error {
 	a.EndedAt, a.EndReason = tx.now, string(how)
-	if err := tx.PutActivation(ctx, *a); err != nil {
+	if err := tx.PutActivations(ctx, *a); err != nil {
 		return err
 	}
 	eventType := EventActivationReleased

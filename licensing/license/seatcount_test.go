@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A rowStore counts the activations that calls read or count.
+// A rowStore counts the activations that calls read.
 type rowStore struct {
 	store.Store
 	rows int
@@ -41,12 +41,6 @@ func (r rowReader) Activations(ctx context.Context, q store.ActivationQuery) ([]
 	rows, err := r.Reader.Activations(ctx, q)
 	r.s.rows += len(rows)
 	return rows, err
-}
-
-func (r rowReader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	n, err := r.Reader.CountActivations(ctx, q)
-	r.s.rows += n
-	return n, err
 }
 
 // TestAdmissionReadsFewActivations, whether the license has few or many, and
@@ -111,6 +105,27 @@ func TestMissingCountOfSeats(t *testing.T) {
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
 	is.True(errors.Is(err, store.ErrNotFound)) // so that an import of the id does not find it
+}
+
+// TestManySeatsAreCounted has more than one page of activations without a count.
+func TestManySeatsAreCounted(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(6, 0))
+	var rows []store.Activation
+	for i := range 1150 {
+		a := store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), CreatedAt: start}
+		if i >= 5 {
+			a.LeaseEndsAt = start
+		}
+		rows = append(rows, a)
+	}
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated}) // and a seat is free
+	f.activate(t, l.Key, "new")
+	is.Equal(f.live(t, l.ID), 6)
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
 }
 
 // TestLoweredLimitIsExactAfterLeases: many leases more than one Update ends have

@@ -25,9 +25,6 @@ const seatsKind = "seats"
 // Activate.
 const seatsBatch = 100
 
-// notEnded is the lease range of all activations not released or evicted.
-var notEnded = store.TimeRange{From: time.Unix(0, 0), OrNone: true}
-
 // lapsedAt is the range of leases that have ended at an instant.
 func lapsedAt(at time.Time) store.TimeRange {
 	return store.TimeRange{Before: at.Add(time.Millisecond)}
@@ -41,17 +38,27 @@ func (f *facts) countSeats(ctx context.Context, r store.Reader, id string) (err 
 	if err != nil || !f.full() || f.count == 0 {
 		return err
 	}
-	lapsed := 0
-	q := store.ActivationQuery{LicenseID: id, LeaseEnds: lapsedAt(f.at), Limit: 1}
-	if int64(f.count) > f.license.MaxActivations { // the limit was lowered, so the exact number matters
-		lapsed, err = r.CountActivations(ctx, q)
-	} else {
-		var rows []store.Activation
-		rows, err = r.Activations(ctx, q)
-		lapsed = len(rows)
+	// One ended lease makes room, or more if the limit was lowered.
+	need := int64(f.count) - f.license.MaxActivations + 1
+	if need > store.MaxLimit {
+		f.taken, err = countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: f.at})
+		return err
 	}
-	f.taken -= lapsed
+	lapsed, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: lapsedAt(f.at), Limit: int(need)})
+	f.taken -= len(lapsed)
 	return err
+}
+
+// countActivations counts what q selects, page by page.
+func countActivations(ctx context.Context, r store.Reader, q store.ActivationQuery) (n int, err error) {
+	for {
+		rows, err := r.Activations(ctx, q)
+		n += len(rows)
+		if err != nil || len(rows) < store.MaxLimit {
+			return n, err
+		}
+		q.After = rows[len(rows)-1].ID
+	}
 }
 
 // seatCount returns how many activations of a license were not released or
@@ -59,7 +66,7 @@ func (f *facts) countSeats(ctx context.Context, r store.Reader, id string) (err 
 func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bool, err error) {
 	e, err := r.Entry(ctx, seatsKind, id)
 	if errors.Is(err, store.ErrNotFound) {
-		n, err = r.CountActivations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: notEnded})
+		n, err = countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: time.Unix(0, 0)})
 		return n, false, err
 	}
 	if err != nil {
@@ -131,7 +138,7 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 			continue // takeSeat replaces it
 		}
 		row.EndedAt, row.EndReason = row.LeaseEndsAt, string(ActivationLeaseEnded)
-		if err := tx.PutActivation(ctx, row); err != nil {
+		if err := tx.PutActivations(ctx, row); err != nil {
 			return false, err
 		}
 		f.count, f.taken, f.recount = f.count-1, f.taken-1, true
@@ -177,7 +184,7 @@ func cutLeases(ctx context.Context, tx *transaction, l store.License) (n int, er
 		}
 		for _, row := range rows {
 			row.LeaseEndsAt = end
-			if err := tx.PutActivation(ctx, row); err != nil {
+			if err := tx.PutActivations(ctx, row); err != nil {
 				return 0, err
 			}
 		}

@@ -60,7 +60,7 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 			if err != nil || !renews {
 				return err
 			}
-			return tx.PutActivation(ctx, seat)
+			return tx.PutActivations(ctx, seat)
 		})
 	}
 	if err != nil {

@@ -195,9 +195,11 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 			ID: store.NewID("evt", tx.now), Type: EventTest, Time: tx.now,
 			Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
 		}
-		if e.Seq, err = tx.AppendEvent(ctx, e); err != nil {
+		seqs, err := tx.AppendEvents(ctx, e)
+		if err != nil {
 			return err
 		}
+		e.Seq = seqs[0]
 		made := newDelivery(id, e, tx.now)
 		if err := outbox.Put(ctx, tx, made); err != nil {
 			return err

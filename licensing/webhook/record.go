@@ -112,10 +112,14 @@ func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply
 func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (seq int64, err error) {
 	w.URL = origin(w.URL)
 	data.Webhook = &w
-	return tx.AppendEvent(ctx, store.Event{
+	seqs, err := tx.AppendEvents(ctx, store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
 		Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: w.ID, Data: encode(data),
 	})
+	if err != nil {
+		return 0, err
+	}
+	return seqs[0], nil
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ,

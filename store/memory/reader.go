@@ -155,24 +155,6 @@ func (s *state) leases(q store.ActivationQuery) iter.Seq[*store.Activation] {
 	}
 }
 
-// CountActivations walks what Activations does.
-func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	s, err := r.state(ctx)
-	if err != nil {
-		return 0, err
-	}
-	n, rows := 0, s.activations.beyond(end(q.LicenseID, false), false)
-	if !q.LeaseEnds.IsZero() {
-		rows = s.leases(q)
-	}
-	for a := range rows {
-		if live(q)(a) {
-			n++
-		}
-	}
-	return n, nil
-}
-
 // Events walks the feed from After on.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	s, err := r.state(ctx)

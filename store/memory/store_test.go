@@ -22,7 +22,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	ctx := t.Context()
 	st := memory.New()
 	is.NoErr(st.Update(ctx, func(tx store.Tx) error {
-		return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+		return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 	}))
 
 	is.NoErr(st.View(ctx, func(r store.Reader) error {
@@ -58,7 +58,7 @@ func BenchmarkCreateLicense(b *testing.B) {
 	create := func(i int) {
 		err := st.Update(ctx, func(tx store.Tx) error {
 			id := fmt.Sprintf("lic_%09d", i)
-			return tx.CreateLicense(ctx, store.License{ID: id, Key: id, CustomerID: fmt.Sprint(i % 1000)})
+			return tx.CreateLicenses(ctx, store.License{ID: id, Key: id, CustomerID: fmt.Sprint(i % 1000)})
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -79,7 +79,7 @@ func BenchmarkListCustomer(b *testing.B) {
 	err := st.Update(ctx, func(tx store.Tx) error {
 		for i := range 20_000 {
 			id := fmt.Sprintf("lic_%09d", i)
-			if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id, CustomerID: fmt.Sprint(i % 1000)}); err != nil {
+			if err := tx.CreateLicenses(ctx, store.License{ID: id, Key: id, CustomerID: fmt.Sprint(i % 1000)}); err != nil {
 				return err
 			}
 		}

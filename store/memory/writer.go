@@ -8,21 +8,26 @@ import (
 )
 
 // A tx is the reader of an Update's own copy of the state, and writes to it. A
-// method that returns an error has looked before it wrote, and written nothing.
+// method that returns an error has written nothing: it has looked before it
+// wrote, or it wrote to a copy of the state.
 type tx struct{ reader }
 
-func (t tx) CreateLicense(ctx context.Context, l store.License) error {
+func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	s, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	if s.licenses.get(place{id: l.ID}) != nil {
-		return fmt.Errorf("memory: create license %s: %w", l.ID, store.ErrExists)
+	next := *s
+	for _, l := range licenses {
+		if next.licenses.get(place{id: l.ID}) != nil {
+			return fmt.Errorf("memory: create license %s: %w", l.ID, store.ErrExists)
+		}
+		if next.licensesByKey.get(place{id: l.Key}) != nil {
+			return fmt.Errorf("memory: create license %s: its key: %w", l.ID, store.ErrExists)
+		}
+		next.addLicense(copyLicense(&l))
 	}
-	if s.licensesByKey.get(place{id: l.Key}) != nil {
-		return fmt.Errorf("memory: create license %s: its key: %w", l.ID, store.ErrExists)
-	}
-	s.addLicense(copyLicense(&l))
+	*s = next
 	return nil
 }
 
@@ -59,47 +64,58 @@ func (t tx) DeleteLicense(ctx context.Context, id string) error {
 	return nil
 }
 
-func (t tx) PutActivation(ctx context.Context, a store.Activation) error {
+func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
 	s, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	if s.licenses.get(place{id: a.LicenseID}) == nil {
-		return fmt.Errorf("memory: put activation %s: license %s: %w", a.ID, a.LicenseID, store.ErrNotFound)
+	next := *s
+	for _, a := range activations {
+		if next.licenses.get(place{id: a.LicenseID}) == nil {
+			return fmt.Errorf("memory: put activation %s: license %s: %w", a.ID, a.LicenseID, store.ErrNotFound)
+		}
+		if other := next.byFingerprint.get(place{group: a.LicenseID, id: a.Fingerprint}); other != nil && other.ID != a.ID {
+			return fmt.Errorf("memory: put activation %s of license %s: its fingerprint: %w", a.ID, a.LicenseID, store.ErrExists)
+		}
+		if old := next.activations.get(place{group: a.LicenseID, id: a.ID}); old != nil {
+			next.removeActivation(old)
+		}
+		next.addActivation(copyActivation(&a))
 	}
-	if other := s.byFingerprint.get(place{group: a.LicenseID, id: a.Fingerprint}); other != nil && other.ID != a.ID {
-		return fmt.Errorf("memory: put activation %s of license %s: its fingerprint: %w", a.ID, a.LicenseID, store.ErrExists)
-	}
-	if old := s.activations.get(place{group: a.LicenseID, id: a.ID}); old != nil {
-		s.removeActivation(old)
-	}
-	s.addActivation(copyActivation(&a))
+	*s = next
 	return nil
 }
 
-func (t tx) DeleteActivation(ctx context.Context, licenseID, id string) error {
+func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
 	s, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
-	old := s.activations.get(place{group: licenseID, id: id})
-	if old == nil {
-		return fmt.Errorf("memory: delete activation %s of license %s: %w", id, licenseID, store.ErrNotFound)
+	next := *s
+	for _, id := range ids {
+		old := next.activations.get(place{group: licenseID, id: id})
+		if old == nil {
+			return fmt.Errorf("memory: delete activation %s of license %s: %w", id, licenseID, store.ErrNotFound)
+		}
+		next.removeActivation(old)
 	}
-	s.removeActivation(old)
+	*s = next
 	return nil
 }
 
-func (t tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+func (t tx) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
 	s, err := t.state(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	row := copyEvent(&e)
-	row.Seq = max(e.Seq, s.lastSeq+1)
-	s.lastSeq = row.Seq
-	s.events = s.events.with(place{at: row.Seq}, row)
-	return row.Seq, nil
+	for _, e := range events {
+		row := copyEvent(&e)
+		row.Seq = max(e.Seq, s.lastSeq+1)
+		s.lastSeq = row.Seq
+		s.events = s.events.with(place{at: row.Seq}, row)
+		seqs = append(seqs, row.Seq)
+	}
+	return seqs, nil
 }
 
 func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
@@ -152,13 +168,14 @@ func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) erro
 	if err != nil {
 		return err
 	}
+	next := *s
 	for _, key := range keys {
-		if s.entries.get(place{group: kind, id: key}) == nil {
+		old := next.entries.get(place{group: kind, id: key})
+		if old == nil {
 			return fmt.Errorf("memory: delete %s entries: %w", kind, store.ErrNotFound)
 		}
+		next.removeEntry(old)
 	}
-	for _, key := range keys {
-		s.removeEntry(s.entries.get(place{group: kind, id: key}))
-	}
+	*s = next
 	return nil
 }

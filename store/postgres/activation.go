@@ -30,7 +30,7 @@ const leaseEnd = "coalesce(a.lease_ends_at, -62135596800000)"
 // Activations walks the license's part of the primary key or, of the activations
 // that were not ended, that of an index.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
-	s := activations(activationColumns, q)
+	s := activations(q)
 	if q.LeaseEnds.IsZero() {
 		s.order(false, after(q.After), "a.id")
 	} else {
@@ -40,16 +40,9 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	return found, about(err, "activations of license %s", q.LicenseID)
 }
 
-// CountActivations walks what Activations does.
-func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	s := activations("count(*)", q)
-	n, err := one(ctx, r, scanInt, s.text(), s.args...)
-	return int(n), about(err, "count activations of license %s", q.LicenseID)
-}
-
 // activations begins a selection of what q matches.
-func activations(columns string, q store.ActivationQuery) *selection {
-	s := from(columns, "licensing_activation a")
+func activations(q store.ActivationQuery) *selection {
+	s := from(activationColumns, "licensing_activation a")
 	s.and("a.license_id = ?", q.LicenseID)
 	if !q.LiveAt.IsZero() {
 		s.and("a.ended_at IS NULL AND (a.lease_ends_at IS NULL OR a.lease_ends_at > ?)", q.LiveAt.UnixMilli())
@@ -73,35 +66,60 @@ func activations(columns string, q store.ActivationQuery) *selection {
 	return s
 }
 
-// PutActivation adds or replaces in one statement, which does nothing if there
-// is no such license or another seat of it has the fingerprint.
-func (t tx) PutActivation(ctx context.Context, a store.Activation) error {
-	n, err := t.write(ctx, `
-		INSERT INTO licensing_activation
-		SELECT l.id, $2::text, $3::text, $4::text, $5::bigint, $6::bigint, $7::text, $8::bigint, $9::bigint, $10::bytea
-		FROM licensing_license l
-		WHERE l.id = $1 AND NOT EXISTS (
-			SELECT FROM licensing_activation other
-			WHERE other.license_id = $1 AND other.fingerprint = $3::text AND other.id <> $2::text)
+// activationKinds are the kinds of activationColumns, for a recordset.
+const activationKinds = "ttttiitiid"
+
+// PutActivations adds or replaces in one statement, which does nothing if a
+// license is missing or another seat of it has a fingerprint. If several have
+// one id, it sends the last.
+func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	rows := make([][]any, 0, len(activations))
+	sent, prints, licenses := map[[2]string]int{}, map[[2]string]string{}, map[string]bool{}
+	unique := true
+	for _, a := range activations {
+		row := []any{a.LicenseID, a.ID, a.Fingerprint, a.Name, millis(a.LeaseEndsAt), millis(a.EndedAt), a.EndReason,
+			millis(a.CreatedAt), millis(a.LastSeenAt), document(a.Metadata)}
+		print := [2]string{a.LicenseID, a.Fingerprint}
+		id, taken := prints[print]
+		unique = unique && (!taken || id == a.ID)
+		prints[print], licenses[a.LicenseID] = a.ID, true
+		place := [2]string{a.LicenseID, a.ID}
+		if i, again := sent[place]; again {
+			rows[i] = row
+			continue
+		}
+		sent[place] = len(rows)
+		rows = append(rows, row)
+	}
+	n, err := t.writeRows(ctx, rows, `
+		WITH added (`+bare(activationColumns)+`) AS MATERIALIZED (`+recordset(activationKinds)+`)
+		INSERT INTO licensing_activation (`+bare(activationColumns)+`)
+		SELECT `+bare(activationColumns)+` FROM added
+		WHERE $2 AND $3 = (SELECT count(*) FROM licensing_license l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
+		AND NOT EXISTS (
+			SELECT FROM added a JOIN licensing_activation other
+			ON other.license_id = a.license_id AND other.fingerprint = a.fingerprint AND other.id <> a.id)
 		ON CONFLICT (license_id, id) DO UPDATE SET
 			fingerprint = excluded.fingerprint, name = excluded.name, lease_ends_at = excluded.lease_ends_at,
 			ended_at = excluded.ended_at, end_reason = excluded.end_reason, created_at = excluded.created_at,
-			last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`,
-		a.LicenseID, a.ID, a.Fingerprint, a.Name, millis(a.LeaseEndsAt), millis(a.EndedAt), a.EndReason,
-		millis(a.CreatedAt), millis(a.LastSeenAt), document(a.Metadata))
-	if err == nil && n == 0 {
-		if _, err = t.License(ctx, a.LicenseID); err == nil {
-			err = store.ErrExists
+			last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`, unique, int64(len(licenses)))
+	if err == nil && int(n) < len(rows) {
+		err = store.ErrExists
+		for id := range licenses {
+			if _, missing := t.License(ctx, id); missing != nil {
+				err = missing
+			}
 		}
 	}
-	return about(err, "put activation %s of license %s", a.ID, a.LicenseID)
+	if len(activations) == 1 {
+		return about(err, "put activation %s of license %s", activations[0].ID, activations[0].LicenseID)
+	}
+	return about(err, "put %d activations", len(activations))
 }
 
-// DeleteActivation deletes by the primary key.
-func (t tx) DeleteActivation(ctx context.Context, licenseID, id string) error {
-	n, err := t.write(ctx, `DELETE FROM licensing_activation WHERE license_id = $1 AND id = $2`, licenseID, id)
-	if err == nil && n == 0 {
-		err = store.ErrNotFound
-	}
-	return about(err, "delete activation %s of license %s", id, licenseID)
+// DeleteActivations deletes by the primary key, all activations in one
+// statement, which does nothing if one of them is missing.
+func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	err := t.remove(ctx, "licensing_activation", "license_id", licenseID, "id", ids)
+	return about(err, "delete activations of license %s", licenseID)
 }

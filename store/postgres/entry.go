@@ -79,64 +79,49 @@ func textArray(texts []string) (string, error) {
 	return string(array), err
 }
 
-// An entryRow is an entry in the JSON that PutEntries sends.
-type entryRow struct {
-	Kind      string `json:"kind"`
-	Key       string `json:"key"`
-	Owner     string `json:"owner"`
-	Data      []byte `json:"data"` // in base64
-	ExpiresAt int64  `json:"expires_at"`
-	CreatedAt any    `json:"created_at"`
-	Move      int    `json:"move"`
-}
-
 // PutEntries adds or replaces by the primary key, all entries in one statement.
 // If several have one key, it sends the last.
 func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
-	rows := make([]entryRow, 0, len(entries))
-	places := make(map[[2]string]int, len(entries))
+	rows := make([][]any, 0, len(entries))
+	sent := make(map[[2]string]int, len(entries))
 	for _, e := range entries {
-		if !storable(e.Kind, e.Key, e.Owner) {
-			return about(errNotText, "put %s entry", e.Kind)
-		}
-		row := entryRow{e.Kind, e.Key, e.Owner, document(e.Data), e.ExpiresAt.UnixMilli(), millis(e.CreatedAt), int(e.Move)}
+		row := []any{e.Kind, e.Key, e.Owner, document(e.Data), e.ExpiresAt.UnixMilli(), millis(e.CreatedAt), int64(e.Move)}
 		place := [2]string{e.Kind, e.Key}
-		if i, again := places[place]; again {
+		if i, again := sent[place]; again {
 			rows[i] = row
 			continue
 		}
-		places[place] = len(rows)
+		sent[place] = len(rows)
 		rows = append(rows, row)
 	}
-	text, err := json.Marshal(rows)
-	if err != nil {
-		return about(err, "put entries")
-	}
-	_, err = t.write(ctx, `
-		INSERT INTO licensing_entry (kind, key, owner, data, expires_at, created_at, move)
-		SELECT kind, key, owner, decode(data, 'base64'), expires_at, created_at, move
-		FROM json_to_recordset($1::text::json) AS added
-			(kind text, key text, owner text, data text, expires_at bigint, created_at bigint, move integer)
+	_, err := t.writeRows(ctx, rows, `
+		INSERT INTO licensing_entry (`+bare(entryColumns)+`) `+recordset("tttdiii")+`
 		ON CONFLICT (kind, key) DO UPDATE SET
 			owner = excluded.owner, data = excluded.data, expires_at = excluded.expires_at, created_at = excluded.created_at,
-			move = excluded.move`, string(text))
+			move = excluded.move`)
 	return about(err, "put entries")
 }
 
 // DeleteEntries deletes by the primary key, all entries in one statement, which
 // does nothing if one of them is missing.
 func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	array, err := textArray(keys)
+	return about(t.remove(ctx, "licensing_entry", "kind", kind, "key", keys), "delete %s entries", kind)
+}
+
+// remove deletes the rows of a group with these ids, or none of them if one is
+// missing.
+func (t tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string) error {
+	array, err := textArray(ids)
 	if err != nil {
-		return about(err, "delete %s entries", kind)
+		return err
 	}
+	these := groupColumn + " = $1 AND " + idColumn + " = ANY ((SELECT ids FROM ids)::text[])"
 	n, err := t.write(ctx, `
-		WITH keys AS (SELECT ARRAY(SELECT json_array_elements_text($2::text::json)) AS keys)
-		DELETE FROM licensing_entry e WHERE e.kind = $1 AND e.key = ANY ((SELECT keys FROM keys)::text[])
-		AND $3 = (SELECT count(*) FROM licensing_entry f WHERE f.kind = $1 AND f.key = ANY ((SELECT keys FROM keys)::text[]))`,
-		kind, array, int64(len(keys)))
-	if err == nil && int(n) < len(keys) {
+		WITH ids AS (SELECT ARRAY(SELECT json_array_elements_text($2::text::json)) AS ids)
+		DELETE FROM `+table+` WHERE `+these+` AND $3 = (SELECT count(*) FROM `+table+` WHERE `+these+`)`,
+		group, array, int64(len(ids)))
+	if err == nil && int(n) < len(ids) {
 		err = store.ErrNotFound
 	}
-	return about(err, "delete %s entries", kind)
+	return err
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,28 +29,59 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	return found, about(err, "events")
 }
 
-// AppendEvent draws the next number of the table's sequence. A number is lost
+// AppendEvents draws the next numbers of the table's sequence. Numbers are lost
 // if the Update is undone, and none is drawn out of turn, since the Update
 // holds the lock of the register until it has committed.
-func (t tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	values := []any{e.ID, e.Type, millis(e.Time), e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, document(e.Data)}
-	if err := t.mayWrite(ctx, values...); err != nil {
-		return 0, about(err, "append event %s", e.ID)
+func (t tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	seqs, err := t.appendEvents(ctx, events)
+	if len(events) == 1 {
+		return seqs, about(err, "append event %s", events[0].ID)
 	}
-	stmt := `INSERT INTO licensing_event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING seq`
-	if e.Seq > 0 { // an import; the table has no other sequence than that of seq
-		values = append(values, e.Seq, t.schema.name)
-		stmt = `INSERT INTO licensing_event (seq, id, type, time, actor, request_id, subject, product_id, customer_id, data)
-			OVERRIDING SYSTEM VALUE
-			SELECT CASE WHEN next < $10::bigint THEN setval(name::regclass, $10::bigint) ELSE next END,
-				$1::text, $2::text, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::bytea
-			FROM (SELECT name, nextval(name::regclass) AS next
-				FROM pg_get_serial_sequence(format('%I.%I', $11::text, 'licensing' || '_event'), 'seq') AS name) AS sequence
-			RETURNING seq`
+	return seqs, about(err, "append %d events", len(events))
+}
+
+func (t tx) appendEvents(ctx context.Context, events []store.Event) ([]int64, error) {
+	rows := make([][]any, 0, len(events))
+	numbered := false
+	for _, e := range events {
+		rows = append(rows, []any{e.ID, e.Type, millis(e.Time), e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, document(e.Data)})
+		numbered = numbered || e.Seq > 0
 	}
-	seq, err := one(ctx, t, scanInt, stmt, values...)
-	return seq, about(err, "append event %s", e.ID)
+	text, err := t.rows(ctx, rows)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	if err := t.mayWrite(ctx); err != nil {
+		return nil, err
+	}
+	if numbered {
+		return t.appendNumbered(ctx, events, rows)
+	}
+	seqs, err := all(ctx, t, scanInt, `INSERT INTO licensing_event (`+bare(eventColumns)[len("seq, "):]+`) `+recordset("ttitttttd")+` RETURNING seq`, text)
+	slices.Sort(seqs)
+	return seqs, err
+}
+
+// appendNumbered appends the events of an import, and continues the sequence
+// after them. The table has no other sequence than that of seq.
+func (t tx) appendNumbered(ctx context.Context, events []store.Event, rows [][]any) ([]int64, error) {
+	const sequence = `pg_get_serial_sequence(format('%I.%I', $1::text, 'licensing' || '_event'), 'seq')::regclass`
+	next, err := one(ctx, t, scanInt, `SELECT nextval(`+sequence+`)`, t.schema.name)
+	if err != nil {
+		return nil, err
+	}
+	seqs := make([]int64, len(events))
+	last := next - 1
+	for i, e := range events {
+		last = max(e.Seq, last+1)
+		seqs[i] = last
+		rows[i] = append([]any{last}, rows[i]...)
+	}
+	_, err = t.writeRows(ctx, rows, `INSERT INTO licensing_event (`+bare(eventColumns)+`) OVERRIDING SYSTEM VALUE `+recordset("ittitttttd"))
+	if err == nil {
+		_, err = one(ctx, t, scanInt, `SELECT setval(`+sequence+`, $2)`, t.schema.name, last)
+	}
+	return seqs, err
 }
 
 // ReplaceEvent updates by the primary key.

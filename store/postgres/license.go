@@ -80,16 +80,32 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, about(err, "licenses")
 }
 
-// CreateLicense adds the license, or does nothing if the id or the key is taken.
-func (t tx) CreateLicense(ctx context.Context, l store.License) error {
-	n, err := t.write(ctx, `
-		INSERT INTO licensing_license VALUES
-			($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-		ON CONFLICT DO NOTHING`, licenseValues(l)...)
-	if err == nil && n == 0 {
+// licenseKinds are the kinds of licenseColumns, for a recordset.
+const licenseKinds = "tttttttiiiiiiddiii"
+
+// CreateLicenses adds the licenses in one statement, which does nothing if an id
+// or a key is taken.
+func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	rows := make([][]any, 0, len(licenses))
+	ids, keys := map[string]bool{}, map[string]bool{}
+	for _, l := range licenses {
+		rows = append(rows, licenseValues(l))
+		ids[l.ID], keys[l.Key] = true, true
+	}
+	n, err := t.writeRows(ctx, rows, `
+		WITH added (`+bare(licenseColumns)+`) AS MATERIALIZED (`+recordset(licenseKinds)+`)
+		INSERT INTO licensing_license (`+bare(licenseColumns)+`)
+		SELECT `+bare(licenseColumns)+` FROM added
+		WHERE $2 AND NOT EXISTS (SELECT FROM licensing_license l WHERE l.id = ANY (ARRAY(SELECT id FROM added)))
+		AND NOT EXISTS (SELECT FROM licensing_license l WHERE l.key = ANY (ARRAY(SELECT key FROM added)))`,
+		len(ids) == len(licenses) && len(keys) == len(licenses))
+	if err == nil && int(n) < len(licenses) {
 		err = store.ErrExists
 	}
-	return about(err, "create license %s", l.ID)
+	if len(licenses) == 1 {
+		return about(err, "create license %s", licenses[0].ID)
+	}
+	return about(err, "create %d licenses", len(licenses))
 }
 
 // UpdateLicense replaces the license, or does nothing if there is no such

@@ -31,7 +31,7 @@ const leaseEnd = `coalesce(lease_ends_at, -62135596800000)`
 // Activations walks the license's part of the table or, of the activations that
 // were not ended, that of an index.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
-	s := activations(activationColumns, q)
+	s := activations(q)
 	if q.LeaseEnds.IsZero() {
 		s.beyond(`id`, q.After, false)
 		s.order(false, q.Limit, `id`)
@@ -42,24 +42,10 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	return found, wrap(err, "activations of license %s", q.LicenseID)
 }
 
-// CountActivations counts in the index of leases, so that activations which were
-// ended cost nothing, however many there are.
-func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	s := &selection{}
-	if !q.LiveAt.IsZero() && q.LeaseEnds.IsZero() {
-		const live = `SELECT count(*) FROM activation INDEXED BY activation_lease WHERE license_id = ?1 AND ended_at IS NULL AND ` + leaseEnd
-		s.add(`SELECT (`+live+` = -62135596800000) + (`+live+` > ?2)`, q.LicenseID, q.LiveAt.UnixMilli())
-	} else {
-		s = activations(`count(*)`, q)
-	}
-	n, err := one(ctx, r, (*row).integer, s.text.String(), s.args...)
-	return int(n), wrap(err, "count activations of license %s", q.LicenseID)
-}
-
 // activations begins a selection of what q matches.
-func activations(columns string, q store.ActivationQuery) *selection {
+func activations(q store.ActivationQuery) *selection {
 	s := &selection{}
-	s.add(`SELECT ` + columns + ` FROM activation`)
+	s.add(`SELECT ` + activationColumns + ` FROM activation`)
 	ends := q.LeaseEnds
 	switch {
 	case !ends.IsZero():
@@ -86,28 +72,37 @@ func activations(columns string, q store.ActivationQuery) *selection {
 	return s
 }
 
-// PutActivation tries first to replace all but the columns that identify a
-// seat: renewing a lease, which is by far the most frequent, need not touch
-// the index of fingerprints.
-func (t *tx) PutActivation(ctx context.Context, a store.Activation) error {
-	n, err := t.count(ctx, `
-		UPDATE activation SET name = ?, lease_ends_at = ?, ended_at = ?, end_reason = ?, created_at = ?, last_seen_at = ?, metadata = ?
-		WHERE license_id = ? AND id = ? AND fingerprint = ?`,
-		a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata,
-		a.LicenseID, a.ID, a.Fingerprint)
-	if err == nil && n == 0 {
-		_, err = t.exec(ctx, `
-			INSERT INTO activation (`+activationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+// PutActivations tries first to replace all but the columns that identify a
+// single seat: renewing a lease, which is by far the most frequent, need not
+// touch the index of fingerprints.
+func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	if len(activations) == 1 {
+		a := activations[0]
+		n, err := t.count(ctx, `
+			UPDATE activation SET name = ?, lease_ends_at = ?, ended_at = ?, end_reason = ?, created_at = ?, last_seen_at = ?, metadata = ?
+			WHERE license_id = ? AND id = ? AND fingerprint = ?`,
+			a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata,
+			a.LicenseID, a.ID, a.Fingerprint)
+		if err != nil || n > 0 {
+			return wrap(err, "put activation %s of license %s", a.ID, a.LicenseID)
+		}
+	}
+	return together(ctx, t, activations, func(ctx context.Context, chunk []store.Activation) error {
+		args := make([]any, 0, 10*len(chunk))
+		for _, a := range chunk {
+			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata)
+		}
+		_, err := t.exec(ctx, `
+			INSERT INTO activation (`+activationColumns+`) VALUES `+places(len(chunk), 10)+`
 			ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint, name = excluded.name,
 				lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, end_reason = excluded.end_reason,
-				created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`,
-			a.LicenseID, a.ID, a.Fingerprint, a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata)
-	}
-	return wrap(err, "put activation %s of license %s", a.ID, a.LicenseID)
+				created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`, args...)
+		return wrap(err, "put activation %s of license %s", chunk[0].ID, chunk[0].LicenseID)
+	})
 }
 
-// DeleteActivation removes one row.
-func (t *tx) DeleteActivation(ctx context.Context, licenseID, id string) error {
-	err := t.change(ctx, `DELETE FROM activation WHERE license_id = ? AND id = ?`, licenseID, id)
-	return wrap(err, "delete activation %s of license %s", id, licenseID)
+// DeleteActivations removes rows.
+func (t *tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	err := t.remove(ctx, `activation`, `license_id`, licenseID, `id`, ids)
+	return wrap(err, "delete activations of license %s", licenseID)
 }

@@ -42,7 +42,7 @@ func benchEvent(l store.License, kind string) store.Event {
 
 func create(ctx context.Context, st store.Store, l store.License) error {
 	return st.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateLicense(ctx, l); err != nil {
+		if err := tx.CreateLicenses(ctx, l); err != nil {
 			return err
 		}
 		keys := []string{
@@ -59,7 +59,7 @@ func create(ctx context.Context, st store.Store, l store.License) error {
 		if err := tx.PutEntries(ctx, counts...); err != nil {
 			return err
 		}
-		_, err := tx.AppendEvent(ctx, benchEvent(l, "license.created"))
+		_, err := tx.AppendEvents(ctx, benchEvent(l, "license.created"))
 		return err
 	})
 }
@@ -72,7 +72,7 @@ func benchStore(b *testing.B) *Store {
 	for first := 0; first < benchRows; first += 1000 {
 		err := st.Update(ctx, func(tx store.Tx) error {
 			for i := range 1000 {
-				if err := tx.CreateLicense(ctx, benchLicense(first+i)); err != nil {
+				if err := tx.CreateLicenses(ctx, benchLicense(first+i)); err != nil {
 					return err
 				}
 			}
@@ -131,7 +131,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if err := tx.UpdateLicense(ctx, l); err != nil {
 				return err
 			}
-			_, err = tx.AppendEvent(ctx, benchEvent(l, "license.updated"))
+			_, err = tx.AppendEvents(ctx, benchEvent(l, "license.updated"))
 			return err
 		})
 	})
@@ -169,11 +169,11 @@ func BenchmarkSeat(b *testing.B) {
 				return store.Activation{LicenseID: "lic_1", ID: id, Fingerprint: "machine-" + id, LeaseEndsAt: end, CreatedAt: now, LastSeenAt: now}
 			}
 			err := st.Update(ctx, func(tx store.Tx) error {
-				if err := tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"}); err != nil {
+				if err := tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"}); err != nil {
 					return err
 				}
 				for i := range ended {
-					if err := tx.PutActivation(ctx, seat(i, now.Add(-time.Hour))); err != nil {
+					if err := tx.PutActivations(ctx, seat(i, now.Add(-time.Hour))); err != nil {
 						return err
 					}
 				}
@@ -184,10 +184,10 @@ func BenchmarkSeat(b *testing.B) {
 			}
 			callers(b, []int{16}, func(ctx context.Context, i int) error {
 				return st.Update(ctx, func(tx store.Tx) error {
-					if _, err := tx.CountActivations(ctx, store.ActivationQuery{LicenseID: "lic_1", LiveAt: now}); err != nil {
+					if _, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: "lic_1", LiveAt: now, Limit: 1}); err != nil {
 						return err
 					}
-					return tx.PutActivation(ctx, seat(i%ended, now.Add(time.Duration(i%2)*time.Millisecond-time.Hour)))
+					return tx.PutActivations(ctx, seat(i%ended, now.Add(time.Duration(i%2)*time.Millisecond-time.Hour)))
 				})
 			})
 		})

@@ -53,31 +53,40 @@ func (c chance) license() store.License {
 	}
 }
 
+func (c chance) activation() store.Activation {
+	return store.Activation{
+		LicenseID: c.id(), ID: c.id(), Fingerprint: c.key(), Name: c.opt(), LeaseEndsAt: c.time(), EndedAt: pick(c, time.Time{}, c.time()),
+		EndReason: c.opt(), CreatedAt: c.time(), LastSeenAt: c.time(), Metadata: c.doc(),
+	}
+}
+
+func (c chance) event() store.Event {
+	return store.Event{
+		Seq: c.Int64N(200), ID: c.id(), Type: c.key(), Time: c.time(), Actor: c.opt(), RequestID: c.opt(),
+		Subject: c.opt(), ProductID: c.opt(), CustomerID: c.opt(), Data: c.doc(),
+	}
+}
+
 // change draws a change.
 func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 	plain := func(fn func(store.Tx) error) func(store.Tx) (any, error) {
 		return func(tx store.Tx) (any, error) { return nil, fn(tx) }
 	}
 	keys := slices.Compact([]string{c.key(), c.key()})
-	l, id, key, kind, through, limit := c.license(), c.id(), c.key(), pick(c, "x", "y"), c.Int64N(200), c.IntN(4)-1
-	a := store.Activation{
-		LicenseID: c.id(), ID: c.id(), Fingerprint: c.key(), Name: c.opt(), LeaseEndsAt: c.time(), EndedAt: pick(c, time.Time{}, c.time()),
-		EndReason: c.opt(), CreatedAt: c.time(), LastSeenAt: c.time(), Metadata: c.doc(),
-	}
-	v := store.Event{
-		Seq: c.Int64N(200), ID: c.id(), Type: c.key(), Time: c.time(), Actor: c.opt(), RequestID: c.opt(),
-		Subject: c.opt(), ProductID: c.opt(), CustomerID: c.opt(), Data: c.doc(),
-	}
+	l, l2, id, key, kind, through, limit := c.license(), c.license(), c.id(), c.key(), pick(c, "x", "y"), c.Int64N(200), c.IntN(4)-1
+	a, a2, v, v2 := c.activation(), c.activation(), c.event(), c.event()
+	a2.LicenseID, a2.Fingerprint = a.LicenseID, a.Fingerprint+"2" // so that only one thing can be wrong
+	ids := slices.Compact([]string{a.ID, a2.ID})
 	e := store.Entry{Kind: kind, Key: key, Owner: c.opt(), Data: c.doc(), ExpiresAt: c.time(), CreatedAt: c.time()}
 	return pick(c,
-		plain(func(tx store.Tx) error { return tx.CreateLicense(ctx, l) }),
-		plain(func(tx store.Tx) error { return tx.CreateLicense(ctx, l) }),
+		plain(func(tx store.Tx) error { return tx.CreateLicenses(ctx, l) }),
+		plain(func(tx store.Tx) error { return tx.CreateLicenses(ctx, l, l2) }),
 		plain(func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) }),
 		plain(func(tx store.Tx) error { return tx.DeleteLicense(ctx, id) }),
-		plain(func(tx store.Tx) error { return tx.PutActivation(ctx, a) }),
-		plain(func(tx store.Tx) error { return tx.PutActivation(ctx, a) }),
-		plain(func(tx store.Tx) error { return tx.DeleteActivation(ctx, a.LicenseID, a.ID) }),
-		func(tx store.Tx) (any, error) { return tx.AppendEvent(ctx, v) },
+		plain(func(tx store.Tx) error { return tx.PutActivations(ctx, a) }),
+		plain(func(tx store.Tx) error { return tx.PutActivations(ctx, a, a2) }),
+		plain(func(tx store.Tx) error { return tx.DeleteActivations(ctx, a.LicenseID, ids...) }),
+		func(tx store.Tx) (any, error) { return tx.AppendEvents(ctx, v, v2) },
 		plain(func(tx store.Tx) error { return tx.ReplaceEvent(ctx, v) }),
 		func(tx store.Tx) (any, error) { return tx.DeleteEvents(ctx, through, limit) },
 		plain(func(tx store.Tx) error { return tx.PutEntries(ctx, e) }),
@@ -103,7 +112,7 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 		store.EntryQuery{Kind: kind, Order: store.ByExpiry, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()},
 		store.EntryQuery{Kind: kind, From: c.opt(), Before: c.opt(), Descending: down, After: c.after(), Limit: c.limit()},
 		store.EntryQuery{Kind: kind, Keys: []string{c.key(), c.key()}, Descending: down, Limit: c.limit()})
-	switch c.IntN(10) {
+	switch c.IntN(9) {
 	case 0:
 		return id, func(r store.Reader) (any, error) { return r.License(ctx, id) }
 	case 1:
@@ -113,12 +122,10 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 	case 3:
 		return seats, func(r store.Reader) (any, error) { return r.Activations(ctx, seats) }
 	case 4:
-		return seats, func(r store.Reader) (any, error) { return r.CountActivations(ctx, seats) }
-	case 5:
 		return events, func(r store.Reader) (any, error) { return r.Events(ctx, events) }
-	case 6:
+	case 5:
 		return [2]string{kind, key}, func(r store.Reader) (any, error) { return r.Entry(ctx, kind, key) }
-	case 7:
+	case 6:
 		return entries, func(r store.Reader) (any, error) { return r.Entries(ctx, entries) }
 	default:
 		return licenses, func(r store.Reader) (any, error) { return r.Licenses(ctx, licenses) }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -67,58 +66,23 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	return found, wrap(err, "%s entries", q.Kind)
 }
 
-// entriesPerStatement is how many rows one statement of PutEntries writes, and
-// so how many such statements there are to keep.
-const entriesPerStatement = 16
-
-// PutEntries adds rows or replaces them, several in one statement. The engine
-// writes them in order, so that the last of those with one key stays.
+// PutEntries adds rows or replaces them. The engine writes them in order, so
+// that the last of those with one key stays.
 func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
-	for chunk := range slices.Chunk(entries, entriesPerStatement) {
+	return together(ctx, t, entries, func(ctx context.Context, chunk []store.Entry) error {
 		args := make([]any, 0, 7*len(chunk))
 		for _, e := range chunk {
 			args = append(args, e.Kind, e.Key, e.Owner, e.Data, e.ExpiresAt.UnixMilli(), e.CreatedAt, int64(e.Move))
 		}
 		_, err := t.exec(ctx, `
-			INSERT INTO entry (`+entryColumns+`) VALUES `+rows(len(chunk), 7)+`
+			INSERT INTO entry (`+entryColumns+`) VALUES `+places(len(chunk), 7)+`
 			ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
 				expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`, args...)
-		if err != nil {
-			return wrap(err, "put %s entry", chunk[0].Kind)
-		}
-	}
-	return t.ready(ctx)
+		return wrap(err, "put %s entry", chunk[0].Kind)
+	})
 }
 
-// keysPerStatement is how many keys one statement of DeleteEntries has.
-const keysPerStatement = 256
-
-// DeleteEntries removes rows, several in one statement. It looks for all of
-// them before it removes one, since a call that fails changes nothing.
+// DeleteEntries removes rows.
 func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	if len(keys) > 1 {
-		for chunk := range slices.Chunk(keys, keysPerStatement) {
-			s := &selection{}
-			s.add(`SELECT count(*) FROM entry`)
-			s.and(`kind = ?`, kind)
-			s.among(`key`, chunk)
-			n, err := one(ctx, t.reader, (*row).integer, s.text.String(), s.args...)
-			if err == nil && n < int64(len(chunk)) {
-				err = store.ErrNotFound
-			}
-			if err != nil {
-				return wrap(err, "delete %s entries", kind)
-			}
-		}
-	}
-	for chunk := range slices.Chunk(keys, keysPerStatement) {
-		s := &selection{}
-		s.add(`DELETE FROM entry`)
-		s.and(`kind = ?`, kind)
-		s.among(`key`, chunk)
-		if err := t.change(ctx, s.text.String(), s.args...); err != nil {
-			return wrap(err, "delete %s entries", kind)
-		}
-	}
-	return t.ready(ctx)
+	return wrap(t.remove(ctx, `entry`, `kind`, kind, `key`, keys), "delete %s entries", kind)
 }

@@ -65,8 +65,8 @@ func TestEntriesAreWrittenTogether(t *testing.T) {
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			runs = 0
 			err := tx.PutEntries(ctx, entries...)
-			if want := (n + 15) / 16; runs != want {
-				t.Errorf("PutEntries of %d ran %d statements; want %d", n, runs, want)
+			if want := (n+15)/16 + 2; runs > want || n <= 16 && runs > 1 {
+				t.Errorf("PutEntries of %d ran %d statements; want at most %d", n, runs, want)
 			}
 			runs = 0
 			err = errors.Join(err, tx.DeleteEntries(ctx, "kind", keys...))

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -46,26 +47,53 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	return found, wrap(err, "events")
 }
 
-// AppendEvent adds a row at the end.
-func (t *tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
-	seq := any([]byte(nil)) // NULL: the next one
-	if e.Seq > 0 {
+// AppendEvents adds rows at the end. Nobody else can add one in between, so
+// that Seqs which the engine gives follow each other without a gap.
+func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	if len(events) == 0 {
+		return nil, t.ready(ctx)
+	}
+	var given []any // nil: the engine gives them
+	seqs := make([]int64, len(events))
+	if slices.ContainsFunc(events, func(e store.Event) bool { return e.Seq > 0 }) {
 		last, err := one(ctx, t.reader, (*row).integer, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'`)
 		if err != nil {
-			return 0, wrap(err, "append event %s", e.ID)
+			return nil, wrap(err, "append event %s", events[0].ID)
 		}
-		if e.Seq > last {
-			seq = e.Seq
+		for i, e := range events {
+			last = max(e.Seq, last+1)
+			seqs[i] = last
+			given = append(given, last)
 		}
 	}
-	result, err := t.exec(ctx, `
-		INSERT INTO event (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
+	done := 0
+	err := together(ctx, t, events, func(ctx context.Context, chunk []store.Event) error {
+		args := make([]any, 0, 10*len(chunk))
+		for i, e := range chunk {
+			seq := any([]byte(nil)) // NULL: the next one
+			if given != nil {
+				seq = given[done+i]
+			}
+			args = append(args, seq, e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
+		}
+		result, err := t.exec(ctx, `INSERT INTO event (`+eventColumns+`) VALUES `+places(len(chunk), 10), args...)
+		if err != nil {
+			return err
+		}
+		done += len(chunk)
+		if given != nil {
+			return nil
+		}
+		last, err := result.LastInsertId()
+		for i := range chunk {
+			seqs[done-1-i] = last - int64(i)
+		}
+		return err
+	})
 	if err != nil {
-		return 0, wrap(err, "append event %s", e.ID)
+		return nil, wrap(err, "append event %s", events[0].ID)
 	}
-	given, err := result.LastInsertId()
-	return given, wrap(err, "append event %s", e.ID)
+	return seqs, nil
 }
 
 // ReplaceEvent changes two columns.

@@ -63,7 +63,7 @@ func TestFailedReadIsUnavailable(t *testing.T) {
 	ctx := t.Context()
 	is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 		for i := range 200 {
-			if err := tx.CreateLicense(ctx, benchLicense(i)); err != nil {
+			if err := tx.CreateLicenses(ctx, benchLicense(i)); err != nil {
 				return err
 			}
 		}

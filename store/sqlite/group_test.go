@@ -40,7 +40,7 @@ func adds(id string) *member {
 }
 
 func add(tx store.Tx, id string) error {
-	return tx.CreateLicense(context.Background(), store.License{ID: id, Key: id})
+	return tx.CreateLicenses(context.Background(), store.License{ID: id, Key: id})
 }
 
 // runGroup runs the updates in one group, in order: another update keeps the
@@ -197,15 +197,15 @@ func TestOneMembersTroubleIsItsOwn(t *testing.T) {
 		}, context.Canceled, nil},
 		"its calls find conflicts": {func(tx *tx, ctx context.Context, _ func()) error {
 			for _, err := range []error{
-				tx.CreateLicense(ctx, store.License{ID: "bad", Key: "other"}),
-				tx.CreateLicense(ctx, store.License{ID: "other", Key: "bad"}),
-				tx.PutActivation(ctx, store.Activation{LicenseID: "bad", ID: "2", Fingerprint: "f"}),
+				tx.CreateLicenses(ctx, store.License{ID: "bad", Key: "other"}),
+				tx.CreateLicenses(ctx, store.License{ID: "other", Key: "bad"}),
+				tx.PutActivations(ctx, store.Activation{LicenseID: "bad", ID: "2", Fingerprint: "f"}),
 			} {
 				if !errors.Is(err, store.ErrExists) {
 					return err
 				}
 			}
-			if err := tx.PutActivation(ctx, store.Activation{LicenseID: "none", ID: "1"}); !errors.Is(err, store.ErrNotFound) {
+			if err := tx.PutActivations(ctx, store.Activation{LicenseID: "none", ID: "1"}); !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			return oops
@@ -222,7 +222,7 @@ func TestOneMembersTroubleIsItsOwn(t *testing.T) {
 					if err := add(x, "bad"); err != nil {
 						return err
 					}
-					if err := x.PutActivation(ctx, store.Activation{LicenseID: "bad", ID: "1", Fingerprint: "f"}); err != nil {
+					if err := x.PutActivations(ctx, store.Activation{LicenseID: "bad", ID: "1", Fingerprint: "f"}); err != nil {
 						return err
 					}
 					return tt.trouble(x.(*tx), ctx, end)

@@ -22,7 +22,7 @@ import (
 
 func addLicense(t *testing.T, st store.Store, id string) error {
 	return st.Update(t.Context(), func(tx store.Tx) error {
-		return tx.CreateLicense(t.Context(), store.License{ID: id, Key: id})
+		return tx.CreateLicenses(t.Context(), store.License{ID: id, Key: id})
 	})
 }
 
@@ -90,7 +90,7 @@ func TestFileDeletedDuringAnUpdate(t *testing.T) {
 	err := st.Update(t.Context(), func(tx store.Tx) error {
 		runs++
 		is.NoErr(os.Remove(path))
-		return tx.CreateLicense(t.Context(), store.License{ID: "a", Key: "a"})
+		return tx.CreateLicenses(t.Context(), store.License{ID: "a", Key: "a"})
 	})
 	is.True(errors.Is(err, store.ErrUnknownOutcome))
 	is.True(!errors.Is(err, store.ErrUnavailable)) // which says that nothing was written

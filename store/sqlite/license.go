@@ -105,21 +105,22 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, wrap(err, "licenses")
 }
 
-// CreateLicense adds a row.
-func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
-	n, err := t.count(ctx, `
-		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
-			starts_at, expires_at, grace_seconds, max_activations, lease_seconds,
-			entitlements, metadata, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`,
-		l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, l.State, l.StateReason, l.StateAt,
-		l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
-		l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt)
-	if err == nil && n == 0 {
-		err = store.ErrExists
-	}
-	return wrap(err, "create license %s", l.ID)
+// CreateLicenses adds rows. A statement that meets a taken id or key adds none.
+func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	return together(ctx, t, licenses, func(ctx context.Context, chunk []store.License) error {
+		args := make([]any, 0, 18*len(chunk))
+		for _, l := range chunk {
+			args = append(args, l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, l.State, l.StateReason, l.StateAt,
+				l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
+				l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt)
+		}
+		_, err := t.exec(ctx, `
+			INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
+				starts_at, expires_at, grace_seconds, max_activations, lease_seconds,
+				entitlements, metadata, revision, created_at, updated_at)
+			VALUES `+places(len(chunk), 18), args...)
+		return wrap(err, "create license %s", chunk[0].ID)
+	})
 }
 
 // UpdateLicense writes only what an update may have changed: to give an

@@ -112,7 +112,7 @@ func TestFailedCommitIsTheFaultOfOne(t *testing.T) {
 		if _, err := tx.exec(t.Context(), "PRAGMA defer_foreign_keys = 1"); err != nil {
 			return err
 		}
-		return tx.PutActivation(t.Context(), store.Activation{LicenseID: "none", ID: "1"})
+		return tx.PutActivations(t.Context(), store.Activation{LicenseID: "none", ID: "1"})
 	}}
 	a, b := adds("a"), adds("b")
 	runGroup(t, st, a, bad, b)

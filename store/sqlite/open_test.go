@@ -224,7 +224,7 @@ func TestDamagedFileIsNeverMadeAnew(t *testing.T) {
 			st := openAt(t, path)
 			is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
 				for i := range 200 {
-					if err := tx.CreateLicense(t.Context(), benchLicense(i)); err != nil {
+					if err := tx.CreateLicenses(t.Context(), benchLicense(i)); err != nil {
 						return err
 					}
 				}
@@ -254,7 +254,7 @@ func TestDamagedFileIsNeverMadeAnew(t *testing.T) {
 			_, err = st.License(t.Context(), benchLicense(150).ID)
 			t.Log(err)
 			is.True(err != nil && !errors.Is(err, store.ErrNotFound))
-			err = st.Update(t.Context(), func(tx store.Tx) error { return tx.CreateLicense(t.Context(), benchLicense(1000)) })
+			err = st.Update(t.Context(), func(tx store.Tx) error { return tx.CreateLicenses(t.Context(), benchLicense(1000)) })
 			t.Log(err)
 			is.True(err != nil)
 		})

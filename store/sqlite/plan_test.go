@@ -134,9 +134,6 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		_, err := r.Activations(ctx, q)
 		is.NoErr(err)
 		check(q, []string{"USING PRIMARY KEY (license_id=? AND id", "USING INDEX activation_active (license_id=? AND id"}[c[1]])
-		_, err = r.CountActivations(ctx, q)
-		is.True(err != nil)
-		check(q, []string{"(license_id=?)", "USING INDEX activation_lease (license_id=? AND <expr>>?)"}[c[1]])
 	}, 2, 2)
 	for _, ends := range ranges[1:] {
 		part := "(license_id=? AND <expr>"
@@ -147,9 +144,6 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		_, err = r.Activations(ctx, q)
 		is.NoErr(err)
 		check(q, "USING INDEX activation_lease "+part)
-		_, err = r.CountActivations(ctx, q)
-		is.True(err != nil)
-		check(q, "INDEX activation_lease "+part)
 	}
 
 	forEach(func(c []int) {
@@ -229,7 +223,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 			_, err3 := tx.Licenses(ctx, store.LicenseQuery{IDs: []string{"x", "y"}, State: "active", Descending: true})
 			_, err4 := tx.Licenses(ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: span, Starts: span, After: at})
 			_, err5 := tx.Activations(ctx, seats)
-			_, err6 := tx.CountActivations(ctx, seats)
+			_, err6 := tx.Activations(ctx, store.ActivationQuery{LicenseID: "a", LeaseEnds: span})
 			_, err7 := tx.Events(ctx, store.EventQuery{Subject: "a", After: 1})
 			_, err8 := tx.Entries(ctx, store.EntryQuery{Kind: "x", Order: store.ByExpiry, Owner: "y", Expires: span})
 			_, err9 := tx.Entries(ctx, store.EntryQuery{Kind: "x", Keys: []string{"a", "b", "c"}})
@@ -237,7 +231,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 			_, err11 := tx.DeleteEvents(ctx, 1, 1)
 			return errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11,
 				tx.UpdateLicense(ctx, store.License{ID: "a", Key: "a"}),
-				tx.PutActivation(ctx, store.Activation{LicenseID: "a", ID: "a"}),
+				tx.PutActivations(ctx, store.Activation{LicenseID: "a", ID: "a"}),
 				tx.PutEntries(ctx, store.Entry{Kind: "x", Key: "y"}),
 				tx.DeleteLicense(ctx, "a"))
 		}))

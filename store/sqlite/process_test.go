@@ -79,13 +79,13 @@ func createForEver(st *Store, name string) error {
 				id := fmt.Sprintf("lic_%s_%d_%06d", name, worker, i)
 				err := st.Update(context.Background(), func(tx store.Tx) error {
 					ctx := context.Background()
-					if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id}); err != nil {
+					if err := tx.CreateLicenses(ctx, store.License{ID: id, Key: id}); err != nil {
 						return err
 					}
 					if err := tx.PutEntries(ctx, store.Entry{Kind: "reply", Key: id}); err != nil {
 						return err
 					}
-					_, err := tx.AppendEvent(ctx, store.Event{ID: id, Subject: id})
+					_, err := tx.AppendEvents(ctx, store.Event{ID: id, Subject: id})
 					return err
 				})
 				print.Lock()
@@ -171,11 +171,11 @@ func claimSeats(st *Store, name string) error {
 				full := false
 				err := st.Update(ctx, func(tx store.Tx) error {
 					q := store.ActivationQuery{LicenseID: "lic_1", LiveAt: time.UnixMilli(1)}
-					n, err := tx.CountActivations(ctx, q)
-					if full = n >= seatLimit; err != nil || full {
+					rows, err := tx.Activations(ctx, q)
+					if full = len(rows) >= seatLimit; err != nil || full {
 						return err
 					}
-					return tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: id, Fingerprint: id})
+					return tx.PutActivations(ctx, store.Activation{LicenseID: "lic_1", ID: id, Fingerprint: id})
 				})
 				print.Lock()
 				if err != nil {

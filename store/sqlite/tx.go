@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
+	"slices"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -60,8 +62,75 @@ func (t *tx) count(ctx context.Context, text string, args ...any) (int64, error)
 	return result.RowsAffected()
 }
 
-// rows returns the parameters of n rows of a VALUES.
-func rows(n, columns int) string {
+// rowsPerStatement is how many rows one statement adds, and so how many such
+// statements there are to keep for each table.
+const rowsPerStatement = 16
+
+// together calls write for the rows of a call, as many at a time as one
+// statement adds. A call that fails does nothing: one statement does so by
+// itself, several are undone together, and their context ends none of them.
+func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx context.Context, chunk []R) error) error {
+	if err := t.ready(ctx); err != nil || len(rows) == 0 {
+		return err
+	}
+	if len(rows) <= rowsPerStatement {
+		return write(ctx, rows)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if _, err := t.exec(ctx, `SAVEPOINT call`); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(rows, rowsPerStatement) {
+		if err := write(ctx, chunk); err != nil {
+			_, undone := t.exec(ctx, `ROLLBACK TO call`)
+			_, released := t.exec(ctx, `RELEASE call`)
+			return cmp.Or(undone, released, err)
+		}
+	}
+	_, err := t.exec(ctx, `RELEASE call`)
+	return err
+}
+
+// places returns the parameters of n rows.
+func places(n, columns int) string {
 	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	return row + strings.Repeat(", "+row, n-1)
+}
+
+// idsPerStatement is how many ids one statement of remove has.
+const idsPerStatement = 256
+
+// remove deletes the rows of a group with these ids. It looks for several of
+// them before it deletes one, since a call that fails changes nothing.
+func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string) error {
+	if err := t.ready(ctx); err != nil {
+		return err
+	}
+	named := func(text string, chunk []string) (string, []any) {
+		s := &selection{}
+		s.add(text + ` FROM ` + table)
+		s.and(groupColumn+` = ?`, group)
+		s.among(idColumn, chunk)
+		return s.text.String(), s.args
+	}
+	if len(ids) > 1 {
+		ctx = context.WithoutCancel(ctx)
+		for chunk := range slices.Chunk(ids, idsPerStatement) {
+			text, args := named(`SELECT count(*)`, chunk)
+			n, err := one(ctx, t.reader, (*row).integer, text, args...)
+			if err == nil && n < int64(len(chunk)) {
+				err = store.ErrNotFound
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for chunk := range slices.Chunk(ids, idsPerStatement) {
+		text, args := named(`DELETE`, chunk)
+		if err := t.change(ctx, text, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -100,7 +100,7 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 				runs := 0
 				err := st.Update(ctx, func(tx store.Tx) error {
 					runs++
-					return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+					return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 				})
 				is.True(errors.Is(err, store.ErrUnknownOutcome))
 				is.True(!errors.Is(err, store.ErrUnavailable)) // which says that nothing was written
@@ -133,7 +133,7 @@ func TestConnectionIsLostBeforeCommitting(t *testing.T) {
 					if err := raise(ctx, tx, "kind", "name"); err != nil {
 						return err
 					}
-					return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+					return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 				}))
 				is.Equal(c.armed.Load(), false) // it was lost
 				e, err := st.Entry(ctx, "kind", "name")
@@ -155,7 +155,7 @@ func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
 				defer cancel()
 				err := other.Update(ctx, func(store.Tx) error { return errors.New("has run") })
 				is.True(errors.Is(err, context.DeadlineExceeded))
-				return tx.CreateLicense(t.Context(), store.License{ID: "lic_1", Key: "K"})
+				return tx.CreateLicenses(t.Context(), store.License{ID: "lic_1", Key: "K"})
 			}))
 			is.NoErr(create(t, other, "lic_2"))
 		})

@@ -18,7 +18,7 @@ func createWhole(t testing.TB, st store.Store, id string) error {
 	ctx, now := t.Context(), time.Now()
 	return st.Update(ctx, func(tx store.Tx) error {
 		l := store.License{ID: id, Key: "key of " + id, State: store.StateActive, ExpiresAt: now}
-		if err := tx.CreateLicense(ctx, l); err != nil {
+		if err := tx.CreateLicenses(ctx, l); err != nil {
 			return err
 		}
 		keys := []string{"state/a", "product/a", "customer/a", "created/a", "expires/a"}
@@ -35,7 +35,7 @@ func createWhole(t testing.TB, st store.Store, id string) error {
 		if err := tx.PutEntries(ctx, counts...); err != nil {
 			return err
 		}
-		_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Subject: id, Time: now})
+		_, err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Subject: id, Time: now})
 		return err
 	})
 }
@@ -92,10 +92,10 @@ func TestUpdatesOfAGroupAreApart(t *testing.T) {
 								if err := raise(ctx, tx, "kind", kind); err != nil {
 									return err
 								}
-								if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id}); err != nil {
+								if err := tx.CreateLicenses(ctx, store.License{ID: id, Key: id}); err != nil {
 									return err
 								}
-								if err := tx.CreateLicense(ctx, store.License{ID: "lic_" + id, Key: id}); !errors.Is(err, store.ErrExists) {
+								if err := tx.CreateLicenses(ctx, store.License{ID: "lic_" + id, Key: id}); !errors.Is(err, store.ErrExists) {
 									return fmt.Errorf("a second license with the key: %w", err)
 								}
 								return end()
@@ -114,7 +114,7 @@ func TestUpdatesOfAGroupAreApart(t *testing.T) {
 				wg.Go(func() {
 					start.Wait()
 					st.Update(ctx, func(tx store.Tx) error {
-						tx.CreateLicense(ctx, store.License{ID: "gone", Key: "gone"})
+						tx.CreateLicenses(ctx, store.License{ID: "gone", Key: "gone"})
 						runtime.Goexit()
 						return nil
 					})

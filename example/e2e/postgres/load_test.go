@@ -65,13 +65,13 @@ func (l *load) create(ctx context.Context, st store.Store, id string) {
 	fails := strings.HasSuffix(id, "3") || strings.HasSuffix(id, "7")
 	begun := time.Now()
 	err := st.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: id}); err != nil {
+		if err := tx.CreateLicenses(ctx, store.License{ID: id, Key: id}); err != nil {
 			return err
 		}
 		if err := raise(ctx, tx, "licenses", "all"); err != nil {
 			return err
 		}
-		if _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Subject: id}); err != nil {
+		if _, err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Subject: id}); err != nil {
 			return err
 		}
 		if fails {

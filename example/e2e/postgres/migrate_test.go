@@ -17,10 +17,10 @@ import (
 func create(t testing.TB, st store.Store, id string) error {
 	ctx := t.Context()
 	return st.Update(ctx, func(tx store.Tx) error {
-		if err := tx.CreateLicense(ctx, store.License{ID: id, Key: "key of " + id}); err != nil {
+		if err := tx.CreateLicenses(ctx, store.License{ID: id, Key: "key of " + id}); err != nil {
 			return err
 		}
-		_, err := tx.AppendEvent(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
+		_, err := tx.AppendEvents(ctx, store.Event{ID: "evt_" + id, Type: "license.created", Subject: id})
 		return err
 	})
 }
@@ -102,7 +102,7 @@ func TestSchemaNames(t *testing.T) {
 				if err := tx.UpdateLicense(ctx, l); err != nil {
 					return err
 				}
-				if err := tx.PutActivation(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1"}); err != nil {
+				if err := tx.PutActivations(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1"}); err != nil {
 					return err
 				}
 				return raise(ctx, tx, "kind", "name")

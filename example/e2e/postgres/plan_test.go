@@ -153,7 +153,6 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		{LicenseID: "lic_0000000001", LeaseEnds: store.TimeRange{Before: time.Unix(0, 0), OrNone: true}, Limit: 1},
 	} {
 		check("Activations", func() error { _, err := st.Activations(ctx, q); return err })
-		check("CountActivations", func() error { _, err := st.CountActivations(ctx, q); return err })
 	}
 
 	for _, q := range []store.EventQuery{
@@ -204,14 +203,14 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 	}
 
 	l := store.License{ID: "lic_new", Key: "new"}
-	update("CreateLicense", func(tx store.Tx) error { return tx.CreateLicense(ctx, l) })
+	update("CreateLicenses", func(tx store.Tx) error { return tx.CreateLicenses(ctx, l) })
 	update("UpdateLicense", func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) })
 	update("DeleteLicense", func(tx store.Tx) error { return tx.DeleteLicense(ctx, lic) })
-	update("PutActivation", func(tx store.Tx) error {
-		return tx.PutActivation(ctx, store.Activation{LicenseID: "lic_new", ID: "act_1", Fingerprint: "f"})
+	update("PutActivations", func(tx store.Tx) error {
+		return tx.PutActivations(ctx, store.Activation{LicenseID: "lic_new", ID: "act_1", Fingerprint: "f"})
 	})
-	update("DeleteActivation", func(tx store.Tx) error { return tx.DeleteActivation(ctx, "lic_new", "act_1") })
-	update("AppendEvent", func(tx store.Tx) error { _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_new"}); return err })
+	update("DeleteActivations", func(tx store.Tx) error { return tx.DeleteActivations(ctx, "lic_new", "act_1") })
+	update("AppendEvents", func(tx store.Tx) error { _, err := tx.AppendEvents(ctx, store.Event{ID: "evt_new"}); return err })
 	update("ReplaceEvent", func(tx store.Tx) error { return tx.ReplaceEvent(ctx, store.Event{Seq: 5}) })
 	update("DeleteEvents", func(tx store.Tx) error { _, err := tx.DeleteEvents(ctx, int64(*licenses), 500); return err })
 	update("PutEntries", func(tx store.Tx) error { return tx.PutEntries(ctx, store.Entry{Kind: "token", Key: "new"}) })

@@ -69,10 +69,10 @@ func TestSchemasAreApart(t *testing.T) {
 	one, other := newStore(t, db, newSchema(t, db)), newStore(t, db, newSchema(t, db))
 
 	is.NoErr(one.Update(ctx, func(tx store.Tx) error {
-		if _, err := tx.AppendEvent(ctx, store.Event{ID: "evt_1"}); err != nil {
+		if _, err := tx.AppendEvents(ctx, store.Event{ID: "evt_1"}); err != nil {
 			return err
 		}
-		return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+		return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 	}))
 	_, err := other.License(ctx, "lic_1")
 	is.True(errors.Is(err, store.ErrNotFound))
@@ -84,7 +84,7 @@ func TestSchemasAreApart(t *testing.T) {
 	// other's goes through.
 	is.NoErr(one.Update(ctx, func(tx store.Tx) error {
 		return other.Update(ctx, func(tx store.Tx) error {
-			return tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: "K"})
+			return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 		})
 	}))
 }
@@ -118,9 +118,9 @@ func TestTextThatNoDatabaseHolds(t *testing.T) {
 		_, err := st.License(ctx, text)
 		is.True(errors.Is(err, store.ErrNotFound))
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
-			is.True(tx.CreateLicense(ctx, store.License{ID: "lic_1", Key: text}) != nil)
+			is.True(tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: text}) != nil)
 			is.True(tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: text}) != nil)
-			_, err := tx.AppendEvent(ctx, store.Event{Actor: text})
+			_, err := tx.AppendEvents(ctx, store.Event{Actor: text})
 			is.True(err != nil)
 			_, err = tx.License(ctx, text)
 			is.True(errors.Is(err, store.ErrNotFound))

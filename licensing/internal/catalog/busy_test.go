@@ -23,7 +23,7 @@ func TestOneCatchUpAtATime(t *testing.T) {
 	}
 	is.True(ask() == nil)
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-		_, err := tx.AppendEvent(t.Context(), store.Event{ID: "evt_1", Subject: "lic_1"})
+		_, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Subject: "lic_1"})
 		return err
 	}))
 	c.Counts.busy <- struct{}{}
@@ -38,7 +38,7 @@ func TestProgressOfAScan(t *testing.T) {
 	st := memory.New()
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) (err error) {
 		for _, id := range []string{"lic_0000000000a", "lic_0000000050b", "lic_0000000100c"} {
-			if err = tx.CreateLicense(t.Context(), store.License{ID: id, Key: id}); err != nil {
+			if err = tx.CreateLicenses(t.Context(), store.License{ID: id, Key: id}); err != nil {
 				return err
 			}
 		}

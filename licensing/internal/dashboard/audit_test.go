@@ -97,7 +97,7 @@ func TestAuditLogPages(t *testing.T) {
 			if i%40 == 0 {
 				e.Type = "license.renewed"
 			}
-			if _, err := tx.AppendEvent(t.Context(), e); err != nil {
+			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,7 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 		st := memory.New()
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
 			for range 3 {
-				if _, err := tx.AppendEvent(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())}); err != nil {
+				if _, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())}); err != nil {
 					return err
 				}
 			}

@@ -136,11 +136,6 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	return page(found, func(a store.Activation) store.Position { return store.Position{ID: a.ID} }, false, store.Position{ID: q.After}, q.Limit), err
 }
 
-func (r reader) CountActivations(ctx context.Context, q store.ActivationQuery) (int, error) {
-	found, err := r.activations(ctx, q)
-	return len(found), err
-}
-
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	found, err := find(ctx, r, func(e store.Event) bool {
 		return is(q.Subject, e.Subject) && is(q.CustomerID, e.CustomerID)

@@ -3,17 +3,39 @@ package mapstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-func (t *tx) CreateLicense(ctx context.Context, l store.License) error {
-	n := name{table: "license", id: l.ID}
-	if err := t.absent(ctx, n); err != nil {
+// whole calls write, and undoes what it wrote if it fails.
+func (t *tx) whole(ctx context.Context, write func() error) error {
+	all, err := t.records(ctx)
+	if err != nil {
 		return err
 	}
-	return t.putLicense(ctx, n, l)
+	before := maps.Clone(all.rows)
+	if err := write(); err != nil {
+		all.rows = before
+		return err
+	}
+	return nil
+}
+
+func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	return t.whole(ctx, func() error {
+		for _, l := range licenses {
+			n := name{table: "license", id: l.ID}
+			if err := t.absent(ctx, n); err != nil {
+				return err
+			}
+			if err := t.putLicense(ctx, n, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
@@ -51,7 +73,18 @@ func (t *tx) DeleteLicense(ctx context.Context, id string) error {
 	return nil
 }
 
-func (t *tx) PutActivation(ctx context.Context, a store.Activation) error {
+func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	return t.whole(ctx, func() error {
+		for _, a := range activations {
+			if err := t.putActivation(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) putActivation(ctx context.Context, a store.Activation) error {
 	if err := t.present(ctx, name{table: "license", id: a.LicenseID}); err != nil {
 		return err
 	}
@@ -67,18 +100,22 @@ func (t *tx) PutActivation(ctx context.Context, a store.Activation) error {
 	return t.put(ctx, name{table: "activation", group: a.LicenseID, id: a.ID}, copyActivation(a))
 }
 
-func (t *tx) DeleteActivation(ctx context.Context, licenseID, id string) error {
-	return t.remove(ctx, name{table: "activation", group: licenseID, id: id})
+func (t *tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	return t.removeAll(ctx, "activation", licenseID, ids)
 }
 
-func (t *tx) AppendEvent(ctx context.Context, e store.Event) (int64, error) {
+func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
 	all, err := t.records(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	e.Seq = max(e.Seq, all.lastSeq+1)
-	all.lastSeq = e.Seq
-	return e.Seq, t.put(ctx, name{table: "event", id: feedPlace(e.Seq)}, copyEvent(e))
+	for _, e := range events {
+		e.Seq = max(e.Seq, all.lastSeq+1)
+		all.lastSeq = e.Seq
+		all.rows[name{table: "event", id: feedPlace(e.Seq)}] = copyEvent(e)
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs, nil
 }
 
 func (t *tx) ReplaceEvent(ctx context.Context, e store.Event) error {
@@ -116,17 +153,18 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 }
 
 func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	for _, key := range keys {
-		if err := t.present(ctx, name{table: "entry", group: kind, id: key}); err != nil {
-			return err
+	return t.removeAll(ctx, "entry", kind, keys)
+}
+
+func (t *tx) removeAll(ctx context.Context, table, group string, ids []string) error {
+	return t.whole(ctx, func() error {
+		for _, id := range ids {
+			if err := t.remove(ctx, name{table: table, group: group, id: id}); err != nil {
+				return err
+			}
 		}
-	}
-	for _, key := range keys {
-		if err := t.remove(ctx, name{table: "entry", group: kind, id: key}); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (t *tx) put(ctx context.Context, n name, row any) error {
