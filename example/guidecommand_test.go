@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -10,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/example/internal/admin"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
 // commandLine is an indented line of a guide that runs go.
@@ -18,11 +22,17 @@ var commandLine = regexp.MustCompile(`(?m)^    (go .*)$`)
 // guideCommands are the commands of the guides, and whether a test runs them.
 // Add a command here together with its test.
 var guideCommands = map[string]string{
-	"go test -run '^$' -bench API ./example":     "TestBenchmarkOfTheGuide",
-	"go test -run '^$' -bench . ./store/sqlite":  "TestBenchmarkOfTheGuide",
-	"go mod init example.com/shop":               "TestREADMEProgram builds the program in this module",
-	"go get github.com/seed-d8a106b4/licensekit": "TestREADMEProgram builds the program in this module",
-	"go -C example/e2e run ./onpostgres":         "example/e2e/onpostgres",
+	"go run ./example/admin backup licenses.db copy.db":                         "TestAdminCommandsOfTheGuides",
+	"go run ./example/admin check copy.db":                                      "TestAdminCommandsOfTheGuides",
+	"go run ./example/admin restore copy.db restored.db":                        "TestAdminCommandsOfTheGuides",
+	"go run ./example/admin create-operator licenses.db ada@example.com admin":  "TestAdminCommandsOfTheGuides",
+	"go -C example/e2e run ./admin export /srv/licenses.db /srv/archive.ndjson": "example/e2e/admin",
+	"go -C example/e2e run ./admin import /srv/archive.ndjson postgres:public":  "example/e2e/admin",
+	"go test -run '^$' -bench API ./example":                                    "TestBenchmarkOfTheGuide",
+	"go test -run '^$' -bench . ./store/sqlite":                                 "TestBenchmarkOfTheGuide",
+	"go mod init example.com/shop":                                              "TestREADMEProgram builds the program in this module",
+	"go get github.com/seed-d8a106b4/licensekit":                                "TestREADMEProgram builds the program in this module",
+	"go -C example/e2e run ./onpostgres":                                        "example/e2e/onpostgres",
 }
 
 // TestGuideCommands finds commands that no test runs, and tests of commands
@@ -39,6 +49,31 @@ func TestGuideCommands(t *testing.T) {
 		}
 	}
 	is.New(t).Equal(slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(guideCommands)))
+}
+
+// TestAdminCommandsOfTheGuides runs the commands for operators in the order of
+// the store guide, and then that of the security guide.
+func TestAdminCommandsOfTheGuides(t *testing.T) {
+	is := is.New(t)
+	docs := documents(t)
+	t.Chdir(t.TempDir())
+	st, err := sqlite.Open("licenses.db")
+	is.NoErr(err)
+	defer st.Close()
+	n := 0
+	for _, name := range []string{"licensing/docs/stores.md", "licensing/docs/security.md"} {
+		for _, m := range commandLine.FindAllStringSubmatch(docs[name], -1) {
+			args, ok := strings.CutPrefix(m[1], "go run ./example/admin ")
+			if !ok {
+				continue
+			}
+			n++
+			if err := admin.Run(t.Context(), "admin", admin.OpenFile, strings.Fields(args), io.Discard, io.Discard); err != nil {
+				t.Errorf("%s: %s: %v", name, m[1], err)
+			}
+		}
+	}
+	is.Equal(n, 4)
 }
 
 // TestBenchmarkOfTheGuide runs each benchmark once: the pattern finds it, and

@@ -15,7 +15,7 @@
 //
 // The application is in internal/host, and meant to be read and copied;
 // database.go opens its store. The same application on PostgreSQL is
-// e2e/onpostgres.
+// e2e/onpostgres. A command for operators is in admin.
 package main
 
 import "github.com/seed-d8a106b4/licensekit/example/internal/host"

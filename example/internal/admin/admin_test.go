@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+// run runs a command and returns what it prints.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Run(t.Context(), "admin", OpenFile, args, &out, io.Discard)
+	return out.String(), err
+}
+
+// newDatabase creates a database with licenses of n customers, and leaves it
+// open, as an application does.
+func newDatabase(t *testing.T, path string, n int) *license.Service {
+	t.Helper()
+	st, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	s := license.New(st, license.Options{})
+	for range n {
+		if _, err := s.Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// licensesIn counts the licenses in a file.
+func licensesIn(t *testing.T, path string) int {
+	t.Helper()
+	st, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	n := 0
+	for _, err := range license.New(st, license.Options{}).All(t.Context(), license.ListParams{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+func TestBackupRestoreCheck(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	db, saved, restored := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "copy.db"), filepath.Join(dir, "restored.db")
+	newDatabase(t, db, 3)
+
+	out, err := run(t, "backup", db, saved)
+	is.NoErr(err)
+	is.True(regexp.MustCompile(`^wrote \S+copy\.db, [\d,]+ bytes, in \S+\n$`).MatchString(out))
+	_, err = run(t, "backup", db, saved)
+	is.True(errors.Is(err, os.ErrExist)) // a backup replaces no other
+
+	_, err = run(t, "restore", saved, restored)
+	is.NoErr(err)
+	is.Equal(licensesIn(t, restored), 3)
+	_, err = run(t, "restore", saved, db)
+	is.True(errors.Is(err, os.ErrExist)) // nor the database that is there
+
+	out, err = run(t, "check", restored)
+	is.NoErr(err)
+	is.True(strings.HasPrefix(out, "found no damage in "))
+	f, err := os.OpenFile(restored, os.O_RDWR, 0)
+	is.NoErr(err)
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xAA}, 8192), 3*4096)
+	is.NoErr(err)
+	is.NoErr(f.Close())
+	_, err = run(t, "check", restored)
+	is.True(errors.Is(err, sqlite.ErrDamaged))
+}
+
+func TestExportImport(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	db, archive, moved := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "a.ndjson"), filepath.Join(dir, "moved.db")
+	newDatabase(t, db, 3)
+	_, err := run(t, "export", db, archive)
+	is.NoErr(err)
+	info, err := os.Stat(archive)
+	is.NoErr(err)
+	is.Equal(info.Mode().Perm(), os.FileMode(0o600))
+	_, err = run(t, "export", db, archive)
+	is.True(errors.Is(err, os.ErrExist))
+
+	_, err = run(t, "import", archive, moved)
+	is.NoErr(err)
+	is.Equal(licensesIn(t, moved), 3)
+	_, err = run(t, "import", archive, moved)
+	is.True(err != nil) // it exists
+
+	// An import that fails leaves nothing behind.
+	whole, err := os.ReadFile(archive)
+	is.NoErr(err)
+	is.NoErr(os.WriteFile(archive, whole[:len(whole)/2], 0o600))
+	half := filepath.Join(dir, "half.db")
+	_, err = run(t, "import", archive, half)
+	is.True(err != nil)
+	left, err := filepath.Glob(half + "*")
+	is.NoErr(err)
+	is.Equal(len(left), 0)
+}
+
+func TestCreateOperator(t *testing.T) {
+	is := is.New(t)
+	db := filepath.Join(t.TempDir(), "licenses.db")
+	newDatabase(t, db, 0)
+	out, err := run(t, "create-operator", db, "ada@example.com", "admin")
+	is.NoErr(err)
+	m := regexp.MustCompile(`dashboard/join#code=(\S+)\n`).FindStringSubmatch(out)
+	is.True(m != nil)
+
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/join", nil)
+	op, err := operator.New(st, operator.Options{}).AcceptInvitation(httptest.NewRecorder(), r, m[1], "the ferry leaves before breakfast")
+	is.NoErr(err)
+	is.Equal(op.Email, "ada@example.com")
+	is.Equal(op.Role, operator.RoleAdmin)
+
+	_, err = run(t, "create-operator", db, "grace@example.com", "owner")
+	is.True(err != nil && strings.Contains(err.Error(), "admin or viewer"))
+}
+
+// A mistyped name must not create a database.
+func TestMissingDatabase(t *testing.T) {
+	is := is.New(t)
+	missing := filepath.Join(t.TempDir(), "none.db")
+	for _, args := range [][]string{
+		{"backup", missing, missing + ".copy"}, {"check", missing}, {"export", missing, missing + ".ndjson"},
+		{"create-operator", missing, "ada@example.com", "admin"},
+	} {
+		_, err := run(t, args...)
+		is.True(errors.Is(err, os.ErrNotExist)) // for each command
+	}
+	left, err := filepath.Glob(missing + "*")
+	is.NoErr(err)
+	is.Equal(len(left), 0)
+}
+
+func TestUsage(t *testing.T) {
+	is := is.New(t)
+	_, err := run(t, "backup", "licenses.db")
+	is.Equal(err.Error(), "usage: admin backup DATABASE COPY")
+	_, err = run(t, "bakup", "licenses.db")
+	is.Equal(err.Error(), `unknown command "bakup"`)
+	var help bytes.Buffer
+	err = Run(t.Context(), "admin", OpenFile, []string{"-help"}, io.Discard, &help)
+	is.True(errors.Is(err, flag.ErrHelp))
+	for _, c := range commands {
+		is.True(strings.Contains(help.String(), c.usage()))
+	}
+}
+
+// Long work says how far it is.
+func TestProgress(t *testing.T) {
+	is := is.New(t)
+	now := time.Unix(0, 0)
+	var lines bytes.Buffer
+	c := &call{progress: &lines, now: func() time.Time { return now }}
+	p := newProgress(c, "imported", 40)
+	r := p.reader(strings.NewReader(strings.Repeat("{\"a\":1}\n", 5)))
+	for range 4 { // a line each
+		now = now.Add(500 * time.Millisecond)
+		_, err := io.ReadFull(r, make([]byte, 8))
+		is.NoErr(err)
+	}
+	is.Equal(lines.String(), "imported 2 lines, 2 a second, 40 %, 2 s left\nimported 4 lines, 2 a second, 80 %, 0 s left\n")
+}
+
+// A command stops when its context ends.
+func TestInterrupted(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	db := filepath.Join(dir, "licenses.db")
+	newDatabase(t, db, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := Run(ctx, "admin", OpenFile, []string{"export", db, filepath.Join(dir, "a.ndjson")}, io.Discard, io.Discard)
+	is.True(errors.Is(err, context.Canceled))
+	left, err := filepath.Glob(filepath.Join(dir, "*.ndjson"))
+	is.NoErr(err)
+	is.Equal(len(left), 0)
+}

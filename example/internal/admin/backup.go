@@ -1,0 +1,33 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// backup copies a SQLite database to a new file.
+func backup(ctx context.Context, c *call) error {
+	return c.with(ctx, c.args[0], func(db *Database) error {
+		st, err := db.sqliteStore()
+		if err != nil {
+			return err
+		}
+		began := c.now()
+		if err := st.Backup(ctx, c.args[1]); err != nil {
+			return err
+		}
+		return c.report("wrote", c.args[1], began)
+	})
+}
+
+// report prints the size of a file, and how long the work on it took.
+func (c *call) report(done, path string, began time.Time) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "%s %s, %s bytes, in %v\n", done, path, thousands(info.Size()), c.now().Sub(began).Round(time.Millisecond))
+	return err
+}

@@ -1,0 +1,35 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// exportArchive writes a database to a new file, as it is at one moment.
+func exportArchive(ctx context.Context, c *call) error {
+	return c.with(ctx, c.args[0], func(db *Database) (err error) {
+		began := c.now()
+		f, err := os.OpenFile(c.args[1], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // it holds keys and digests
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, os.Remove(c.args[1]))
+			}
+		}()
+		defer f.Close()
+		p := newProgress(c, "exported", 0)
+		w := bufio.NewWriterSize(f, 1<<20)
+		err = db.View(ctx, func(r store.Reader) error { return store.Export(ctx, r, p.writer(w)) })
+		if err := errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		p.show()
+		return c.report("wrote", c.args[1], began)
+	})
+}
