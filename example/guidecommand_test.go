@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +17,17 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// commandLine is an indented line of a guide that runs go.
-var commandLine = regexp.MustCompile(`(?m)^    (go .*)$`)
+// commandLine is an indented line of a guide that runs go, and updateCommand is
+// a command that rewrites what a test compares.
+var (
+	commandLine   = regexp.MustCompile(`(?m)^    (go .*)$`)
+	updateCommand = regexp.MustCompile("`go test \\./(\\S+) -run (\\S+) -update`")
+)
 
 // guideCommands are the commands of the guides, and whether a test runs them.
 // Add a command here together with its test.
 var guideCommands = map[string]string{
+	"go test ./...": "this test is a part of it",
 	"go run ./example/admin backup licenses.db copy.db":                         "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin check copy.db":                                      "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin restore copy.db restored.db":                        "TestAdminCommandsOfTheGuides",
@@ -74,6 +80,22 @@ func TestAdminCommandsOfTheGuides(t *testing.T) {
 		}
 	}
 	is.Equal(n, 4)
+}
+
+// TestUpdateCommands looks for the tests of the commands that rewrite files.
+func TestUpdateCommands(t *testing.T) {
+	is := is.New(t)
+	found := updateCommand.FindAllStringSubmatch(documents(t)["licensing/docs/contributing.md"], -1)
+	is.Equal(len(found), 3)
+	for _, m := range found {
+		sources, err := filepath.Glob(filepath.Join("..", m[1], "*_test.go"))
+		is.NoErr(err)
+		exists := slices.ContainsFunc(sources, func(name string) bool {
+			text, err := os.ReadFile(name)
+			return err == nil && strings.Contains(string(text), "\nfunc Test"+m[2]+"(")
+		})
+		is.True(exists) // for each command
+	}
 }
 
 // TestBenchmarkOfTheGuide runs each benchmark once: the pattern finds it, and

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/golden")
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestGolden compares the answers of every endpoint with testdata/golden, which
 // has a file for each path. After an intended change, rewrite the files with
