@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -76,7 +77,9 @@ type TokenOptions struct {
 }
 
 // Validate returns an [*InvalidError] that lists the invalid options, or nil.
-func (o Options) Validate() error { return check(o) }
+func (o Options) Validate() error {
+	return invalid(o, func(f valid.Fault) string { return "Options." + f.Path })
+}
 
 func (o Options) withDefaults() Options {
 	if o.Now == nil {

@@ -78,7 +78,7 @@ func (a *Auth) GetClient(ctx context.Context, id string) (Client, error) {
 // ListClientsParams are the parameters of [Auth.ListClients].
 type ListClientsParams struct {
 	After string // the ID of the last client of the previous page; empty: start at the beginning
-	Limit int    `validate:"min=0,max=200"` // 1–200; zero: 50
+	Limit int    `json:"limit" validate:"min=0,max=200"` // 1–200; zero: 50
 }
 
 // ListClients returns clients in the order of their IDs, which are random.
@@ -258,9 +258,9 @@ func (c clientRecord) put(ctx context.Context, tx store.Tx) error {
 // and removes duplicates.
 func (c *clientRecord) setFields(name string, scopes, products []string) error {
 	err := check(struct {
-		Name     string   `validate:"required,max=255,text"`
-		Scopes   []string `validate:"required,min=1,dive,scope"`
-		Products []string `validate:"omitempty,min=1,max=100,dive,required,max=255,text"`
+		Name     string   `json:"name" validate:"text"`
+		Scopes   []string `json:"scopes" validate:"required,min=1,dive,scope"`
+		Products []string `json:"products" validate:"omitempty,min=1,max=100,dive,text"`
 	}{name, scopes, products})
 	if err != nil {
 		return err

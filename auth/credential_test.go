@@ -53,15 +53,15 @@ func TestOptions(t *testing.T) {
 		{Options{}, ""},
 		{Options{Realm: "my realm", Tokens: TokenOptions{TTL: time.Minute, Max: 1, MaxFailures: 1}}, ""},
 		{Options{Tokens: TokenOptions{TTL: 24 * time.Hour, Max: 10000, MaxFailures: 1000}}, ""},
-		{Options{Tokens: TokenOptions{TTL: time.Second}}, "Options.Tokens.TTL must be 1m to 24h, or zero for 1h"},
+		{Options{Tokens: TokenOptions{TTL: time.Second}}, "Options.Tokens.TTL must be at least 1m"},
 		{Options{Tokens: TokenOptions{TTL: -time.Hour}}, "Options.Tokens.TTL must be"},
 		{Options{Tokens: TokenOptions{TTL: 25 * time.Hour}}, "Options.Tokens.TTL must be"},
-		{Options{Tokens: TokenOptions{Max: -1}}, "Options.Tokens.Max must be 1 to 10,000"},
+		{Options{Tokens: TokenOptions{Max: -1}}, "Options.Tokens.Max must be at least 1"},
 		{Options{Tokens: TokenOptions{Max: 10001}}, "Options.Tokens.Max must be"},
 		{Options{Tokens: TokenOptions{MaxFailures: -1}}, "Options.Tokens.MaxFailures must be"},
 		{Options{Tokens: TokenOptions{MaxBody: 1023}}, "Options.Tokens.MaxBody must be"},
 		{Options{Realm: `a"b`}, "Options.Realm must be printable ASCII"},
-		{Options{Realm: strings.Repeat("a", 101)}, "Options.Realm must have at most 100 characters"},
+		{Options{Realm: strings.Repeat("a", 101)}, "Options.Realm must be at most 100 characters"},
 	} {
 		err := tt.opts.Validate()
 		if tt.want == "" {

@@ -32,7 +32,7 @@ type RotateSecretParams struct {
 	// Overlap is how long the current secret stays valid, up to 90 days; see
 	// [DefaultOverlap]. Zero ends all current secrets and their tokens
 	// immediately.
-	Overlap time.Duration `validate:"min=0,max=2160h"`
+	Overlap time.Duration `json:"overlap" validate:"min=0,max=2160h"`
 }
 
 // RotateSecret adds a secret to a client, appends client.rotated, and returns the

@@ -24,22 +24,23 @@ var arrows = map[string][]string{
 	"store/sqlite":                 {"store"},
 	"store/postgres":               {"store"},
 	"storetest":                    {"store"},
-	"auth":                         {"store", "auth/internal/throttle"},
+	"internal/valid":               {}, // for the tags of parameters and options
+	"auth":                         {"store", "auth/internal/throttle", "internal/valid"},
 	"auth/internal/throttle":       {},
 	"auth/internal/purge":          {"store"},
 	"auth/internal/loopback":       {},
 	"auth/operator":                {"store", "auth", "auth/internal/throttle", "auth/internal/purge", "auth/internal/loopback"},
-	"licensing/internal/input":     {"auth"}, // for the errors of fields
+	"licensing/internal/input":     {"internal/valid", "auth"}, // of auth, the errors of fields
 	"licensing/internal/forms":     {"store"},
 	"licensing/internal/outbox":    {"store"},
 	"licensing/internal/catalog":   {"store"},
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/catalog"},
+	"licensing/license":            {"internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/catalog"},
 	"licensing/webhook":            {"store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
-	"licensing": {"licensing/license", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
+	"licensing": {"internal/valid", "licensing/license", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/feed", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/licensefile":         {},
 	"licensing/client":              {},

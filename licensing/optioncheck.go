@@ -5,34 +5,17 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 
-	"github.com/go-playground/validator/v10"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 )
 
-// fixes maps each option to its valid values.
-var fixes = map[string]string{
-	"PublicURL":                  `must be an absolute http or https URL without user info, query or fragment, such as "https://example.com/licensing"`,
-	"MasterKey":                  "must be at least 32 bytes",
-	"AllowedOrigins":             fixOrigins,
-	"IdempotencyTTL":             "must be at least 24 hours, or zero for 24 hours",
-	"PollInterval":               "must be between 10 milliseconds and 1 minute, or zero for 1 second",
-	"Tokens.TTL":                 "must be between 1 minute and 24 hours, or zero for 1 hour",
-	"Tokens.Max":                 "must be between 1 and 10,000, or zero for 1,000",
-	"Tokens.MaxFailures":         "must be between 1 and 1,000, or zero for 20",
-	"Tokens.MaxBody":             "must be at least 1,024 bytes, or zero for 16,384",
-	"Limits.MaxBody":             "must be at least 1,024 bytes, or zero for 65,536",
-	"Limits.MaxImport":           "must be at least 1,024 bytes, or zero for 16,777,216",
-	"Limits.BodyTimeout":         "must be positive, or zero for 10 seconds",
-	"Limits.Timeout":             "must be positive, or zero for 30 seconds",
-	"Events.ExpiryNotices":       "must each be between 1 minute and 10 years",
-	"Events.Retention":           "must be at least 24 hours, or zero to keep events forever",
-	"Webhooks.Ports":             "must be between 1 and 65535",
-	"Webhooks.DeliveryRetention": "must be at least 1 hour, or zero for 30 days",
-	"Dashboard.Origins":          fixOrigins,
-}
-
-const fixOrigins = `must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`
+// optionChecker has the rules for the tags of Options.
+var optionChecker = valid.New(map[string]valid.Rule{
+	"mount": valid.Text(isMount, "",
+		`must be an absolute http or https URL without user info, query or fragment, such as "https://example.com/licensing"`),
+	"origin": valid.Text(isOrigin, "",
+		`must be origins: a scheme and a host in lower case, such as "https://app.example.com", without a path; "*" is not allowed`),
+})
 
 // fixEmptyKey describes a MasterKey that is empty but not nil.
 const fixEmptyKey = "is empty but not nil; its environment variable or file is probably unset or empty; " +
@@ -42,33 +25,21 @@ const fixEmptyKey = "is empty but not nil; its environment variable or file is p
 // Call it for options from a configuration file; [NewHandler] panics with the
 // same text.
 func (o Options) Validate() error {
-	var broken validator.ValidationErrors
-	errors.As(optionChecker().Struct(o), &broken)
 	var all []error
 	seen := make(map[string]bool)
-	for _, b := range broken {
-		field, _, _ := strings.Cut(strings.TrimPrefix(b.StructNamespace(), "Options."), "[") // without the index
-		if !seen[field] {
-			seen[field] = true
-			fix := fixes[field]
-			if field == "MasterKey" && len(o.MasterKey) == 0 {
-				fix = fixEmptyKey
-			}
-			all = append(all, fmt.Errorf("licensing: Options.%s %s", field, fix))
+	for _, f := range optionChecker.Check(o) {
+		field, _, _ := strings.Cut(f.Path, "[") // without the index
+		if seen[field] {
+			continue
 		}
+		seen[field] = true
+		if field == "MasterKey" && len(o.MasterKey) == 0 {
+			f.Detail = fixEmptyKey
+		}
+		all = append(all, fmt.Errorf("licensing: Options.%s %s", field, f.Detail))
 	}
 	return errors.Join(append(all, o.checkSubscribers()...)...)
 }
-
-var optionChecker = sync.OnceValue(func() *validator.Validate {
-	v := validator.New(validator.WithRequiredStructEnabled())
-	for tag, ok := range map[string]func(string) bool{"mount": isMount, "origin": isOrigin} {
-		if err := v.RegisterValidation(tag, func(f validator.FieldLevel) bool { return ok(f.Field().String()) }); err != nil {
-			panic(err)
-		}
-	}
-	return v
-})
 
 // isMount reports whether s is a URL to which paths can be appended.
 func isMount(s string) bool {

@@ -3,32 +3,26 @@ package license
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 )
 
-// checker returns the checker of parameter structs.
-var checker = sync.OnceValue(func() *input.Checker {
-	return input.NewChecker(
-		input.Rule{
-			Tag: "customer", OK: func(s string) bool { return !strings.HasPrefix(s, "lic_") },
-			Code: CodeInvalidFormat, Detail: `must not begin with "lic_", which marks a license`,
-		},
-		input.Rule{
-			Tag: "key", OK: func(s string) bool { return isKey(canonicalKey(s)) },
-			Code: CodeInvalidFormat, Detail: "must be 16 to 1,024 visible ASCII characters",
-		},
-	)
+// checker has the rules of this package for the tags of parameter structs.
+var checker = input.NewChecker(map[string]valid.Rule{
+	"customer": valid.Text(func(s string) bool { return !strings.HasPrefix(s, "lic_") },
+		CodeInvalidFormat, `must not begin with "lic_", which marks a license`),
+	"key": valid.Text(func(s string) bool { return isKey(canonicalKey(s)) },
+		CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"),
 })
 
 // checkTags checks a parameter struct against its tags. Decoding errors
 // carried by ctx come first.
-func checkTags(ctx context.Context, params any) []FieldError { return checker().Check(ctx, params) }
+func checkTags(ctx context.Context, params any) []FieldError { return checker.Check(ctx, params) }
 
 // isInstant reports whether RFC 3339 and every store can represent t.
-func isInstant(t time.Time) bool { return input.IsInstant(t) }
+func isInstant(t time.Time) bool { return valid.IsInstant(t) }
 
 // check validates the fields of a license and normalizes them as stored:
 // times truncated to milliseconds, generated keys in canonical form, numbers

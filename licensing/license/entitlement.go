@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 )
 
 // The limits of entitlements and metadata.
@@ -91,9 +93,9 @@ func checkValue(field, value string, least, most int) *FieldError {
 	switch {
 	case len(value) < least:
 		return &FieldError{Field: field, Code: CodeRequired, Detail: "must not be empty"}
-	case !isText(value):
+	case !valid.IsText(value):
 		return &FieldError{Field: field, Code: CodeInvalidCharacters, Detail: "must be valid UTF-8 without control characters"}
-	case !isTrimmed(value):
+	case !valid.IsTrimmed(value):
 		return &FieldError{Field: field, Code: CodeInvalidFormat, Detail: "must not begin or end with white space"}
 	case utf8.RuneCountInString(value) > most:
 		return &FieldError{Field: field, Code: CodeTooLong, Detail: fmt.Sprintf("must be at most %d characters", most)}

@@ -3,13 +3,7 @@ package license
 import (
 	"strings"
 	"unicode"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 )
-
-func isText(s string) bool { return input.IsText(s) }
-
-func isTrimmed(s string) bool { return input.IsTrimmed(s) }
 
 const (
 	maxTerms      = 16 // searchable words of one text

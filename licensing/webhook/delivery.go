@@ -93,7 +93,7 @@ type DeliveriesParams struct {
 // Options.DeliveryRetention. It returns [license.ErrNotFound] or an
 // [*license.InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
-	if broken := checker().Check(ctx, p); len(broken) > 0 {
+	if broken := checker.Check(ctx, p); len(broken) > 0 {
 		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
 	}
 	if p.Limit == 0 {

@@ -159,5 +159,5 @@ func (s *Service) covers(products []string) bool {
 	return true
 }
 
-// checker returns the checker of parameter structs.
-var checker = sync.OnceValue(func() *input.Checker { return input.NewChecker() })
+// checker checks parameter structs.
+var checker = input.NewChecker(nil)

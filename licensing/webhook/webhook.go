@@ -120,7 +120,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	if p.Products != nil && len(p.Products) == 0 {
 		broken = append(broken, license.FieldError{Field: "products", Code: license.CodeRequired, Detail: "must list at least one product, or be omitted"})
 	}
-	if broken = append(checker().Check(ctx, p), broken...); len(broken) > 0 {
+	if broken = append(checker.Check(ctx, p), broken...); len(broken) > 0 {
 		return Webhook{}, "", &license.InvalidError{Fields: broken}
 	}
 	limit := s.rules.Caller().Products
@@ -210,7 +210,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 		setField(&next.URL, p.URL)
 		setField(&next.Description, p.Description)
 		setField(&next.Types, p.Types)
-		broken := append(checker().Check(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
+		broken := append(checker.Check(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
 		if p.Status != nil {
 			switch *p.Status {
 			case StatusActive:
