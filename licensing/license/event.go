@@ -2,8 +2,6 @@ package license
 
 import (
 	"context"
-	"maps"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -94,31 +92,3 @@ func (s *Service) asHolder() *Service {
 	as.holder = true
 	return &as
 }
-
-// diff returns the fields in which two states of a license differ, except
-// the key and internal fields.
-func diff(before, after License) map[string]FieldChange {
-	changes := make(map[string]FieldChange)
-	note := func(name string, same bool, from, to any) {
-		if !same {
-			changes[name] = FieldChange{from, to}
-		}
-	}
-	note("name", before.Name == after.Name, before.Name, after.Name)
-	note("product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
-	note("customer_id", before.CustomerID == after.CustomerID, before.CustomerID, after.CustomerID)
-	note("status", before.Status == after.Status, before.Status, after.Status)
-	note("status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
-	note("starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
-	note("expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
-	note("grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
-	note("max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
-	note("lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
-	note("entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
-	note("metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
-	return changes
-}
-
-func sameTime(a, b *time.Time) bool { return timeOrZero(a).Equal(timeOrZero(b)) }
-
-func sameCount(a, b *int64) bool { return countOrNegative(a) == countOrNegative(b) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -65,6 +66,82 @@ func (p CreateParams) write(rec *store.License) {
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
 	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
 }
+
+// apply changes the fields that p sets.
+func (p UpdateParams) apply(fields *CreateParams) {
+	set(&fields.Name, p.Name)
+	set(&fields.ProductID, p.ProductID)
+	set(&fields.CustomerID, p.CustomerID)
+	p.StartsAt.apply(&fields.StartsAt)
+	p.ExpiresAt.apply(&fields.ExpiresAt)
+	set(&fields.GraceSeconds, p.GraceSeconds)
+	p.MaxActivations.apply(&fields.MaxActivations)
+	p.LeaseSeconds.apply(&fields.LeaseSeconds)
+	fields.Entitlements = mergeMap(fields.Entitlements, p.Entitlements, func(v any) (any, bool) { return v, v != nil })
+	fields.Metadata = mergeMap(fields.Metadata, p.Metadata, func(v *string) (string, bool) {
+		if v == nil {
+			return "", false
+		}
+		return *v, true
+	})
+}
+
+func set[T any](field *T, v *T) {
+	if v != nil {
+		*field = *v
+	}
+}
+
+// mergeMap returns old, which it may change, with c merged into it. keep
+// returns the value to set, or false to remove the entry.
+func mergeMap[V, P any](old map[string]V, c Change[map[string]P], keep func(P) (V, bool)) map[string]V {
+	if !c.Set {
+		return old
+	}
+	if c.Null {
+		return nil
+	}
+	merged := make(map[string]V, len(old)+len(c.Value))
+	for name, v := range old {
+		merged[name] = v
+	}
+	for name, patch := range c.Value {
+		if v, ok := keep(patch); ok {
+			merged[name] = v
+		} else {
+			delete(merged, name)
+		}
+	}
+	return merged
+}
+
+// diff returns the fields in which two states of a license differ, except
+// the key and internal fields.
+func diff(before, after License) map[string]FieldChange {
+	changes := make(map[string]FieldChange)
+	note := func(name string, same bool, from, to any) {
+		if !same {
+			changes[name] = FieldChange{from, to}
+		}
+	}
+	note("name", before.Name == after.Name, before.Name, after.Name)
+	note("product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
+	note("customer_id", before.CustomerID == after.CustomerID, before.CustomerID, after.CustomerID)
+	note("status", before.Status == after.Status, before.Status, after.Status)
+	note("status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
+	note("starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
+	note("expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
+	note("grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
+	note("max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
+	note("lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
+	note("entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
+	note("metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
+	return changes
+}
+
+func sameTime(a, b *time.Time) bool { return timeOrZero(a).Equal(timeOrZero(b)) }
+
+func sameCount(a, b *int64) bool { return countOrNegative(a) == countOrNegative(b) }
 
 // decode decodes a JSON document. An empty document leaves v unchanged.
 func decode(document []byte, v any) error {

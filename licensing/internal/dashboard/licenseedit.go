@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"maps"
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
@@ -32,11 +31,7 @@ func createLicense(v *visit) error {
 	f.fill(v)
 	in := f.readLicense()
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (string, error) {
-		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), license.CreateParams{
-			Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
-			StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
-			MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
-		})
+		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), f.createParams(in))
 		return l.ID, err
 	})
 	switch {
@@ -73,7 +68,6 @@ func updateLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	before := licenseForm(l)
 	f := licenseForm(l)
 	f.fill(v)
 	in := f.readLicense()
@@ -81,54 +75,7 @@ func updateLicense(v *visit) error {
 		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
-	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
-	// Only edited fields are updated. A time with milliseconds is kept,
-	// although the form shows seconds.
-	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
-	text := func(name string) *string {
-		if !edited(name) {
-			return nil
-		}
-		return &f.Field(name).Value
-	}
-	p.Name, p.ProductID, p.CustomerID = text("name"), text("product_id"), text("customer_id")
-	if edited("starts_at") {
-		p.StartsAt = changeTo(in.startsAt)
-	}
-	if edited("expires_at") {
-		p.ExpiresAt = changeTo(in.expiresAt)
-	}
-	if edited("grace") {
-		p.GraceSeconds = &in.grace
-	}
-	if edited("max_activations") {
-		p.MaxActivations = changeTo(in.maxActivations)
-	}
-	if edited("lease") {
-		p.LeaseSeconds = changeTo(in.leaseSeconds)
-	}
-	if edited("entitlements") {
-		merged := maps.Clone(in.entitlements)
-		for name := range l.Entitlements {
-			if _, kept := merged[name]; !kept {
-				merged[name] = nil
-			}
-		}
-		p.Entitlements = license.To(merged)
-	}
-	if edited("metadata") {
-		merged := map[string]*string{}
-		for name, value := range in.metadata {
-			merged[name] = &value
-		}
-		for name := range l.Metadata {
-			if _, kept := merged[name]; !kept {
-				merged[name] = nil
-			}
-		}
-		p.Metadata = license.To(merged)
-	}
-	after, err := v.licenses.Update(input.WithErrors(ctx, in.errors), p)
+	after, err := v.licenses.Update(input.WithErrors(ctx, in.errors), f.updateParams(in, l))
 	switch {
 	case f.takeLicenseErrors(err):
 		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
@@ -147,12 +94,4 @@ func updateLicense(v *visit) error {
 	}
 	v.redirectDone(v.licenseRef(l.ID), done)
 	return nil
-}
-
-// changeTo returns a change to the value, or to null if value is nil.
-func changeTo[T any](value *T) license.Change[T] {
-	if value == nil {
-		return license.ToNull[T]()
-	}
-	return license.To(*value)
 }

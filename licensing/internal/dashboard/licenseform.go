@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +99,75 @@ func (f *form) readLicense() (in licenseInput) {
 	in.metadata, wrong = parseMetadata(f.Field("metadata").Value)
 	note("metadata/", wrong...)
 	return in
+}
+
+// createParams returns the fields of a new license.
+func (f *form) createParams(in licenseInput) license.CreateParams {
+	return license.CreateParams{
+		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
+		StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
+		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
+	}
+}
+
+// updateParams returns the edited fields of l. A time with milliseconds is kept
+// unless it is edited, although the form shows seconds.
+func (f *form) updateParams(in licenseInput, l license.License) license.UpdateParams {
+	before := licenseForm(l)
+	p := license.UpdateParams{ID: l.ID, IfMatch: []license.Version{l.Version()}}
+	edited := func(name string) bool { return f.Field(name).Value != before.Field(name).Value }
+	text := func(name string) *string {
+		if !edited(name) {
+			return nil
+		}
+		return &f.Field(name).Value
+	}
+	p.Name, p.ProductID, p.CustomerID = text("name"), text("product_id"), text("customer_id")
+	if edited("starts_at") {
+		p.StartsAt = changeTo(in.startsAt)
+	}
+	if edited("expires_at") {
+		p.ExpiresAt = changeTo(in.expiresAt)
+	}
+	if edited("grace") {
+		p.GraceSeconds = &in.grace
+	}
+	if edited("max_activations") {
+		p.MaxActivations = changeTo(in.maxActivations)
+	}
+	if edited("lease") {
+		p.LeaseSeconds = changeTo(in.leaseSeconds)
+	}
+	if edited("entitlements") {
+		merged := maps.Clone(in.entitlements)
+		for name := range l.Entitlements {
+			if _, kept := merged[name]; !kept {
+				merged[name] = nil
+			}
+		}
+		p.Entitlements = license.To(merged)
+	}
+	if edited("metadata") {
+		merged := map[string]*string{}
+		for name, value := range in.metadata {
+			merged[name] = &value
+		}
+		for name := range l.Metadata {
+			if _, kept := merged[name]; !kept {
+				merged[name] = nil
+			}
+		}
+		p.Metadata = license.To(merged)
+	}
+	return p
+}
+
+// changeTo returns a change to the value, or to null if value is nil.
+func changeTo[T any](value *T) license.Change[T] {
+	if value == nil {
+		return license.ToNull[T]()
+	}
+	return license.To(*value)
 }
 
 // takeLicenseErrors is takeErrors for the field names of the license form.
