@@ -90,7 +90,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.Tokens.TTL = cmp.Or(o.Tokens.TTL, time.Hour).Truncate(time.Second)
 	o.Tokens.Max = cmp.Or(o.Tokens.Max, 1000)
-	o.Tokens.MaxFailures = cmp.Or(o.Tokens.MaxFailures, 20)
+	o.Tokens.MaxFailures = cmp.Or(o.Tokens.MaxFailures, throttle.DefaultFailures)
 	o.Tokens.MaxBody = cmp.Or(o.Tokens.MaxBody, 16<<10)
 	if o.Realm == "" {
 		o.Realm = "licensing"

@@ -71,7 +71,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	cfg := web.Config{
 		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service,
-		Limits: limits, Limiters: limiters, ClientIP: opts.ClientIP, Origins: opts.AllowedOrigins,
+		Limits: limits, Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
 	}
 	pages := h.section()
 	routes := api.Routes(api.Config{

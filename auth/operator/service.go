@@ -42,7 +42,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.MaxFailures == 0 {
-		o.MaxFailures = 20
+		o.MaxFailures = throttle.DefaultFailures
 	}
 	if o.ClientIP == nil {
 		o.ClientIP = func(r *http.Request) netip.Addr {

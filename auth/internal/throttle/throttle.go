@@ -27,6 +27,9 @@ type Throttle struct {
 // maxKeys limits the number of keys, to about 200 kB of memory.
 const maxKeys = 4096
 
+// DefaultFailures is how many failures per minute are allowed by default.
+const DefaultFailures = 20
+
 // New returns a Throttle that lets each key fail n times per period, and at
 // most n times immediately.
 func New(n int, period time.Duration) *Throttle {

@@ -15,13 +15,13 @@ const (
 // answers their preflight requests. OAuth endpoints receive secrets and never
 // allow browser access.
 func (s *Site) allowOrigin(x *exchange, r *http.Request, found []*resource) {
-	if len(s.cfg.Origins) == 0 || found[0].oauth != nil {
+	if len(s.cfg.AllowedOrigins) == 0 || found[0].oauth != nil {
 		return
 	}
 	h := x.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
-	if !slices.Contains(s.cfg.Origins, origin) {
+	if !slices.Contains(s.cfg.AllowedOrigins, origin) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", origin)

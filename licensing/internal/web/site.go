@@ -29,10 +29,10 @@ type Config struct {
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
 	Rules        *license.Service
 
-	Limits   Limits
-	Limiters Limiters
-	ClientIP func(*http.Request) netip.Addr
-	Origins  []string // allowed for browser programs
+	Limits         Limits
+	Limiters       Limiters
+	ClientIP       func(*http.Request) netip.Addr
+	AllowedOrigins []string // of browser programs
 }
 
 // A Site routes and serves requests. It is safe for concurrent use.
