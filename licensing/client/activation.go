@@ -110,7 +110,7 @@ func (c *Client) DeactivateKey(ctx context.Context, p DeactivateKeyParams) (Acti
 // ListActivationsOfKeyParams select activations of the license with a key.
 type ListActivationsOfKeyParams struct {
 	Key   string `json:"key"`
-	Ended bool   `json:"ended,omitempty"` // those that have ended too
+	Ended bool   `json:"ended,omitempty"` // include ended ones
 	Limit int    `json:"limit,omitempty"` // activations per request, at most 200; 0: 50
 }
 
@@ -128,7 +128,7 @@ func (c *Client) ListActivationsOfKey(ctx context.Context, p ListActivationsOfKe
 // ListActivationsParams select activations of a license.
 type ListActivationsParams struct {
 	LicenseID string `json:"-" path:"licenseID"`
-	Ended     bool   `json:"-" query:"ended"` // those that have ended too
+	Ended     bool   `json:"-" query:"ended"` // include ended ones
 	Limit     int    `json:"-" query:"limit"` // activations per request, at most 200; 0: 50
 }
 

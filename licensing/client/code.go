@@ -71,4 +71,13 @@ const (
 	// CodeInvalidSignature is the code of a webhook request that the service
 	// did not sign with the secret, or not within the last five minutes.
 	CodeInvalidSignature Code = "invalid_signature"
+	// CodeUnreachable is the code of a [Status]: the service has not answered,
+	// or not for longer than ProgramOptions.Offline. As a warning: the last
+	// request failed, and an earlier answer still counts.
+	CodeUnreachable Code = "unreachable"
+	// CodeNoKey is the code of a [Status]: the program has no license key.
+	CodeNoKey Code = "no_key"
+	// CodeClockChanged is a warning: the clock of this machine was set back
+	// while the program was running.
+	CodeClockChanged Code = "clock_changed"
 )

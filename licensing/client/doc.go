@@ -1,6 +1,7 @@
 /*
-Package client calls the API of a licensing service. It uses only the standard
-library, and keeps no state outside of a [Client].
+Package client calls the API of a licensing service, for services of the vendor
+([New]) and for the programs that the vendor ships ([Open]). It uses only the
+standard library, and keeps no state outside of a [Client] or a [Program].
 
 # For services
 
@@ -51,5 +52,56 @@ effect.
 [Client.ListEvents] reads the event feed. The caller keeps the cursor, in the
 same place as the effects of the events, and so misses none and repeats none.
 [VerifyWebhook] checks the signature of a webhook request and returns its event.
+
+# For shipped programs
+
+A shipped program has a license key. [Open] activates the license for this
+installation, and from then on checks it in the background, as often as the
+service says:
+
+	id, err := client.RandomID(dir)
+	…
+	lic, err := client.Open(client.ProgramOptions{URL: url, Key: key, ProductID: "atlas", Fingerprint: id})
+	…
+	defer lic.Close()
+	if err := lic.Err(); err != nil {
+		log.Print(err) // and run with what is free
+	}
+	mux.Handle("GET /report", lic.Require("export")(report))
+
+[Program.Status], [Program.Has] and [Program.Number] can be called in any hot
+path: they do no I/O, and judge the expiry at the moment of the call. The
+schedule renews the lease of the activation, activates again if the lease has
+ended and a seat is free, keeps asking after the license has expired, so that a
+renewal arrives by itself, and retries after a failure, with pauses of at most
+five minutes. [ProgramOptions.OnChange] reports changes.
+
+The status of a running program, by what happens:
+
+	the service cannot be reached, stalls, answers      stays for Offline (7 days) after the last
+	5xx or 429, or is not the service (captive portal)  answer, with the warning unreachable; then
+	                                                    unreachable
+	the key is unknown                                  the same, with not_found
+	suspended, revoked, expired, another product        denied immediately
+	evicted, released                                   denied immediately, until a restart or SetKey
+	the lease has ended                                 activates again; activation_limit if no seat is free
+	the license expires while the service cannot be     in_grace, then expired, at the moment
+	reached
+	the clock is wrong                                  the clock of the service counts (Date)
+	the clock is set back while the program runs        nothing changes, with the warning clock_changed
+	the clock is set forward, or the machine slept      the service is asked; if it cannot be reached, the
+	                                                    time counts
+
+A program that starts while the service cannot be reached is unreachable: an
+answer is kept in memory only, because a file with it could be forged. A service
+that lies, behind a forged name and certificate, is believed.
+
+The fingerprint is the program's choice. In containers, use an ID of the
+deployment and a license with a lease; with a random one, each restart takes a
+seat. Proxies are those of the environment (HTTPS_PROXY). For a private
+certificate authority, set [ProgramOptions.HTTPClient].
+
+For tests, [Fixed] returns a Program with a given status, and package
+licensing/licensingtest has a service that fails on demand.
 */
 package client

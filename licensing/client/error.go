@@ -30,6 +30,7 @@ type Error struct {
 
 	operation    string // such as "POST /license"
 	afterUnknown bool   // an earlier attempt may have had its effect
+	date         string // of the response
 }
 
 // A FieldError describes an invalid member of the body, an invalid parameter
@@ -88,6 +89,7 @@ func newError(operation string, resp *http.Response) *Error {
 	e.Status, e.operation = resp.StatusCode, operation
 	e.RequestID = resp.Header.Get("X-Request-Id")
 	e.RetryAfter = retryAfter(resp.Header)
+	e.date = resp.Header.Get("Date")
 	return e
 }
 

@@ -22,7 +22,7 @@ type Event struct {
 // EventData is the content of an event. Which fields are set depends on the
 // type of the event.
 type EventData struct {
-	License       *License               `json:"license"` // as it was after the change, without its key
+	License       *License               `json:"license"` // after the change, without its key
 	Activation    *Activation            `json:"activation"`
 	Webhook       *Webhook               `json:"webhook"`
 	NoticeSeconds int64                  `json:"notice_seconds"` // how long before the end an expiry notice was due

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
@@ -17,7 +19,7 @@ import (
 // startService serves an empty service, and returns the options of an API
 // client that may do everything.
 func startService() (opts client.Options, stop func()) {
-	h := licensing.NewHandler(memory.New(), licensing.Options{})
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
 	server := httptest.NewServer(h)
 	c, secret, err := h.Auth().CreateClient(context.Background(), auth.CreateClientParams{Name: "Web shop", Scopes: auth.Scopes()})
 	if err != nil {
@@ -158,4 +160,112 @@ func ExampleVerifyWebhook() {
 		}
 		fmt.Println(event.Type, event.Subject)
 	})
+}
+
+// A shipped program checks its license at the start, runs whether or not it is
+// valid, and reserves some features.
+func ExampleOpen() {
+	url, key, stop := startVendor()
+	defer stop()
+
+	dir, err := os.MkdirTemp("", "atlas-*") // a directory that the program keeps
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	id, err := client.RandomID(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lic, err := client.Open(client.ProgramOptions{URL: url, Key: key, ProductID: "atlas", Fingerprint: id})
+	if err != nil {
+		fmt.Println(err) // a wrong option
+		return
+	}
+	defer lic.Close()
+
+	users, _ := lic.Number("users")
+	fmt.Println(lic.Status().Code, lic.Has("export"), lic.Has("import"), users)
+	// Output: valid true false 5
+}
+
+// A program that starts without a key asks the user for one.
+func ExampleProgram_SetKey() {
+	url, key, stop := startVendor()
+	defer stop()
+	lic, err := client.Open(client.ProgramOptions{URL: url, ProductID: "atlas"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lic.Close()
+
+	fmt.Println(lic.Status().Code)
+	if err := lic.SetKey(context.Background(), "a typo"); errors.Is(err, client.CodeNotFound) {
+		fmt.Println("No license has this key.")
+	}
+	if err := lic.SetKey(context.Background(), key); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(lic.Status().Code)
+	// Output:
+	// no_key
+	// No license has this key.
+	// valid
+}
+
+func ExampleProgram_Require() {
+	lic := client.Fixed(client.Status{Valid: true, Entitlements: map[string]any{"import": true}})
+	report := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "the report") })
+
+	mux := http.NewServeMux()
+	mux.Handle("GET /report", lic.Require("export")(report))
+
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/report", nil))
+	fmt.Println(w.Code, w.Body)
+	// Output:
+	// 403 {"type":"about:blank","title":"Forbidden","status":403,"code":"license_denied","detail":"The license of this application does not include export."}
+}
+
+// A test of a program needs no service.
+func ExampleFixed() {
+	lic := client.Fixed(client.Status{Code: client.CodeExpired})
+	fmt.Println(lic.Err())
+	// Output: license not valid: expired
+}
+
+// The monitoring of the customer scrapes the status of the license.
+func ExampleProgram_Metrics() {
+	lic := client.Fixed(client.Status{Valid: true, Source: client.SourceOnline})
+	http.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		io.WriteString(w, lic.Metrics())
+	})
+	fmt.Print(lic.Metrics())
+	// Output:
+	// # HELP licensekit_license_valid Whether the license is valid.
+	// # TYPE licensekit_license_valid gauge
+	// licensekit_license_valid 1
+	// # HELP licensekit_license_status The present status of the license.
+	// # TYPE licensekit_license_status gauge
+	// licensekit_license_status{code="valid",source="online"} 1
+}
+
+// startVendor serves a service with one license.
+func startVendor() (url, key string, stop func()) {
+	opts, stop := startService()
+	c, err := client.New(opts)
+	if err != nil {
+		panic(err)
+	}
+	l, err := c.CreateLicense(context.Background(), client.CreateLicenseParams{
+		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1", Entitlements: map[string]any{"export": true, "users": 5},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return opts.URL, l.Key, stop
 }

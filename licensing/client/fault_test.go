@@ -225,7 +225,7 @@ func TestContextEndsTheWait(t *testing.T) {
 		_, err := c.GetLicense(ctx, "lic_1")
 		e, _ := errors.AsType[*client.Error](err)
 		is.Equal(e.RetryAfter, 30*time.Second)
-		is.Equal(time.Since(start), time.Duration(0)) // the wait would be in vain
+		is.Equal(time.Since(start), time.Duration(0)) // the deadline is before the next attempt
 
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Second, cancel)

@@ -217,8 +217,8 @@ const (
 	FromNow    RenewFrom = "now"
 )
 
-// RenewLicense moves the end of a license to a later time. Besides the errors
-// of [Client.SuspendLicense], it fails with [CodeInvalidParameters] if the
+// RenewLicense moves the end of a license to a later time. In addition to the
+// errors of [Client.SuspendLicense], it fails with [CodeInvalidParameters] if the
 // license has no end, or if the new one is not later.
 func (c *Client) RenewLicense(ctx context.Context, p RenewLicenseParams) (License, error) {
 	return call[License](ctx, c, "POST /license/{licenseID}/renew", keyed, p)
@@ -234,7 +234,7 @@ type RekeyLicenseParams struct {
 }
 
 // RekeyLicense replaces the key of a license. The old key is unknown from then
-// on. Besides the errors of [Client.SuspendLicense], it fails with
+// on. In addition to the errors of [Client.SuspendLicense], it fails with
 // [CodeKeyTaken].
 func (c *Client) RekeyLicense(ctx context.Context, p RekeyLicenseParams) (License, error) {
 	return call[License](ctx, c, "POST /license/{licenseID}/rekey", keyed, p)

@@ -22,6 +22,24 @@ an API client with a token, and access to every event:
 To test over HTTP, serve kit.Handler with httptest and send the header
 "Authorization: Bearer " + kit.Token().
 
+# Testing a shipped program
+
+[NewVendor] returns a service that fails on demand, for programs that use
+package licensing/client. In a bubble of testing/synctest, weeks pass in no
+time:
+
+	func TestOutage(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			vendor := licensingtest.NewVendor(t)
+			lic, err := client.Open(client.ProgramOptions{URL: licensingtest.VendorURL, HTTPClient: vendor.HTTPClient(), …})
+			…
+			vendor.Die()
+			time.Sleep(72 * time.Hour)
+			…
+			lic.Close()
+		})
+	}
+
 # Testing a store
 
 [RunAPI] tests the whole service on a store over HTTP; [RunService] tests

@@ -1,0 +1,232 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+)
+
+// ProgramOptions are the options of [Open]. URL and ProductID are required.
+type ProgramOptions struct {
+	// URL is where the service is mounted, as in [Options].
+	URL string
+
+	// Key is the license key. Empty: none yet; see [Program.SetKey].
+	Key string
+
+	// ProductID is the product that the license must be for.
+	ProductID string
+
+	// Fingerprint identifies this installation: a machine, a container or a
+	// user, as the program chooses, for example with [RandomID]. The license is
+	// activated for it, which takes one of its seats. Empty: the program takes
+	// no seat.
+	Fingerprint string
+
+	// Name describes the activation to operators, such as a host name.
+	Name string
+
+	// Offline is how long the program stays valid when the service cannot be
+	// reached, counted from its last answer. It does not depend on the lease of
+	// the activation, and ends with the license. Answers are kept in memory
+	// only: a program that starts while the service cannot be reached is not
+	// valid. 0: 7 days. Negative: until the next check fails.
+	Offline time.Duration
+
+	// StartWait is how long Open waits for the first answer. 0: 5 seconds.
+	// Negative: not at all.
+	StartWait time.Duration
+
+	// ReleaseOnClose frees the seat on Close. Without it, a program that
+	// restarts keeps its seat.
+	ReleaseOnClose bool
+
+	// OnChange is called after the status has changed in anything but its
+	// CheckedAt and CheckError, in one goroutine, from the time when Open
+	// returns. It must not call Close.
+	OnChange func(Status)
+
+	// HTTPClient sends the requests, as in [Options].
+	HTTPClient *http.Client
+}
+
+const (
+	defaultOffline   = 7 * 24 * time.Hour
+	defaultStartWait = 5 * time.Second
+	maxText          = 255 // characters of names and IDs
+)
+
+func (o ProgramOptions) check() error {
+	for _, f := range []struct {
+		name, value string
+		required    bool
+	}{{"ProductID", o.ProductID, true}, {"Fingerprint", o.Fingerprint, false}, {"Name", o.Name, false}} {
+		switch {
+		case f.required && f.value == "":
+			return fmt.Errorf("client: ProgramOptions.%s must be set", f.name)
+		case !utf8.ValidString(f.value) || utf8.RuneCountInString(f.value) > maxText:
+			return fmt.Errorf("client: ProgramOptions.%s must be at most %d characters of UTF-8", f.name, maxText)
+		case strings.TrimSpace(f.value) != f.value || strings.ContainsFunc(f.value, isControl):
+			return fmt.Errorf("client: ProgramOptions.%s must not have control characters, or white space at its ends", f.name)
+		}
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
+
+// A Program is the license of a running program. It is safe for concurrent
+// use. Create one with [Open], and close it with Close.
+type Program struct {
+	opts ProgramOptions
+	api  *Client
+	own  *http.Transport // to close; nil: the caller's
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	turn   chan struct{} // holds a value while a check is in progress
+	wake   chan struct{} // makes the schedule look again
+	first  chan struct{} // closed after the first answer
+	opened chan struct{} // closed when Open returns
+
+	start time.Time // with a monotonic reading
+	now   atomic.Pointer[timeline]
+
+	mu               sync.Mutex // guards the fields below
+	key              string
+	seated           bool    // the fingerprint had an activation in this process
+	good             *answer // the last valid verdict, unless a later one was not
+	bad              *answer // the verdict after good, or without good
+	failure          error   // of the last check; nil: it was answered
+	failures         int     // without an answer in between
+	begun, completed int     // the numbers of the last checks
+	next             time.Time
+	slept            time.Duration // since good; see timeline
+	setBack          bool          // the clock, since the last answer
+	shown            Status        // to OnChange
+}
+
+// errClosed is returned by methods that ask the service after Close.
+var errClosed = errors.New("client: the program's license is closed")
+
+// Open starts to check the license of this program, and waits for the first
+// answer, at most opts.StartWait. It fails only if an option is invalid: look
+// at [Program.Status] for the license. Without an answer, the status is
+// [CodeUnreachable], and the schedule keeps asking.
+func Open(opts ProgramOptions) (*Program, error) {
+	base, err := parseURL(opts.URL)
+	if err != nil {
+		return nil, fmt.Errorf("client: ProgramOptions.URL %w", err)
+	}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	if opts.Offline == 0 {
+		opts.Offline = defaultOffline
+	}
+	if opts.StartWait == 0 {
+		opts.StartWait = defaultStartWait
+	}
+	p := &Program{
+		opts: opts, key: strings.TrimSpace(opts.Key),
+		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), first: make(chan struct{}), opened: make(chan struct{}),
+	}
+	h := opts.HTTPClient
+	if h == nil {
+		h = &http.Client{}
+		if t, ok := http.DefaultTransport.(*http.Transport); ok {
+			p.own = t.Clone()
+			h.Transport = p.own
+		}
+	}
+	p.api = newClient(base, "", "", h)
+	p.api.maxAttempts = 1 // the schedule repeats
+	p.start = time.Now()
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.publish()
+	p.work.Go(p.run)
+	if p.key != "" && opts.StartWait > 0 {
+		timer := time.NewTimer(opts.StartWait)
+		defer timer.Stop()
+		select {
+		case <-p.first:
+		case <-timer.C:
+		}
+	}
+	p.mu.Lock()
+	p.shown = p.Status()
+	p.mu.Unlock()
+	close(p.opened)
+	p.poke()
+	return p, nil
+}
+
+// Fixed returns a Program with a status that never changes, for tests. It
+// makes no requests. An empty Code is that of s.Valid.
+func Fixed(s Status) *Program {
+	if s.Code == "" {
+		s.Code = CodeUnreachable
+		if s.Valid {
+			s.Code = CodeValid
+		}
+	}
+	p := &Program{start: time.Now()}
+	p.now.Store(&timeline{{status: s}})
+	return p
+}
+
+// Close ends the schedule and waits for it. With ReleaseOnClose, it frees the
+// seat, for which it waits at most 5 seconds, and returns the error of that.
+// After Close, the status no longer follows the service. Another Close does
+// nothing.
+func (p *Program) Close() error {
+	if p.api == nil || p.ctx.Err() != nil {
+		return nil
+	}
+	p.cancel()
+	p.work.Wait()
+	p.turn <- struct{}{} // a check in progress has ended
+	defer func() { <-p.turn }()
+	var err error
+	p.mu.Lock()
+	key, release := p.key, p.opts.ReleaseOnClose && p.seated
+	p.seated = false
+	p.mu.Unlock()
+	if release {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_, err = p.api.DeactivateKey(ctx, DeactivateKeyParams{Key: key, Fingerprint: p.opts.Fingerprint})
+		if errors.Is(err, CodeNotFound) {
+			err = nil // there is nothing to free
+		}
+	}
+	if p.own != nil {
+		p.own.CloseIdleConnections()
+	}
+	return err
+}
+
+// Status returns the status at the moment of the call. It does no I/O, never
+// blocks and allocates nothing.
+func (p *Program) Status() Status { return p.current().status }
+
+func (p *Program) current() *phase { return p.now.Load().at(time.Since(p.start)) }
+
+// poke makes the schedule look again.
+func (p *Program) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Err returns the status as an error: nil if it is valid, otherwise a
+// [*StatusError].
+func (p *Program) Err() error { return p.Status().Err() }
