@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -32,6 +34,35 @@ func sell(ctx context.Context, h *licensing.Handler, customerID string) (license
 	return h.Service().Create(ctx, license.CreateParams{Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID})
 }
 
+// newShop returns a client for a service of yours, such as a web shop.
+func newShop(url, clientID, clientSecret string) (*client.Client, error) {
+	return client.New(client.Options{URL: url, ClientID: clientID, ClientSecret: clientSecret})
+}
+
+// sellOrder creates the license of an order. It can be repeated: the same order
+// gets the same license.
+func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (client.License, error) {
+	return shop.CreateLicense(ctx, client.CreateLicenseParams{
+		Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID, IdempotencyKey: order,
+	})
+}
+
+// consume handles the events after a cursor, and returns the next cursor.
+func consume(ctx context.Context, c *client.Client, cursor string, handle func(client.Event) error) (string, error) {
+	for page, err := range c.ListEvents(ctx, client.ListEventsParams{After: cursor}) {
+		if err != nil {
+			return cursor, err // client.CodeCursorGone: start again without a cursor
+		}
+		for _, e := range page.Data {
+			if err := handle(e); err != nil {
+				return cursor, err
+			}
+		}
+		cursor = page.NextCursor
+	}
+	return cursor, nil
+}
+
 func createAdmin(ctx context.Context, h *licensing.Handler, email, password string) error {
 	_, err := h.Operators().Create(ctx, operator.CreateParams{Email: email, Password: password, Role: operator.RoleAdmin})
 	return err
@@ -39,6 +70,36 @@ func createAdmin(ctx context.Context, h *licensing.Handler, email, password stri
 
 func backup(ctx context.Context, st *sqlite.Store, folder string) error {
 	return st.Backup(ctx, filepath.Join(folder, time.Now().UTC().Format("licenses-20060102T150405Z.db")))
+}
+
+// TestClientGuideFunctions calls the functions of the guide to the Go client.
+func TestClientGuideFunctions(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+	api, secret, err := h.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Web shop", Scopes: auth.Scopes()})
+	is.NoErr(err)
+	service := httptest.NewServer(h)
+	defer service.Close()
+	shop, err := newShop(service.URL, api.ID, secret)
+	is.NoErr(err)
+	first, err := sellOrder(ctx, shop, "order-7", "cus_1")
+	is.NoErr(err)
+	again, err := sellOrder(ctx, shop, "order-7", "cus_1")
+	is.NoErr(err)
+	is.Equal(again.ID, first.ID)
+	var types []string
+	handle := func(e client.Event) error {
+		if e.Subject == first.ID {
+			types = append(types, e.Type)
+		}
+		return nil
+	}
+	cursor, err := consume(ctx, shop, "", handle)
+	is.NoErr(err)
+	_, err = consume(ctx, shop, cursor, handle)
+	is.NoErr(err)
+	is.Equal(types, []string{license.EventLicenseCreated})
 }
 
 // TestGuideFunctions calls the functions of the guides.

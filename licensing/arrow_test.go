@@ -50,6 +50,7 @@ var arrows = map[string][]string{
 	"example/internal/admin":        {"auth/operator", "store", "store/sqlite"},
 	"example/admin":                 {"example/internal/admin"},
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
+	"example/program":               {"licensing/client"},
 }
 
 // pure are the packages that import nothing but the standard library and each

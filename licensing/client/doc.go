@@ -56,7 +56,7 @@ same place as the effects of the events, and so misses none and repeats none.
 # For shipped programs
 
 A shipped program has a license key. [Open] activates the license for this
-installation, and from then on checks it in the background, as often as the
+installation, and then checks it in the background, as often as the
 service says:
 
 	id, err := client.RandomID(dir)
