@@ -78,7 +78,7 @@ func ExampleClient_ListLicenses() {
 		}
 		fmt.Println(l.Name)
 	}
-	// Output:
+	// Unordered output:
 	// Atlas Team
 	// Atlas Solo
 }
