@@ -139,7 +139,7 @@ func (b *browser) press(text string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
 	defer cancel()
-	sel := `(//main|//header)//*[self::a or self::button][normalize-space()="` + text + `"]`
+	sel := `(//main|//header|//dialog)//*[self::a or self::button][normalize-space()="` + text + `"]`
 	_, err := chromedp.RunResponse(ctx, chromedp.Click(sel))
 	b.do("press "+text, err)
 }
@@ -176,4 +176,25 @@ func (b *browser) unfold(title string) {
 	ctx, cancel := b.step()
 	defer cancel()
 	b.do("unfold "+title, chromedp.Do(ctx, chromedp.Click(`(//main//summary[normalize-space()="`+title+`"])[1]`)))
+}
+
+// openMenu opens the menu of a license and then the confirmation with the given
+// title.
+func (b *browser) openMenu(script bool, title string) {
+	b.t.Helper()
+	b.unfold("More")
+	b.ask(script, title)
+}
+
+// ask clicks a link to a confirmation. With JavaScript, that opens a dialog.
+func (b *browser) ask(script bool, title string) {
+	b.t.Helper()
+	if !script {
+		b.press(title)
+		return
+	}
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do("click "+title, chromedp.Do(ctx, chromedp.Click(`//main//a[normalize-space()="`+title+`"]`)))
+	b.do("wait for the dialog", chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS("dialog"))))
 }

@@ -22,7 +22,7 @@ func TestOperatorWorkflow(t *testing.T) {
 			setUp(t, h, b, script)
 			id, secret := createCredential(t, b)
 			licenseID := createLicenseOverAPI(t, h, id, secret)
-			manageLicense(t, b, licenseID)
+			manageLicense(t, b, licenseID, script)
 			b.press("Sign out")
 			b.see("Sign in")
 			b.open("licenses")
@@ -114,7 +114,7 @@ func answer(t *testing.T, req *http.Request, v any) {
 
 // manageLicense creates, finds, edits, suspends, reinstates, revokes and deletes
 // a license.
-func manageLicense(t *testing.T, b *browser, apiLicenseID string) {
+func manageLicense(t *testing.T, b *browser, apiLicenseID string, script bool) {
 	b.press("Licenses")
 	b.see("Ordered in the shop")
 	b.press("Ordered in the shop")
@@ -149,24 +149,26 @@ func manageLicense(t *testing.T, b *browser, apiLicenseID string) {
 	b.see("14 days")
 	b.see("Atlas for the harbour → Atlas for the whole harbour")
 
-	b.press("Suspend")
+	b.openMenu(script, "Suspend")
 	b.fill("Reason", "The invoice of March is open")
 	b.press("Suspend license")
 	b.see("The license has been suspended.")
 	b.see("The invoice of March is open")
-	b.press("Reinstate")
+	b.ask(script, "Reinstate")
 	b.press("Reinstate license")
 	b.see("The license has been reinstated.")
-	b.press("Revoke")
+	b.openMenu(script, "Revoke")
+	b.fill("Last group of the license key", "wrong")
+	b.press("Revoke license")
+	b.see("This is not the last group of the key.")
+	key := b.read("form .hint#f-key-hint")
+	b.fill("Last group of the license key", strings.Fields(key)[1])
 	b.press("Revoke license")
 	b.see("The license has been revoked.")
 	b.missing("Reinstate license")
 
-	b.press("Delete")
-	b.fill("License name", "Atlas")
-	b.press("Delete license")
-	b.see("The name does not match.")
-	b.fill("License name", "Atlas for the whole harbour")
+	b.openMenu(script, "Delete")
+	b.fill("Last group of the license key", strings.Fields(key)[1])
 	b.press("Delete license")
 	b.see("The license has been deleted.")
 	b.missing("whole harbour")

@@ -147,6 +147,16 @@ func TestEveryPage(t *testing.T) {
 				b.open("licenses/" + licenseID + "/edit")
 				b.press("Save changes")
 			}},
+			{"license-menu", func(b *browser) {
+				b.open("licenses/" + licenseID)
+				b.unfold("More")
+			}},
+			{"license-dialog", func(b *browser) {
+				b.open("licenses/" + licenseID)
+				b.openMenu(true, "Revoke")
+			}},
+			{"license-activity", func(b *browser) { b.open("licenses/" + licenseID + "/activity") }},
+			{"license-api", func(b *browser) { b.open("licenses/" + licenseID + "/api") }},
 			{"license-long", func(b *browser) { b.open("licenses/" + long.Data[0].ID) }},
 			{"license-new", func(b *browser) { b.open("licenses/new") }},
 			{"license-new-errors", func(b *browser) {
@@ -162,7 +172,7 @@ func TestEveryPage(t *testing.T) {
 			{"license-delete", func(b *browser) { b.open("licenses/" + long.Data[0].ID + "/delete") }},
 			{"license-delete-errors", func(b *browser) {
 				b.open("licenses/" + licenseID + "/delete")
-				b.fill("License name", "something else")
+				b.fill("Last group of the license key", "other")
 				b.press("Delete license")
 			}},
 			{"credentials", func(b *browser) { b.open("settings/credentials") }},

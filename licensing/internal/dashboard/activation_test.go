@@ -28,18 +28,19 @@ func TestActivationsOfLicense(t *testing.T) {
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)})
 	page := "licenses/" + l.ID
-	is.True(v.get(page).says("None yet."))
+	tab := page + "/activations"
+	is.True(v.get(tab).says("No active activations") && v.get(page).says("0 of 3 seats used."))
 
 	gone := s.activate(l, "old-machine", "")
 	s.advance(2 * time.Hour)
 	one := s.activate(l, "machine-1", "Reception")
 	s.activate(l, "machine-2", "")
-	a := v.get(page)
-	is.True(a.says("2 of 3 seats used.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2"))
-	is.True(strings.Index(a.body, "<summary>Ended</summary>") < strings.Index(a.body, "old-machine")) // inside the collapsed details
-	is.True(a.says("lease ended"))
+	is.True(v.get(page).says("2 of 3 seats used.") && v.get(page).says(`<rect width="67" height="6"/>`))
+	a := v.get(tab)
+	is.True(a.says("2 of 3 seats used.") && a.says("Reception") && a.says("machine-1") && a.says("machine-2") && !a.says("old-machine"))
 	is.Equal(strings.Count(a.body, "/release"), 2) // only for active activations
-	is.True(!a.says(gone.ID + "/release"))
+	both := v.get(tab + "?ended=1")
+	is.True(both.says("lease ended") && both.says("old-machine") && !both.says(gone.ID+"/release"))
 
 	ask := v.get(page + "/activations/" + one.ID + "/release")
 	is.True(ask.says("Activation: Reception (machine-1)") && ask.says(one.ID))
@@ -48,16 +49,30 @@ func TestActivationsOfLicense(t *testing.T) {
 	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
 	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception moved")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
-	is.Equal(a.to(), "../../../../licenses/"+l.ID)
+	is.Equal(a.to(), "../../../../licenses/"+l.ID+"/activations")
+	is.Equal(v.follow(a).notice(), "The activation has been released.")
 	a = v.get(page)
 	is.True(a.says("1 of 3 seats used.") && a.says("released") && a.says("Reception moved")) // the history shows the reason
 	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
 
-	live := v.get(page + "/activations")
+	live := v.get(tab)
 	is.True(live.says("machine-2") && !live.says("machine-1"))
-	both := v.get(page + "/activations?ended=1")
+	both = v.get(tab + "?ended=1")
 	is.True(both.says("machine-2") && both.says("machine-1") && both.says("old-machine"))
-	is.Equal(v.get(page+"/activations?cursor=garbage").StatusCode, http.StatusBadRequest)
+	is.Equal(v.get(tab+"?cursor=garbage").StatusCode, http.StatusBadRequest)
+}
+
+func TestActivationMetadata(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	s.activate(l, "machine-1", "")
+	tab := "licenses/" + l.ID + "/activations"
+	is.True(!v.get(tab).says("Metadata</th>"))
+	_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "machine-2", Metadata: map[string]string{"version": "1.2", "os": "<linux>"}})
+	is.NoErr(err)
+	is.True(v.get(tab).says("Metadata</th>") && v.get(tab).says("os: &lt;linux&gt; · version: 1.2</td>"))
 }
 
 func TestManyActivations(t *testing.T) {
@@ -69,22 +84,55 @@ func TestManyActivations(t *testing.T) {
 		s.activate(l, fmt.Sprintf("machine-%03d", i), "")
 		s.advance(time.Second)
 	}
-	a := v.get("licenses/" + l.ID)
-	is.True(a.says("120 active, no maximum.") && a.says("All activations"))
-	is.True(a.says("machine-009") && !a.says("machine-010"))
+	is.True(v.get("licenses/" + l.ID).says("120 active, no maximum."))
 	var seen []string
 	page := "licenses/" + l.ID + "/activations"
 	for query := ""; ; {
 		a := v.get(page + query)
-		seen = append(seen, regexp.MustCompile(`machine-\d+`).FindAllString(a.body, -1)...)
+		seen = append(seen, regexp.MustCompile(`<code>machine-\d+`).FindAllString(a.body, -1)...)
 		next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
 		if next == nil {
 			break
 		}
 		query = next[1]
 	}
-	is.Equal(len(seen), 2*120) // in the name and in the button
-	is.Equal(seen[len(seen)-1], "machine-119")
+	is.Equal(len(seen), 120)
+	is.Equal(seen[len(seen)-1], "<code>machine-119")
+}
+
+// TestValidityBar checks the positions on the bar, of 1,000 units.
+func TestValidityBar(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	in := func(days int) *time.Time { at := now.AddDate(0, 0, days); return &at }
+	for name, tt := range map[string]struct {
+		starts, expires *time.Time
+		grace           int64
+		want            string
+		says            string
+	}{
+		"active":         {in(-25), in(75), 0, `valid 0 1000 grace 1000 0 today 250`, "Started <"},
+		"with grace":     {in(-30), in(60), 10 * 86400, `valid 0 900 grace 900 100 today 300`, "Grace until <"},
+		"scheduled":      {in(50), in(100), 0, `valid 500 500 grace 1000 0 today 0`, "Starts <"},
+		"expired":        {in(-100), in(-50), 0, `valid 0 500 grace 500 0 today 996`, "Expired <"},
+		"in grace":       {in(-80), in(-10), 30 * 86400, `valid 0 700 grace 700 300 today 800`, "Expired <"},
+		"longest grace":  {in(-1), in(1), 3155760000, `valid 0 0 grace 0 1000 today 0`, "Grace until <"},
+		"from creation":  {nil, in(10), 0, `valid 0 1000 grace 1000 0 today 0`, "Started <"},
+		"without expiry": {in(-1), nil, 0, "", "No expiry."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			l := s.license(license.CreateParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, GraceSeconds: tt.grace})
+			a := v.get("licenses/" + l.ID)
+			got := ""
+			if m := regexp.MustCompile(`class="valid" x="(\d+)" width="(\d+)".*class="grace" x="(\d+)" width="(\d+)".*class="today" x="(\d+)"`).FindStringSubmatch(a.body); m != nil {
+				got = fmt.Sprintf("valid %s %s grace %s %s today %s", m[1], m[2], m[3], m[4], m[5])
+			}
+			is.Equal(got, tt.want)
+			is.True(a.says(tt.says))
+		})
+	}
 }
 
 func TestVerdict(t *testing.T) {

@@ -2,20 +2,19 @@ package dashboard
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// activationsShown is the number of activations on the page of a license;
 // activationsPerPage is the number on a page of the list of activations.
-const (
-	activationsShown   = 10
-	activationsPerPage = 50
-)
+const activationsPerPage = 50
 
 // activationRow is an activation with its times formatted for a page.
 type activationRow struct {
@@ -42,77 +41,49 @@ func (r activationRow) Words() string {
 	return string(r.Status)
 }
 
-// activationTable is a table of activations.
-type activationTable struct {
-	Caption string
-	Rows    []activationRow
-	Path    string // the path of the activations, up to an id; empty: no release buttons
-	Keep    string // the list state, as a query for the pages of an activation
-}
-
-func (v *visit) activationTable(caption, licenseID string, list []license.Activation) activationTable {
-	t := activationTable{Caption: caption, Keep: v.keepList("")}
-	if v.admin() {
-		t.Path = v.root + activationsPath(licenseID) + "/"
-	}
-	for _, a := range list {
-		t.Rows = append(t.Rows, activationRow{a, v.moment(a.CreatedAt), v.moment(a.LastSeenAt), v.momentOf(a.LeaseEndsAt), v.momentOf(a.EndedAt)})
-	}
-	return t
-}
-
 func activationsPath(licenseID string) string {
 	return "licenses/" + url.PathEscape(licenseID) + "/activations"
 }
 
-// activationPanel is the section about activations on the page of a license.
-type activationPanel struct {
-	Summary       string
-	Active, Ended activationTable
-	All           string // the list of all activations, as a reference from dashboard/; empty if all are shown
+// Details returns the metadata that the program sent, such as its version.
+func (r activationRow) Details() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {
+		parts = append(parts, name+": "+r.Metadata[name])
+	}
+	return strings.Join(parts, " · ")
 }
 
-// activationPanel reads the active activations of a license and some ended ones.
-func (v *visit) activationPanel(l license.License) (activationPanel, error) {
-	ctx := v.r.Context()
-	active, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Limit: 200})
+// seatSummary returns the number of active activations of a license as a meter
+// and in words.
+func (v *visit) seatSummary(l license.License) (seatMeter, string, error) {
+	const most = 200
+	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: most})
 	if err != nil {
-		return activationPanel{}, err
-	}
-	both, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: true, Limit: activationsPerPage})
-	if err != nil {
-		return activationPanel{}, err
-	}
-	var ended []license.Activation
-	for _, a := range both.Data {
-		if a.Status != license.ActivationLive {
-			ended = append(ended, a)
-		}
+		return seatMeter{}, "", err
 	}
 	n := strconv.Itoa(len(active.Data))
 	if active.NextCursor != "" {
 		n = "More than " + n
 	}
-	p := activationPanel{Summary: n + " active, no maximum."}
+	text := n + " active, no maximum."
 	if l.MaxActivations != nil {
-		p.Summary = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " seats used."
+		text = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " seats used."
 	}
-	if len(active.Data) > activationsShown || len(ended) > activationsShown || both.NextCursor != "" {
-		p.All = v.keepList(activationsPath(l.ID) + "?ended=1")
-	}
-	p.Active = v.activationTable("Active activations", l.ID, active.Data[:min(len(active.Data), activationsShown)])
-	p.Ended = v.activationTable("Ended activations", l.ID, ended[:min(len(ended), activationsShown)])
-	return p, nil
+	return newSeatMeter(l, len(active.Data), true), text, nil
 }
 
 // activationList is the body of the page that lists the activations of a license.
 type activationList struct {
-	License license.License
-	Table   activationTable
-	Ended   bool   // the list includes ended activations
-	Next    string // the query of the next page
-	First   string // the query of the first page, if this is another page
-	Other   string // the list with or without ended activations, as a reference from dashboard/
+	licenseHead
+	Rows      []activationRow
+	Seats     seatMeter
+	SeatsText string
+	Ended     bool   // the list includes ended activations
+	Metadata  bool   // a program sent metadata
+	Next      string // the query of the next page
+	First     string // the query of the first page, if this is another page
+	Other     string // the list with or without ended activations, as a reference from dashboard/
 }
 
 func showActivations(v *visit) error {
@@ -121,7 +92,10 @@ func showActivations(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := activationList{License: l, Ended: q.Get("ended") != ""}
+	body := activationList{licenseHead: newLicenseHead(l, "/activations"), Ended: q.Get("ended") != ""}
+	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
+		return err
+	}
 	filter := url.Values{}
 	body.Other = v.keepList(activationsPath(l.ID) + "?ended=1")
 	if body.Ended {
@@ -145,7 +119,10 @@ func showActivations(v *visit) error {
 		filter.Set("cursor", result.NextCursor)
 		body.Next = "?" + filter.Encode()
 	}
-	body.Table = v.activationTable("Activations, oldest first", l.ID, result.Data)
+	for _, a := range result.Data {
+		body.Rows = append(body.Rows, activationRow{a, v.moment(a.CreatedAt), v.moment(a.LastSeenAt), v.momentOf(a.LeaseEndsAt), v.momentOf(a.EndedAt)})
+		body.Metadata = body.Metadata || len(a.Metadata) > 0
+	}
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }
 
@@ -190,7 +167,7 @@ func (v *visit) renderRelease(status int, l license.License, f *form) error {
 		label += " (" + a.Fingerprint + ")"
 	}
 	return v.render(status, "confirm", page{Title: "Release an activation of " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.licenseRef(l.ID), Subject: l.Name,
+		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.keepList(activationsPath(l.ID)), Subject: l.Name,
 		Text: []string{
 			label,
 			"Activation ID: " + a.ID,
@@ -214,6 +191,6 @@ func release(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.redirectDone(v.licenseRef(l.ID), "released")
+	v.redirectDone(v.keepList(activationsPath(l.ID)), "released")
 	return nil
 }

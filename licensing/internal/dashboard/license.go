@@ -12,18 +12,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// licensePage is the body of the page of one license.
+// licensePage is the body of the first page of a license.
 type licensePage struct {
-	License      license.License
-	Moves        []moveLink
+	licenseHead
+	Validity     *validityBar // nil without an expiry
+	Seats        seatMeter
+	SeatsText    string
 	Facts        []fact
 	Entitlements []pair
 	Metadata     []pair
-	Activations  activationPanel
 	Verdict      verdictPanel
 	History      []historyEntry
-	Older        string // the query of the next page of the history
-	Commands     []command
+	Older        bool // the license has older events
 }
 
 // A fact is a label with one value. Text, Code, Tags or Moment is set.
@@ -55,19 +55,15 @@ func (v *visit) command(title, before, after string) command {
 }
 
 func showLicense(v *visit) error {
-	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
 	if err != nil {
 		return err
 	}
-	body := licensePage{License: l, Moves: movesFrom(l.Status), Facts: v.licenseFacts(l), Entitlements: entitlementPairs(l.Entitlements), Commands: v.licenseCommands(l)}
+	body := licensePage{licenseHead: newLicenseHead(l, ""), Validity: v.validityBar(l), Facts: v.licenseFacts(l), Entitlements: entitlementPairs(l.Entitlements)}
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}
-	if renewable(l) {
-		body.Moves = slices.Insert(body.Moves, 0, moveLink{Name: "renew", Label: "Renew"})
-	}
-	if body.Activations, err = v.activationPanel(l); err != nil {
+	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
 		return err
 	}
 	if body.Verdict, err = v.verdictPanel(l); err != nil {
@@ -77,25 +73,72 @@ func showLicense(v *visit) error {
 	if body.Verdict.Form.HasErrors() {
 		status = http.StatusUnprocessableEntity
 	}
-	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
-	const shown = 10
-	events, err := v.licenses.History(ctx, license.HistoryParams{ID: l.ID, Before: max(before, 0), Limit: shown + 1})
+	events, next, err := v.licenseEvents(l.ID, 0, 5)
 	if err != nil {
 		return err
 	}
-	if len(events) > shown {
-		events = events[:shown]
-		body.Older = v.keepList("?"+url.Values{"before": {strconv.FormatInt(events[shown-1].Seq, 10)}}.Encode()) + "#history"
-	}
-	names := actorNames{v: v}
-	for _, e := range events {
-		body.History = append(body.History, names.historyEntry(e.Type, e.Actor, e.Time, eventData{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
-	}
+	body.History, body.Older = events, next != 0
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
 
+// licenseEvents returns a page of the history of a license, and the position of
+// the next page, or 0 if there is none.
+func (v *visit) licenseEvents(id string, before int64, limit int) (list []historyEntry, next int64, err error) {
+	events, err := v.licenses.History(v.r.Context(), license.HistoryParams{ID: id, Before: before, Limit: limit + 1})
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(events) > limit {
+		events = events[:limit]
+		next = events[limit-1].Seq
+	}
+	names := actorNames{v: v}
+	for _, e := range events {
+		list = append(list, names.historyEntry(e.Type, e.Actor, e.Time, eventData{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
+	}
+	return list, next, nil
+}
+
+// showActivity shows the history of a license.
+func showActivity(v *visit) error {
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
+	var body struct {
+		licenseHead
+		History     []historyEntry
+		Next, First string // the queries of the next and the first page
+	}
+	body.licenseHead = newLicenseHead(l, "/activity")
+	events, next, err := v.licenseEvents(l.ID, max(before, 0), 20)
+	if err != nil {
+		return err
+	}
+	body.History = events
+	if next != 0 {
+		body.Next = v.keepList("?" + url.Values{"before": {strconv.FormatInt(next, 10)}}.Encode())
+	}
+	if before > 0 {
+		body.First = v.keepList("?")
+	}
+	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + l.Name, Section: "licenses", Body: body})
+}
+
+// showLicenseAPI shows commands for a license.
+func showLicenseAPI(v *visit) error {
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "licenseapi", page{Title: "API for " + l.Name, Section: "licenses", Body: struct {
+		licenseHead
+		Commands []command
+	}{newLicenseHead(l, "/api"), v.licenseCommands(l)}})
+}
+
 func (v *visit) licenseFacts(l license.License) []fact {
-	list := func(name, value string) string { return "licenses?" + url.Values{name: {value}}.Encode() }
 	optional := func(n *int64, none string, text func(int64) string) string {
 		if n == nil {
 			return none
@@ -109,10 +152,7 @@ func (v *visit) licenseFacts(l license.License) []fact {
 		return fact{Label: label, Moment: v.moment(*t)}
 	}
 	facts := []fact{
-		{Label: "Key", Code: l.Key, ID: "key"},
 		{Label: "License ID", Code: l.ID, ID: "id"},
-		{Label: "Product", Text: l.ProductID, Link: list("product", l.ProductID)},
-		{Label: "Customer", Text: l.CustomerID, Link: list("customer", l.CustomerID)},
 		when("Starts", l.StartsAt, "Immediately"),
 		when("Expires", l.ExpiresAt, "Never"),
 		{Label: "Grace period", Text: sentenceCase(describeSeconds(l.GraceSeconds))},

@@ -184,14 +184,43 @@ func TestMoves(t *testing.T) {
 	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusSeeOther)
 	is.Equal(status(), license.StatusActive)
 	is.Equal(v.post(page+"/rekey", "reason", "Leaked").StatusCode, http.StatusSeeOther)
-	after := v.get(page)
-	is.True(!after.says(l.Key)) // not even in the history
-	is.Equal(v.post(page+"/revoke").StatusCode, http.StatusSeeOther)
-	is.Equal(status(), license.StatusRevoked)
+	is.True(!v.get(page).says(l.Key) && !v.get(page+"/activity").says(l.Key)) // not even in the history
 
-	is.Equal(v.post(page+"/delete", "name", "atlas").StatusCode, http.StatusUnprocessableEntity)
-	is.Equal(v.post(page+"/delete", "name", "Atlas").to(), "../../licenses")
+	is.Equal(v.post(page+"/revoke", "key", lastGroup(l.Key)).StatusCode, http.StatusUnprocessableEntity) // the old key
+	is.Equal(status(), license.StatusActive)
+	l, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	ask := v.get(page + "/revoke")
+	is.True(ask.says("Type " + lastGroup(l.Key) + " to confirm."))
+	is.Equal(v.post(page+"/revoke", "key", " "+strings.ToLower(lastGroup(l.Key))).StatusCode, http.StatusSeeOther)
+	is.Equal(status(), license.StatusRevoked)
+	is.Equal(v.post(page+"/revoke", "key", "wrong").StatusCode, http.StatusConflict) // the status is the problem
+
+	wrong := v.post(page+"/delete", "key", "")
+	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
+	is.True(wrong.says(`id="f-key-error">This is not the last group of the key.`))
+	is.Equal(v.post(page+"/delete", "key", lastGroup(l.Key)).to(), "../../licenses")
 	is.Equal(v.get(page).StatusCode, http.StatusNotFound)
+}
+
+// lastGroup returns the part of a license key that confirms a dangerous change.
+func lastGroup(key string) string { return key[len(key)-5:] }
+
+// TestConfirmationOfForeignKeys checks keys from other systems, which need not
+// have groups.
+func TestConfirmationOfForeignKeys(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	for key, end := range map[string]string{
+		"ABCDEFGHIJKLMNOPQRST": "OPQRST", "1234-5678-9012-3456-78": "78", "trailing-dash-is-odd-": "s-odd-", "long-groupofmanyletters": "etters",
+	} {
+		t.Run(key, func(t *testing.T) {
+			is := is.New(t)
+			page := "licenses/" + s.license(license.CreateParams{Name: "Atlas", Key: key}).ID + "/delete"
+			is.True(v.get(page).says("Type " + end + " to confirm."))
+			is.Equal(v.post(page, "key", end).StatusCode, http.StatusSeeOther)
+		})
+	}
 }
 
 func TestListLicenses(t *testing.T) {
@@ -284,18 +313,19 @@ func TestHistoryPages(t *testing.T) {
 		is.NoErr(err)
 	}
 	var steps []string
-	page := "licenses/" + l.ID
+	page := "licenses/" + l.ID + "/activity"
+	is.True(v.get("licenses/" + l.ID).says("View all activity"))
 	for {
 		a := v.get(page)
 		for _, m := range regexp.MustCompile(`name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
 			steps = append(steps, m[1])
 		}
-		older := regexp.MustCompile(`href="(\?before=\d+)#history"`).FindStringSubmatch(a.body)
+		older := regexp.MustCompile(`rel="next" href="(\?before=\d+)"`).FindStringSubmatch(a.body)
 		if older == nil {
 			is.True(a.says("<strong>Created</strong>"))
 			break
 		}
-		page = "licenses/" + l.ID + older[1]
+		page = "licenses/" + l.ID + "/activity" + older[1]
 	}
 	is.Equal(len(steps), 24)
 	is.Equal(steps[0], "Name 24")

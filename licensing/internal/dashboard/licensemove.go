@@ -88,6 +88,16 @@ func (v *visit) move() (move, error) {
 	return moves[i], nil
 }
 
+// formFor is form for one license. To revoke it, the operator types the last
+// group of its key.
+func (m move) formFor(l license.License) *form {
+	f := m.form()
+	if m.danger {
+		f.Groups[0].Fields = append(f.Groups[0].Fields, confirmField(l))
+	}
+	return f
+}
+
 func (m move) form() *form {
 	return &form{Groups: []group{{Fields: []*field{
 		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history and shown to the license key holder.", Type: "text", MaxLength: 255},
@@ -106,7 +116,7 @@ func showMove(v *visit) error {
 	if !slices.Contains(m.from, l.Status) {
 		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "Cannot " + m.name + " this license: it is " + string(l.Status) + "."}
 	}
-	return v.renderMove(http.StatusOK, m, l, m.form())
+	return v.renderMove(http.StatusOK, m, l, m.formFor(l))
 }
 
 func (v *visit) renderMove(status int, m move, l license.License, f *form) error {
@@ -125,8 +135,11 @@ func makeMove(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f := m.form()
+	f := m.formFor(l)
 	f.fill(v)
+	if m.danger && slices.Contains(m.from, l.Status) && !f.confirmed(l) {
+		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
+	}
 	_, err = m.do(v.licenses, ctx, license.MoveParams{ID: l.ID, Reason: f.Field("reason").Value})
 	if f.takeErrors(err) {
 		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
@@ -138,10 +151,8 @@ func makeMove(v *visit) error {
 	return nil
 }
 
-func deleteForm() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "name", Label: "License name", Type: "text", Autocomplete: "off", Required: true},
-	}}}}
+func deleteForm(l license.License) *form {
+	return &form{Groups: []group{{Fields: []*field{confirmField(l)}}}}
 }
 
 func showDeleteLicense(v *visit) error {
@@ -149,11 +160,10 @@ func showDeleteLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.renderDeleteLicense(http.StatusOK, l, deleteForm())
+	return v.renderDeleteLicense(http.StatusOK, l, deleteForm(l))
 }
 
 func (v *visit) renderDeleteLicense(status int, l license.License, f *form) error {
-	f.Field("name").Hint = "Type “" + l.Name + "” to confirm."
 	return v.render(status, "confirm", page{Title: "Delete " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Delete license", Form: f, Action: "Delete license", Danger: true, Back: v.licenseRef(l.ID), Subject: l.Name,
 		Text: []string{
@@ -170,10 +180,9 @@ func deleteLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f := deleteForm()
+	f := deleteForm(l)
 	f.fill(v)
-	if f.Field("name").Value != l.Name {
-		f.addError("name", "The name does not match.")
+	if !f.confirmed(l) {
 		return v.renderDeleteLicense(http.StatusUnprocessableEntity, l, f)
 	}
 	if err := v.licenses.Delete(ctx, license.DeleteParams{ID: l.ID}); err != nil && !errors.Is(err, license.ErrNotFound) {

@@ -64,8 +64,15 @@ func TestLinksKeepListState(t *testing.T) {
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
+	for _, tab := range []string{"Overview", "Activations", "Activity", "API"} {
+		back(v.link(v.link(one, tab), "Licenses"))
+	}
 	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {
-		page := v.link(one, label)
+		from := one
+		if label == "Release" {
+			from = v.link(one, "Activations")
+		}
+		page := v.link(from, label)
 		is.Equal(page.StatusCode, http.StatusOK)
 		back(v.link(v.link(page, "Cancel"), "Licenses"))         // the button
 		back(v.link(v.link(page, "Atlas &amp; co"), "Licenses")) // the breadcrumb
@@ -88,7 +95,7 @@ func TestLinksKeepListState(t *testing.T) {
 	back(v.link(ask, "Licenses"))
 	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to licenses"))
 
-	deleted := v.submit(v.link(one, "Delete"), url.Values{"name": {l.Name}})
+	deleted := v.submit(v.link(one, "Delete"), url.Values{"key": {lastGroup(l.Key)}})
 	list = v.follow(deleted)
 	is.Equal(list.notice(), "The license has been deleted.")
 	is.Equal(list.Request.URL.Query().Get("q"), "atlas")

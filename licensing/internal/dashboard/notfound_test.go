@@ -56,7 +56,7 @@ func TestPagesOfDeletedObjects(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas"})
-	is.Equal(v.post("licenses/"+l.ID+"/delete", "name", "Atlas").StatusCode, http.StatusSeeOther)
+	is.Equal(v.post("licenses/"+l.ID+"/delete", "key", lastGroup(l.Key)).StatusCode, http.StatusSeeOther)
 	w, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/hook"})
 	is.NoErr(err)
 	is.Equal(v.post("settings/webhooks/"+w.ID+"/delete").StatusCode, http.StatusSeeOther)

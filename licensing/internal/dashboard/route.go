@@ -54,6 +54,8 @@ func init() {
 		{method: get, path: "licenses/{id}/renew", access: admins, handle: showRenew},
 		{method: post, path: "licenses/{id}/renew", access: admins, handle: renew},
 		{method: get, path: "licenses/{id}/activations", handle: showActivations},
+		{method: get, path: "licenses/{id}/activity", handle: showActivity},
+		{method: get, path: "licenses/{id}/api", handle: showLicenseAPI},
 		{method: get, path: "licenses/{id}/activations/{activation}/release", access: admins, handle: showRelease},
 		{method: post, path: "licenses/{id}/activations/{activation}/release", access: admins, handle: release},
 		{method: get, path: "licenses/{id}/{move}", access: admins, handle: showMove},

@@ -68,14 +68,51 @@ addEventListener("DOMContentLoaded", () => {
     update();
   }
 
+  // A menu closes on Escape and on a click outside it.
+  const closeMenus = (except) => {
+    for (const menu of all(".menu[open]")) if (menu !== except) menu.open = false;
+  };
+  addEventListener("click", (event) => closeMenus(event.target.closest(".menu")));
+  addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && event.target.closest(".menu[open]");
+    if (menu) { menu.open = false; menu.firstElementChild.focus(); }
+  });
+
+  // Links to a confirmation open it as a dialog. If the page has no form, or
+  // with a modifier key, the link works as usual.
+  for (const link of all("a[data-dialog]")) {
+    link.addEventListener("click", async (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      closeMenus();
+      try {
+        const answer = await fetch(link.href);
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const form = page.querySelector("main form[method=post]");
+        if (!answer.ok || answer.redirected || !form) throw new Error(answer.status);
+        const dialog = document.createElement("dialog");
+        const title = document.createElement("h2");
+        title.textContent = page.querySelector("h1").textContent;
+        title.id = "dialog-title";
+        dialog.setAttribute("aria-labelledby", title.id);
+        dialog.append(title, ...form.parentElement.children);
+        form.action = link.href;
+        form.querySelector("a.button").addEventListener("click", (e) => { e.preventDefault(); dialog.close(); });
+        dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });
+        document.body.append(dialog);
+        dialog.showModal();
+        dialog.querySelector("input")?.focus();
+      } catch { location = link.href; }
+    });
+  }
+
   // A second click does not submit a form twice. After going back in the
   // history, the form can be submitted again.
   const sent = new Set();
-  for (const form of all("form[method=post]")) {
-    form.addEventListener("submit", (event) => {
-      if (sent.has(form)) event.preventDefault();
-      sent.add(form);
-    });
-  }
+  addEventListener("submit", (event) => {
+    if (event.target.method !== "post") return;
+    if (sent.has(event.target)) event.preventDefault();
+    sent.add(event.target);
+  });
   addEventListener("pageshow", () => sent.clear());
 });

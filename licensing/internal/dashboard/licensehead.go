@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// licenseHead is the header of the pages of a license, with its tabs.
+type licenseHead struct {
+	License   license.License
+	Tab       string     // the current tab, as the last segment of its path; empty: Overview
+	Main      []moveLink // buttons
+	More      []moveLink // items of the menu
+	Customer  string     // references from dashboard/
+	Product   string
+	Renewable bool
+}
+
+// tabs are the pages of a license.
+var licenseTabs = []struct{ Path, Label string }{
+	{"", "Overview"}, {"/activations", "Activations"}, {"/activity", "Activity"}, {"/api", "API"},
+}
+
+// Tabs returns the tabs of the pages of a license.
+func (licenseHead) Tabs() any { return licenseTabs }
+
+func newLicenseHead(l license.License, tab string) licenseHead {
+	h := licenseHead{License: l, Tab: tab, Customer: customerQuery(l.CustomerID), Product: productQuery(l.ProductID), Renewable: renewable(l)}
+	for _, m := range movesFrom(l.Status) {
+		if m.Name == "reinstate" {
+			h.Main = append(h.Main, m)
+		} else {
+			h.More = append(h.More, m)
+		}
+	}
+	h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
+	return h
+}
+
+// A validityBar shows when a license is valid as a horizontal bar. Positions are
+// in units of barWidth.
+type validityBar struct {
+	Start, Expiry, GraceEnd, Today int
+	Starts, Expires, Grace         *moment // Grace is nil without a grace period
+	Scheduled                      bool    // the start is in the future
+	Expired                        bool
+}
+
+// validityWidth is the width of the bar in the viewBox of the SVG.
+const validityWidth = 1000
+
+// validityBar returns the bar of a license, or nil if it has no expiry. Without a
+// start, the bar begins with the creation of the license.
+func (v *visit) validityBar(l license.License) *validityBar {
+	if l.ExpiresAt == nil {
+		return nil
+	}
+	now, start, end := v.h.opts.Now(), l.CreatedAt, *l.ExpiresAt
+	if l.StartsAt != nil {
+		start = *l.StartsAt
+	}
+	if end.Before(start) { // imported with an expiry in the past
+		start = end
+	}
+	graceEnd := end.Add(time.Duration(l.GraceSeconds) * time.Second)
+	first, last := start, graceEnd
+	if now.Before(first) {
+		first = now
+	}
+	if now.After(last) {
+		last = now
+	}
+	// In seconds, because the range can exceed that of a Duration.
+	length := max(last.Unix()-first.Unix(), 1)
+	at := func(t time.Time) int { return int((t.Unix() - first.Unix()) * validityWidth / length) }
+	b := &validityBar{
+		Start: at(start), Expiry: at(end), GraceEnd: at(graceEnd), Today: min(at(now), validityWidth-4),
+		Starts: v.moment(start), Expires: v.moment(end), Scheduled: now.Before(start), Expired: !now.Before(end),
+	}
+	if l.GraceSeconds > 0 {
+		b.Grace = v.moment(graceEnd)
+	}
+	return b
+}
+
+// Valid and Graced return the widths of the two parts of the bar.
+func (b validityBar) Valid() int  { return b.Expiry - b.Start }
+func (b validityBar) Graced() int { return b.GraceEnd - b.Expiry }
+
+// keyEnd returns the end of a license key that an operator types to confirm: its
+// last group, or its last six characters if it has no short groups.
+func keyEnd(key string) string {
+	end := key[strings.LastIndexByte(key, '-')+1:]
+	if end == "" || len(end) > 8 {
+		return key[max(0, len(key)-6):]
+	}
+	return end
+}
+
+// confirmField returns the field for the last group of a license key.
+func confirmField(l license.License) *field {
+	return &field{
+		Name: "key", Label: "Last group of the license key", Hint: "Type " + keyEnd(l.Key) + " to confirm.",
+		Type: "text", Autocomplete: "off", Required: true, Mono: true, MaxLength: 60,
+	}
+}
+
+// confirmed reports whether the operator typed the last group of the key. If not,
+// it adds an error to the form.
+func (f *form) confirmed(l license.License) bool {
+	if strings.EqualFold(strings.TrimSpace(f.Field("key").Value), keyEnd(l.Key)) {
+		return true
+	}
+	f.addError("key", "This is not the last group of the key.")
+	return false
+}
