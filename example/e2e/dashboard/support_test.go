@@ -90,6 +90,9 @@ func TestEveryPageWithData(t *testing.T) {
 				b.unfold("Show as table")
 			}},
 			{"customers", func(b *browser) { b.open("customers") }},
+			{"customer", func(b *browser) { b.open("customer?id=studio-meridian") }},
+			{"product", func(b *browser) { b.open("product?id=atlas") }},
+			{"customer-erase", func(b *browser) { b.open("customer/erase?id=studio-meridian") }},
 			{"products", func(b *browser) { b.open("products") }},
 			{"products-none", func(b *browser) { b.open("products?q=unheard") }},
 			{"audit", func(b *browser) { b.open("audit") }},

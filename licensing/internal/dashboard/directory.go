@@ -70,7 +70,7 @@ func (d directory) show(v *visit) error {
 	body.Indexing = indexingNote(list.Indexing)
 	for _, x := range list.Data {
 		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
-		body.Rows = append(body.Rows, nameRow{x.Name, thousands(x.N), "licenses" + query, "licenses/new" + query})
+		body.Rows = append(body.Rows, nameRow{x.Name, thousands(x.N), d.namePath(x.Name), "licenses/new" + query})
 	}
 	return v.render(status, "directory", page{Title: d.title, Section: d.path, Body: body})
 }

@@ -27,7 +27,7 @@ var licenseTabs = []struct{ Path, Label string }{
 func (licenseHead) Tabs() any { return licenseTabs }
 
 func newLicenseHead(l license.License, tab string) licenseHead {
-	h := licenseHead{License: l, Tab: tab, Customer: customerQuery(l.CustomerID), Product: productQuery(l.ProductID), Renewable: renewable(l)}
+	h := licenseHead{License: l, Tab: tab, Customer: customers.namePath(l.CustomerID), Product: products.namePath(l.ProductID), Renewable: renewable(l)}
 	for _, m := range movesFrom(l.Status) {
 		if m.Name == "reinstate" {
 			h.Main = append(h.Main, m)

@@ -89,13 +89,9 @@ type licenseRow struct {
 	Seats   seatMeter
 }
 
-// customerQuery and productQuery return the list of a customer or a product.
-func customerQuery(id string) string { return "licenses?" + url.Values{"customer": {id}}.Encode() }
-func productQuery(id string) string  { return "licenses?" + url.Values{"product": {id}}.Encode() }
-
 // CustomerLink and ProductLink are references from dashboard/.
-func (r licenseRow) CustomerLink() string { return customerQuery(r.License.CustomerID) }
-func (r licenseRow) ProductLink() string  { return productQuery(r.License.ProductID) }
+func (r licenseRow) CustomerLink() string { return customers.namePath(r.License.CustomerID) }
+func (r licenseRow) ProductLink() string  { return products.namePath(r.License.ProductID) }
 
 func showLicenses(v *visit) error {
 	q := v.r.URL.Query()
@@ -132,7 +128,9 @@ func showLicenses(v *visit) error {
 		if err != nil {
 			return err
 		}
-		counts = &o
+		if o.Indexing == nil {
+			counts = &o
+		}
 	}
 	list.Tabs = f.tabs(counts)
 	if p.Cursor == "" && result.NextCursor == "" {

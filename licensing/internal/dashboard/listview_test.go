@@ -157,5 +157,5 @@ func TestListSeats(t *testing.T) {
 	for _, l := range []license.License{full, floating} {
 		is.True(a.says("/licenses/" + l.ID))
 	}
-	is.True(a.says(`href="./licenses?customer=harbour-pilots"`) && a.says(`href="./licenses?product=atlas"`))
+	is.True(a.says(`href="./customer?id=harbour-pilots"`) && a.says(`href="./product?id=atlas"`))
 }

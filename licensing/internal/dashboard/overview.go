@@ -20,6 +20,9 @@ type overview struct {
 	Indexing  string       // the note that the counts lag behind, if they do
 }
 
+// statusOrder is the order in which pages show the statuses.
+var statusOrder = []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked}
+
 // statusCount is the number of licenses with a status.
 type statusCount struct {
 	Status license.Status
@@ -55,7 +58,7 @@ func showOverview(v *visit) error {
 		}
 		return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 	}
-	for _, s := range []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked} {
+	for _, s := range statusOrder {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s] == 0})
 	}
 	body.Charts = []chart{

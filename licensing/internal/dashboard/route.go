@@ -63,6 +63,10 @@ func init() {
 
 		{method: get, path: "customers", handle: customers.show},
 		{method: get, path: "products", handle: products.show},
+		{method: get, path: "customer", handle: customers.showOne},
+		{method: get, path: "product", handle: products.showOne},
+		{method: get, path: "customer/erase", access: admins, handle: showErase},
+		{method: post, path: "customer/erase", access: admins, handle: erase},
 		{method: get, path: "audit", handle: showAudit},
 
 		{method: get, path: "settings/operators", handle: showOperators, signIn: true},

@@ -1,0 +1,160 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// The number of licenses on the page of a customer or a product, the number that
+// is read to count them by status, and the number of events.
+const (
+	licensesShown = 10
+	statusesRead  = 200
+	eventsShown   = 10
+)
+
+// namePage is the body of the page of one customer or one product.
+type namePage struct {
+	ID       string
+	Customer bool // the page of a customer, not of a product
+	List     string
+	Title    string // of the list: "Customers" or "Products"
+	Total    string
+	Indexing string // the note that the total lags behind, if it does
+	Statuses []statusCount
+	Rows     []licenseRow
+	Keep     string // the query that makes the pages of a license link back to All
+	All      string // the list of all licenses, as a reference from dashboard/
+	New      string // the form for a license, as a reference from dashboard/
+	Erase    string // the confirmation of the erasure, as a reference from dashboard/
+	Events   []auditRow
+	Partial  bool   // only the newest events were searched
+	Audit    string // the audit log with more events, as a reference from dashboard/
+}
+
+// namePath returns the page of a customer or a product, as a reference from
+// dashboard/. The ID can contain any character, so it is in the query.
+func (d directory) namePath(id string) string {
+	return d.one + "?" + url.Values{"id": {id}}.Encode()
+}
+
+// params returns the parameters of the list of licenses of a customer or product.
+func (d directory) params(id string) license.ListParams {
+	if d.one == "customer" {
+		return license.ListParams{CustomerID: id, NewestFirst: true, Limit: statusesRead}
+	}
+	return license.ListParams{ProductID: id, NewestFirst: true, Limit: statusesRead}
+}
+
+// total returns the number of licenses of a customer or product.
+func (d directory) total(ctx context.Context, s *license.Service, id string) (n int64, lag *license.Indexing, err error) {
+	list, err := d.list(s, ctx, license.NamesParams{Prefix: id, Limit: 1})
+	if err == nil && len(list.Data) > 0 && list.Data[0].Name == id {
+		n = list.Data[0].N
+	}
+	return n, list.Indexing, err
+}
+
+func (d directory) showOne(v *visit) error {
+	ctx, id := v.r.Context(), v.r.URL.Query().Get("id")
+	if id == "" {
+		return notFound("This page does not exist.")
+	}
+	licenses, err := v.licenses.List(ctx, d.params(id))
+	if errors.Is(err, license.ErrInvalid) {
+		return notFound("This is not the ID of a " + d.one + ".")
+	}
+	if err != nil {
+		return err
+	}
+	filter := url.Values{d.filter: {id}}.Encode()
+	body := namePage{
+		ID: id, Customer: d.one == "customer", List: d.path, Title: d.title, Keep: "?" + url.Values{"list": {filter}}.Encode(),
+		All: "licenses?" + filter, New: "licenses/new?" + filter,
+	}
+	if n := int64(len(licenses.Data)); licenses.NextCursor == "" {
+		body.Total = thousands(n)
+		byStatus := map[license.Status]int64{}
+		for _, l := range licenses.Data {
+			byStatus[l.Status]++
+		}
+		for _, s := range statusOrder {
+			body.Statuses = append(body.Statuses, statusCount{s, thousands(byStatus[s]), byStatus[s] == 0})
+		}
+	} else {
+		n, lag, err := d.total(ctx, v.licenses, id)
+		if err != nil {
+			return err
+		}
+		body.Total, body.Indexing = thousands(n), indexingNote(lag)
+	}
+	if body.Rows, err = v.licenseRows(licenses.Data[:min(len(licenses.Data), licensesShown)]); err != nil {
+		return err
+	}
+	events := license.EventsParams{NewestFirst: true, Limit: eventsShown}
+	from := v.licenses
+	if body.Customer {
+		events.CustomerID = id
+		body.Audit = "audit?" + url.Values{"customer": {id}}.Encode()
+		body.Erase = "customer/erase?" + url.Values{"id": {id}}.Encode()
+	} else {
+		from = from.As(license.Caller{Products: []string{id}})
+	}
+	found, err := from.Events(ctx, events)
+	if err != nil {
+		return err
+	}
+	names := actorNames{v: v}
+	for _, e := range found.Data {
+		body.Events = append(body.Events, names.auditRow(e))
+	}
+	body.Partial = found.HasMore && len(found.Data) < eventsShown
+	return v.render(http.StatusOK, "name", page{Title: id, Section: d.path, Body: body})
+}
+
+func eraseForm(id string) *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "customer", Label: "Customer ID", Hint: "Type “" + id + "” to confirm.", Type: "text", Autocomplete: "off", Required: true},
+	}}}}
+}
+
+func showErase(v *visit) error {
+	id := v.r.URL.Query().Get("id")
+	if id == "" {
+		return notFound("This page does not exist.")
+	}
+	return v.renderErase(http.StatusOK, id, eraseForm(id))
+}
+
+func (v *visit) renderErase(status int, id string, f *form) error {
+	return v.render(status, "confirm", page{Title: "Erase the data of " + id, Section: "customers", Body: confirmation{
+		Heading: "Erase customer data", Form: f, Action: "Erase customer data", Danger: true, Back: customers.namePath(id), Subject: id,
+		Text: []string{
+			"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
+			"If the erasure is interrupted, repeat it. This cannot be undone.",
+		},
+	}})
+}
+
+// erase erases the data of a customer.
+func erase(v *visit) error {
+	id := v.r.URL.Query().Get("id")
+	if id == "" {
+		return notFound("This page does not exist.")
+	}
+	f := eraseForm(id)
+	f.fill(v)
+	if f.Field("customer").Value != id {
+		f.addError("customer", "The customer ID does not match.")
+		return v.renderErase(http.StatusUnprocessableEntity, id, f)
+	}
+	if _, err := v.licenses.EraseCustomer(v.r.Context(), id); err != nil {
+		return err
+	}
+	v.redirectDone("customers", "erased")
+	return nil
+}

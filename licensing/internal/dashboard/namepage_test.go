@@ -1,0 +1,89 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestCustomerPage(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	const id = "a/b & c?"
+	page := "customer?" + url.Values{"id": {id}}.Encode()
+	one := s.license(license.CreateParams{Name: "One", CustomerID: id, ProductID: "compass"})
+	held := s.license(license.CreateParams{Name: "Two", CustomerID: id})
+	s.license(license.CreateParams{Name: "Of another customer"})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: held.ID, Reason: "The invoice is open"})
+	is.NoErr(err)
+
+	a := v.link(v.get("customers"), "a/b &amp; c\\?")
+	is.Equal(a.Request.URL.Path+"?"+a.Request.URL.RawQuery, mount+"/dashboard/"+page)
+	is.True(a.says(`<span class="number">2</span> Licenses`) && a.says(`<span class="number">1</span> <span class="pill suspended">`))
+	is.True(a.says("One") && a.says("Two") && a.says("The invoice is open") && !a.says("Of another customer"))
+	is.Equal(names(v.link(a, "View all licenses")), names(v.get("licenses?"+url.Values{"customer": {id}}.Encode())))
+	form := fields(v.link(a, "New license"))
+	is.Equal(form.Get("customer_id"), id)
+	licensePage := v.link(a, "One") // leads back to the licenses of the customer
+	is.Equal(v.link(licensePage, "Licenses").Request.URL.Query().Get("customer"), id)
+	is.Equal(v.link(licensePage, "a/b &amp; c\\?").Request.URL.RawQuery, a.Request.URL.RawQuery)
+	is.True(v.link(licensePage, "compass").says("<h1>compass</h1>"))
+	is.True(strings.Contains(licensePage.Request.URL.Path, one.ID))
+
+	is.True(v.get("customer?id=unknown").says("No licenses."))
+	is.Equal(v.get("customer").StatusCode, http.StatusNotFound)
+	is.Equal(v.get("customer?id=lic_x").StatusCode, http.StatusNotFound)
+}
+
+func TestProductPage(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for i := range 201 { // too many to count by status
+		s.license(license.CreateParams{Name: fmt.Sprintf("Number %d", i), CustomerID: fmt.Sprintf("customer-%d", i)})
+	}
+	s.license(license.CreateParams{Name: "Of another product", ProductID: "atlas-pro"})
+	a := v.link(v.get("products"), "atlas")
+	is.True(a.says(`<span class="number">201</span> Licenses`) && !a.says(`class="pill suspended"`))
+	is.True(!a.says("Of another product") && !a.says("Erase") && a.says("License created"))
+	is.Equal(strings.Count(a.body, `scope="row"`), 10)
+	form := fields(v.link(a, "New license"))
+	is.Equal(form.Get("product_id"), "atlas")
+}
+
+func TestEraseCustomer(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas for Ines", CustomerID: "ines"})
+	other := s.license(license.CreateParams{Name: "Atlas", CustomerID: "other"})
+	ask := v.link(v.get("customer?id=ines"), "Erase customer data")
+	is.True(ask.says("Type “ines” to confirm."))
+	is.True(v.link(ask, "Cancel").says("<h1>ines</h1>"))
+	for _, typed := range []string{"", "Ines", "other"} {
+		is.Equal(v.post("customer/erase?id=ines", "customer", typed).StatusCode, http.StatusUnprocessableEntity)
+	}
+	_, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	done := v.follow(v.post("customer/erase?id=ines", "customer", "ines"))
+	is.Equal(done.notice(), "The customer&#39;s data has been erased.")
+	_, err = s.Service().Get(t.Context(), l.ID)
+	is.True(err != nil)
+	_, err = s.Service().Get(t.Context(), other.ID)
+	is.NoErr(err)
+	is.True(!v.get("audit").says("Atlas for Ines"))
+	is.True(v.get("audit").says("Customer erased"))
+
+	s.operator("vic@example.com", operator.RoleViewer)
+	viewer := s.signedIn("vic@example.com")
+	is.True(!viewer.get("customer?id=other").says("Erase customer data"))
+	is.Equal(viewer.post("customer/erase?id=other", "customer", "other").StatusCode, http.StatusForbidden)
+}
