@@ -1,0 +1,146 @@
+package licensing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Health reports what an operator may have to act on.
+type Health struct {
+	Status string `json:"status"` // "ready", or "unavailable" if the store does not answer
+
+	// Problems are the conditions to act on, by code; empty: none.
+	Problems []HealthProblem `json:"problems"`
+
+	// Running reports whether some process runs [Handler.Run] on the store,
+	// or did within the last minute.
+	Running bool `json:"running"`
+
+	// Subscribers are the subscribers that have a stored position, in any
+	// process.
+	Subscribers []SubscriberLag `json:"subscribers"`
+
+	// Secrets are how many webhook secrets are encrypted.
+	Secrets webhook.SecretCounts `json:"secrets"`
+
+	// OldestEvent is when the oldest event that is kept was written; nil:
+	// there are no events.
+	OldestEvent *time.Time `json:"oldest_event"`
+}
+
+// A HealthProblem is one condition to act on.
+type HealthProblem struct {
+	Code    HealthCode `json:"code"`
+	Subject string     `json:"subject,omitempty"` // the subscriber or the ID of the webhook, if it is about one
+	Detail  string     `json:"detail"`
+	Since   *time.Time `json:"since"` // nil: unknown
+}
+
+// A HealthCode is what kind of problem a [HealthProblem] is.
+type HealthCode string
+
+// The codes of problems, in the order of Health.Problems.
+const (
+	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then nothing else is known
+	HealthNotRunning        HealthCode = "not_running"         // no process runs Handler.Run
+	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
+	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
+	HealthWebhookFailing    HealthCode = "webhook_failing"     // every delivery to a webhook fails
+	HealthWebhookDisabled   HealthCode = "webhook_disabled"    // a webhook failed for five days or answered 410
+	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets are encrypted with another MasterKey
+	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets are stored in plain text
+	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
+)
+
+// A SubscriberLag is how far a subscriber is behind the event feed.
+type SubscriberLag struct {
+	Name   string     `json:"name"`
+	Events int64      `json:"events"` // how many events it has not received, including those of other types
+	Since  *time.Time `json:"since"`  // when the first of them was written; nil: none
+}
+
+// retentionSlack is how long after its time an event may still be there.
+const retentionSlack = 24 * time.Hour
+
+// Health reads the state of the service from the store. If the store does not
+// answer, that is the only problem.
+func (h *Handler) Health(ctx context.Context) Health {
+	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}}
+	if err := h.readHealth(ctx, &out); err != nil {
+		return Health{
+			Status:      "unavailable",
+			Problems:    []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}},
+			Subscribers: []SubscriberLag{},
+		}
+	}
+	return out
+}
+
+func (h *Handler) readHealth(ctx context.Context, out *Health) error {
+	backlog, err := h.Backlog(ctx)
+	if err != nil {
+		return err
+	}
+	lags, err := h.engine.Lags(ctx)
+	if err != nil {
+		return err
+	}
+	webhooks, err := h.webhooks.List(ctx)
+	if err != nil {
+		return err
+	}
+	if out.Secrets, err = h.webhooks.SecretCounts(ctx); err != nil {
+		return err
+	}
+	events, err := h.store.Events(ctx, store.EventQuery{Limit: 2})
+	if err != nil {
+		return err
+	}
+	out.Running = backlog.Running
+	for _, l := range lags {
+		out.Subscribers = append(out.Subscribers, SubscriberLag(l))
+	}
+	if len(events) > 0 {
+		out.OldestEvent = &events[0].Time
+	}
+
+	add := func(code HealthCode, subject string, since *time.Time, format string, args ...any) {
+		out.Problems = append(out.Problems, HealthProblem{Code: code, Subject: subject, Detail: fmt.Sprintf(format, args...), Since: since})
+	}
+	if !backlog.Running {
+		add(HealthNotRunning, "", nil, "No process runs Handler.Run: webhooks, subscribers, expiry notices and cleanup are on hold.")
+	}
+	if backlog.Waiting {
+		add(HealthOverdue, "", backlog.DueSince, "Events or deliveries have waited for more than a minute.")
+	}
+	for _, f := range backlog.Failing {
+		add(HealthSubscriber, f.Name, &f.Since, "The subscriber has failed %d times in a row on event %s; later events wait.", f.Failures, f.EventID)
+	}
+	for _, w := range webhooks {
+		if w.Status == webhook.StatusActive && w.FailingSince != nil {
+			add(HealthWebhookFailing, w.ID, w.FailingSince, "Every delivery to the webhook fails.")
+		}
+	}
+	for _, w := range webhooks {
+		if w.Status == webhook.StatusDisabled {
+			add(HealthWebhookDisabled, w.ID, w.FailingSince, "The webhook is disabled: %s.", w.StatusReason)
+		}
+	}
+	if n := out.Secrets.Unreadable; n > 0 {
+		add(HealthSecretsUnreadable, "", nil, "%d webhook secrets are encrypted with another Options.MasterKey; deliveries wait until they are rotated.", n)
+	}
+	if n := out.Secrets.Clear; n > 0 {
+		add(HealthSecretsClear, "", nil, "%d webhook secrets are stored in plain text; set Options.MasterKey and rotate them.", n)
+	}
+	// The newest event is always kept, so one old event is no problem.
+	if keep := h.opts.Events.Retention; keep > 0 && len(events) > 1 {
+		if due := events[0].Time.Add(keep); h.opts.Now().After(due.Add(retentionSlack)) {
+			add(HealthRetention, "", &due, "Events older than Options.Events.Retention are still kept, for a consumer that needs them or because Handler.Run does not run.")
+		}
+	}
+	return nil
+}
