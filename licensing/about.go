@@ -52,7 +52,7 @@ func (h *Handler) about() dashboard.About {
 		a.Warnings = append(a.Warnings, "Options.PublicURL is not set: programs cannot discover the OAuth endpoints, and the commands shown here use the address of this page.")
 	}
 	if o.MasterKey == nil {
-		a.Warnings = append(a.Warnings, "Options.MasterKey is not set: webhook secrets are stored in plain text.")
+		a.Warnings = append(a.Warnings, "Options.MasterKey is not set: webhook secrets and the keys of license files are stored in plain text.")
 	}
 	return a
 }

@@ -40,9 +40,10 @@ var arrows = map[string][]string{
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
-	"licensing": {"internal/valid", "licensing/license", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
+	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/feed", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/licensefile":         {},
+	"licensing/files":               {"licensing/licensefile", "auth", "store"},
 	"licensing/client":              {},
 	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},

@@ -98,8 +98,8 @@ they are deleted.
 # Defaults
 
 The zero [Options] is secure and useful, and each field documents its default.
-In production, set Options.MasterKey, which encrypts webhook secrets, and
-Options.ClientIP behind a proxy. [NewHandler] panics if an option is invalid;
+In production, set Options.MasterKey, which encrypts webhook secrets and the keys
+of license files, and Options.ClientIP behind a proxy. [NewHandler] panics if an option is invalid;
 [Options.Validate] reports it as an error.
 
 The handler limits the size of a body, the time of a request, and the rate of

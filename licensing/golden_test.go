@@ -1,6 +1,7 @@
 package licensing_test
 
 import (
+	"crypto/ed25519"
 	"flag"
 	"fmt"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 )
 
@@ -33,6 +35,7 @@ func TestGolden(t *testing.T) {
 	g.caller = newCaller(t, licensing.Options{
 		PublicURL: "https://example.com/licensing", MasterKey: []byte("a master key for tests, 32 bytes"),
 		KeyHolderSeats: true, Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1}, Tokens: auth.TokenOptions{MaxFailures: 1000},
+		SigningKeys: []files.SigningKey{{Signer: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}}, // the same in each run
 	})
 	g.script()
 	g.refusals()

@@ -24,6 +24,9 @@ func (g *golden) script() {
 	g.call("GET", "/ready", "")
 	g.call("GET", "/openapi.json", "")
 	g.call("GET", "/.well-known/oauth-authorization-server", "")
+	keys := g.call("GET", "/file/keys", "", "Authorization", "")
+	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", keys.Header().Get("ETag"))
+	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", "wrong")
 	g.call("GET", "/nothing", "")
 }
 

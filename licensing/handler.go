@@ -2,12 +2,14 @@ package licensing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
@@ -26,6 +28,7 @@ type Handler struct {
 	webhooks  *webhook.Service
 	auth      *auth.Auth
 	operators *operator.Service
+	files     *files.Service
 	forms     *forms.Forms
 	whole     http.Handler
 	api       http.Handler
@@ -66,6 +69,9 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.operators = operator.New(waking, operator.Options{
 		Now: opts.Now, Logger: opts.Logger, MaxFailures: h.auth.Options().Tokens.MaxFailures, ClientIP: opts.ClientIP,
 	})
+	h.files = files.New(waking, files.Options{
+		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, SigningKeys: opts.SigningKeys,
+	})
 	h.forms = forms.New(waking, opts.Now)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
@@ -78,6 +84,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Auth:     h.auth,
 		Webhooks: h.webhooks,
 		Metadata: h.metadata,
+		KeySet:   h.keySet,
 		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
 		Limits:   limits,
 	})
@@ -100,6 +107,15 @@ func limitClients(clients web.Limiter) func(context.Context, string) time.Durati
 		}
 		return max(wait, time.Second)
 	}
+}
+
+// keySet returns the published keys of license files as a JWKS.
+func (h *Handler) keySet(ctx context.Context) ([]byte, error) {
+	set, err := h.files.KeySet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(set)
 }
 
 // ready checks the store by reading a record that does not exist.
@@ -136,6 +152,9 @@ func (h *Handler) Webhooks() *webhook.Service { return h.webhooks }
 // Auth returns the manager of API clients and their tokens. Its
 // [auth.Auth.RequireScope] protects the host's own routes.
 func (h *Handler) Auth() *auth.Auth { return h.auth }
+
+// Files returns the manager of the keys that sign license files.
+func (h *Handler) Files() *files.Service { return h.files }
 
 // Operators returns the manager of the people who sign in to the dashboard.
 func (h *Handler) Operators() *operator.Service { return h.operators }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 )
 
 // optionChecker has the rules for the tags of Options.
@@ -19,7 +20,7 @@ var optionChecker = valid.New(map[string]valid.Rule{
 
 // fixEmptyKey describes a MasterKey that is empty but not nil.
 const fixEmptyKey = "is empty but not nil; its environment variable or file is probably unset or empty; " +
-	"set it to at least 32 random bytes, or leave MasterKey nil to store webhook secrets in plain text"
+	"set it to at least 32 random bytes, or leave MasterKey nil to store webhook secrets and signing keys in plain text"
 
 // Validate returns an error that lists every invalid option and how to fix it.
 // Call it for options from a configuration file; [NewHandler] panics with the
@@ -37,6 +38,9 @@ func (o Options) Validate() error {
 			f.Detail = fixEmptyKey
 		}
 		all = append(all, fmt.Errorf("licensing: Options.%s %s", field, f.Detail))
+	}
+	if err := (files.Options{SigningKeys: o.SigningKeys}).Validate(); err != nil {
+		all = append(all, fmt.Errorf("licensing: Options.%w", err))
 	}
 	return errors.Join(append(all, o.checkSubscribers()...)...)
 }

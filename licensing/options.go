@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -35,11 +36,16 @@ type Options struct {
 	PublicURL string `validate:"omitempty,mount"`
 
 	// MasterKey seals secrets that must be stored in a usable form, those of
-	// webhooks: at least 32 random bytes, the same in every process, kept
-	// apart from the store. A key that is set later seals what is stored
+	// webhooks and the keys that sign license files: at least 32 random
+	// bytes, the same in every process, kept apart from the store. A key that is set later seals what is stored
 	// from then on. Default: none; the secrets are stored unencrypted, and
 	// the log says so.
 	MasterKey []byte `validate:"omitempty,min=32"`
+
+	// SigningKeys are keys for license files whose private halves are not in
+	// the store but in a KMS or an HSM, the same in every process. Default:
+	// none; keys are generated and stored. See package files.
+	SigningKeys []files.SigningKey `validate:"-"`
 
 	// ClientIP returns the address a request comes from. Set it behind a
 	// proxy, and trust forwarding headers of that proxy only. The zero Addr

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -443,4 +444,16 @@ func run(t *testing.T, h *licensing.Handler) {
 		cancel()
 		work.Wait()
 	})
+}
+
+func TestGetFileKeys(t *testing.T) {
+	is := is.New(t)
+	h, id, secret := newHandler(t, licensing.Options{})
+	c, err := client.New(client.Options{URL: serve(t, h), ClientID: id, ClientSecret: secret})
+	is.NoErr(err)
+	jwks, err := c.GetFileKeys(t.Context())
+	is.NoErr(err)
+	keys, err := licensefile.ParseKeys(jwks)
+	is.NoErr(err)
+	is.Equal(len(keys.IDs()), 2)
 }

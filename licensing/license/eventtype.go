@@ -15,6 +15,7 @@ func EventTypes() []string {
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventCustomerErased,
 		"webhook.created", "webhook.updated", "webhook.disabled", "webhook.deleted", "webhook.test",
+		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",
 		"client.created", "client.updated", "client.rotated", "client.disabled",
 		"operator.created", "operator.updated", "operator.signed_in", "operator.signed_out", "operator.sign_in_failed",
 	}

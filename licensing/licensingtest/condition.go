@@ -15,6 +15,14 @@ func testConditions(a *api) {
 		a.get("license/"+id, headers{"If-None-Match": `"2.active"`}).is(http.StatusOK)
 	})
 
+	a.test("If-None-Match of the keys of license files", func(a *api) {
+		tag := a.get("file/keys").is(http.StatusOK).header.Get("Etag")
+		got := a.get("file/keys", headers{"If-None-Match": tag}).is(http.StatusNotModified).hasHeader("Etag", tag)
+		if len(got.body) > 0 {
+			got.errorf("a 304 has no body")
+		}
+	})
+
 	a.test("an entity tag ends with the status", func(a *api) {
 		ends := a.Clock.Now().AddDate(0, 0, 1)
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "expires_at", stamp(ends))).text("id")

@@ -19,14 +19,16 @@ func newTranscript() *transcript {
 	return &transcript{masks: map[string]string{}, counts: map[string]int{}}
 }
 
-// random matches random values: IDs, credentials, license keys, cursors and
-// request IDs. The masks contain the group names.
+// random matches random values: IDs, credentials, license keys, cursors,
+// signing keys and their digests, and request IDs. The masks contain the group names.
 var random = regexp.MustCompile(`` +
 	`(?P<id>[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}\b)` +
 	`|(?P<credential>[a-z]{3}_[0-9A-Za-z]{49}\b)` +
 	`|(?P<key>\b[0-9A-HJKMNP-TV-Z]{5}(?:-[0-9A-HJKMNP-TV-Z]{5}){4}\b)` +
 	`|"next_cursor":"(?P<cursor>[^"]+)"` +
 	`|\bcursor=(?P<cursor>[^&>" ]+)` +
+	`|"(?:x|kid)":"(?P<jwk>[0-9A-Za-z_-]{43})"` +
+	`|(?i:etag|if-none-match): "(?P<digest>[0-9A-Za-z_-]{22})"` +
 	`|"request_id":"(?P<request>[^"]+)"`)
 
 // mask replaces each random value by its kind and a number. Equal values get the

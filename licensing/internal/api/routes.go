@@ -14,8 +14,9 @@ import (
 type Config struct {
 	Auth     *auth.Auth
 	Webhooks *webhook.Service
-	Metadata http.Handler                // authorization server metadata (RFC 8414)
-	Ready    func(context.Context) error // whether the store responds
+	Metadata http.Handler                          // authorization server metadata (RFC 8414)
+	KeySet   func(context.Context) ([]byte, error) // the keys of license files, as a JWKS
+	Ready    func(context.Context) error           // whether the store responds
 	Limits   web.Limits
 }
 
@@ -80,6 +81,8 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(on(hooks, testWebhook)), Status: accepted},
 		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).Deliveries))},
 		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
+
+		{Method: "GET", Path: "/file/keys", Handle: serveKeys(c.KeySet)},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: healthy},

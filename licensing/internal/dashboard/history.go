@@ -46,6 +46,7 @@ var eventFamilies = []struct{ family, name, label string }{
 	{"client", "Credential", "API credentials"},
 	{"operator", "Operator", "Operators"},
 	{"webhook", "Webhook", "Webhooks"},
+	{"signing_key", "Signing key", "Signing keys"},
 }
 
 // eventVerbs describe the event types whose second part is not descriptive.

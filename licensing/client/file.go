@@ -1,0 +1,14 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// GetFileKeys returns the public keys of license files as a JSON Web Key Set, for
+// a build that embeds them in a program; licensefile.ParseKeys reads it. A
+// program must not fetch its keys: whoever can change the answer could otherwise
+// sign files.
+func (c *Client) GetFileKeys(ctx context.Context) (json.RawMessage, error) {
+	return call[json.RawMessage](ctx, c, "GET /file/keys", anonymous, nil)
+}

@@ -1,0 +1,62 @@
+package files
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// Keys returns all signing keys, oldest first. The first call for a store
+// creates two: one is active, and the other is next.
+func (s *Service) Keys(ctx context.Context) ([]Key, error) {
+	all, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(all))
+	for i, rec := range all {
+		if keys[i], err = s.key(rec); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// KeySet returns the published keys, oldest first, for programs to pin: those
+// that are next, active or verify. Its JSON form is a JWKS.
+func (s *Service) KeySet(ctx context.Context) (*licensefile.KeySet, error) {
+	all, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var published []crypto.PublicKey
+	for _, rec := range all {
+		if !rec.State.published() {
+			continue
+		}
+		public, err := rec.public()
+		if err != nil {
+			return nil, fmt.Errorf("signing key %s: %w", rec.ID, err)
+		}
+		published = append(published, public)
+	}
+	return licensefile.NewKeySet(published...)
+}
+
+// Sign returns the license file with claims c, signed with the active key. It
+// does not look at the license that the claims name. It returns the errors of
+// [licensefile.Sign], or says why the private half of the key cannot be used.
+func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (string, error) {
+	all, err := s.current(ctx)
+	if err != nil {
+		return "", err
+	}
+	active := all.find(KeyActive)
+	signer, err := s.signer(*active)
+	if err != nil {
+		return "", fmt.Errorf("signing key %s: %w", active.ID, err)
+	}
+	return licensefile.Sign(c, signer)
+}
