@@ -80,6 +80,16 @@ Keep the list that [KeySet.Newer] prefers. A list can condemn compromised keys,
 but only those before the key that signed it, so the thief of a key cannot
 condemn its successor.
 
+# Requests without a network
+
+A program on a machine without a network prints the text of a [Request], which
+fits into a QR code. It names the fingerprint and has a nonce; the license key is
+in it as a hash only. The file that comes back has the nonce, and the program
+passes it to [File.Check] as Expect.Nonce:
+
+	request := licensefile.NewRequest(key, machine)
+	text, err := request.Text()
+
 # Issuing
 
 [Sign] and [SignRevocations] sign with a [crypto.Signer]: an

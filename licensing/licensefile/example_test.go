@@ -125,3 +125,18 @@ func ExampleNewKeySet() {
 	fmt.Println(file.KeyID == keys.IDs()[0], err)
 	// Output: true <nil>
 }
+
+func ExampleRequest() {
+	request := licensefile.NewRequest("8X2KQ-4M7TB-9H1RD-P6WZE-3C5NV", "machine-1") // in the program
+	text, err := request.Text()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	asked, err := licensefile.ParseRequest(text) // at the vendor
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(asked.Fingerprint, asked.KeyHash == licensefile.KeyHash("8x2kq4m7tb9h1rdp6wze3c5nv"), len(text) < 400)
+	// Output: machine-1 true true
+}
