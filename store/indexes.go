@@ -15,7 +15,9 @@ store/sqlite and store/postgres check that each is served by its index.
 	Licenses: ProductID                             license: product_id, id
 	Licenses: State                                 license: state, id
 	Licenses: ByExpiresAt                           license: expires_at, id; those that have it
+	Licenses: ByExpiresAt, ProductID                license: product_id, expires_at, id; those that have it
 	Licenses: ByStartsAt                            license: starts_at, id; those that have it
+	Licenses: ByStartsAt, ProductID                 license: product_id, starts_at, id; those that have it
 	Activation                                      activation: license_id, fingerprint, unique
 	Activations                                     activation: license_id, id, unique
 	Activations: LiveAt                             activation: license_id, id; those not ended
@@ -28,7 +30,7 @@ store/sqlite and store/postgres check that each is served by its index.
 	Entries: ByExpiry, Owner                        entry: kind, owner, expires_at, key; those that expire
 
 A list by ID with several of CustomerID, ProductID and State walks the index of
-the first of them. A list by time with further filters walks the index of its
-time and skips what does not match.
+the first of them. A list by time with other filters walks the index of its
+time, or of its product and time, and skips what does not match.
 */
 package store

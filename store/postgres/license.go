@@ -37,23 +37,23 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 	return l, about(err, "license by key") // a key is a credential
 }
 
-// Licenses walks the index of the order, or that of the customer, of the product
-// or of the state, the first of them that is asked for, or looks for IDs.
+// Licenses walks the index of the order, or looks for IDs. A list by ID begins
+// with the customer, the product or the state, the first of them that is asked
+// for, a list by time with the product.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	if err := q.Check(); err != nil {
 		return nil, about(err, "licenses")
 	}
 	s := from(licenseColumns, "licensing_license l")
-	byID := q.Order == store.ByID
-	pick := s.equal
-	if byID && q.IDs == nil {
-		pick = s.leading
+	customer, product, state := s.equal, s.equal, s.equal
+	switch {
+	case q.IDs != nil:
+	case q.Order == store.ByID:
+		customer, product, state = s.leading, s.leading, s.leading
+	default:
+		product = s.leading
 	}
-	if q.IDs == nil && (byID || q.Order == store.ByExpiresAt) {
-		s.leading("l.customer_id", q.CustomerID)
-	} else {
-		s.equal("l.customer_id", q.CustomerID)
-	}
+	customer("l.customer_id", q.CustomerID)
 	if q.IDs != nil {
 		ids, err := textArray(q.IDs)
 		if err != nil {
@@ -61,8 +61,8 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		}
 		s.and("l.id = ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))", ids)
 	}
-	pick("l.product_id", q.ProductID)
-	pick("l.state", string(q.State))
+	product("l.product_id", q.ProductID)
+	state("l.state", string(q.State))
 	s.within("l.starts_at", q.Starts)
 	s.within("l.expires_at", q.Expires)
 

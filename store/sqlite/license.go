@@ -35,7 +35,8 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 // Licenses walks one index in the order asked for, and leaves out what does
 // not match. Which index is said here, because the engine cannot know that a
 // customer has few licenses and a product many: a list by ID goes by the
-// narrowest of customer, product and state, a list by time by the time.
+// narrowest of customer, product and state, a list by time by the time or by
+// product and time.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	if err := q.Check(); err != nil {
 		return nil, wrap(err, "licenses")
@@ -45,8 +46,12 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	switch {
 	case q.IDs != nil:
 		s.add(`license l`)
+	case q.Order == store.ByExpiresAt && q.ProductID != "":
+		s.add(`license l INDEXED BY license_product_expiry`)
 	case q.Order == store.ByExpiresAt:
 		s.add(`license l INDEXED BY license_expiry`)
+	case q.Order == store.ByStartsAt && q.ProductID != "":
+		s.add(`license l INDEXED BY license_product_start`)
 	case q.Order == store.ByStartsAt:
 		s.add(`license l INDEXED BY license_start`)
 	case q.CustomerID != "" && q.ProductID != "":
@@ -67,7 +72,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 			filters++
 		}
 	}
-	s.exact = filters == 0 || filters == 1 && q.Order == store.ByID // whose index serves one filter
+	s.exact = filters == 0 || filters == 1 && (q.Order == store.ByID || q.ProductID != "") // whose index serves one filter
 
 	column := "l."
 	if q.IDs != nil {

@@ -105,6 +105,10 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		switch {
 		case q.IDs != nil:
 			index = "USING PRIMARY KEY (id=?)"
+		case q.Order == store.ByExpiresAt && q.ProductID != "":
+			index = "USING INDEX license_product_expiry (product_id=? AND expires_at"
+		case q.Order == store.ByStartsAt && q.ProductID != "":
+			index = "USING INDEX license_product_start (product_id=? AND starts_at"
 		case q.Order == store.ByExpiresAt:
 			index = "USING INDEX license_expiry (expires_at"
 		case q.Order == store.ByStartsAt:
