@@ -72,7 +72,7 @@ func (o Options) checkSubscribers() []error {
 func (h *Handler) newEngine() *feed.Engine {
 	o := h.opts
 	c := feed.Config{
-		Store: h.store, Now: o.Now, Logger: o.Logger, Poll: o.PollInterval, Retention: o.Events.Retention,
+		Store: h.store, Now: o.Now, Logger: o.Logger, PollInterval: o.PollInterval, Retention: o.Events.Retention,
 		Background: []feed.Background{h.service.Background(), h.webhooks.Background()},
 		Upkeep:     []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge, h.forms.Purge},
 	}

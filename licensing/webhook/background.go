@@ -43,8 +43,8 @@ func (s *Service) newRun(r *feed.Run) *run {
 func (s *Service) tasks(r *feed.Run) []feed.Task {
 	sending := s.newRun(r)
 	return []feed.Task{
-		{Bell: feed.NewBell(), Feed: true, Usual: r.Poll, Step: func(context.Context) (time.Duration, error) { return sending.handOn() }},
-		{Bell: sending.dispatchBell, Usual: r.Poll, Step: func(ctx context.Context) (time.Duration, error) { return r.Poll, sending.dispatch(ctx) }},
+		{Bell: feed.NewBell(), Feed: true, Usual: r.PollInterval, Step: func(context.Context) (time.Duration, error) { return sending.handOn() }},
+		{Bell: sending.dispatchBell, Usual: r.PollInterval, Step: func(ctx context.Context) (time.Duration, error) { return r.PollInterval, sending.dispatch(ctx) }},
 	}
 }
 

@@ -22,10 +22,10 @@ func (r *run) handOn() (time.Duration, error) {
 	// Read first, so that nothing is written while there are no new events.
 	seq, ok, err := feed.ReadCursor(r.Work, r.store(), cursorKey)
 	if err != nil || !ok {
-		return r.Poll, err
+		return r.PollInterval, err
 	}
 	if events, err := r.store().Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
-		return r.Poll, err
+		return r.PollInterval, err
 	}
 	var more bool
 	err = r.store().Update(r.Work, func(tx store.Tx) (err error) {
@@ -33,13 +33,13 @@ func (r *run) handOn() (time.Duration, error) {
 		return err
 	})
 	if err != nil {
-		return r.Poll, fmt.Errorf("creating deliveries: %w", err)
+		return r.PollInterval, fmt.Errorf("creating deliveries: %w", err)
 	}
 	r.dispatchBell.Ring()
 	if more {
 		return 0, nil
 	}
-	return r.Poll, nil
+	return r.PollInterval, nil
 }
 
 func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {

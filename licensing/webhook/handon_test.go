@@ -56,7 +56,7 @@ func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {
 
 // newTestRun returns a run without tasks.
 func newTestRun(t *testing.T, rules *license.Service) *run {
-	return New(rules, nil, Options{}).newRun(&feed.Run{Work: t.Context(), Poll: time.Second})
+	return New(rules, nil, Options{}).newRun(&feed.Run{Work: t.Context(), PollInterval: time.Second})
 }
 
 // A callStore notes the most calls that one Update makes.

@@ -13,12 +13,12 @@ import (
 
 // Config configures an [Engine]. Store, Now and Logger are required.
 type Config struct {
-	Store       store.Store
-	Now         func() time.Time
-	Logger      *slog.Logger
-	Subscribers []Subscriber
-	Poll        time.Duration // how often to check for work; default: one second
-	Retention   time.Duration // how long events are kept; zero: forever
+	Store        store.Store
+	Now          func() time.Time
+	Logger       *slog.Logger
+	Subscribers  []Subscriber
+	PollInterval time.Duration // how often to check for work; default: one second
+	Retention    time.Duration // how long events are kept; zero: forever
 
 	Background []Background
 
@@ -71,8 +71,8 @@ type Engine struct {
 
 // New returns an Engine. It does no I/O and starts no goroutines.
 func New(c Config) *Engine {
-	if c.Poll <= 0 {
-		c.Poll = defaultPoll
+	if c.PollInterval <= 0 {
+		c.PollInterval = defaultPoll
 	}
 	retention := Retention{Store: c.Store, Now: c.Now, Keep: c.Retention}
 	c.Upkeep = slices.Clone(c.Upkeep)
@@ -91,8 +91,8 @@ func (e *Engine) now() time.Time { return stored(e.Now()) }
 
 // A Run is one call of [Engine.Run].
 type Run struct {
-	Work context.Context // ends up to 20 seconds after the context of Run
-	Poll time.Duration
+	Work         context.Context // ends up to 20 seconds after the context of Run
+	PollInterval time.Duration
 
 	engine *Engine
 	wg     sync.WaitGroup
@@ -108,7 +108,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, stop) })()
-	r := &Run{Work: work, Poll: e.Poll, engine: e}
+	r := &Run{Work: work, PollInterval: e.PollInterval, engine: e}
 
 	r.loop(ctx, Task{Usual: beatEvery, Step: func(context.Context) (time.Duration, error) { return beatEvery, e.beat(work) }})
 	r.loop(ctx, Task{Usual: upkeepEvery, Step: func(ctx context.Context) (time.Duration, error) { return upkeepEvery, r.upkeep(ctx) }})
@@ -122,7 +122,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	for _, s := range e.Subscribers {
 		sub := &subscription{Run: r, Subscriber: s, holder: newHolder()}
-		r.loop(ctx, Task{Bell: NewBell(), Feed: true, Usual: e.Poll, Step: sub.step})
+		r.loop(ctx, Task{Bell: NewBell(), Feed: true, Usual: e.PollInterval, Step: sub.step})
 	}
 
 	e.mu.Lock()

@@ -48,30 +48,30 @@ func (s *subscription) key() string { return subscriberCursor + s.Name }
 func (s *subscription) step(ctx context.Context) (wait time.Duration, err error) {
 	seq, err := s.place()
 	if err != nil {
-		return s.Poll, err
+		return s.PollInterval, err
 	}
 	if events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
-		return s.Poll, err
+		return s.PollInterval, err
 	}
 	if held, err := s.engine.hold(s.Work, s.key(), s.holder); err != nil || !held {
-		return s.Poll, err
+		return s.PollInterval, err
 	}
 	under, stop := s.keepLease()
 	more, err := s.handleBatch(ctx, under)
 	stop()
 	if err := s.engine.release(s.Work, s.key(), s.holder); err != nil {
-		return s.Poll, err
+		return s.PollInterval, err
 	}
 	switch {
 	case err != nil:
-		return s.Poll, err
+		return s.PollInterval, err
 	case s.failures > 0:
 		wait := min(retryFirst<<min(s.failures-1, 20), retryLast)
-		return max(s.Poll+1, wait+rand.N(wait/4)), nil // longer than Poll, so that the bell does not shorten it
+		return max(s.PollInterval+1, wait+rand.N(wait/4)), nil // longer than PollInterval, so that the bell does not shorten it
 	case more:
 		return 0, nil
 	}
-	return s.Poll, nil
+	return s.PollInterval, nil
 }
 
 // place returns the subscriber's position in the feed. A new subscriber starts at
