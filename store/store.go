@@ -84,13 +84,15 @@ type Writer interface {
 	// Licenses.
 
 	// CreateLicenses adds licenses, or returns [ErrExists] if the ID or the
-	// Key of one is taken by another, stored or in the call.
+	// Key of one is taken by another, stored or in the call, or if there are
+	// activations of a deleted license with its ID.
 	CreateLicenses(ctx context.Context, licenses ...License) error
 	// UpdateLicense replaces the license with l's ID, or returns
 	// [ErrNotFound]; [ErrExists] if another license has l's Key.
 	UpdateLicense(ctx context.Context, l License) error
-	// DeleteLicense removes the license with that id and all its
-	// activations, or returns [ErrNotFound].
+	// DeleteLicense removes the license with that id, or returns
+	// [ErrNotFound]. It leaves the license's activations, which may be many,
+	// for DeleteActivations to remove in several Updates.
 	DeleteLicense(ctx context.Context, id string) error
 
 	// Activations.

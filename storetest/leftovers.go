@@ -92,7 +92,7 @@ func refusedCallsTakeNothing(b *bench) {
 func undoOfRepeatedWrites(b *bench) {
 	l, gone := license(1), license(2)
 	a, e, ended := activation(l.ID, 1), entry("call", 1), entry("call", 2)
-	b.add(l, gone, a, e, ended, activation(gone.ID, 1))
+	b.add(l, gone, a, e, ended)
 	before := b.dump()
 	err := b.undo(func(tx store.Tx) error {
 		for n := range 3 {
@@ -151,8 +151,8 @@ func undoOfRepeatedWrites(b *bench) {
 	})
 }
 
-// activeActivationsAreDeleted deletes a license whose activations are active,
-// and looks for them in every list of active activations.
+// activeActivationsAreDeleted deletes a license and its activations, which are
+// active, and looks for them in every list of active activations.
 func activeActivationsAreDeleted(b *bench) {
 	l := license(1)
 	var rows []any
@@ -166,7 +166,14 @@ func activeActivationsAreDeleted(b *bench) {
 	}
 	for _, how := range []string{"in two Updates", "in one Update"} {
 		b.add(append([]any{l}, rows...)...)
-		again := func(tx store.Tx) error { return tx.CreateLicenses(b.ctx, l) }
+		again := func(tx store.Tx) error {
+			for _, row := range rows {
+				if err := remove(b.ctx, tx, row); err != nil {
+					return err
+				}
+			}
+			return tx.CreateLicenses(b.ctx, l)
+		}
 		b.update(func(tx store.Tx) error {
 			if err := tx.DeleteLicense(b.ctx, l.ID); err != nil || how == "in two Updates" {
 				return err

@@ -23,8 +23,8 @@ func licenseCases() []testCase {
 		testCase{"Licenses", "Together", 14, licensesTogether},
 		testCase{"Licenses", "Rekeyed", 9, licenseRekeyed},
 		testCase{"Licenses", "LongKeys", 7, licenseLongKeys},
-		testCase{"Licenses", "Cascade", 19, licenseCascade},
-		testCase{"Licenses", "CascadeAmongOthers", 19, licenseCascadeAmongOthers},
+		testCase{"Licenses", "LeavesActivations", 19, licenseLeavesActivations},
+		testCase{"Licenses", "LeavesActivationsAmongOthers", 19, licenseLeavesActivationsAmongOthers},
 		testCase{"Licenses", "KeyIsFree", 19, licenseKeyIsFree},
 	)
 }
@@ -317,42 +317,66 @@ func licensesTogether(b *bench) {
 	}
 }
 
-// licenseCascade deletes a license with activations, and creates it again.
-func licenseCascade(b *bench) {
+// licenseLeavesActivations deletes a license with activations, then its
+// activations, and creates it again.
+func licenseLeavesActivations(b *bench) {
 	l := license(1)
-	seats := []any{activation(l.ID, 1), activation(l.ID, 2), activation(l.ID, 3)}
-	none := func(when string) {
+	seats := []store.Activation{activation(l.ID, 1), activation(l.ID, 2), activation(l.ID, 3)}
+	seats[1].EndedAt = time.Time{}
+	left := func(want int, when string) {
 		b.readers(func(how string, r store.Reader) {
-			list, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: l.ID, Limit: many})
+			rows, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: l.ID, Limit: many})
 			b.equal(err, nil, "Activations %s, %s", how, when)
-			b.equal(len(list), 0, "Activations %s, %s", how, when)
-			a, err := r.Activation(b.ctx, l.ID, activation(l.ID, 1).Fingerprint)
-			b.gone(a.ID, err, "Activation %s, %s", how, when)
+			b.equal(len(rows), want, "Activations %s, %s", how, when)
 		})
 	}
-	b.add(l)
-	b.add(seats...)
+	again := l
+	again.Key = "another"
+	refused := func(when string) {
+		for _, c := range []struct {
+			what string
+			want error
+			row  any
+		}{
+			{"CreateLicenses with the ID", store.ErrExists, again},
+			{"PutActivations of another activation", store.ErrNotFound, activation(l.ID, 4)},
+			{"PutActivations of an activation that is left", store.ErrNotFound, seats[2]},
+		} {
+			var err error
+			b.under(15).ok(b.try(func(tx store.Tx) error {
+				err = put(b.ctx, tx, c.row)
+				return nil
+			}), "the Update")
+			b.is(err, c.want, "%s %s", c.what, when)
+		}
+	}
+	b.add(l, seats[0], seats[1], seats[2])
 	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
-	none("after its license was deleted")
-	l.Key = "another"
-	b.add(l)
-	none("after its license was deleted and created again")
+	left(3, "after their license was deleted")
+	refused("of a deleted license with three activations")
+	b.update(func(tx store.Tx) error { return tx.DeleteActivations(b.ctx, l.ID, seats[0].ID, seats[1].ID) })
+	left(1, "after two of three were deleted, too")
+	refused("of a deleted license with one activation")
+	b.update(func(tx store.Tx) error { return tx.DeleteActivations(b.ctx, l.ID, seats[2].ID) })
+	b.ok(b.tryAdd(again), "creating the license after its last activation was deleted")
+	left(0, "after their license was created again")
 
-	b.ok(b.tryAdd(seats...), "putting the same activations again")
-	b.update(func(tx store.Tx) error {
-		again := l
-		again.Key = "a third"
+	b.ok(b.tryAdd(seats[0], seats[1]), "putting the same activations again")
+	b.ok(b.try(func(tx store.Tx) error {
 		if err := tx.DeleteLicense(b.ctx, l.ID); err != nil {
 			return err
 		}
-		return tx.CreateLicenses(b.ctx, again)
-	})
-	none("after its license was deleted and created again in one Update")
+		if err := tx.DeleteActivations(b.ctx, l.ID, seats[0].ID, seats[1].ID); err != nil {
+			return err
+		}
+		return tx.CreateLicenses(b.ctx, l)
+	}), "deleting the license and its activations and creating it again in one Update")
+	left(0, "after their license was deleted and created again in one Update")
 }
 
-// licenseCascadeAmongOthers has licenses and activations with ids that are
-// much alike, of which only one license's may go.
-func licenseCascadeAmongOthers(b *bench) {
+// licenseLeavesActivationsAmongOthers has licenses and activations with ids that
+// are much alike.
+func licenseLeavesActivationsAmongOthers(b *bench) {
 	ids := []string{"lic_1", "lic_10", "lic_", "lic", "lic%", "LIC_1"}
 	for i, id := range ids {
 		l := license(i)
@@ -360,11 +384,23 @@ func licenseCascadeAmongOthers(b *bench) {
 		b.add(l, activation(id, 1), activation(id, 2))
 	}
 	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, "lic_1") })
+	for _, id := range []string{"lic_11", "lic_1_"} {
+		l := license(10)
+		l.ID, l.Key = id, "key of "+id
+		b.ok(b.tryAdd(l), "creating %q beside activations of the deleted lic_1", id)
+	}
+	b.update(func(tx store.Tx) error {
+		return tx.DeleteActivations(b.ctx, "lic_1", activation("", 1).ID, activation("", 2).ID)
+	})
 	for _, id := range ids[1:] {
 		rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
 		b.equal(err, nil, "Activations")
-		b.equal(len(rows), 2, "activations of %q after lic_1 was deleted", id)
+		b.equal(len(rows), 2, "activations of %q after lic_1 and its activations were deleted", id)
+		b.ok(b.tryAdd(activation(id, 3)), "putting an activation of %q", id)
 	}
+	l := license(0)
+	l.ID = "lic_1"
+	b.ok(b.tryAdd(l), "creating lic_1 beside activations of licenses with similar IDs")
 }
 
 // licenseKeyIsFree gives the key of a deleted license to another.

@@ -127,15 +127,15 @@ type keepsActive struct {
 	*keptActive
 }
 
-func (w keepsActive) DeleteLicense(ctx context.Context, id string) error {
-	rows, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: id})
-	err := w.Writer.DeleteLicense(ctx, id)
+func (w keepsActive) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
+	rows, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: licenseID})
+	err := w.Writer.DeleteActivations(ctx, licenseID, ids...)
 	if err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, a := range rows {
-			if a.EndedAt.IsZero() {
-				w.kept[id]++
+			if a.EndedAt.IsZero() && slices.Contains(ids, a.ID) {
+				w.kept[licenseID]++
 			}
 		}
 	}

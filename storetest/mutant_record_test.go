@@ -3,7 +3,6 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -47,9 +46,10 @@ var recordMutants = []mutant{
 	{14, "deletes activations up to the first that is missing", writing(func(tx store.Tx) store.Writer { return freesOneByOne{tx} })},
 	{14, "takes a seat twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
 
-	{19, "keeps the activations of a deleted license", writing(func(tx store.Tx) store.Writer { return orphans{tx, tx} })},
+	{19, "deletes the activations with their license", writing(func(tx store.Tx) store.Writer { return cascades{tx, tx} })},
+	{19, "deletes what is left when a license is created", writing(func(tx store.Tx) store.Writer { return clearsIDs{tx, tx} })},
 	{19, "keeps the key of a deleted license", writing(func(tx store.Tx) store.Writer { return reservesKeys{tx, tx} })},
-	{19, "deletes the activations of its neighbours", writing(func(tx store.Tx) store.Writer { return prefixCascade{tx, tx} })},
+	{19, "takes the activations of neighbors for those of a license", writing(func(tx store.Tx) store.Writer { return takesPrefix{tx, tx} })},
 }
 
 // aliases are the slices that were passed as an entry's data, by key and what
@@ -231,41 +231,42 @@ func (w replacesSeat) PutActivations(ctx context.Context, activations ...store.A
 	return err
 }
 
-// orphans keeps, in an entry, the activations of a deleted license, and gives
-// them to the next license with its ID.
-type orphans struct {
+type cascades struct {
 	store.Writer
 	tx store.Tx
 }
 
-func (w orphans) DeleteLicense(ctx context.Context, id string) error {
-	rows, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: id})
-	if err := w.Writer.DeleteLicense(ctx, id); err != nil || len(rows) == 0 {
+func (w cascades) DeleteLicense(ctx context.Context, id string) error {
+	if err := w.Writer.DeleteLicense(ctx, id); err != nil {
 		return err
 	}
-	data, _ := json.Marshal(rows)
-	return w.PutEntries(ctx, store.Entry{Kind: "\x00orphans", Key: id, Data: data})
+	return removeSeats(ctx, w.tx, id)
 }
 
-func (w orphans) CreateLicenses(ctx context.Context, licenses ...store.License) error {
-	if err := w.Writer.CreateLicenses(ctx, licenses...); err != nil {
+func removeSeats(ctx context.Context, tx store.Tx, id string) error {
+	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: id})
+	if err != nil {
 		return err
 	}
+	return tx.DeleteActivations(ctx, id, activationIDs(rows)...)
+}
+
+type clearsIDs struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w clearsIDs) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	for _, l := range licenses {
-		e, err := w.tx.Entry(ctx, "\x00orphans", l.ID)
-		if err != nil {
-			continue
-		}
-		var rows []store.Activation
-		_ = json.Unmarshal(e.Data, &rows)
-		if err := w.PutActivations(ctx, rows...); err != nil {
-			return err
-		}
-		if err := w.DeleteEntries(ctx, e.Kind, e.Key); err != nil {
-			return err
+		_, err := w.tx.License(ctx, l.ID)
+		_, taken := w.tx.LicenseByKey(ctx, l.Key)
+		if errors.Is(err, store.ErrNotFound) && errors.Is(taken, store.ErrNotFound) {
+			if err := removeSeats(ctx, w.tx, l.ID); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
 // reservesKeys keeps, in entries, the keys of deleted licenses.
@@ -291,24 +292,23 @@ func (w reservesKeys) CreateLicenses(ctx context.Context, licenses ...store.Lice
 	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
-// prefixCascade deletes by the beginning of an ID.
-type prefixCascade struct {
+// takesPrefix looks by the beginning of an ID for what a license left.
+type takesPrefix struct {
 	store.Writer
 	tx store.Tx
 }
 
-func (w prefixCascade) DeleteLicense(ctx context.Context, id string) error {
-	rows, _ := w.tx.Licenses(ctx, store.LicenseQuery{})
-	for _, l := range rows {
-		if l.ID == id || !strings.HasPrefix(l.ID, id) {
-			continue
-		}
-		seats, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID})
-		for _, a := range seats {
-			if err := w.DeleteActivations(ctx, a.LicenseID, a.ID); err != nil {
-				return err
+func (w takesPrefix) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	all, _ := w.tx.Licenses(ctx, store.LicenseQuery{})
+	for _, l := range licenses {
+		for _, other := range all {
+			if other.ID == l.ID || !strings.HasPrefix(other.ID, l.ID) {
+				continue
+			}
+			if rows, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: other.ID}); len(rows) > 0 {
+				return store.ErrExists
 			}
 		}
 	}
-	return w.Writer.DeleteLicense(ctx, id)
+	return w.Writer.CreateLicenses(ctx, licenses...)
 }

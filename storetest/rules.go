@@ -42,7 +42,9 @@ var rules = [...]string{
 		"context of an Update or a View ends the wait for its start; after that, each call in the " +
 		"function obeys the context that this call was given and no other. Once the function has returned " +
 		"nil, the answer is the commit's.",
-	19: "Cascade: deleting a license deletes its activations and frees its key.",
+	19: "Leftovers: deleting a license frees its key and leaves its activations, which DeleteActivations " +
+		"removes. Until the last one is removed, creating a license with that ID returns ErrExists, and " +
+		"putting an activation of it ErrNotFound.",
 	20: "Feed: events get rising Seqs in the order in which they become visible, within an Update in the " +
 		"order of appending: a reader that continues after the last Seq it was given never misses an " +
 		"event, however Updates interleave, and a Seq is never given twice.",

@@ -16,7 +16,7 @@ const (
 // Background returns the background work of the rules, which Handler.Run
 // does: it appends expiry notices, keeps the indexes near the end of the feed,
 // so that requests rarely have to catch up, and removes expired replies of
-// [Service.Once].
+// [Service.Once] and the activations of deleted licenses.
 func (s *Service) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
@@ -37,6 +37,6 @@ func (s *Service) Background() feed.Background {
 				}},
 			}
 		},
-		Upkeep: []func(context.Context) (bool, error){s.purge},
+		Upkeep: []func(context.Context) (bool, error){s.purge, s.clearDeleted},
 	}
 }

@@ -54,31 +54,27 @@ func (tx *boundedTx) DeleteActivations(ctx context.Context, licenseID string, id
 	return tx.Tx.DeleteActivations(ctx, licenseID, ids...)
 }
 
-func (tx *boundedTx) DeleteLicense(ctx context.Context, id string) error {
-	n, err := countActivations(ctx, tx, store.ActivationQuery{LicenseID: id})
-	tx.n += n
-	return errors.Join(err, tx.Tx.DeleteLicense(ctx, id))
-}
-
-// TestDeletingALicenseWithManyEndedActivations takes small Updates, and a
-// deletion that is refused removes nothing.
-func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
+// TestDeletingALicenseWithManyActivations takes small Updates, and a deletion
+// that is refused removes nothing.
+func TestDeletingALicenseWithManyActivations(t *testing.T) {
 	for _, how := range []string{"Delete", "Erase"} {
 		t.Run(how, func(t *testing.T) {
 			is := is.New(t)
 			f := newFixture(t)
 			l := f.create(t)
 			const n = 1200
-			is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
-				for i := range n {
-					a := store.Activation{
-						LicenseID: l.ID, ID: store.NewID("act", start.Add(time.Duration(i)*time.Millisecond)), Fingerprint: fmt.Sprint("pc-", i),
-						CreatedAt: start, EndedAt: start, EndReason: string(license.ActivationReleased),
-					}
-					err = errors.Join(err, tx.PutActivations(t.Context(), a))
+			var rows []store.Activation
+			for i := range n {
+				a := store.Activation{
+					LicenseID: l.ID, ID: store.NewID("act", start.Add(time.Duration(i)*time.Millisecond)), Fingerprint: fmt.Sprint("pc-", i),
+					CreatedAt: start,
 				}
-				return err
-			}))
+				if i%2 == 0 {
+					a.EndedAt, a.EndReason = start, string(license.ActivationReleased)
+				}
+				rows = append(rows, a)
+			}
+			is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
 			f.activate(t, l.Key, "active")
 			bounded := &boundedStore{Store: f.store}
 			s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
@@ -95,11 +91,54 @@ func TestDeletingALicenseWithManyEndedActivations(t *testing.T) {
 				is.Equal(erased.Licenses, 1)
 			}
 			is.True(bounded.removed <= 200)
-			rows, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
+			left, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 			is.NoErr(err)
-			is.Equal(rows, 0)
+			is.Equal(left, 0)
+			deleted, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "license_deleted"})
+			is.NoErr(err)
+			is.Equal(len(deleted), 0)
 		})
 	}
+}
+
+// TestUpkeepRemovesActivationsOfDeletedLicenses that a deletion inside Atomically
+// has left.
+func TestUpkeepRemovesActivationsOfDeletedLicenses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var ids []string
+	for range 2 {
+		l := f.create(t)
+		var rows []store.Activation
+		for i := range 250 {
+			rows = append(rows, store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), CreatedAt: start})
+		}
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+		ids = append(ids, l.ID)
+	}
+	left := func() (n int) {
+		for _, id := range ids {
+			rows, err := f.store.Activations(t.Context(), store.ActivationQuery{LicenseID: id})
+			is.NoErr(err)
+			n += len(rows)
+		}
+		return n
+	}
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+		return errors.Join(s.Delete(t.Context(), license.DeleteParams{ID: ids[0]}), s.Delete(t.Context(), license.DeleteParams{ID: ids[1]}))
+	}))
+	is.Equal(left(), 300)
+	for _, step := range f.Background().Upkeep {
+		for more := true; more; {
+			var err error
+			more, err = step(t.Context())
+			is.NoErr(err)
+		}
+	}
+	is.Equal(left(), 0)
+	deleted, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "license_deleted"})
+	is.NoErr(err)
+	is.Equal(len(deleted), 0)
 }
 
 // TestValidateCustomerReadsFewLicenses, however many have ended, and finds the

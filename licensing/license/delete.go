@@ -4,22 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
+// deletedKind is the kind of entries that name deleted licenses whose
+// activations have yet to be removed. Key is the license ID.
+const deletedKind = "license_deleted"
+
+// activationBatch is how many activations of deleted licenses one Update
+// deletes.
+const activationBatch = 100
+
 // Delete removes a license with its activations and appends a
 // license.deleted event that holds the license's last state. If the license
-// has more than a thousand activations, Delete first removes the released
-// and evicted ones in batches, so that other writes do not wait. It returns
-// [ErrNotFound] or a [*StaleError].
+// has more than a hundred activations, it removes the rest in batches
+// afterwards, so that other writes do not wait; if it is interrupted, Run
+// removes them. It returns [ErrNotFound] or a [*StaleError].
 func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
-	err := s.clearEnded(ctx, p.ID, p.IfMatch)
-	if err != nil {
-		return fmt.Errorf("delete license: %w", err)
-	}
-	err = s.update(ctx, func(tx *transaction) error {
+	var left bool
+	err := s.update(ctx, func(tx *transaction) error {
 		rec, err := s.find(ctx, tx, p.ID)
 		if err != nil {
 			return err
@@ -31,77 +35,94 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 		if err := l.at(p.IfMatch); err != nil {
 			return err
 		}
-		return s.remove(ctx, tx, rec)
+		n, err := s.remove(ctx, tx, rec)
+		left = n == activationBatch
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("delete license: %w", err)
 	}
-	return nil
-}
-
-// endedBatch is how many ended activations one Update of clearEnded deletes.
-const endedBatch = 100
-
-// clearEnded deletes the ended activations of a license before its deletion
-// if it has many, one batch per Update. It stops if the license is not at
-// one of the required versions. Inside Atomically or Once it does nothing.
-func (s *Service) clearEnded(ctx context.Context, id string, ifMatch []Version) error {
-	if s.tx != nil {
-		return nil
-	}
-	q := store.ActivationQuery{LicenseID: id}
-	for {
-		rows, err := s.st.Activations(ctx, q)
-		if err != nil || q.After == "" && len(rows) < store.MaxLimit || len(rows) == 0 {
-			return err
-		}
-		q.After = rows[len(rows)-1].ID
-		ended := slices.DeleteFunc(rows, func(a store.Activation) bool { return a.EndedAt.IsZero() })
-		for batch := range slices.Chunk(ended, endedBatch) {
-			err := s.update(ctx, func(tx *transaction) error { return s.clearBatch(ctx, tx, id, ifMatch, batch) })
-			if err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (s *Service) clearBatch(ctx context.Context, tx *transaction, id string, ifMatch []Version, batch []store.Activation) error {
-	rec, err := s.find(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	l, err := fromRecord(rec, tx.now)
-	if err != nil {
-		return err
-	}
-	if err := l.at(ifMatch); err != nil {
-		return err
-	}
-	for _, a := range batch {
-		// An ended activation may have been deleted since, but never becomes active again.
-		err := tx.DeleteActivations(ctx, id, a.ID)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
+	if left {
+		_ = s.clearAllDeleted(ctx) // the license is deleted, whatever comes of this
 	}
 	return nil
 }
 
-// remove deletes a record and appends the event.
-func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) error {
+// remove deletes a record with a batch of its activations, removes it from the
+// counts and appends the event. It returns how many activations it deleted: a
+// full batch may leave others, which an entry of deletedKind names.
+func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) (n int, err error) {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := tx.DeleteLicense(ctx, rec.ID); err != nil {
-		return err
+		return 0, err
+	}
+	if n, err = tx.deleteActivations(ctx, rec.ID); err != nil {
+		return 0, err
+	}
+	if n == activationBatch {
+		if err := tx.PutEntries(ctx, store.Entry{Kind: deletedKind, Key: rec.ID, CreatedAt: tx.now}); err != nil {
+			return 0, err
+		}
 	}
 	if err := tx.removeSeats(ctx, rec.ID); err != nil {
-		return err
+		return 0, err
 	}
 	if err := tx.index(ctx, rec, store.License{}); err != nil {
-		return err
+		return 0, err
 	}
-	return s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
+	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
+}
+
+// deleteActivations deletes a batch of the activations of a license.
+func (tx *transaction) deleteActivations(ctx context.Context, id string) (n int, err error) {
+	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: activationBatch})
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	ids := make([]string, len(rows))
+	for i, a := range rows {
+		ids[i] = a.ID
+	}
+	return len(ids), tx.DeleteActivations(ctx, id, ids...)
+}
+
+// clearAllDeleted deletes the activations of all deleted licenses.
+func (s *Service) clearAllDeleted(ctx context.Context) error {
+	for {
+		if more, err := s.clearDeleted(ctx); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// clearDeleted deletes a batch of the activations of a deleted license and
+// reports whether more may be left. Inside Atomically or Once it does nothing:
+// Run does it afterwards.
+func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
+	if s.tx != nil {
+		return false, nil
+	}
+	deleted, err := s.st.Entries(ctx, store.EntryQuery{Kind: deletedKind, Limit: 1})
+	if err != nil || len(deleted) == 0 {
+		return false, err
+	}
+	id := deleted[0].Key
+	err = s.update(ctx, func(tx *transaction) error {
+		n, err := tx.deleteActivations(ctx, id)
+		if err != nil || n == activationBatch {
+			return err
+		}
+		err = tx.DeleteEntries(ctx, deletedKind, id)
+		if errors.Is(err, store.ErrNotFound) { // another process was first
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("activations of deleted license %s: %w", id, err)
+	}
+	return true, nil
 }

@@ -2,7 +2,6 @@ package license
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -46,7 +45,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 	for done := false; !done; {
 		var step Erased
 		var through int64
-		if err := s.clearCustomer(ctx, customerID); err != nil {
+		if err := s.clearAllDeleted(ctx); err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)
 		}
 		err := s.update(ctx, func(tx *transaction) (err error) {
@@ -78,18 +77,6 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 	return total, nil
 }
 
-// clearCustomer deletes the ended activations of the next licenses to
-// delete, in Updates of their own.
-func (s *Service) clearCustomer(ctx context.Context, customerID string) error {
-	recs, err := s.reader().Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
-	for _, rec := range recs {
-		if err := s.clearEnded(ctx, rec.ID, nil); err != nil && !errors.Is(err, ErrNotFound) {
-			return err
-		}
-	}
-	return err
-}
-
 // erased is the data of a blanked event.
 var erased = encode(EventData{Erased: true})
 
@@ -100,13 +87,19 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 	if err != nil {
 		return Erased{}, err
 	}
+	activations := 0
 	for _, rec := range recs {
-		if err := s.remove(ctx, tx, rec); err != nil {
+		n, err := s.remove(ctx, tx, rec)
+		if err != nil {
 			return Erased{}, err
+		}
+		step.Licenses++
+		if activations += n; activations >= activationBatch {
+			break
 		}
 	}
 	if len(recs) > 0 {
-		return Erased{Licenses: len(recs)}, nil
+		return step, nil
 	}
 	events, err := tx.Events(ctx, store.EventQuery{CustomerID: customerID, Limit: eraseBatch})
 	if err != nil {

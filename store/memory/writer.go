@@ -25,6 +25,9 @@ func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error
 		if next.licensesByKey.get(place{id: l.Key}) != nil {
 			return fmt.Errorf("memory: create license %s: its key: %w", l.ID, store.ErrExists)
 		}
+		for range next.activations.beyond(end(l.ID, false), false) {
+			return fmt.Errorf("memory: create license %s: activations of a deleted license: %w", l.ID, store.ErrExists)
+		}
 		next.addLicense(copyLicense(&l))
 	}
 	*s = next
@@ -56,9 +59,6 @@ func (t tx) DeleteLicense(ctx context.Context, id string) error {
 	old := s.licenses.get(place{id: id})
 	if old == nil {
 		return fmt.Errorf("memory: delete license %s: %w", id, store.ErrNotFound)
-	}
-	for a := range s.activations.beyond(end(id, false), false) { // the tree as it was
-		s.removeActivation(a)
 	}
 	s.removeLicense(old)
 	return nil

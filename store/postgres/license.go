@@ -84,7 +84,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 const licenseKinds = "tttttttiiiiiiddiii"
 
 // CreateLicenses adds the licenses in one statement, which does nothing if an id
-// or a key is taken.
+// or a key is taken, or if there are activations of a deleted license.
 func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	rows := make([][]any, 0, len(licenses))
 	ids, keys := map[string]bool{}, map[string]bool{}
@@ -97,7 +97,8 @@ func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error
 		INSERT INTO licensing_license (`+bare(licenseColumns)+`)
 		SELECT `+bare(licenseColumns)+` FROM added
 		WHERE $2 AND NOT EXISTS (SELECT FROM licensing_license l WHERE l.id = ANY (ARRAY(SELECT id FROM added)))
-		AND NOT EXISTS (SELECT FROM licensing_license l WHERE l.key = ANY (ARRAY(SELECT key FROM added)))`,
+		AND NOT EXISTS (SELECT FROM licensing_license l WHERE l.key = ANY (ARRAY(SELECT key FROM added)))
+		AND NOT EXISTS (SELECT FROM licensing_activation a WHERE a.license_id = ANY (ARRAY(SELECT id FROM added)))`,
 		len(ids) == len(licenses) && len(keys) == len(licenses))
 	if err == nil && int(n) < len(licenses) {
 		err = store.ErrExists
@@ -126,7 +127,7 @@ func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
 	return about(err, "update license %s", l.ID)
 }
 
-// DeleteLicense deletes the license; the foreign key takes the activations along.
+// DeleteLicense deletes by the primary key.
 func (t tx) DeleteLicense(ctx context.Context, id string) error {
 	n, err := t.write(ctx, `DELETE FROM licensing_license WHERE id = $1`, id)
 	if err == nil && n == 0 {

@@ -80,7 +80,7 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 		a := activations[0]
 		n, err := t.count(ctx, `
 			UPDATE activation SET name = ?, lease_ends_at = ?, ended_at = ?, end_reason = ?, created_at = ?, last_seen_at = ?, metadata = ?
-			WHERE license_id = ? AND id = ? AND fingerprint = ?`,
+			WHERE license_id = ? AND id = ? AND fingerprint = ? AND EXISTS (SELECT 1 FROM license WHERE license.id = license_id)`,
 			a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata,
 			a.LicenseID, a.ID, a.Fingerprint)
 		if err != nil || n > 0 {
@@ -92,8 +92,10 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 		for _, a := range chunk {
 			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata)
 		}
-		_, err := t.exec(ctx, `
-			INSERT INTO activation (`+activationColumns+`) VALUES `+places(len(chunk), 10)+`
+		err := t.change(ctx, `
+			WITH added AS (VALUES `+places(len(chunk), 10)+`)
+			INSERT INTO activation (`+activationColumns+`) SELECT * FROM added
+			WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN license ON license.id = column1 WHERE license.id IS NULL)
 			ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint, name = excluded.name,
 				lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, end_reason = excluded.end_reason,
 				created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`, args...)

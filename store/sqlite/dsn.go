@@ -64,7 +64,6 @@ func writerDSN(path string, opts Options) string {
 		// The writer waits for other processes itself, so that the end of a
 		// context ends the wait.
 		"busy_timeout(0)",
-		"foreign_keys(1)",
 		// Readers and the writer do not wait for each other.
 		"journal_mode(wal)",
 		// Commits survive a power failure: one flush per commit.

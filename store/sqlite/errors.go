@@ -39,8 +39,6 @@ func sentinel(err error) error {
 	switch c {
 	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return fmt.Errorf("%w: %w", store.ErrExists, err)
-	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
-		return fmt.Errorf("%w: %w", store.ErrNotFound, err)
 	}
 	switch primary(c) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL, // another process

@@ -110,7 +110,8 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, wrap(err, "licenses")
 }
 
-// CreateLicenses adds rows. A statement that meets a taken id or key adds none.
+// CreateLicenses adds rows. A statement that meets a taken id or key, or
+// activations of a deleted license, adds none.
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	return together(ctx, t, licenses, func(ctx context.Context, chunk []store.License) error {
 		args := make([]any, 0, 18*len(chunk))
@@ -119,11 +120,16 @@ func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) erro
 				l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
 				l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt)
 		}
-		_, err := t.exec(ctx, `
+		err := t.change(ctx, `
+			WITH added AS (VALUES `+places(len(chunk), 18)+`)
 			INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
 				starts_at, expires_at, grace_seconds, max_activations, lease_seconds,
 				entitlements, metadata, revision, created_at, updated_at)
-			VALUES `+places(len(chunk), 18), args...)
+			SELECT * FROM added
+			WHERE NOT EXISTS (SELECT 1 FROM added CROSS JOIN activation WHERE license_id = column1)`, args...)
+		if err == store.ErrNotFound {
+			err = store.ErrExists
+		}
 		return wrap(err, "create license %s", chunk[0].ID)
 	})
 }
@@ -163,7 +169,7 @@ func (t *tx) updateLicense(ctx context.Context, l store.License) error {
 		l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt, l.ID)
 }
 
-// DeleteLicense removes the license and, by the foreign key, its activations.
+// DeleteLicense removes a row.
 func (t *tx) DeleteLicense(ctx context.Context, id string) error {
 	err := t.change(ctx, `DELETE FROM license WHERE id = ?`, id)
 	return wrap(err, "delete license %s", id)

@@ -107,12 +107,12 @@ func TestFullDiskLeavesReadsAlone(t *testing.T) {
 func TestFailedCommitIsTheFaultOfOne(t *testing.T) {
 	is := is.New(t)
 	st := open(t)
+	inTurn(t, st.writer, func(c *conn) {
+		is.NoErr(c.script("PRAGMA foreign_keys = 1; CREATE TABLE child (of TEXT REFERENCES license (id) DEFERRABLE INITIALLY DEFERRED)"))
+	})
 	bad := &member{fn: func(x store.Tx) error {
-		tx := x.(*tx)
-		if _, err := tx.exec(t.Context(), "PRAGMA defer_foreign_keys = 1"); err != nil {
-			return err
-		}
-		return tx.PutActivations(t.Context(), store.Activation{LicenseID: "none", ID: "1"})
+		_, err := x.(*tx).exec(t.Context(), "INSERT INTO child VALUES ('none')")
+		return err
 	}}
 	a, b := adds("a"), adds("b")
 	runGroup(t, st, a, bad, b)

@@ -48,3 +48,45 @@ func TestFirstSchemaMovesForward(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(list), 1)
 }
+
+// TestSecondSchemaMovesForward keeps activations, and counts those that were not
+// ended where there is no count yet.
+func TestSecondSchemaMovesForward(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	_, err := makeFile(path)
+	is.NoErr(err)
+	c, err := connect(writerDSN(path, Options{BusyTimeout: time.Second}))
+	is.NoErr(err)
+	is.NoErr(c.script(fmt.Sprintf("BEGIN; %s; %s; PRAGMA application_id = %d; PRAGMA user_version = 2; COMMIT", steps()[0], steps()[1], applicationID)))
+	is.NoErr(c.script(`
+		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, grace_seconds, max_activations, lease_seconds, revision, expires_at)
+		VALUES ('l', 'n', 'p', 'c', 'k', 'active', '', 0, 3, 60, 1, 5000), ('m', 'n', 'p', 'c', 'k2', 'active', '', 0, 3, 60, 1, NULL);
+		INSERT INTO activation (license_id, id, fingerprint, name, lease_ends_at, ended_at, end_reason, created_at, last_seen_at, metadata)
+		VALUES ('l', 'a', 'fa', 'n', 2000, NULL, 'r', 1, 2, x'7b7d'), ('l', 'b', 'fb', '', NULL, NULL, '', 1, 2, NULL), ('l', 'c', 'fc', '', NULL, 3, '', 1, 2, NULL),
+			('m', 'a', 'fa', '', NULL, NULL, '', 1, 2, NULL);
+		INSERT INTO entry (kind, key, owner, data, expires_at, move) VALUES ('seats', 'm', '', x'37', -62135596800000, 2)`))
+	is.NoErr(c.close())
+
+	st, ctx := openAt(t, path), t.Context()
+	rows, err := st.Activations(ctx, store.ActivationQuery{LicenseID: "l"})
+	is.NoErr(err)
+	is.Equal(len(rows), 3)
+	is.Equal(rows[0], store.Activation{
+		LicenseID: "l", ID: "a", Fingerprint: "fa", Name: "n", LeaseEndsAt: time.UnixMilli(2000).UTC(), EndReason: "r",
+		CreatedAt: time.UnixMilli(1).UTC(), LastSeenAt: time.UnixMilli(2).UTC(), Metadata: []byte("{}"),
+	})
+	for id, want := range map[string]string{"l": "2", "m": "7"} {
+		e, err := st.Entry(ctx, "seats", id)
+		is.NoErr(err)
+		is.Equal(string(e.Data), want)
+		is.Equal(e.Move, store.Derived)
+	}
+	ending, err := st.Licenses(ctx, store.LicenseQuery{ProductID: "p", Order: store.ByExpiresAt})
+	is.NoErr(err)
+	is.Equal(len(ending), 1)
+	is.NoErr(st.Update(ctx, func(tx store.Tx) error { return tx.DeleteLicense(ctx, "l") }))
+	rows, err = st.Activations(ctx, store.ActivationQuery{LicenseID: "l"})
+	is.NoErr(err)
+	is.Equal(len(rows), 3)
+}

@@ -237,7 +237,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 				tx.UpdateLicense(ctx, store.License{ID: "a", Key: "a"}),
 				tx.PutActivations(ctx, store.Activation{LicenseID: "a", ID: "a"}),
 				tx.PutEntries(ctx, store.Entry{Kind: "x", Key: "y"}),
-				tx.DeleteLicense(ctx, "a"))
+				tx.DeleteLicense(ctx, "a"), tx.DeleteActivations(ctx, "a", "a"))
 		}))
 	}
 	is.True(len(st.writer.conn.stmts) > 20)

@@ -67,7 +67,7 @@ func TestConnectionsAreAsTheyShouldBe(t *testing.T) {
 		}
 	}
 	check(st.writer.conn, map[string]int64{
-		"busy_timeout": 0, "foreign_keys": 1, "synchronous": 2, "wal_autocheckpoint": 10000, "journal_size_limit": 64 << 20,
+		"busy_timeout": 0, "synchronous": 2, "wal_autocheckpoint": 10000, "journal_size_limit": 64 << 20,
 		"temp_store": 2, "cache_size": -4096, "mmap_size": 1 << 20, "query_only": 0, "application_id": applicationID,
 	})
 	for _, p := range []*pool{st.readers, st.lists, st.views} {

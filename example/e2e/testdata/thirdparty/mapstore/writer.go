@@ -30,6 +30,13 @@ func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) erro
 			if err := t.absent(ctx, n); err != nil {
 				return err
 			}
+			left, err := t.activations(ctx, store.ActivationQuery{LicenseID: l.ID})
+			if err != nil {
+				return err
+			}
+			if len(left) > 0 {
+				return fmt.Errorf("mapstore: activations of the deleted license %s: %w", l.ID, store.ErrExists)
+			}
 			if err := t.putLicense(ctx, n, l); err != nil {
 				return err
 			}
@@ -58,19 +65,7 @@ func (t *tx) putLicense(ctx context.Context, n name, l store.License) error {
 }
 
 func (t *tx) DeleteLicense(ctx context.Context, id string) error {
-	if err := t.remove(ctx, name{table: "license", id: id}); err != nil {
-		return err
-	}
-	seats, err := t.activations(ctx, store.ActivationQuery{LicenseID: id})
-	if err != nil {
-		return err
-	}
-	for _, a := range seats {
-		if err := t.remove(ctx, name{table: "activation", group: id, id: a.ID}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.remove(ctx, name{table: "license", id: id})
 }
 
 func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
