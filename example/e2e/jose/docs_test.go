@@ -1,0 +1,130 @@
+package jose
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// block returns the code of the guide in a language.
+func block(t *testing.T, language string) string {
+	t.Helper()
+	guide, err := os.ReadFile("../../../licensing/docs/offline.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(guide), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("the guide has %d blocks in %s", len(blocks), language)
+	}
+	return blocks[0][1]
+}
+
+// A docsCase is a file, and whether the code of the guide must accept it.
+type docsCase struct {
+	Name, Text, Machine string
+	Good                bool
+}
+
+// A docsResult is what the code of the guide returned.
+type docsResult struct {
+	Entitlements map[string]any
+	Error        string
+}
+
+// docsCases returns files that are valid at the present time, and others.
+func (f fixture) docsCases(t *testing.T) []docsCase {
+	t.Helper()
+	is := is.New(t)
+	now := time.Now()
+	claims := f.claims
+	claims.IssuedAt, claims.NotBefore, claims.ExpiresAt = now.Add(-time.Minute), now.Add(-time.Minute), now.Add(time.Hour)
+	sign := func(change func(*licensefile.Claims)) string {
+		c := claims
+		change(&c)
+		text, err := licensefile.Sign(c, f.signer)
+		is.NoErr(err)
+		return text
+	}
+	good := sign(func(*licensefile.Claims) {})
+	list, err := licensefile.SignRevocations(licensefile.Revocations{
+		ProductID: "atlas", Sequence: now.UnixMilli(), IssuedAt: now, ExpiresAt: now.Add(time.Hour),
+	}, f.signer)
+	is.NoErr(err)
+	return []docsCase{
+		{"valid", good + "\n", "machine", true},
+		{"valid anywhere", sign(func(c *licensefile.Claims) { c.FingerprintHash = "" }), "other", true},
+		{"another machine", good, "other", false},
+		{"altered", good[:len(good)-10] + "AAAAAAAAAA", "machine", false},
+		{"expired", sign(func(c *licensefile.Claims) { c.ExpiresAt = now.Add(-time.Second) }), "machine", false},
+		{"early", sign(func(c *licensefile.Claims) { c.NotBefore = now.Add(time.Hour) }), "machine", false},
+		{"another product", sign(func(c *licensefile.Claims) { c.ProductID = "other" }), "machine", false},
+		{"a revocation list", list, "machine", false},
+	}
+}
+
+// checkDocs runs a program that checks the cases with the code of the guide.
+func checkDocs(t *testing.T, dir, name string, args ...string) {
+	for _, f := range fixtures(t) {
+		t.Run(f.alg, func(t *testing.T) {
+			is := is.New(t)
+			cases := f.docsCases(t)
+			input, err := json.Marshal(map[string]any{"Keys": json.RawMessage(f.jwks), "Cases": cases})
+			is.NoErr(err)
+			var results []docsResult
+			is.NoErr(json.Unmarshal(run(t, dir, input, name, args...), &results))
+			is.Equal(len(results), len(cases))
+			for i, c := range cases {
+				if got := results[i]; (got.Error == "") != c.Good {
+					t.Errorf("%s: the code of the guide says %+v", c.Name, got)
+				} else if c.Good {
+					is.Equal(got.Entitlements, f.claims.Entitlements)
+				}
+			}
+		})
+	}
+}
+
+func TestGuideInJavaScript(t *testing.T) {
+	for _, command := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(command); err != nil {
+			t.Skipf("jose needs %s: %v", command, err)
+		}
+	}
+	is := is.New(t)
+	dir := t.TempDir()
+	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
+	is.NoErr(os.WriteFile(filepath.Join(dir, "guide.js"), []byte(block(t, "js")), 0o600))
+	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	checkDocs(t, dir, "node", "check.js")
+}
+
+// TestGuideInPython uses the PyJWT of Debian, or of the first python3.
+func TestGuideInPython(t *testing.T) {
+	is := is.New(t)
+	python := ""
+	for _, command := range []string{"python3", "/usr/bin/python3"} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if exec.CommandContext(ctx, command, "-c", "import jwt, cryptography").Run() == nil {
+			python = command
+			break
+		}
+	}
+	if python == "" {
+		t.Skip("no python3 has PyJWT and cryptography; on Debian, install python3-jwt and python3-cryptography")
+	}
+	dir := t.TempDir()
+	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
+	is.NoErr(os.WriteFile(filepath.Join(dir, "guide.py"), []byte(block(t, "python")), 0o600))
+	checkDocs(t, dir, python, "check.py")
+}

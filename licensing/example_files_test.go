@@ -1,0 +1,88 @@
+package licensing_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// issueFile returns a file of an unlimited license for one machine. It expires
+// after two weeks, or with the license if that is earlier.
+func issueFile(ctx context.Context, h *licensing.Handler, licenseID, machine string) (string, error) {
+	v, err := h.Service().Explain(ctx, license.ExplainParams{ID: licenseID})
+	if err != nil {
+		return "", err
+	}
+	l, now := v.License, time.Now()
+	if !v.Valid || l.MaxActivations != nil {
+		return "", errors.New("no file for this license")
+	}
+	claims := licensefile.Claims{
+		ID: store.NewID("file", now), LicenseID: l.ID, ProductID: l.ProductID, Generation: 1,
+		IssuedAt: now, NotBefore: now, ExpiresAt: now.Add(14 * 24 * time.Hour),
+		FingerprintHash: licensefile.FingerprintHash(l.ID, machine), Entitlements: l.Entitlements,
+	}
+	if l.ExpiresAt != nil {
+		claims.LicenseExpiresAt = *l.ExpiresAt
+		end := l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+		if end.Before(claims.ExpiresAt) {
+			claims.ExpiresAt = end
+		}
+	}
+	return h.Files().Sign(ctx, claims)
+}
+
+// checkFile returns the entitlements of a file that is valid on this machine
+// now. The program embeds jwks.
+func checkFile(jwks []byte, text, machine string) (map[string]any, error) {
+	keys, err := licensefile.ParseKeys(jwks)
+	if err != nil {
+		return nil, err
+	}
+	file, err := keys.Verify(text)
+	if err != nil {
+		return nil, err
+	}
+	return file.Entitlements, file.Check(licensefile.Expect{ProductID: "atlas", Fingerprint: machine})
+}
+
+func ExampleHandler_Files() {
+	ctx := context.Background()
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+	l, err := h.Service().Create(ctx, license.CreateParams{
+		Name: "Atlas for Ada", ProductID: "atlas", CustomerID: "ada", Entitlements: map[string]any{"export": true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	text, err := issueFile(ctx, h, l.ID, "machine-1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, err := h.Files().KeySet(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	jwks, err := json.Marshal(set) // embed it in the program
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	entitlements, err := checkFile(jwks, text, "machine-1") // in the program, without a network
+	fmt.Println(entitlements, err)
+	_, err = checkFile(jwks, text, "machine-2")
+	fmt.Println(err)
+	// Output:
+	// map[export:true] <nil>
+	// licensefile: for another fingerprint
+}
