@@ -19,7 +19,8 @@ published for 90 days before it signs; activating it earlier needs Force.
 [Service.RetireKey] removes a key from the set once its files have expired.
 
 [Service.CondemnKey] marks a key as compromised: it leaves the set, and if it was
-active, the next key signs immediately.
+active, the next key signs immediately. [Service.SignRevocations] returns a
+revocation list, which tells programs that pin the key.
 
 # Private halves
 

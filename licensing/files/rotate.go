@@ -124,7 +124,7 @@ type CondemnKeyParams struct {
 // is. A key that is compromised already stays as it is.
 //
 // Programs that pin the keys accept what a compromised key signed until they
-// see a revocation list of a later key.
+// see a list of [Service.SignRevocations], which a later key signs.
 //
 // It returns [ErrNotFound] and, for the active key, [ErrNoNextKey] or
 // [ErrNoPrivateKey].

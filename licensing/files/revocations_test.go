@@ -1,0 +1,107 @@
+package files_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// list signs a list and verifies it with a set.
+func (f *fixture) list(set *licensefile.KeySet, licenses ...licensefile.RevokedLicense) licensefile.Revocations {
+	f.t.Helper()
+	text, err := f.SignRevocations(f.t.Context(), files.SignRevocationsParams{ProductID: "atlas", Licenses: licenses})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	r, err := set.VerifyRevocations(text)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return r
+}
+
+// TestAListCondemnsACompromisedKey is the case of a program that pins both keys
+// from the first day.
+func TestAListCondemnsACompromisedKey(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	pinned, err := f.KeySet(t.Context())
+	is.NoErr(err)
+	stolen := f.sign()
+	is.Equal(len(f.list(pinned).CondemnedKeys), 0)
+
+	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: f.ids()[0]})
+	is.NoErr(err)
+	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: f.ids()[2]}) // newer than the active key
+	is.NoErr(err)
+	list := f.list(pinned)
+	is.Equal(list.KeyID, f.ids()[1])
+	is.Equal(list.CondemnedKeys, f.ids()[:1])
+	after := pinned.Condemn(list.CondemnedKeys...)
+	_, err = after.Verify(stolen)
+	is.True(errors.Is(err, licensefile.ErrCondemnedKey))
+	file, err := after.Verify(f.sign())
+	is.NoErr(err)
+	is.NoErr(file.Check(licensefile.Expect{ProductID: "atlas", Now: f.now, Revocations: &list}))
+}
+
+func TestListsOfLicenses(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	set, err := f.KeySet(t.Context())
+	is.NoErr(err)
+	list := f.list(set, licensefile.RevokedLicense{Hash: licensefile.LicenseHash("lic_1"), MinGeneration: licensefile.AllGenerations, Until: f.now.Add(time.Hour)})
+	is.Equal(list.IssuedAt, f.now)
+	is.Equal(list.ExpiresAt, f.now.Add(7*24*time.Hour))
+	is.NoErr(list.Check("atlas", f.now))
+	file, err := set.Verify(f.sign())
+	is.NoErr(err)
+	is.True(errors.Is(file.Check(licensefile.Expect{ProductID: "atlas", Now: f.now, Revocations: &list}), licensefile.ErrRevoked))
+	_, err = f.SignRevocations(t.Context(), files.SignRevocationsParams{})
+	is.True(errors.Is(err, licensefile.ErrMalformed))
+}
+
+// TestSequencesRise has a clock that is set back, a second product, and
+// concurrent callers.
+func TestSequencesRise(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	set, err := f.KeySet(t.Context())
+	is.NoErr(err)
+	first := f.now.UnixMilli()
+	is.Equal(f.list(set).Sequence, first)
+	is.Equal(f.list(set).Sequence, first+1)
+	f.now = f.now.Add(-time.Hour)
+	is.Equal(f.list(set).Sequence, first+2)
+	f.now = f.now.Add(2 * time.Hour)
+	is.Equal(f.list(set).Sequence, f.now.UnixMilli())
+
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	for range 8 {
+		wg.Go(func() {
+			text, err := f.SignRevocations(t.Context(), files.SignRevocationsParams{ProductID: "harbor"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r, err := set.VerifyRevocations(text)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen[r.Sequence] = true
+		})
+	}
+	wg.Wait()
+	is.Equal(len(seen), 8)
+	is.True(seen[f.now.UnixMilli()]) // a product does not depend on another
+}
