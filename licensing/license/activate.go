@@ -246,6 +246,7 @@ func sweep(ctx context.Context, tx *transaction, l store.License) (counted int, 
 	if err != nil {
 		return 0, err
 	}
+	var old []string
 	for _, row := range rows {
 		end := row.EndedAt
 		if end.IsZero() {
@@ -254,12 +255,10 @@ func sweep(ctx context.Context, tx *transaction, l store.License) (counted int, 
 		if end.IsZero() || tx.now.Sub(end) < keepEnded {
 			continue
 		}
-		if err := tx.DeleteActivations(ctx, l.ID, row.ID); err != nil {
-			return 0, err
-		}
+		old = append(old, row.ID)
 		if row.EndedAt.IsZero() {
 			counted++
 		}
 	}
-	return counted, nil
+	return counted, tx.DeleteActivations(ctx, l.ID, old...)
 }

@@ -104,10 +104,12 @@ func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("once: %w", err)
 	}
-	for _, entry := range ended {
-		if err := tx.DeleteEntries(ctx, onceKind, entry.Key); err != nil {
-			return 0, fmt.Errorf("once: %w", err)
-		}
+	keys := make([]string, len(ended))
+	for i, entry := range ended {
+		keys[i] = entry.Key
+	}
+	if err := tx.DeleteEntries(ctx, onceKind, keys...); err != nil {
+		return 0, fmt.Errorf("once: %w", err)
 	}
 	return len(ended), nil
 }

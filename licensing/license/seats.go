@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -133,16 +134,16 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 	if err != nil {
 		return false, err
 	}
-	for _, row := range rows {
-		if f.seated && row.ID == f.seat.ID {
-			continue // takeSeat replaces it
-		}
-		row.EndedAt, row.EndReason = row.LeaseEndsAt, string(ActivationLeaseEnded)
-		if err := tx.PutActivations(ctx, row); err != nil {
-			return false, err
-		}
+	ended := slices.DeleteFunc(slices.Clone(rows), func(row store.Activation) bool {
+		return f.seated && row.ID == f.seat.ID // takeSeat replaces it
+	})
+	for i, row := range ended {
+		ended[i].EndedAt, ended[i].EndReason = row.LeaseEndsAt, string(ActivationLeaseEnded)
 		f.count, f.taken, f.recount = f.count-1, f.taken-1, true
 		need--
+	}
+	if err := tx.PutActivations(ctx, ended...); err != nil {
+		return false, err
 	}
 	if need <= 0 {
 		return false, nil
@@ -182,11 +183,11 @@ func cutLeases(ctx context.Context, tx *transaction, l store.License) (n int, er
 		if err != nil {
 			return 0, err
 		}
-		for _, row := range rows {
-			row.LeaseEndsAt = end
-			if err := tx.PutActivations(ctx, row); err != nil {
-				return 0, err
-			}
+		for i := range rows {
+			rows[i].LeaseEndsAt = end
+		}
+		if err := tx.PutActivations(ctx, rows...); err != nil {
+			return 0, err
 		}
 		n += len(rows)
 	}

@@ -111,6 +111,9 @@ func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) erro
 // remove deletes the rows of a group with these ids, or none of them if one is
 // missing.
 func (t tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string) error {
+	if len(ids) == 0 {
+		return t.ready(ctx)
+	}
 	array, err := textArray(ids)
 	if err != nil {
 		return err

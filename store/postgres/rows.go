@@ -27,7 +27,7 @@ func recordset(kinds string) string {
 // rows it has changed.
 func (t *transaction) writeRows(ctx context.Context, rows [][]any, stmt string, args ...any) (n int64, err error) {
 	text, err := t.rows(ctx, rows)
-	if err != nil {
+	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	return t.write(ctx, stmt, append([]any{text}, args...)...)

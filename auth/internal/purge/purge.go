@@ -49,12 +49,11 @@ func Entries(ctx context.Context, tx store.Tx, kind string, now time.Time) (int,
 	if err != nil {
 		return 0, err
 	}
-	for _, e := range entries {
-		if err := tx.DeleteEntries(ctx, kind, e.Key); err != nil {
-			return 0, err
-		}
+	keys := make([]string, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
 	}
-	return len(entries), nil
+	return len(keys), tx.DeleteEntries(ctx, kind, keys...)
 }
 
 // query selects the entries that have expired by now, in whole milliseconds.

@@ -82,14 +82,11 @@ func (f *Forms) Purge(ctx context.Context) (more bool, err error) {
 	if err != nil || len(expired) == 0 {
 		return false, err
 	}
-	err = f.st.Update(ctx, func(tx store.Tx) error {
-		for _, e := range expired {
-			if err := tx.DeleteEntries(ctx, kindForm, e.Key); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	keys := make([]string, len(expired))
+	for i, e := range expired {
+		keys[i] = e.Key
+	}
+	err = f.st.Update(ctx, func(tx store.Tx) error { return tx.DeleteEntries(ctx, kindForm, keys...) })
 	if err != nil {
 		return false, fmt.Errorf("forms: purge: %w", err)
 	}
