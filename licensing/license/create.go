@@ -59,8 +59,5 @@ func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (
 	} else if err != nil {
 		return License{}, err
 	}
-	if err := tx.index(ctx, store.License{}, rec); err != nil {
-		return License{}, err
-	}
 	return l, s.append(ctx, tx, EventLicenseCreated, l, EventData{})
 }

@@ -48,8 +48,7 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	return nil
 }
 
-// remove deletes a record with a batch of its activations, removes it from the
-// counts and appends the event. It returns how many activations it deleted: a
+// remove deletes a record with a batch of its activations and appends the event. It returns how many activations it deleted: a
 // full batch may leave others, which an entry of deletedKind names.
 func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) (n int, err error) {
 	l, err := fromRecord(rec, tx.now)
@@ -68,9 +67,6 @@ func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License
 		}
 	}
 	if err := tx.removeSeats(ctx, rec.ID); err != nil {
-		return 0, err
-	}
-	if err := tx.index(ctx, rec, store.License{}); err != nil {
 		return 0, err
 	}
 	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})

@@ -58,9 +58,6 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		} else if err != nil {
 			return err
 		}
-		if err := tx.index(ctx, rec, next); err != nil {
-			return err
-		}
 		edited = after
 		return s.append(ctx, tx, e.event, after, EventData{Changes: changes, Reason: e.reason})
 	})

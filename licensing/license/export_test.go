@@ -7,3 +7,6 @@ func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) { retu
 
 // Purge removes a batch of expired replies.
 func (s *Service) Purge(ctx context.Context) (more bool, err error) { return s.purge(ctx) }
+
+// Index brings the indexes up to date with the event feed.
+func (s *Service) Index(ctx context.Context) error { return s.index(ctx) }

@@ -2,6 +2,7 @@ package license
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -36,6 +37,14 @@ func (s *Service) within() store.Reader {
 	return s.tx
 }
 
-// index brings the indexes for counts up to date with the event feed, and deletes
-// what earlier versions of them left.
-func (s *Service) index(ctx context.Context) error { return s.catalog.Counts.Index(ctx) }
+// index brings the indexes for counts and for search up to date with the event
+// feed, and deletes what earlier versions of them left.
+func (s *Service) index(ctx context.Context) error {
+	if err := s.catalog.Counts.Index(ctx); err != nil {
+		return fmt.Errorf("index counts: %w", err)
+	}
+	if err := s.catalog.Words.Index(ctx); err != nil {
+		return fmt.Errorf("index words: %w", err)
+	}
+	return nil
+}

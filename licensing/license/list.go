@@ -21,10 +21,15 @@ type ListParams struct {
 	ExpiresBefore time.Time `json:"expires_before" validate:"omitempty,instant"`
 	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
 	// Search selects the license with that ID or key. If there is none, it
-	// selects the licenses whose name and customer ID contain all its words,
-	// ignoring case. It matches whole words, the first sixteen of each text.
-	// At most 1,024 characters.
+	// selects the licenses for which each word of Search, ignoring case, is
+	// the beginning of a word of the name, the customer ID, the product ID, a
+	// metadata value or the fingerprint of an activation. Of each text, the
+	// first sixteen words count. Chinese, Japanese and Korean text is found
+	// by any two neighboring characters. At most 1,024 characters.
 	Search string `json:"search" validate:"omitempty,wellformed,max=1024" wire:"-"`
+	// SearchKeys makes Search match also whole groups of generated license
+	// keys, such as "8X2KQ". Set it only if the caller may see keys.
+	SearchKeys bool `json:"search_keys" wire:"-"`
 
 	NewestFirst bool   `json:"newest_first" wire:"-"`          // reverses the order of the list
 	Limit       int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
@@ -38,6 +43,10 @@ const (
 )
 
 // List returns a page of licenses, oldest first.
+//
+// A search is sorted by the words that match and then by creation, except with
+// CustomerID. A call examines a limited part of the index: a page can be short
+// or even empty although HasMore is true.
 //
 // Lists without a customer that filter by expiry or for scheduled licenses
 // are sorted by ExpiresAt or StartsAt instead, so that a store can read
@@ -56,6 +65,9 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
 	}
+	if p.Search != "" {
+		return s.search(ctx, p)
+	}
 	start := cursor{scope: s.scope(p), pinned: s.now()}
 	if p.Cursor != "" {
 		var ok bool
@@ -70,28 +82,19 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	}
 
 	view := s.view
-	if p.Search == "" && (s.caller.Products == nil || p.ProductID != "") {
+	if s.caller.Products == nil || p.ProductID != "" {
 		view = s.readOnce
 	}
 	var recs []store.License
 	err := view(ctx, func(r store.Reader) (err error) {
-		if p.Search != "" && p.Cursor == "" {
-			if recs, err = s.lookUp(ctx, r, p.Search, q); len(recs) > 0 || err != nil {
-				return err
-			}
-		}
-		words := terms(p.Search)
-		if p.Search != "" && len(words) == 0 {
-			return nil
-		}
-		recs, err = s.read(ctx, r, q, words)
+		recs, err = s.read(ctx, r, q)
 		return err
 	})
 	if err != nil {
 		return Page[License]{}, fmt.Errorf("list licenses: %w", err)
 	}
 
-	page := Page[License]{Data: make([]License, 0, min(len(recs), p.Limit))}
+	var links Page[License]
 	more := len(recs) > p.Limit
 	recs = recs[:min(len(recs), p.Limit)]
 	prev := p.Cursor != ""
@@ -101,15 +104,23 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	}
 	if more && len(recs) > 0 {
 		next := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[len(recs)-1])}
-		page.HasMore, page.NextCursor = true, next.String()
+		links.HasMore, links.NextCursor = true, next.String()
 	}
 	if prev && len(recs) > 0 {
 		before := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[0]), back: true}
-		page.PrevCursor = before.String()
+		links.PrevCursor = before.String()
 	}
+	page, err := s.page(p, recs, start.pinned)
+	page.HasMore, page.NextCursor, page.PrevCursor = links.HasMore, links.NextCursor, links.PrevCursor
+	return page, err
+}
+
+// page converts the licenses of one page of p.
+func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Page[License], error) {
+	page := Page[License]{Data: make([]License, 0, len(recs))}
 	at := s.now()
 	if p.Status != "" {
-		at = start.pinned // show the status that the filter saw
+		at = pinned // show the status that the filter saw
 	}
 	for _, rec := range recs {
 		l, err := fromRecord(rec, at)
@@ -203,17 +214,17 @@ func selects(q store.LicenseQuery, rec store.License) bool {
 // read returns the licenses of q that exist for the caller. A store filters
 // by one product at a time, so it reads one list per product of a limited
 // caller and merges them.
-func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery, words []string) ([]store.License, error) {
+func (s *Service) read(ctx context.Context, r store.Reader, q store.LicenseQuery) ([]store.License, error) {
 	if s.caller.Products == nil || q.ProductID != "" {
 		if q.ProductID != "" && !s.sees(q.ProductID) {
 			return nil, nil
 		}
-		return search(ctx, r, q, words)
+		return r.Licenses(ctx, q)
 	}
 	var all []store.License
 	for _, product := range s.products() {
 		q.ProductID = product
-		recs, err := search(ctx, r, q, words)
+		recs, err := r.Licenses(ctx, q)
 		if err != nil {
 			return nil, err
 		}

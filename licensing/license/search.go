@@ -2,180 +2,99 @@ package license
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// wordKind is the kind of the entries that find licenses by words. Key is a word
-// of the license's name or customer id, a space and the license's id. Whatever
-// changes a license changes them in the same Update.
-const wordKind = "word"
-
-// commonWord is from how many licenses on a word is as common as any other.
-const commonWord = 200
-
-// wordsOf returns the keys of the entries of a license.
-func wordsOf(l store.License) (keys []string) {
-	for _, word := range terms(l.Name, l.CustomerID) {
-		keys = append(keys, word+" "+l.ID)
-	}
-	return keys
-}
-
-// index puts and deletes the words of a license that was before and is after a
-// change; the zero record stands for none.
-func (tx *transaction) index(ctx context.Context, before, after store.License) error {
-	var was, is []string
-	if before.ID != "" {
-		was = wordsOf(before)
-	}
-	if after.ID != "" {
-		is = wordsOf(after)
-	}
-	var added []store.Entry
-	for _, key := range is {
-		if !slices.Contains(was, key) {
-			added = append(added, store.Entry{Kind: wordKind, Key: key})
+// search returns a page of the licenses that p selects by words. Its order is
+// that of the index, and it has cursors of its own.
+func (s *Service) search(ctx context.Context, p ListParams) (Page[License], error) {
+	start := searchCursor{scope: s.scope(p), pinned: s.now()}
+	if p.Cursor != "" {
+		var ok bool
+		if start, ok = parseSearchCursor(p.Cursor, start.scope); !ok {
+			return Page[License]{}, errCursor
 		}
 	}
-	gone := slices.DeleteFunc(was, func(key string) bool { return slices.Contains(is, key) })
-	if len(gone) > 0 {
-		// A license that came in another way may lack words.
-		entries, err := tx.Entries(ctx, store.EntryQuery{Kind: wordKind, Keys: gone})
-		if err != nil {
+	q := p.query(start.pinned)
+	if p.Cursor == "" {
+		var recs []store.License
+		err := s.view(ctx, func(r store.Reader) (err error) {
+			recs, err = s.lookUp(ctx, r, p.Search, q)
 			return err
+		})
+		if err != nil {
+			return Page[License]{}, fmt.Errorf("search licenses: %w", err)
 		}
-		if err := tx.DeleteEntries(ctx, wordKind, keysOf(entries)...); err != nil {
-			return err
+		if len(recs) > 0 {
+			return s.page(p, recs, start.pinned)
 		}
 	}
-	if len(added) == 0 {
-		return nil
+	if p.ProductID != "" && !s.sees(p.ProductID) {
+		return Page[License]{Data: []License{}}, nil
 	}
-	return tx.PutEntries(ctx, added...)
-}
-
-func keysOf(entries []store.Entry) []string {
-	keys := make([]string, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
+	q.Limit = p.Limit
+	var found catalog.Page
+	lag, err := s.catalog.Words.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
+		var ok bool
+		found, ok, err = catalog.Find(ctx, r, kind, catalog.Search{
+			Text: p.Search, Keys: p.SearchKeys, Where: q, After: start.after,
+			Sees: func(rec store.License) bool { return s.sees(rec.ProductID) },
+		})
+		if err == nil && !ok {
+			err = errCursor
+		}
+		return err
+	})
+	if errors.Is(err, errCursor) {
+		return Page[License]{}, errCursor
 	}
-	return keys
-}
-
-// search returns the licenses of q that have all words; with no words, those of q.
-// With words, q is in the order of ID.
-func search(ctx context.Context, r store.Reader, q store.LicenseQuery, words []string) ([]store.License, error) {
-	switch {
-	case len(words) == 0:
-		return r.Licenses(ctx, q)
-	case q.CustomerID != "":
-		return searchCustomer(ctx, r, q, words)
-	}
-	words, err := rarestFirst(ctx, r, words)
 	if err != nil {
-		return nil, err
+		return Page[License]{}, fmt.Errorf("search licenses: %w", err)
 	}
-	prefix := words[0] + " "
-	page := store.EntryQuery{Kind: wordKind, From: prefix, Before: store.PrefixEnd(prefix), Descending: q.Descending, Limit: commonWord}
-	if q.After.ID != "" {
-		page.After.ID = prefix + q.After.ID
-	}
-	limit := q.Limit
-	q.After = store.Position{}
-	var found []store.License
-	for {
-		entries, err := r.Entries(ctx, page)
-		if err != nil {
-			return nil, err
-		}
-		ids := make([]string, len(entries))
-		for i, key := range keysOf(entries) {
-			ids[i], page.After.ID = strings.TrimPrefix(key, prefix), key
-		}
-		for _, word := range words[1:] {
-			if ids, err = having(ctx, r, word, ids); err != nil {
-				return nil, err
-			}
-		}
-		if len(ids) > 0 {
-			q.IDs, q.Limit = ids, limit-len(found)
-			recs, err := r.Licenses(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, recs...)
-		}
-		if len(found) >= limit || len(entries) < page.Limit {
-			return found, nil
-		}
-	}
-}
-
-// searchCustomer looks for words in the licenses of one customer.
-func searchCustomer(ctx context.Context, r store.Reader, q store.LicenseQuery, words []string) (found []store.License, err error) {
-	limit := q.Limit
-	q.Limit = commonWord
-	for {
-		recs, err := r.Licenses(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, rec := range recs {
-			q.After = position(q.Order, rec)
-			its := terms(rec.Name, rec.CustomerID)
-			if !slices.ContainsFunc(words, func(word string) bool { return !slices.Contains(its, word) }) {
-				found = append(found, rec)
-			}
-		}
-		if len(found) >= limit {
-			return found[:limit], nil
-		}
-		if len(recs) < q.Limit {
-			return found, nil
-		}
-	}
-}
-
-// rarestFirst returns the words with the one first that the fewest licenses have,
-// as far as a short look tells.
-func rarestFirst(ctx context.Context, r store.Reader, words []string) ([]string, error) {
-	if len(words) == 1 {
-		return words, nil
-	}
-	rarest, fewest := 0, commonWord+1
-	for i, word := range words {
-		entries, err := r.Entries(ctx, store.EntryQuery{Kind: wordKind, From: word + " ", Before: store.PrefixEnd(word + " "), Limit: commonWord})
-		if err != nil {
-			return nil, err
-		}
-		if len(entries) < fewest {
-			rarest, fewest = i, len(entries)
-		}
-	}
-	words = slices.Clone(words)
-	words[0], words[rarest] = words[rarest], words[0]
-	return words, nil
-}
-
-// having returns those ids whose licenses have a word.
-func having(ctx context.Context, r store.Reader, word string, ids []string) ([]string, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = word + " " + id
-	}
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: wordKind, Keys: keys})
+	page, err := s.page(p, found.Licenses, start.pinned)
 	if err != nil {
-		return nil, err
+		return Page[License]{}, err
 	}
-	having := make([]string, len(entries))
-	for i, e := range entries {
-		having[i] = strings.TrimPrefix(e.Key, word+" ")
+	if found.Next != "" {
+		start.after = found.Next
+		page.HasMore, page.NextCursor = true, start.String()
 	}
-	return having, nil
+	page.Indexing = s.indexing(ctx, lag)
+	return page, nil
+}
+
+// searchCursorVersion is the first byte of a cursor of a search.
+const searchCursorVersion = 3
+
+// A searchCursor is the position where the next page of a search begins.
+type searchCursor struct {
+	scope  [16]byte  // as in cursor
+	pinned time.Time // when the first page was read
+	after  string    // the position in the index
+}
+
+// String encodes c in base64url: version, scope, time in milliseconds, and the
+// position.
+func (c searchCursor) String() string {
+	b := append([]byte{searchCursorVersion}, c.scope[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(unixMillis(c.pinned)))
+	return base64.RawURLEncoding.EncodeToString(append(b, c.after...))
+}
+
+// parseSearchCursor decodes a cursor if it has the given scope. Nothing in it is
+// trusted: words, filters and the product limit apply again on every page.
+func parseSearchCursor(text string, scope [16]byte) (c searchCursor, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) < 26 || b[0] != searchCursorVersion || [16]byte(b[1:17]) != scope {
+		return searchCursor{}, false
+	}
+	c = searchCursor{scope: scope, pinned: fromMillis(int64(binary.BigEndian.Uint64(b[17:]))), after: string(b[25:])}
+	return c, isInstant(c.pinned) && c.String() == text
 }

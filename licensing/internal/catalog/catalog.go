@@ -11,6 +11,7 @@ import (
 // A Catalog holds the indexes of one store. It is safe for concurrent use.
 type Catalog struct {
 	Counts *Index
+	Words  *Index
 }
 
 // An Index is one set of terms of all licenses.
@@ -37,6 +38,7 @@ func New(st store.Store, purged func(context.Context, store.Reader) (int64, erro
 	busy := make(chan struct{}, 1)
 	return &Catalog{
 		Counts: &Index{name: "counts", version: 1, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy},
+		Words:  &Index{name: "words", version: 1, before: "word", terms: wordTerms, write: writeWords, st: st, purged: purged, busy: busy},
 	}
 }
 

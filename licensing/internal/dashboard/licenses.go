@@ -50,7 +50,8 @@ func (f filter) query() url.Values {
 
 // params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
-	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
+	// All operators may see license keys.
+	p := license.ListParams{Search: f.Search, SearchKeys: true, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	for _, w := range expiryWindows {
 		if w.value == f.Expires {
 			// Whole minutes, so that the pages of one list use the same window.
@@ -81,6 +82,7 @@ type licenseList struct {
 	First    string // the query of the first page, if this is another page
 	CSV      string
 	Problem  string
+	Indexing string // the note that the search lags behind, if it does
 }
 
 type licenseRow struct {
@@ -139,6 +141,7 @@ func showLicenses(v *visit) error {
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()
 	}
+	list.Indexing = indexingNote(result.Indexing)
 	pageQuery := func(cursor string) string {
 		if cursor == "" {
 			return ""

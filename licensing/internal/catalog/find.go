@@ -1,0 +1,319 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	maxCandidates = 2000 // examined for one page
+	chunk         = 250  // candidates read together
+	commonTerm    = 200  // a term with this many candidates is as common as any other
+)
+
+// A Search selects licenses by words.
+type Search struct {
+	Text  string
+	Keys  bool               // the caller may see keys
+	Where store.LicenseQuery // filters, direction and Limit; no Order, IDs or After
+	// Sees reports whether a license exists for the caller.
+	Sees  func(store.License) bool
+	After string // Next of the page before
+}
+
+// A Page is a page of a search. It may be short.
+type Page struct {
+	Licenses []store.License
+	Next     string // continues the search; empty at its end
+}
+
+// Find returns the licenses that have, for each word of the text, a word that
+// begins with it. The order is that of the index: by the matching word of the
+// rarest search word, then by ID. With a customer in Where, it is by ID. Each
+// license appears once. Find returns ok false if After is not the Next of such a
+// search. The kind is that of [Index.Answer] of Words.
+func Find(ctx context.Context, r store.Reader, kind string, s Search) (page Page, ok bool, err error) {
+	f := finder{Search: s, r: r, g: generation{Kind: kind}, terms: searchTerms(s.Text)}
+	if len(f.terms) == 0 {
+		return Page{}, s.After == "", nil
+	}
+	after := ""
+	if s.After != "" {
+		number, key, _ := strings.Cut(s.After, " ")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || n >= len(f.terms) || key == "" || !utf8.ValidString(key) || strings.Contains(key, "\x00") || len(key) > store.MaxKey {
+			return Page{}, false, nil
+		}
+		f.rarest, after = n, key
+	} else if s.Where.CustomerID == "" {
+		if f.rarest, err = f.findRarest(ctx); err != nil {
+			return Page{}, false, err
+		}
+	}
+	if s.Where.CustomerID != "" {
+		err = f.ofCustomer(ctx, after)
+	} else {
+		err = f.byTerm(ctx, after)
+	}
+	return f.page, true, err
+}
+
+// A finder reads one page of a search.
+type finder struct {
+	Search
+	r        store.Reader
+	g        generation
+	terms    []string // of the search
+	rarest   int      // the term whose candidates are examined
+	examined int
+	page     Page
+	last     string // key of the last license in the page
+}
+
+// A candidate is a license that may match.
+type candidate struct {
+	key string // its place in the list
+	id  string
+}
+
+// matches reports whether a term of a license matches a term of the search.
+func (f *finder) matches(term, search string) bool {
+	if strings.HasPrefix(term, groupMark) {
+		return f.Keys && term == keyGroup(search)
+	}
+	return strings.HasPrefix(term, search)
+}
+
+// hasAll reports whether the terms of a license match all terms of the search.
+func (f *finder) hasAll(terms []string) bool {
+	for _, search := range f.terms {
+		if !slices.ContainsFunc(terms, func(term string) bool { return f.matches(term, search) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// ranges returns the queries for the entries that match a term of the search, in
+// the order of the list.
+func (f *finder) ranges(search string) (list []store.EntryQuery) {
+	prefixes := []string{search}
+	if group := keyGroup(search); group != "" && f.Keys {
+		prefixes = append(prefixes, group+" ")
+	}
+	slices.Sort(prefixes)
+	if f.Where.Descending {
+		slices.Reverse(prefixes)
+	}
+	for _, p := range prefixes {
+		list = append(list, store.EntryQuery{Kind: f.g.Kind, From: p, Before: store.PrefixEnd(p), Descending: f.Where.Descending})
+	}
+	return list
+}
+
+// findRarest returns the term of the search with the fewest candidates, as far as
+// a short look tells.
+func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
+	fewest := commonTerm + 1
+	for i, term := range f.terms {
+		if len(f.terms) == 1 {
+			break
+		}
+		n := 0
+		for _, q := range f.ranges(term) {
+			q.Limit = commonTerm
+			entries, err := f.r.Entries(ctx, q)
+			if err != nil {
+				return 0, err
+			}
+			n = min(n+len(entries), commonTerm)
+		}
+		if n < fewest {
+			rarest, fewest = i, n
+		}
+	}
+	return rarest, nil
+}
+
+// byTerm examines the candidates of the rarest term after a key.
+func (f *finder) byTerm(ctx context.Context, after string) error {
+	for _, q := range f.ranges(f.terms[f.rarest]) {
+		switch {
+		case after == "":
+		case !f.Where.Descending && q.Before != "" && after >= q.Before, f.Where.Descending && after < q.From:
+			continue // an earlier page examined this range
+		case !f.Where.Descending && after >= q.From, f.Where.Descending && (q.Before == "" || after < q.Before):
+			q.After.ID = after
+		}
+		for more := true; more; {
+			q.Limit = min(chunk, maxCandidates-f.examined)
+			entries, err := f.r.Entries(ctx, q)
+			if err != nil {
+				return err
+			}
+			candidates := make([]candidate, len(entries))
+			for i, e := range entries {
+				candidates[i] = candidate{e.Key, e.Key[strings.LastIndexByte(e.Key, ' ')+1:]}
+				q.After.ID = e.Key
+			}
+			more = len(entries) == q.Limit
+			if full, err := f.examine(ctx, candidates, nil); err != nil || full {
+				return err
+			}
+			if f.examined >= maxCandidates && more {
+				f.stop(q.After.ID)
+				return nil
+			}
+		}
+		if f.examined >= maxCandidates {
+			f.stop(q.After.ID)
+			return nil
+		}
+	}
+	return nil
+}
+
+// ofCustomer examines the licenses of one customer after an ID.
+func (f *finder) ofCustomer(ctx context.Context, after string) error {
+	q := f.Where
+	for more := true; more; {
+		q.After.ID, q.Limit = after, min(chunk, maxCandidates-f.examined)
+		licenses, err := f.r.Licenses(ctx, q)
+		if err != nil {
+			return err
+		}
+		candidates := make([]candidate, len(licenses))
+		for i, l := range licenses {
+			candidates[i] = candidate{l.ID, l.ID}
+			after = l.ID
+		}
+		more = len(licenses) == q.Limit
+		if full, err := f.examine(ctx, candidates, licenses); err != nil || full {
+			return err
+		}
+		if f.examined >= maxCandidates && more {
+			f.stop(after)
+			return nil
+		}
+	}
+	return nil
+}
+
+// stop ends the page at a key after which there may be more.
+func (f *finder) stop(key string) { f.page.Next = strconv.Itoa(f.rarest) + " " + key }
+
+// examine adds the candidates that match to the page. It reports whether the page
+// is full. The licenses, if not nil, are those of the candidates.
+func (f *finder) examine(ctx context.Context, candidates []candidate, licenses []store.License) (full bool, err error) {
+	if len(candidates) == 0 {
+		return false, nil
+	}
+	f.examined += len(candidates)
+	indexed, err := f.indexed(ctx, candidates)
+	if err != nil {
+		return false, err
+	}
+	if licenses == nil {
+		candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
+			terms, known := indexed[c.id]
+			return known && !(f.hasAll(terms) && f.isFirst(c, terms))
+		})
+		if len(candidates) == 0 {
+			return false, nil
+		}
+		if licenses, err = f.read(ctx, candidates); err != nil {
+			return false, err
+		}
+	}
+	records := make(map[string]store.License, len(licenses))
+	for _, l := range licenses {
+		records[l.ID] = l
+	}
+	for _, c := range candidates {
+		l, there := records[c.id]
+		if !there || !f.Sees(l) {
+			continue
+		}
+		match, err := f.check(ctx, l, c, indexed)
+		if err != nil {
+			return false, err
+		}
+		if !match {
+			continue
+		}
+		if len(f.page.Licenses) == f.Where.Limit {
+			f.stop(f.last)
+			return true, nil
+		}
+		f.page.Licenses, f.last = append(f.page.Licenses, l), c.key
+	}
+	return false, nil
+}
+
+// indexed returns the indexed terms of the candidates by license ID.
+func (f *finder) indexed(ctx context.Context, candidates []candidate) (map[string][]string, error) {
+	entries, err := f.r.Entries(ctx, store.EntryQuery{Kind: f.g.records(), Keys: ids(candidates)})
+	if err != nil {
+		return nil, err
+	}
+	indexed := make(map[string][]string, len(entries))
+	for _, e := range entries {
+		if indexed[e.Key], err = termsOf(e); err != nil {
+			return nil, err
+		}
+	}
+	return indexed, nil
+}
+
+// isFirst reports whether a candidate is the first in the list of the entries of
+// its license that match the rarest term.
+func (f *finder) isFirst(c candidate, terms []string) bool {
+	for _, term := range terms {
+		if key := term + " " + c.id; f.matches(term, f.terms[f.rarest]) && key != c.key && (key < c.key) != f.Where.Descending {
+			return false
+		}
+	}
+	return true
+}
+
+// read returns the licenses of the candidates that the filters select.
+func (f *finder) read(ctx context.Context, candidates []candidate) ([]store.License, error) {
+	q := f.Where
+	q.IDs, q.Limit = ids(candidates), 0
+	return f.r.Licenses(ctx, q)
+}
+
+// check compares a candidate with its license as it is now. It reads the
+// fingerprints only if the index says that they match.
+func (f *finder) check(ctx context.Context, l store.License, c candidate, indexed map[string][]string) (bool, error) {
+	own, err := recordTerms(l)
+	if err != nil {
+		return false, err
+	}
+	terms, known := indexed[c.id]
+	if !known && c.key != c.id && !f.isFirst(c, own.list) { // an index of an earlier release
+		return false, nil
+	}
+	if f.hasAll(own.list) || !known || !f.hasAll(terms) {
+		return f.hasAll(own.list), nil
+	}
+	all, err := fingerprintTerms(ctx, f.r, l.ID, own)
+	return err == nil && f.hasAll(all), err
+}
+
+func ids(candidates []candidate) []string {
+	list := make([]string, 0, len(candidates))
+	seen := make(map[string]bool, len(candidates))
+	for _, c := range candidates {
+		if !seen[c.id] {
+			seen[c.id] = true
+			list = append(list, c.id)
+		}
+	}
+	return list
+}
