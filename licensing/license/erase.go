@@ -31,6 +31,10 @@ const eraseScan = 500
 // event names both and is blanked too. To find those events, EraseCustomer
 // reads the whole feed once, in short Updates.
 //
+// When EraseCustomer returns, the indexes for counts and for search hold nothing
+// of the customer either, nor do earlier versions of them. Inside Atomically or
+// Once, the indexes follow after the commit.
+//
 // Replies stored by [Service.Once] may hold the customer's data until they
 // expire. A caller limited to some products gets [ErrProductForbidden].
 func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased, error) {
@@ -73,6 +77,9 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 		total.Licenses += step.Licenses
 		total.Events += step.Events
 		after = through
+	}
+	if err := s.cleanIndexes(ctx); err != nil {
+		return total, fmt.Errorf("erase customer: %w", err)
 	}
 	return total, nil
 }

@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -96,6 +97,55 @@ func TestEraseAfterRetention(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEraseLeavesNothing looks for an erased customer in every record of the
+// store: licenses, activations, events and entries, with indexes of earlier
+// releases among them.
+func TestEraseLeavesNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) {
+		p.Name, p.CustomerID, p.Metadata = "Zaphod Beeblebrox", "zaphod@example.com", map[string]string{"seat": "zaphod"}
+	})
+	f.activate(t, l.Key, "zaphod-laptop")
+	is.NoErr(f.Index(t.Context()))
+	other := f.create(t, func(p *license.CreateParams) { p.CustomerID = "zaphod@example.com" })
+	moved := f.create(t)
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: ptr("zaphod@example.com")})
+	is.NoErr(err)
+	_, err = f.Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: ptr("cus_bob")})
+	is.NoErr(err)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		return tx.PutEntries(t.Context(),
+			store.Entry{Kind: "word", Key: "zaphod " + l.ID}, store.Entry{Kind: "count", Key: "customer/zaphod@example.com", Data: []byte("1")})
+	}))
+	dump := func() string {
+		var all strings.Builder
+		is.NoErr(store.Export(t.Context(), f.store, &all))
+		for q := (store.EntryQuery{}); ; { // the archive leaves out some
+			entries, err := f.store.Entries(t.Context(), q)
+			is.NoErr(err)
+			if len(entries) == 0 {
+				return strings.ToLower(all.String())
+			}
+			for _, e := range entries {
+				fmt.Fprintln(&all, e.Kind, e.Key, string(e.Data))
+				q.AfterKind, q.After.ID = e.Kind, e.Key
+			}
+		}
+	}
+	is.True(strings.Count(dump(), "zaphod") > 10)
+	_, err = f.EraseCustomer(t.Context(), "zaphod@example.com")
+	is.NoErr(err)
+	for _, line := range strings.Split(dump(), "\n") {
+		if strings.Contains(line, "zaphod") || strings.Contains(line, "beeblebrox") {
+			t.Error(line)
+		}
+	}
+	_, err = f.Get(t.Context(), other.ID)
+	is.True(errors.Is(err, license.ErrNotFound))
+	is.Equal(search(t, f.Service, license.ListParams{Search: "bob"}), []string{moved.ID})
 }
 
 func withoutKey(l license.License) license.License {

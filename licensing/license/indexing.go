@@ -48,3 +48,18 @@ func (s *Service) index(ctx context.Context) error {
 	}
 	return nil
 }
+
+// cleanIndexes removes what is no longer in any license from the indexes. Inside
+// Atomically or Once it does nothing.
+func (s *Service) cleanIndexes(ctx context.Context) error {
+	if s.tx != nil {
+		return nil
+	}
+	if err := s.catalog.Counts.Clean(ctx); err != nil {
+		return fmt.Errorf("clean counts: %w", err)
+	}
+	if err := s.catalog.Words.Clean(ctx); err != nil {
+		return fmt.Errorf("clean words: %w", err)
+	}
+	return nil
+}
