@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"example":                       {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":        {"auth/operator", "store", "store/sqlite"},
 	"example/admin":                 {"example/internal/admin"},
-	"example/internal/catalogcheck": {"licensing", "licensing/license", "store", "store/memory"}, // for tests only
+	"example/internal/catalogcheck": {"licensing", "licensing/license", "store", "store/memory"},                               // for tests only
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
 	"example/program":               {"licensing/client"},
 }

@@ -68,6 +68,7 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 		}
 		is.NoErr(err)
 	}
+	is.NoErr(f.Index(ctx))
 	for _, now := range instants {
 		f.now = now
 		o, err := f.Overview(ctx)

@@ -96,6 +96,9 @@ func eventData(t *testing.T, e store.Event) (data license.EventData) {
 func (f *fixture) tallies(t *testing.T, by string) map[string]int64 {
 	t.Helper()
 	out := map[string]int64{}
+	if err := f.Index(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	lag, err := catalog.New(f.store, feed.PurgedThrough).Counts.Answer(t.Context(), nil, func(r store.Reader, kind string) error {
 		list, err := catalog.ReadCounts(t.Context(), r, kind, by, store.EntryQuery{})
 		for _, c := range list {

@@ -13,8 +13,8 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { catalogcheck.Run(t, memory.New(), 12, seed) })
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { catalogcheck.Run(t, memory.New(), 8, seed) })
 	}
 }
 
@@ -23,5 +23,5 @@ func TestSQLite(t *testing.T) {
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
 	is.NoErr(err)
 	defer st.Close()
-	catalogcheck.Run(t, st, 12, 7)
+	catalogcheck.Run(t, st, 8, 7)
 }

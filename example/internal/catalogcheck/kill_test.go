@@ -64,7 +64,7 @@ func changeForever(path string) error {
 func TestKilled(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
-	for round := range 4 {
+	for round := range 3 {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), "CATALOG_TEST_PATH="+path)
 		cmd.Stderr = os.Stderr

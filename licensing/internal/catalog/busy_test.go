@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -49,4 +50,18 @@ func TestProgressOfAScan(t *testing.T) {
 		is.NoErr(err)
 		is.Equal(lag.Percent, want) // 5·32 of 1024
 	}
+}
+
+// TestSizeOfBatches: a batch that holds the write lock for long makes the next
+// one smaller, a quick and full one larger, and what does not fit is not read.
+func TestSizeOfBatches(t *testing.T) {
+	is := is.New(t)
+	full := &batch{put: make([]store.Entry, 400)}
+	s := size{read: 200, writes: 400}
+	is.Equal(s.after(full, 2*maxHold), size{read: 400, writes: 200})
+	is.Equal(s.after(full, maxHold/4), size{read: 400, writes: 800})
+	is.Equal(s.after(&batch{}, 0), size{read: 400, writes: 400}) // not full
+	is.Equal(s.after(&batch{fit: 30}, maxHold), size{read: 60, writes: 400})
+	is.Equal(size{writes: minWrites}.after(full, time.Hour).writes, minWrites)
+	is.Equal(size{writes: maxWrites}.after(&batch{put: make([]store.Entry, maxWrites)}, 0).writes, maxWrites)
 }

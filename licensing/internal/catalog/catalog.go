@@ -27,6 +27,7 @@ type Index struct {
 	st     store.Store
 	purged func(context.Context, store.Reader) (int64, error)
 	busy   chan struct{} // shared by the indexes: one catch-up at a time
+	next   size          // of the next batch; guarded by busy
 }
 
 // budget is how long a request may catch up before it answers.
@@ -37,8 +38,8 @@ const budget = 50 * time.Millisecond
 func New(st store.Store, purged func(context.Context, store.Reader) (int64, error)) *Catalog {
 	busy := make(chan struct{}, 1)
 	return &Catalog{
-		Counts: &Index{name: "counts", version: 1, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy},
-		Words:  &Index{name: "words", version: 1, before: "word", terms: wordTerms, write: writeWords, st: st, purged: purged, busy: busy},
+		Counts: &Index{name: "counts", version: 1, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy, next: firstSize},
+		Words:  &Index{name: "words", version: 1, before: "word", terms: wordTerms, write: writeWords, st: st, purged: purged, busy: busy, next: firstSize},
 	}
 }
 
@@ -120,45 +121,57 @@ func (ix *Index) catchUp(ctx context.Context) (target int64, blocked, err error)
 // Index indexes until the index is complete, deletes the entries of earlier
 // builds, and stops early when ctx ends.
 func (ix *Index) Index(ctx context.Context) error {
-	for {
-		select {
-		case ix.busy <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		done, err := ix.step(ctx, ctx)
-		<-ix.busy
-		if done || err != nil {
+	for done := false; !done; {
+		err := ix.alone(ctx, func() (err error) {
+			done, err = ix.step(ctx, ctx)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // Clean calls Index, and also deletes entries of earlier releases that an archive
 // brought.
 func (ix *Index) Clean(ctx context.Context) error {
-	for {
+	for found := true; found; {
 		if err := ix.Index(ctx); err != nil {
 			return err
 		}
-		b := &batch{}
-		found := false
-		err := ix.st.View(ctx, func(r store.Reader) (err error) {
-			if b.after, b.before, err = ix.load(ctx, r); err != nil {
+		err := ix.alone(ctx, func() error {
+			b := &batch{size: ix.next}
+			err := ix.st.View(ctx, func(r store.Reader) (err error) {
+				if b.after, b.before, err = ix.load(ctx, r); err != nil {
+					return err
+				}
+				b.after.Old = append(b.after.Old, ix.before)
+				entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
+				found = len(entries) > 0
+				return err
+			})
+			if err != nil || !found {
 				return err
 			}
-			b.after.Old = append(b.after.Old, ix.before)
-			entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
-			found = len(entries) > 0
-			return err
+			return ix.commit(ctx, ctx, b)
 		})
-		if err != nil || !found {
-			return err
-		}
-		if err := ix.commit(ctx, ctx, b); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// alone calls fn while nothing else in this process indexes.
+func (ix *Index) alone(ctx context.Context, fn func() error) error {
+	select {
+	case ix.busy <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-ix.busy }()
+	return fn()
 }
 
 // covers reports whether the index contains every change through an event.

@@ -184,6 +184,7 @@ func TestImport(t *testing.T) {
 	from.now = from.now.Add(48 * time.Hour)
 	from.create(t, "bob", 700)
 	from.purge(t)
+	is.NoErr(from.Counts.Index(t.Context()))
 	is.Equal(from.exact(t), "[{ada 3} {bob 700}]")
 	var archive bytes.Buffer
 	is.NoErr(store.Export(t.Context(), from.store, &archive))

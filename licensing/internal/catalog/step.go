@@ -6,17 +6,40 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The sizes of a batch. Other writers wait while a batch is written.
+// The sizes of a batch. Other writers wait while a batch is written, so the next
+// batch is smaller if one took longer than maxHold, and larger if one took less
+// than half of that.
 const (
-	maxWrites = 400 // entries; one license may need more
-	maxEvents = 500
-	maxScan   = 200 // licenses
-	maxDrop   = 200 // entries of an earlier build
+	maxHold   = 8 * time.Millisecond
+	minWrites = 200 // entries; one license may need more
+	maxWrites = 2000
+	maxRead   = 500 // events or licenses
 )
+
+// A size is how much the next batch reads and writes at most.
+type size struct{ read, writes int }
+
+// firstSize is the size of the first batch of a process.
+var firstSize = size{read: 200, writes: 400}
+
+// after returns the size of the batch after b, which was written in a time.
+func (s size) after(b *batch, took time.Duration) size {
+	switch {
+	case took > maxHold:
+		s.writes = max(minWrites, s.writes/2)
+	case took < maxHold/2 && len(b.put) >= s.writes/2:
+		s.writes = min(maxWrites, s.writes*2)
+	}
+	if s.read = min(2*s.read, maxRead); b.fit > 0 {
+		s.read = min(2*b.fit, maxRead) // more would be read in vain
+	}
+	return s
+}
 
 // A batch is the work of one Update, made from a snapshot.
 type batch struct {
@@ -24,6 +47,9 @@ type batch struct {
 	after  state
 	put    []store.Entry
 	remove map[string][]string // keys by kind
+
+	size
+	fit int // how many of the events or licenses that were read fit; zero: all
 }
 
 // A change is the change of the terms of one license.
@@ -35,6 +61,7 @@ type change struct {
 
 // step indexes one batch, or deletes a batch of old entries. It reports whether
 // nothing is left to do. The context start bounds the wait for the write lock.
+// The caller must hold ix.busy.
 func (ix *Index) step(start, ctx context.Context) (done bool, err error) {
 	var b *batch
 	err = ix.st.View(ctx, func(r store.Reader) (err error) {
@@ -69,7 +96,11 @@ func (ix *Index) commit(start, ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	var took time.Duration
+	defer func() { ix.next = b.size.after(b, took) }()
 	return ix.st.Update(start, func(tx store.Tx) error {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
 		_, data, err := ix.load(ctx, tx)
 		if err != nil || !bytes.Equal(data, b.before) {
 			return err
@@ -86,7 +117,7 @@ func (ix *Index) commit(start, ctx context.Context, b *batch) error {
 // plan returns the next batch, or nil if nothing is left to do. If rebuild is
 // true, it begins a new build.
 func (ix *Index) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch, error) {
-	b := &batch{remove: map[string][]string{}}
+	b := &batch{remove: map[string][]string{}, size: ix.next}
 	var err error
 	if b.after, b.before, err = ix.load(ctx, r); err != nil {
 		return nil, err
@@ -106,7 +137,7 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch
 	if g.Scanning {
 		return b, ix.scan(ctx, r, g, b)
 	}
-	events, err := r.Events(ctx, store.EventQuery{After: g.Seq, Limit: maxEvents})
+	events, err := r.Events(ctx, store.EventQuery{After: g.Seq, Limit: b.read})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +154,7 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch
 	case st.Next == nil:
 		return b, drop(ctx, r, b)
 	}
-	if st.Next != nil && (len(events) == 0 || g.Seq == events[len(events)-1].Seq && len(events) < maxEvents) {
+	if st.Next != nil && (len(events) == 0 || g.Seq == events[len(events)-1].Seq && len(events) < b.read) {
 		st.finish()
 	}
 	return b, nil
@@ -152,7 +183,7 @@ func (ix *Index) rebuild(ctx context.Context, r store.Reader, b *batch) error {
 // scan adds the next licenses to a build. Licenses that are created or changed
 // meanwhile have events after the build's Seq.
 func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *batch) error {
-	licenses, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: g.Scanned}, Limit: maxScan})
+	licenses, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: g.Scanned}, Limit: b.read})
 	if err != nil {
 		return err
 	}
@@ -163,13 +194,14 @@ func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *bat
 		if err != nil {
 			return err
 		}
-		if writes += 1 + len(terms); writes > maxWrites && len(changes) > 0 {
+		if writes += 1 + len(terms); writes > b.writes && len(changes) > 0 {
+			b.fit = len(changes)
 			return ix.writeAll(ctx, r, g, changes, b)
 		}
 		changes = append(changes, change{id: l.ID, terms: nonNil(terms), added: terms})
 		g.Scanned = l.ID
 	}
-	if g.Scanning = len(licenses) == maxScan; !g.Scanning {
+	if g.Scanning = len(licenses) == b.read; !g.Scanning {
 		seq, err := newest(ctx, r)
 		if err != nil {
 			return err
@@ -199,7 +231,7 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, event
 	var changes []change
 	writes := 0
 	clear(seen)
-	for _, e := range events {
+	for i, e := range events {
 		if id := e.Subject; id != "" && !seen[id] {
 			seen[id] = true
 			c := change{id: id}
@@ -212,7 +244,8 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, event
 			was, known := indexed[id]
 			c.added, c.gone = without(c.terms, was), without(was, c.terms)
 			if len(c.added)+len(c.gone) > 0 || known != (c.terms != nil) {
-				if writes += 1 + len(c.added) + len(c.gone); writes > maxWrites && len(changes) > 0 {
+				if writes += 1 + len(c.added) + len(c.gone); writes > b.writes && len(changes) > 0 {
+					b.fit = i
 					break
 				}
 				changes = append(changes, c)
@@ -267,14 +300,14 @@ func (ix *Index) writeAll(ctx context.Context, r store.Reader, g *generation, ch
 // drop deletes some entries of the first of the old kinds.
 func drop(ctx context.Context, r store.Reader, b *batch) error {
 	kind := b.after.Old[0]
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: maxDrop})
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: maxRead})
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		b.remove[kind] = append(b.remove[kind], e.Key)
 	}
-	if len(entries) < maxDrop {
+	if len(entries) < maxRead {
 		b.after.Old = b.after.Old[1:]
 	}
 	return nil
