@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// A Backlog reports whether events and deliveries leave the service on time.
+// A Backlog reports whether background work is done on time.
 type Backlog struct {
-	// Running reports whether some process runs [Handler.Run] on the store,
-	// or did within the last minute.
+	// Running is false if the work that follows the clock, expiry notices, is
+	// overdue: no process has run [Handler.Run] for more than an hour, or
+	// ever.
 	Running bool
-	// Waiting reports whether any work is overdue: events not yet handed to
-	// webhooks or subscribers, or deliveries due for more than a minute.
-	// Paused and disabled webhooks do not count.
+	// Waiting reports whether any work has been overdue for more than a
+	// minute: events not yet handed to webhooks or subscribers, or
+	// deliveries. Webhooks that are failing, paused or disabled and the
+	// subscribers in Failing do not count.
 	Waiting bool
 	// DueSince is when the oldest overdue delivery was due; nil if there is
 	// none.
@@ -30,8 +32,7 @@ type FailingSubscriber struct {
 	Since    time.Time
 }
 
-// Backlog reports whether any event or delivery is overdue, and whether
-// [Handler.Run] is running.
+// Backlog reports whether the work of [Handler.Run] is overdue.
 func (h *Handler) Backlog(ctx context.Context) (Backlog, error) {
 	b, err := h.engine.Backlog(ctx)
 	if err != nil {

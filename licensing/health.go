@@ -16,8 +16,7 @@ type Health struct {
 	// Problems are the conditions to act on, by code; empty: none.
 	Problems []HealthProblem `json:"problems"`
 
-	// Running reports whether some process runs [Handler.Run] on the store,
-	// or did within the last minute.
+	// Running is as in [Backlog].
 	Running bool `json:"running"`
 
 	// Subscribers are the subscribers that have a stored position, in any
@@ -46,7 +45,7 @@ type HealthCode string
 // The codes of problems, in the order of Health.Problems.
 const (
 	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then nothing else is known
-	HealthNotRunning        HealthCode = "not_running"         // no process runs Handler.Run
+	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
 	HealthWebhookFailing    HealthCode = "webhook_failing"     // every delivery to a webhook fails

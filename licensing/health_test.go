@@ -92,7 +92,7 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	"not_running": func(o *outage) *licensing.Handler {
 		h := o.handler()
 		o.run(h, time.Minute)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Hour)
 		return h
 	},
 	"work_overdue": func(o *outage) *licensing.Handler {

@@ -24,7 +24,7 @@ func (h *Handler) watched(next http.Handler) http.Handler {
 	})
 }
 
-// A watch logs, once, that events are waiting while no process runs Handler.Run.
+// A watch logs, once, that the work of Handler.Run is overdue.
 // It checks periodically, after a request.
 type watch struct {
 	mu   sync.Mutex
@@ -49,10 +49,10 @@ func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), watchTimeout)
 	defer cancel()
 	b, err := h.engine.Backlog(ctx)
-	if err != nil || b.Running || !b.Waiting && len(h.opts.Subscribers) == 0 {
+	if err != nil || b.Running && !b.Waiting {
 		return // store failures are logged elsewhere
 	}
-	h.opts.Logger.WarnContext(ctx, "licensing: events are waiting but Handler.Run is not running; start it next to the server")
+	h.opts.Logger.WarnContext(ctx, "licensing: events, deliveries or expiry notices are overdue; check that Handler.Run is running")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.told = true

@@ -2,14 +2,16 @@ package license
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 const (
-	noticesEvery = 20 * time.Second
-	indexEvery   = 20 * time.Second
+	noticesEvery = 30 * time.Second
+	indexEvery   = 5 * time.Minute        // without new events
 	indexDelay   = 500 * time.Millisecond // to index the events of this time together
 )
 
@@ -21,22 +23,39 @@ func (s *Service) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
 			return []feed.Task{
-				{Usual: noticesEvery, Step: func(context.Context) (time.Duration, error) {
+				{Step: func(context.Context) (feed.Next, error) {
 					more, err := s.giveNotices(r.Work)
 					if more {
-						return 0, err
+						return feed.In(0), err
 					}
-					return noticesEvery, err
+					return feed.In(noticesEvery), err
 				}},
-				{Bell: feed.NewBell(), Feed: true, Usual: indexEvery, Step: func(ctx context.Context) (time.Duration, error) {
-					feed.Pause(ctx, nil, indexDelay)
+				{Bell: r.NewBell(), Feed: true, Step: func(ctx context.Context) (feed.Next, error) {
+					feed.Pause(ctx, indexDelay)
 					if err := s.index(ctx); ctx.Err() == nil {
-						return indexEvery, err
+						return feed.In(indexEvery), err
 					}
-					return indexEvery, nil
+					return feed.In(indexEvery), nil
 				}},
 			}
 		},
-		Upkeep: []func(context.Context) (bool, error){s.purge, s.clearDeleted},
+		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted},
+		Running: s.noticesRun,
 	}
+}
+
+// noticesRun reports whether expiry notices are given. While Run runs,
+// watermarks lag by at most noticeLag. Before the first run, there are none.
+func (s *Service) noticesRun(ctx context.Context, r store.Reader) (bool, error) {
+	now := s.now()
+	e, err := r.Entry(ctx, store.KindWatermark, watermarkKey(0))
+	if errors.Is(err, store.ErrNotFound) {
+		overdue, err := feed.IsWaiting(ctx, r, 0, now)
+		return !overdue, err
+	}
+	var w watermark
+	if err == nil {
+		err = decode(e.Data, &w)
+	}
+	return err == nil && now.Sub(w.Time) <= noticeLag+10*time.Minute, err
 }

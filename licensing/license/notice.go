@@ -42,21 +42,11 @@ type watermark struct {
 // after the time of a notice does not get that notice.
 func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 	s = s.As(Caller{Actor: clockActor})
-	offsets := append(slices.Sorted(slices.Values(s.opts.Events.ExpiryNotices)), 0)
-	slices.Reverse(offsets[:len(offsets)-1]) // earliest first, expiry last
-	for _, offset := range slices.Compact(offsets) {
-		_, q, idle, err := s.noticesDue(ctx, s.reader(), offset, s.now())
-		if err != nil {
-			return false, fmt.Errorf("expiry notices: %w", err)
-		}
-		if idle {
-			q.Limit = 1
-			if recs, err := s.reader().Licenses(ctx, q); err != nil {
-				return false, fmt.Errorf("expiry notices: %w", err)
-			} else if len(recs) == 0 {
-				continue
-			}
-		}
+	due, lagging, err := s.noticesDue(ctx)
+	if err != nil {
+		return false, fmt.Errorf("expiry notices: %w", err)
+	}
+	for _, offset := range due {
 		full := false
 		err = s.update(ctx, func(tx *transaction) (err error) {
 			full, err = s.giveNoticesOf(ctx, tx, offset)
@@ -67,23 +57,67 @@ func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 		}
 		more = more || full
 	}
+	if len(lagging) == 0 {
+		return more, nil
+	}
+	// One Update moves all watermarks for which no notice is due.
+	err = s.update(ctx, func(tx *transaction) error {
+		for _, offset := range lagging {
+			if _, err := s.giveNoticesOf(ctx, tx, offset); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("expiry notices: %w", err)
+	}
 	return more, nil
 }
 
-// noticesDue returns the watermark of an offset and the query for the
-// licenses after it whose notice is due. If idle is true, the watermark need
-// not move.
-func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Duration, now time.Time) (w watermark, q store.LicenseQuery, idle bool, err error) {
-	until := now.Add(offset)
-	e, err := r.Entry(ctx, store.KindWatermark, watermarkKey(offset))
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		w, err = watermark{Time: until}, nil
-	case err == nil:
-		err = decode(e.Data, &w)
-		if idle = until.Sub(w.Time) < noticeLag; w.Time.After(until.Add(noticeLag)) {
-			w, idle = watermark{Time: until}, false // the clock was ahead and has been corrected
+// noticesDue returns the offsets with notices that are due, and those without
+// if any of their watermarks has to move.
+func (s *Service) noticesDue(ctx context.Context) (due, lagging []time.Duration, err error) {
+	marks, err := s.reader().Entries(ctx, store.EntryQuery{Kind: store.KindWatermark})
+	if err != nil {
+		return nil, nil, err
+	}
+	offsets := append(slices.Sorted(slices.Values(s.opts.Events.ExpiryNotices)), 0)
+	slices.Reverse(offsets[:len(offsets)-1]) // earliest first, expiry last
+	move := false
+	for _, offset := range slices.Compact(offsets) {
+		i := slices.IndexFunc(marks, func(e store.Entry) bool { return e.Key == watermarkKey(offset) })
+		w, found := watermark{}, i >= 0
+		if found {
+			if err := decode(marks[i].Data, &w); err != nil {
+				return nil, nil, err
+			}
 		}
+		w, q, idle := s.noticesAfter(w, found, offset, s.now())
+		if q.Expires.From.Before(q.Expires.Before) {
+			q.Limit = 1
+			if recs, err := s.reader().Licenses(ctx, q); err != nil {
+				return nil, nil, err
+			} else if len(recs) > 0 {
+				due = append(due, offset)
+				continue
+			}
+		}
+		lagging, move = append(lagging, offset), move || !idle
+	}
+	if !move {
+		lagging = nil
+	}
+	return due, lagging, nil
+}
+
+// noticesAfter returns a watermark, corrected, and the query for the licenses
+// after it whose notice is due. If idle is true, the watermark need not move.
+func (s *Service) noticesAfter(w watermark, found bool, offset time.Duration, now time.Time) (_ watermark, q store.LicenseQuery, idle bool) {
+	until := now.Add(offset)
+	idle = found && until.Sub(w.Time) < noticeLag
+	if !found || w.Time.After(until.Add(noticeLag)) { // the clock was ahead and has been corrected
+		w, idle = watermark{Time: until}, false
 	}
 	q = store.LicenseQuery{
 		Expires: store.TimeRange{From: w.Time, Before: until},
@@ -91,16 +125,22 @@ func (s *Service) noticesDue(ctx context.Context, r store.Reader, offset time.Du
 		After:   store.Position{Time: w.Time, ID: w.ID},
 		Limit:   noticeBatch,
 	}
-	return w, q, idle, err
+	return w, q, idle
 }
 
 // giveNoticesOf appends a batch of notices of one offset and moves its
 // watermark. It reports whether the batch was full.
 func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset time.Duration) (full bool, err error) {
-	w, q, _, err := s.noticesDue(ctx, tx, offset, tx.now)
-	if err != nil {
+	var w watermark
+	e, err := tx.Entry(ctx, store.KindWatermark, watermarkKey(offset))
+	found := err == nil
+	if found {
+		err = decode(e.Data, &w)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
+	w, q, _ := s.noticesAfter(w, found, offset, tx.now)
 	var recs []store.License
 	if q.Expires.From.Before(q.Expires.Before) {
 		if recs, err = tx.Licenses(ctx, q); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -90,6 +91,9 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 // removes the rest.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
 	const batch = 100
+	if found, err := s.reader().Entries(ctx, expiredReplies(s.now(), 1)); err != nil || len(found) == 0 {
+		return false, err // without taking the write lock
+	}
 	err = s.update(ctx, func(tx *transaction) error {
 		n, err := tx.purge(ctx, batch)
 		more = n == batch
@@ -100,7 +104,7 @@ func (s *Service) purge(ctx context.Context) (more bool, err error) {
 
 // purge removes at most limit expired replies and returns their number.
 func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
-	ended, err := tx.Entries(ctx, store.EntryQuery{Kind: onceKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: tx.now}, Limit: limit})
+	ended, err := tx.Entries(ctx, expiredReplies(tx.now, limit))
 	if err != nil {
 		return 0, fmt.Errorf("once: %w", err)
 	}
@@ -112,6 +116,10 @@ func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
 		return 0, fmt.Errorf("once: %w", err)
 	}
 	return len(ended), nil
+}
+
+func expiredReplies(now time.Time, limit int) store.EntryQuery {
+	return store.EntryQuery{Kind: onceKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: now}, Limit: limit}
 }
 
 // keep stores a reply and removes a few expired ones.

@@ -28,6 +28,16 @@ func (w window) contains(now time.Time) bool { return !now.Before(w.from) && now
 // open reports whether sending is paused.
 func (b *breaker) open(now time.Time) bool { return b.broken.contains(now) || b.asked.contains(now) }
 
+// closesIn returns how long sending is still paused.
+func (b *breaker) closesIn(now time.Time) (wait time.Duration) {
+	for _, w := range []window{b.broken, b.asked} {
+		if w.contains(now) {
+			wait = max(wait, w.until.Sub(now))
+		}
+	}
+	return wait
+}
+
 // trying reports whether to send a single delivery as a test.
 func (b *breaker) trying() bool { return b.failures >= breakAfter }
 

@@ -178,6 +178,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 	if err != nil {
 		return Delivery{}, fmt.Errorf("resend: %w", err)
 	}
+	s.bells.ring()
 	return d, nil
 }
 
@@ -210,6 +211,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 	if err != nil {
 		return Delivery{}, fmt.Errorf("test webhook: %w", err)
 	}
+	s.bells.ring()
 	return d, nil
 }
 

@@ -14,18 +14,21 @@ import (
 // writers get the write lock in between.
 const handOnBatch = 100
 
+// handOnIdle is how long handOn waits for new events if none wakes it.
+const handOnIdle = 5 * time.Minute
+
 // handOn creates deliveries of the events after the cursor for the webhooks that
 // select them. It writes the deliveries and the new cursor in one Update, so
 // that each event gets exactly one delivery per webhook, however many processes
 // run and wherever one is killed.
-func (r *run) handOn() (time.Duration, error) {
+func (r *run) handOn() (feed.Next, error) {
 	// Read first, so that nothing is written while there are no new events.
 	seq, ok, err := feed.ReadCursor(r.Work, r.store(), cursorKey)
 	if err != nil || !ok {
-		return r.PollInterval, err
+		return feed.In(handOnIdle), err
 	}
 	if events, err := r.store().Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
-		return r.PollInterval, err
+		return feed.In(handOnIdle), err
 	}
 	var more bool
 	err = r.store().Update(r.Work, func(tx store.Tx) (err error) {
@@ -33,13 +36,13 @@ func (r *run) handOn() (time.Duration, error) {
 		return err
 	})
 	if err != nil {
-		return r.PollInterval, fmt.Errorf("creating deliveries: %w", err)
+		return feed.Next{}, fmt.Errorf("creating deliveries: %w", err)
 	}
 	r.dispatchBell.Ring()
 	if more {
-		return 0, nil
+		return feed.In(0), nil
 	}
-	return r.PollInterval, nil
+	return feed.In(handOnIdle), nil
 }
 
 func (r *run) writeDeliveries(tx store.Tx) (more bool, err error) {

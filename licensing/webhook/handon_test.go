@@ -104,7 +104,7 @@ func TestHandOnToManyWebhooksTakesSmallUpdates(t *testing.T) {
 		for more := true; more; {
 			wait, err := r.handOn()
 			is.NoErr(err)
-			more = wait == 0
+			more = wait == feed.In(0)
 		}
 	}
 	handOnAll()

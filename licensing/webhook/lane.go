@@ -25,17 +25,8 @@ type lane struct {
 	breaker   breaker
 }
 
-// enter acquires the lane unless it is busy or its breaker is open.
-func (l *lane) enter(now time.Time) bool {
-	if !l.busy.CompareAndSwap(false, true) {
-		return false
-	}
-	if l.breaker.open(now) {
-		l.leave()
-		return false
-	}
-	return true
-}
+// enter acquires the lane unless it is busy.
+func (l *lane) enter() bool { return l.busy.CompareAndSwap(false, true) }
 
 func (l *lane) leave() { l.busy.Store(false) }
 

@@ -19,104 +19,105 @@ const (
 
 // purge removes a batch of old deliveries: finished ones by
 // Options.DeliveryRetention, and those of deleted webhooks. It also fails
-// those whose events were purged, and reports whether more may be left.
+// those whose events were purged, and reports whether more may be left. If
+// there is nothing to do, it does not take the write lock.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	for _, purge := range []func(context.Context, *transaction) (int, error){s.purgeLeft, s.purgeDeliveries, s.skipPurged} {
-		n, err := s.removeBatch(ctx, purge)
-		if err != nil {
-			return false, err
+	for _, find := range []func(context.Context, store.Reader) (change, error){s.findLeft, s.findOld, s.findPurged} {
+		c, err := find(ctx, s.reader())
+		if err == nil && c.n > 0 {
+			err = s.update(ctx, func(tx *transaction) error {
+				if c, err = find(ctx, tx); err != nil || c.n == 0 {
+					return err
+				}
+				return c.apply(tx)
+			})
 		}
-		more = more || n > 0
+		if err != nil {
+			return false, fmt.Errorf("purge deliveries: %w", err)
+		}
+		if c.done != nil && c.n > 0 {
+			c.done()
+		}
+		more = more || c.n > 0
 	}
 	return more, nil
 }
 
-// removeBatch removes one batch and returns its size.
-func (s *Service) removeBatch(ctx context.Context, batch func(context.Context, *transaction) (int, error)) (n int, err error) {
-	err = s.update(ctx, func(tx *transaction) (err error) {
-		n, err = batch(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("purge deliveries: %w", err)
-	}
-	return n, nil
+// A change is what a step of purge does.
+type change struct {
+	n     int // how many deliveries it is about; 0: it does nothing
+	apply func(*transaction) error
+	done  func() // called after the commit; nil: nothing
 }
 
-// purgeLeft removes deliveries of a deleted webhook.
-func (s *Service) purgeLeft(ctx context.Context, tx *transaction) (int, error) {
-	left, err := tx.Entries(ctx, store.EntryQuery{Kind: leftKind, Limit: 1})
+// findLeft removes deliveries of a deleted webhook.
+func (s *Service) findLeft(ctx context.Context, r store.Reader) (change, error) {
+	left, err := r.Entries(ctx, store.EntryQuery{Kind: leftKind, Limit: 1})
 	if err != nil || len(left) == 0 {
-		return 0, err
+		return change{}, err
 	}
-	deliveries, err := outbox.Newest(ctx, tx, left[0].Key, "", purgeBatch)
-	if err != nil {
-		return 0, err
-	}
-	if err := outbox.Delete(ctx, tx, deliveries); err != nil {
-		return 0, err
-	}
-	if len(deliveries) < purgeBatch {
-		return 1, tx.DeleteEntries(ctx, leftKind, left[0].Key)
-	}
-	return len(deliveries), nil
+	deliveries, err := outbox.Newest(ctx, r, left[0].Key, "", purgeBatch)
+	return change{n: len(deliveries) + 1, apply: func(tx *transaction) error {
+		if err := outbox.Delete(ctx, tx, deliveries); err != nil || len(deliveries) == purgeBatch {
+			return err
+		}
+		return tx.DeleteEntries(ctx, leftKind, left[0].Key)
+	}}, err
 }
 
-// purgeDeliveries removes finished deliveries that are older than their
-// retention.
-func (s *Service) purgeDeliveries(ctx context.Context, tx *transaction) (n int, err error) {
-	old, err := outbox.Finished(ctx, tx, tx.now.Add(-s.opts.DeliveryRetention), purgeBatch)
-	if err != nil {
-		return 0, err
-	}
-	return len(old), outbox.Delete(ctx, tx, old)
+// findOld removes finished deliveries that are older than their retention.
+func (s *Service) findOld(ctx context.Context, r store.Reader) (change, error) {
+	old, err := outbox.Finished(ctx, r, s.now().Add(-s.opts.DeliveryRetention), purgeBatch)
+	return change{n: len(old), apply: func(tx *transaction) error { return outbox.Delete(ctx, tx, old) }}, err
 }
 
 // skippedError is the attempt error of a delivery whose event was purged.
 const skippedError = "skipped: the event is no longer kept"
 
-// skipPurged fails deliveries to paused and disabled webhooks whose events
+// findPurged fails deliveries to paused and disabled webhooks whose events
 // were purged. They stay in the history, and the log reports their number.
-func (s *Service) skipPurged(ctx context.Context, tx *transaction) (int, error) {
-	purged, err := feed.ReadPurged(ctx, tx)
+func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error) {
+	purged, err := feed.ReadPurged(ctx, r)
 	if err != nil || purged.Seq() == 0 {
-		return 0, err
+		return change{}, err
 	}
-	all, err := readAll(ctx, tx)
+	all, err := readAll(ctx, r)
 	if err != nil {
-		return 0, err
+		return change{}, err
 	}
-	skipped := 0
+	var failed []outbox.Delivery
+	skipped := make(map[string]int) // by webhook
 	for _, rec := range all {
-		id := rec.ID
 		if rec.Status == StatusActive {
 			continue
 		}
-		due, err := outbox.Due(ctx, tx, id, store.TimeRange{Before: tx.now}, purgeBatch)
+		due, err := outbox.Due(ctx, r, rec.ID, store.TimeRange{Before: s.now()}, purgeBatch)
 		if err != nil {
-			return 0, err
+			return change{}, err
 		}
-		before := skipped
 		for _, d := range due {
 			if d.EventSeq > purged.Seq() {
 				continue
 			}
 			var data deliveryData
 			if err := readData(d.Data, &data); err != nil {
-				return 0, fmt.Errorf("delivery %s: %w", d.ID, err)
+				return change{}, fmt.Errorf("delivery %s: %w", d.ID, err)
 			}
-			data.Attempts = append(data.Attempts, Attempt{At: tx.now, Error: skippedError})
-			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, tx.now, encode(data)
-			if err := outbox.Put(ctx, tx, d); err != nil {
-				return 0, err
-			}
-			skipped++
-		}
-		if n := skipped - before; n > 0 {
-			s.logger.WarnContext(ctx, "licensing: retention removed events before a webhook received them", "webhook_id", id, "skipped", n)
+			data.Attempts = append(data.Attempts, Attempt{At: s.now(), Error: skippedError})
+			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, s.now(), encode(data)
+			failed = append(failed, d)
+			skipped[rec.ID]++
 		}
 	}
-	return skipped, nil
+	return change{
+		n:     len(failed),
+		apply: func(tx *transaction) error { return outbox.Put(ctx, tx, failed...) },
+		done: func() {
+			for id, n := range skipped {
+				s.logger.WarnContext(ctx, "licensing: retention removed events before a webhook received them", "webhook_id", id, "skipped", n)
+			}
+		},
+	}, nil
 }
 
 // needs returns the Seq of the first event before bound that a pending

@@ -55,6 +55,7 @@ type shared struct {
 	logger   *slog.Logger
 	sender   *sender
 	warnOnce sync.Once // about plain-text secrets
+	bells    bells
 }
 
 // New returns a Service that keeps its records in the store of rules, and

@@ -205,6 +205,7 @@ type UpdateParams struct {
 // nothing changes, it writes nothing. It returns [license.ErrNotFound] or an
 // [*license.InvalidError].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
+	defer s.bells.ring() // deliveries to a webhook that was paused are due
 	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(_ *transaction, rec *webhookRecord) error {
 		next := CreateParams{URL: rec.URL, Description: rec.Description, Types: rec.Types}
 		setField(&next.URL, p.URL)

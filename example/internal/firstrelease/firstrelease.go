@@ -40,7 +40,7 @@ type credentials struct {
 }
 
 // shortLived are the sections of what an archive leaves out.
-var shortLived = []string{"token", "session", "invitation", "throttled", "running"}
+var shortLived = []string{"token", "session", "invitation", "throttled"}
 
 // Check compares what st holds with what the first release stored. It writes
 // to st. An archive does not hold short-lived records.

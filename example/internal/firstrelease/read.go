@@ -145,7 +145,6 @@ func (o *observer) readEvents() {
 		}
 	}
 	backlog, err := o.handler.Backlog(ctx)
-	o.add("running", "", backlog.Running, err)
 	o.add("backlog", "", []any{backlog.Waiting, backlog.DueSince}, err)
 }
 

@@ -50,11 +50,8 @@ func showAbout(v *visit) error {
 		return err
 	}
 	body.Warnings = append(body.Warnings, failingNotices(backlog)...)
-	switch {
-	case stalledNotice(backlog) != "":
-		body.Warnings = append(body.Warnings, stalledNotice(backlog))
-	case !backlog.Running:
-		body.Warnings = append(body.Warnings, "Handler.Run is not running: webhook deliveries, expiry notices and the removal of old data are on hold.")
+	if text := stalledNotice(backlog); text != "" {
+		body.Warnings = append(body.Warnings, text)
 	}
 	return v.render(http.StatusOK, "about", page{Title: "About", Section: "about", Body: body})
 }

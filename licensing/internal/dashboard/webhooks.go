@@ -78,13 +78,12 @@ func showWebhooks(v *visit) error {
 	return v.render(http.StatusOK, "webhooks", page{Title: "Webhooks", Section: "webhooks", Body: body})
 }
 
-// stalledNotice returns a warning if deliveries wait because Handler.Run is not
-// running, or "".
+// stalledNotice returns a warning if background work is overdue, or "".
 func stalledNotice(b feed.Backlog) string {
-	if b.Running || !b.Waiting {
+	if b.Running && !b.Waiting {
 		return ""
 	}
-	return "Deliveries are waiting because Handler.Run is not running. The host application must call it."
+	return "Events, deliveries or expiry notices are overdue. Check that the host application calls Handler.Run."
 }
 
 // failingNotices returns a warning for each subscriber that fails.

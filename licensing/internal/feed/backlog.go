@@ -2,22 +2,23 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Backlog reports whether events and deliveries leave the service on time.
+// A Backlog reports whether background work is done on time.
 type Backlog struct {
-	// Running reports whether some process runs Handler.Run on the store,
-	// or did within the last minute.
+	// Running is false if the work that follows the clock, expiry notices, is
+	// overdue: no process has run Handler.Run for more than an hour, or
+	// ever.
 	Running bool
-	// Waiting reports whether any work is overdue: events not yet handed to
-	// webhooks or subscribers, or deliveries due for more than a minute.
-	// Paused and disabled webhooks do not count.
+	// Waiting reports whether any work has been overdue for more than a
+	// minute: events not yet handed to webhooks or subscribers, or
+	// deliveries. Webhooks that are failing, paused or disabled and the
+	// subscribers in Failing do not count.
 	Waiting bool
 	// DueSince is when the oldest overdue delivery was due; nil if there is
 	// none.
@@ -26,59 +27,29 @@ type Backlog struct {
 	Failing []FailingSubscriber
 }
 
-// runKind is the kind of the single entry that records that Handler.Run is
-// running.
-const runKind = "run"
+// WaitFor is how long work may be due before it counts as overdue.
+const WaitFor = time.Minute
 
-const (
-	runTTL = time.Minute // how long a heartbeat counts
-
-	// WaitFor is how long work may be due before it counts as overdue.
-	WaitFor = time.Minute
-)
-
-// beat records that Handler.Run is running; the record counts for one
-// minute. If the previous record lies in the future, a clock was ahead and
-// has been corrected.
-func (e *Engine) beat(ctx context.Context) error {
-	run, err := e.Store.Entry(ctx, runKind, runKind)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("mark running: %w", err)
-	}
-	if err == nil && run.CreatedAt.After(e.now().Add(runTTL)) {
-		for _, b := range e.Background {
-			if b.ClockBack == nil {
-				continue
-			}
-			if err := b.ClockBack(ctx); err != nil {
-				return fmt.Errorf("mark running: %w", err)
-			}
-		}
-	}
-	return e.Store.Update(ctx, func(tx store.Tx) error {
-		now := e.now()
-		return tx.PutEntries(ctx, store.Entry{Kind: runKind, Key: runKind, ExpiresAt: now.Add(runTTL), CreatedAt: now, Move: store.Passing})
-	})
-}
-
-// Backlog reports whether any event or delivery is overdue, and whether
-// Handler.Run is running.
+// Backlog reports whether background work is overdue.
 func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 	now := e.now()
 	err = e.Store.View(ctx, func(r store.Reader) error {
-		b = Backlog{}
-		run, err := r.Entry(ctx, runKind, runKind)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		b.Running = err == nil && now.Before(run.ExpiresAt) && !run.CreatedAt.After(now.Add(runTTL))
+		b = Backlog{Running: true}
+		var err error
 		if b.Failing, err = failingSubscribers(ctx, r, now); err != nil {
 			return err
 		}
-		if b.Waiting, err = subscribersLag(ctx, r, now); err != nil {
+		if b.Waiting, err = e.subscribersLag(ctx, r, b.Failing, now); err != nil {
 			return err
 		}
 		for _, background := range e.Background {
+			if background.Running != nil {
+				running, err := background.Running(ctx, r)
+				if err != nil {
+					return err
+				}
+				b.Running = b.Running && running
+			}
 			if background.Lag == nil {
 				continue
 			}
@@ -99,16 +70,19 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 	return b, nil
 }
 
-// subscribersLag reports whether an event waits for a subscriber for too long.
-func subscribersLag(ctx context.Context, r store.Reader, now time.Time) (bool, error) {
-	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor, From: subscriberCursor, Before: store.PrefixEnd(subscriberCursor)})
-	if err != nil {
-		return false, err
-	}
-	for _, c := range cursors {
-		seq, err := strconv.ParseInt(string(c.Data), 10, 64)
+// subscribersLag reports whether an event has waited too long for a subscriber
+// that is not failing.
+func (e *Engine) subscribersLag(ctx context.Context, r store.Reader, failing []FailingSubscriber, now time.Time) (bool, error) {
+	for _, s := range e.Subscribers {
+		if slices.ContainsFunc(failing, func(f FailingSubscriber) bool { return f.Name == s.Name }) {
+			continue
+		}
+		seq, ok, err := ReadCursor(ctx, r, subscriberCursor+s.Name)
+		if err == nil && !ok { // Run has never run it; it starts where retention ends
+			seq, err = PurgedThrough(ctx, r)
+		}
 		if err != nil {
-			return false, fmt.Errorf("cursor %s: %w", c.Key, err)
+			return false, err
 		}
 		if waiting, err := IsWaiting(ctx, r, seq, now); waiting || err != nil {
 			return waiting, err

@@ -16,13 +16,20 @@ func ReadCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok 
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, false, nil
 	}
-	if err == nil {
-		seq, err = strconv.ParseInt(string(e.Data), 10, 64)
-	}
 	if err != nil {
 		return 0, false, fmt.Errorf("cursor %s: %w", key, err)
 	}
-	return seq, true, nil
+	seq, err = cursorSeq(e)
+	return seq, err == nil, err
+}
+
+// cursorSeq returns the position in the entry of a cursor.
+func cursorSeq(e store.Entry) (int64, error) {
+	seq, err := strconv.ParseInt(string(e.Data), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("cursor %s: %w", e.Key, err)
+	}
+	return seq, nil
 }
 
 // WriteCursor creates or moves a cursor.

@@ -8,6 +8,12 @@ wherever one is killed. Subscribers process the feed one event after another,
 each from its own cursor, in one process at a time: the one that holds the
 subscriber's lease. Other packages contribute tasks as a [Background].
 
+One scheduler in each call of Run starts the steps of all tasks when they are
+due. Once per poll interval it reads the newest event, and wakes the tasks that
+read the feed when it has changed; an Update of the same process that appends an
+event wakes them immediately. What is overdue follows from the positions of the
+tasks, so no process records that it runs.
+
 [Retention] removes events that every consumer has received. A [Place] is a
 position in the feed that recognizes a restored backup.
 */

@@ -22,7 +22,7 @@ type Config struct {
 
 	Background []Background
 
-	// Upkeep functions are called every minute until each reports that
+	// Upkeep functions are called every five minutes until each reports that
 	// nothing is left.
 	Upkeep []func(context.Context) (more bool, err error)
 }
@@ -38,25 +38,17 @@ type Background struct {
 	// a known time, since when.
 	Lag func(ctx context.Context, r store.Reader) (waiting bool, since *time.Time, err error)
 
-	// ClockBack is called when a clock that was ahead has been corrected.
-	ClockBack func(context.Context) error
+	// Running reports whether the work of the package that follows the clock
+	// is done.
+	Running func(ctx context.Context, r store.Reader) (bool, error)
 
 	Stopped func() // called at the end of each call of Run
-}
-
-// A Task is work that is done again and again.
-type Task struct {
-	Bell  Bell          // wakes the task; nil: none
-	Feed  bool          // ring Bell when there may be new events
-	Usual time.Duration // the usual wait between steps; a longer one is not shortened by Bell
-	Step  func(ctx context.Context) (wait time.Duration, err error)
 }
 
 // The intervals and time limits of background work.
 const (
 	defaultPoll = time.Second
-	beatEvery   = 20 * time.Second // interval of heartbeats
-	upkeepEvery = time.Minute
+	upkeepEvery = 5 * time.Minute
 	drainFor    = 20 * time.Second // time to finish when Run stops
 )
 
@@ -96,7 +88,8 @@ type Run struct {
 
 	engine *Engine
 	wg     sync.WaitGroup
-	bells  []Bell // of tasks that read the feed
+	wake   chan struct{} // wakes the scheduler
+	bells  []*Bell       // of tasks that read the feed
 }
 
 // Go runs f in a goroutine that Run waits for.
@@ -108,27 +101,30 @@ func (e *Engine) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, stop) })()
-	r := &Run{Work: work, PollInterval: e.PollInterval, engine: e}
+	r := &Run{Work: work, PollInterval: e.PollInterval, engine: e, wake: make(chan struct{}, 1)}
 
-	r.loop(ctx, Task{Usual: beatEvery, Step: func(context.Context) (time.Duration, error) { return beatEvery, e.beat(work) }})
-	r.loop(ctx, Task{Usual: upkeepEvery, Step: func(ctx context.Context) (time.Duration, error) { return upkeepEvery, r.upkeep(ctx) }})
+	tasks := []Task{{Step: r.poll()}, {Step: r.upkeep}}
 	for _, b := range e.Background {
-		if b.Tasks == nil {
-			continue
-		}
-		for _, t := range b.Tasks(r) {
-			r.loop(ctx, t)
+		if b.Tasks != nil {
+			tasks = append(tasks, b.Tasks(r)...)
 		}
 	}
 	for _, s := range e.Subscribers {
 		sub := &subscription{Run: r, Subscriber: s, holder: newHolder()}
-		r.loop(ctx, Task{Bell: NewBell(), Feed: true, Usual: e.PollInterval, Step: sub.step})
+		tasks = append(tasks, Task{Bell: r.NewBell(), Feed: true, Step: sub.step})
+	}
+	var jobs []*job
+	for _, t := range tasks {
+		if t.Feed {
+			r.bells = append(r.bells, t.Bell)
+		}
+		jobs = append(jobs, &job{Task: t})
 	}
 
 	e.mu.Lock()
 	e.runs[r] = struct{}{}
 	e.mu.Unlock()
-	<-ctx.Done()
+	r.schedule(ctx, jobs)
 	e.mu.Lock()
 	delete(e.runs, r)
 	e.mu.Unlock()
@@ -146,18 +142,13 @@ func (e *Engine) Nudge() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for r := range e.runs {
-		for _, b := range r.bells {
-			b.Ring()
-		}
+		r.nudge()
 	}
 }
 
 // upkeep removes expired records.
-func (r *Run) upkeep(ctx context.Context) error {
-	if err := r.touchCursors(); err != nil {
-		return err
-	}
-	var all error
+func (r *Run) upkeep(ctx context.Context) (Next, error) {
+	all := r.touchCursors()
 	for _, purge := range r.engine.Upkeep {
 		for more := true; more && ctx.Err() == nil; {
 			var err error
@@ -166,5 +157,5 @@ func (r *Run) upkeep(ctx context.Context) error {
 			}
 		}
 	}
-	return all
+	return In(upkeepEvery), all
 }

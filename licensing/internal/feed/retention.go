@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -96,9 +95,9 @@ func (t Retention) firstNeeded(ctx context.Context, r store.Reader, bound int64,
 		if strings.HasPrefix(c.Key, subscriberCursor) && c.CreatedAt.Before(since) {
 			continue
 		}
-		seq, err := strconv.ParseInt(string(c.Data), 10, 64)
+		seq, err := cursorSeq(c)
 		if err != nil {
-			return 0, fmt.Errorf("cursor %s: %w", c.Key, err)
+			return 0, err
 		}
 		bound = min(bound, seq+1)
 	}

@@ -2,9 +2,9 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -44,34 +44,37 @@ type subscription struct {
 
 func (s *subscription) key() string { return subscriberCursor + s.Name }
 
+// idleWait is how long a subscriber waits for its bell. It bounds how long
+// events wait for a subscriber whose process was killed.
+const idleWait = leaseTTL
+
 // step passes new events to the subscriber unless another process does.
-func (s *subscription) step(ctx context.Context) (wait time.Duration, err error) {
+func (s *subscription) step(ctx context.Context) (Next, error) {
 	seq, err := s.place()
 	if err != nil {
-		return s.PollInterval, err
+		return Next{}, err
 	}
 	if events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
-		return s.PollInterval, err
+		return In(idleWait), err
 	}
 	if held, err := s.engine.hold(s.Work, s.key(), s.holder); err != nil || !held {
-		return s.PollInterval, err
+		return In(s.PollInterval), err
 	}
 	under, stop := s.keepLease()
 	more, err := s.handleBatch(ctx, under)
 	stop()
 	if err := s.engine.release(s.Work, s.key(), s.holder); err != nil {
-		return s.PollInterval, err
+		return Next{}, err
 	}
 	switch {
 	case err != nil:
-		return s.PollInterval, err
+		return Next{}, err
 	case s.failures > 0:
-		wait := min(retryFirst<<min(s.failures-1, 20), retryLast)
-		return max(s.PollInterval+1, wait+rand.N(wait/4)), nil // longer than PollInterval, so that the bell does not shorten it
+		return Next{min(retryFirst<<min(s.failures-1, 20), retryLast), true}, nil
 	case more:
-		return 0, nil
+		return Next{}, nil
 	}
-	return s.PollInterval, nil
+	return In(s.PollInterval), nil // in case the lease was lost
 }
 
 // place returns the subscriber's position in the feed. A new subscriber starts at
@@ -111,7 +114,7 @@ func (s *subscription) keepLease() (under context.Context, stop func()) {
 	go func() {
 		defer close(done)
 		for {
-			Pause(under, nil, leaseTTL/3)
+			Pause(under, leaseTTL/3)
 			if under.Err() != nil {
 				return
 			}
@@ -228,22 +231,45 @@ func (s *subscription) advance(seq int64) error {
 	})
 }
 
-// touchCursors marks the positions of this process's subscribers as in use, so
-// that later events are kept however long the subscribers fail.
+// touchEvery is how often the position of a subscriber that lags is marked as
+// in use.
+const touchEvery = time.Hour
+
+// touchCursors marks the positions of this process's subscribers as in use if
+// events wait for them, so that later events are kept however long the
+// subscribers fail.
 func (r *Run) touchCursors() error {
-	if len(r.engine.Subscribers) == 0 {
-		return nil
-	}
-	return r.engine.Store.Update(r.Work, func(tx store.Tx) error {
-		for _, s := range r.engine.Subscribers {
-			seq, ok, err := ReadCursor(r.Work, tx, subscriberCursor+s.Name)
-			if err == nil && ok {
-				err = WriteCursor(r.Work, tx, subscriberCursor+s.Name, seq, r.engine.now())
-			}
-			if err != nil {
+	for _, s := range r.engine.Subscribers {
+		key, now := subscriberCursor+s.Name, r.engine.now()
+		cursor, err := r.engine.Store.Entry(r.Work, store.KindCursor, key)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if now.Sub(cursor.CreatedAt) < touchEvery {
+			continue
+		}
+		seq, err := cursorSeq(cursor)
+		if err != nil {
+			return err
+		}
+		if next, err := r.engine.Store.Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil {
+			return err
+		} else if len(next) == 0 {
+			continue
+		}
+		err = r.engine.Store.Update(r.Work, func(tx store.Tx) error {
+			seq, ok, err := ReadCursor(r.Work, tx, key)
+			if err != nil || !ok {
 				return err
 			}
+			return WriteCursor(r.Work, tx, key, seq, now)
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

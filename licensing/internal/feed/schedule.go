@@ -1,0 +1,166 @@
+package feed
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Task is work that is done again and again, one step at a time.
+type Task struct {
+	Bell *Bell // wakes the task; nil: none
+	Feed bool  // ring Bell when there may be new events
+	Step func(ctx context.Context) (Next, error)
+}
+
+// Next says when the next step of a task is due.
+type Next struct {
+	After time.Duration // with some jitter, so that processes started together diverge
+	Deaf  bool          // the bell does not shorten the wait
+}
+
+// In returns the Next of a step that is due after d, or when the bell rings.
+func In(d time.Duration) Next { return Next{After: d} }
+
+// A Bell wakes a task.
+type Bell struct {
+	rung atomic.Bool
+	wake chan struct{} // of the Run
+}
+
+// NewBell returns a Bell for a task of r.
+func (r *Run) NewBell() *Bell { return &Bell{wake: r.wake} }
+
+// Ring never blocks; rings that have not been handled yet are merged.
+func (b *Bell) Ring() {
+	b.rung.Store(true)
+	signal(b.wake)
+}
+
+func signal(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// maxPause is the longest pause of a task whose step keeps failing.
+const maxPause = 30 * time.Second
+
+// A job is a task and when its next step is due.
+type job struct {
+	Task
+	mu       sync.Mutex // guards the fields below
+	running  bool
+	deaf     bool
+	next     time.Time
+	failures int
+}
+
+// schedule starts the steps of all jobs when they are due, each in its own
+// goroutine, until ctx ends.
+func (r *Run) schedule(ctx context.Context, jobs []*job) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-timer.C:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		now := time.Now()
+		first := now.Add(time.Hour)
+		for _, j := range jobs {
+			if next, waiting := r.startIfDue(ctx, j, now); waiting && next.Before(first) {
+				first = next
+			}
+		}
+		timer.Reset(first.Sub(now))
+	}
+}
+
+// startIfDue starts the step of a job if it is due. Otherwise it returns when
+// the step is due, unless it is running.
+func (r *Run) startIfDue(ctx context.Context, j *job, now time.Time) (next time.Time, waiting bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.running {
+		return time.Time{}, false
+	}
+	if rung := j.Bell != nil && !j.deaf && j.Bell.rung.Load(); !rung && now.Before(j.next) {
+		return j.next, true
+	}
+	if j.Bell != nil {
+		j.Bell.rung.Store(false)
+	}
+	j.running = true
+	r.wg.Go(func() { r.step(ctx, j) })
+	return time.Time{}, false
+}
+
+// step does one step of a job. A failed step is logged and retried after a
+// growing pause.
+func (r *Run) step(ctx context.Context, j *job) {
+	next, err := j.Step(ctx)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil && r.Work.Err() == nil {
+		r.engine.Logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
+		next = Next{min(r.PollInterval<<min(j.failures, 10), maxPause), true}
+		j.failures++
+	} else {
+		j.failures = 0
+	}
+	if next.After > 0 {
+		next.After += rand.N(min(next.After/4, time.Second) + 1)
+	}
+	j.running, j.deaf, j.next = false, next.Deaf, time.Now().Add(next.After)
+	signal(r.wake)
+}
+
+// poll wakes the tasks that read the feed when the newest event has changed,
+// for the events that other processes append. It is one read, however many
+// tasks there are.
+func (r *Run) poll() func(context.Context) (Next, error) {
+	seen := int64(-1)
+	return func(context.Context) (Next, error) {
+		newest, err := r.engine.Store.Events(r.Work, store.EventQuery{Descending: true, Limit: 1})
+		if err != nil {
+			return In(r.PollInterval), err
+		}
+		seq := int64(0)
+		for _, e := range newest {
+			seq = e.Seq
+		}
+		if seq != seen {
+			seen = seq
+			r.nudge()
+		}
+		return In(r.PollInterval), nil
+	}
+}
+
+// nudge wakes the tasks that read the feed.
+func (r *Run) nudge() {
+	for _, b := range r.bells {
+		b.Ring()
+	}
+}
+
+// Pause waits until d has passed or ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
