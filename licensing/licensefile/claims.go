@@ -104,6 +104,9 @@ func (c Claims) Validate() error {
 
 // payload returns the encoding of c, which Verify accepts.
 func (c Claims) payload() ([]byte, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	payload, err := c.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -111,8 +114,46 @@ func (c Claims) payload() ([]byte, error) {
 	if compactSize(payload) > MaxSize {
 		return nil, fmt.Errorf("%w of %d bytes; the license has too many entitlements for a file", ErrTooLarge, MaxSize)
 	}
-	var read Claims
-	return payload, read.UnmarshalJSON(payload)
+	return payload, nil
+}
+
+// check returns an error if UnmarshalJSON would refuse the encoding of c.
+func (c Claims) check() error {
+	for _, claim := range []struct {
+		name string
+		ok   bool
+	}{
+		{"jti", c.ID != ""}, {"sub", c.LicenseID != ""}, {"aud", c.ProductID != ""},
+		{"gen", c.Generation >= 1 && c.Generation <= maxNumber}, {"recheck", c.RecheckAfter >= 0 && c.RecheckAfter <= maxNumber},
+		{"iat", isTime(c.IssuedAt)}, {"nbf", isTime(c.NotBefore)}, {"exp", isTime(c.ExpiresAt)},
+		{"license_expires", c.LicenseExpiresAt.IsZero() || isTime(c.LicenseExpiresAt)},
+	} {
+		if !claim.ok {
+			return fmt.Errorf("%w: %q is missing or out of range", ErrMalformed, claim.name)
+		}
+	}
+	return checkEntitlements(c.Entitlements)
+}
+
+func isTime(t time.Time) bool { return t.Unix() >= 1 && t.Unix() <= maxTime }
+
+func checkEntitlements(all map[string]any) error {
+	for name, v := range all {
+		switch v := v.(type) {
+		case string:
+			continue
+		case float64:
+			if !math.IsInf(v, 0) && !math.IsNaN(v) {
+				continue
+			}
+		case bool:
+			if v {
+				continue
+			}
+		}
+		return fmt.Errorf("%w: the entitlement %.64q is neither true, a float64 nor a string", ErrMalformed, name)
+	}
+	return nil
 }
 
 // audience reads aud: a string, or an array with one string, which some JOSE
@@ -149,22 +190,8 @@ func unix(t time.Time) int64 {
 func (m *members) entitlements() map[string]any {
 	var all map[string]any
 	m.read("entitlements", false, &all)
-	for name, v := range all {
-		switch v := v.(type) {
-		case string:
-			continue
-		case float64:
-			if !math.IsInf(v, 0) {
-				continue
-			}
-		case bool:
-			if v {
-				continue
-			}
-		}
-		if m.err == nil {
-			m.err = fmt.Errorf("%w: the entitlement %.64q is neither true, a number nor a string", ErrMalformed, name)
-		}
+	if err := checkEntitlements(all); err != nil && m.err == nil {
+		m.err = err
 	}
 	if len(all) == 0 {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +230,13 @@ func TestSignRefuses(t *testing.T) {
 		"no ID":               func(c *Claims) { c.ID = "" },
 		"no expiry":           func(c *Claims) { c.ExpiresAt = time.Time{} },
 		"no generation":       func(c *Claims) { c.Generation = 0 },
+		"large generation":    func(c *Claims) { c.Generation = maxNumber + 1 },
+		"no issue time":       func(c *Claims) { c.IssuedAt = time.Time{} },
+		"start before 1970":   func(c *Claims) { c.NotBefore = time.Unix(-1, 0) },
+		"end after 9999":      func(c *Claims) { c.LicenseExpiresAt = time.Unix(maxTime+1, 0) },
+		"negative recheck":    func(c *Claims) { c.RecheckAfter = -1 },
+		"integer entitlement": func(c *Claims) { c.Entitlements = map[string]any{"users": 1} },
+		"NaN":                 func(c *Claims) { c.Entitlements = map[string]any{"users": math.NaN()} },
 		"false entitlement":   func(c *Claims) { c.Entitlements = map[string]any{"export": false} },
 		"channel entitlement": func(c *Claims) { c.Entitlements = map[string]any{"export": make(chan int)} },
 	} {
