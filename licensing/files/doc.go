@@ -45,6 +45,8 @@ the ID of the key. Events have no private half.
 # Concurrency
 
 A [Service] is safe for concurrent use. Any number of processes may share a
-store.
+store. A change applies immediately in the process that makes it; in others,
+[Service.Sign] and [Service.KeySet] may use the earlier keys for up to one second
+more.
 */
 package files

@@ -58,7 +58,7 @@ func (s *Service) SignRevocations(ctx context.Context, p SignRevocationsParams) 
 	if err != nil {
 		return "", fmt.Errorf("revocation list: %w", err)
 	}
-	signer, err := s.signer(active)
+	signer, err := s.cachedSigner(active)
 	if err != nil {
 		return "", fmt.Errorf("signing key %s: %w", active.ID, err)
 	}

@@ -68,6 +68,7 @@ type edit struct {
 
 // edit runs fn in an Update with the current ring, which has an active key.
 func (s *Service) edit(ctx context.Context, fn func(e *edit) error) error {
+	defer s.cache.flush()
 	return s.st.Update(ctx, func(tx store.Tx) error {
 		all, err := loadRing(ctx, tx)
 		if err != nil {

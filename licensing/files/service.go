@@ -102,6 +102,7 @@ type Service struct {
 	host   map[string]crypto.Signer // the keys in Options.SigningKeys
 	caller auth.Caller
 	warned *sync.Once
+	cache  *cache
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutine.
@@ -120,7 +121,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
-	return &Service{st: st, opts: opts, host: host, warned: new(sync.Once)}
+	return &Service{st: st, opts: opts, host: host, warned: new(sync.Once), cache: new(cache)}
 }
 
 // As returns a Service that names c in the events of its changes. It shares

@@ -27,7 +27,7 @@ func (s *Service) Keys(ctx context.Context) ([]Key, error) {
 // KeySet returns the published keys, oldest first, for programs to pin: those
 // that are next, active or verify. Its JSON form is a JWKS.
 func (s *Service) KeySet(ctx context.Context) (*licensefile.KeySet, error) {
-	all, err := s.current(ctx)
+	all, err := s.recent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func (s *Service) KeySet(ctx context.Context) (*licensefile.KeySet, error) {
 // does not look at the license that the claims name. It returns the errors of
 // [licensefile.Sign], or says why the private half of the key cannot be used.
 func (s *Service) Sign(ctx context.Context, c licensefile.Claims) (string, error) {
-	all, err := s.current(ctx)
+	all, err := s.recent(ctx)
 	if err != nil {
 		return "", err
 	}
 	active := all.find(KeyActive)
-	signer, err := s.signer(*active)
+	signer, err := s.cachedSigner(*active)
 	if err != nil {
 		return "", fmt.Errorf("signing key %s: %w", active.ID, err)
 	}
