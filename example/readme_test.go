@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -63,6 +65,19 @@ func consume(ctx context.Context, c *client.Client, cursor string, handle func(c
 	return cursor, nil
 }
 
+// openOffline runs from the license files in a directory. jwks is your public
+// keys, which the program embeds with go:embed.
+func openOffline(jwks []byte, id, dir string) (*client.Program, error) {
+	keys, err := licensefile.ParseKeys(jwks)
+	if err != nil {
+		return nil, err
+	}
+	return client.Open(client.ProgramOptions{
+		ProductID: "atlas", Fingerprint: id, Trust: keys, State: client.Dir(dir),
+		Files: client.ReadFiles("/etc/atlas/license"), // for example a read-only mount
+	})
+}
+
 func createAdmin(ctx context.Context, h *licensing.Handler, email, password string) error {
 	_, err := h.Operators().Create(ctx, operator.CreateParams{Email: email, Password: password, Role: operator.RoleAdmin})
 	return err
@@ -100,6 +115,17 @@ func TestClientGuideFunctions(t *testing.T) {
 	_, err = consume(ctx, shop, cursor, handle)
 	is.NoErr(err)
 	is.Equal(types, []string{license.EventLicenseCreated})
+
+	public, _, err := ed25519.GenerateKey(nil)
+	is.NoErr(err)
+	keys, err := licensefile.NewKeySet(public)
+	is.NoErr(err)
+	jwks, err := keys.MarshalJSON()
+	is.NoErr(err)
+	lic, err := openOffline(jwks, "pc-1", t.TempDir())
+	is.NoErr(err)
+	is.Equal(lic.Status().Code, client.CodeNoFile)
+	is.NoErr(lic.Close())
 }
 
 // TestGuideFunctions calls the functions of the guides.

@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 		"licensing/internal/feed", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/licensefile":         {},
 	"licensing/files":               {"licensing/licensefile", "auth", "store"},
-	"licensing/client":              {},
+	"licensing/client":              {"licensing/licensefile"},
 	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},

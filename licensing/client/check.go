@@ -12,11 +12,16 @@ import (
 // checkTimeout bounds the requests of one check.
 const checkTimeout = 15 * time.Second
 
-// Refresh asks the service now, and returns nil if it has answered: Status has
-// the verdict. Concurrent calls share one check. The error is [CodeNoKey]
+// Refresh asks the service now, or reads the license files again, and returns
+// nil if the service has answered: Status has the verdict. Concurrent calls share one check. The error is [CodeNoKey]
 // without a license key.
 func (p *Program) Refresh(ctx context.Context) error {
-	if p.api == nil {
+	switch {
+	case p.isFixed():
+		return nil
+	case p.opts.Trust != nil:
+		p.rescan()
+		p.poke()
 		return nil
 	}
 	return p.check(ctx, p.count())
@@ -29,8 +34,11 @@ func (p *Program) Refresh(ctx context.Context) error {
 // is in use: Status has the verdict. The error is [CodeNotFound] if no license
 // has the key.
 func (p *Program) SetKey(ctx context.Context, key string) error {
-	if p.api == nil {
+	if p.isFixed() {
 		return nil
+	}
+	if p.api == nil {
+		return errors.New("client: a program with license files has no license key; use Install")
 	}
 	key = strings.TrimSpace(key)
 	if key == "" {
@@ -240,6 +248,13 @@ func (p *Program) publish() {
 	}
 	for i := range t {
 		t[i].status.CheckError = p.failure
+	}
+	p.show(t)
+}
+
+// show makes t the status.
+func (p *Program) show(t timeline) {
+	for i := range t {
 		if !t[i].until.IsZero() {
 			t[i].ends = max(1, t[i].until.Sub(p.start))
 		}

@@ -78,6 +78,20 @@ const (
 	// CodeNoKey is the code of a [Status]: the program has no license key.
 	CodeNoKey Code = "no_key"
 	// CodeClockChanged is a warning: the clock of this machine was set back
-	// while the program was running.
+	// while the program was running. As the code of a [Status]: the clock is
+	// before a time that a license file proves.
 	CodeClockChanged Code = "clock_changed"
+
+	// The codes of a [Status] from license files.
+
+	CodeNoFile             Code = "no_file"             // none is installed
+	CodeFileExpired        Code = "file_expired"        // the license has not: get a new file
+	CodeFileOutdated       Code = "file_outdated"       // the license has changed, or the key was condemned: get a new file
+	CodeFingerprintChanged Code = "fingerprint_changed" // the file is for another fingerprint
+
+	// Warnings about license files.
+
+	CodeFileSkipped   Code = "file_skipped"   // a file or a list does not verify
+	CodeListStale     Code = "list_stale"     // the revocation list is more than a week old
+	CodeStateUnusable Code = "state_unusable" // State or Files cannot be read or written
 )

@@ -1,7 +1,7 @@
 /*
 Package client calls the API of a licensing service, for services of the vendor
 ([New]) and for the programs that the vendor ships ([Open]). It uses only the
-standard library, and keeps no state outside of a [Client] or a [Program].
+standard library and package licensefile, and keeps no state outside of a [Client] or a [Program].
 
 # For services
 
@@ -103,5 +103,39 @@ certificate authority, set [ProgramOptions.HTTPClient].
 
 For tests, [Fixed] returns a Program with a given status, and package
 licensing/licensingtest has a service that fails on demand.
+
+# Without a network
+
+A program that never asks a service runs from license files, which the vendor
+signs (package licensefile). It embeds the public keys of the vendor:
+
+	//go:embed keys.json
+	var jwks []byte
+
+	keys, err := licensefile.ParseKeys(jwks)
+	…
+	lic, err := client.Open(client.ProgramOptions{ProductID: "atlas", Fingerprint: id, Trust: keys, State: client.Dir(dir)})
+	…
+	err = lic.Install(text) // that the user has pasted
+
+[Program.Install] verifies a file, and only then stores it. Files may also be
+dropped into the directory, or come from [ProgramOptions.Files]; they are
+noticed within five minutes. Of the files that apply to this product,
+fingerprint and time, the one with the highest generation, and then the latest,
+counts. Revocation lists are installed in the same way.
+
+	no file                                no_file
+	the file has expired                   expired if the license has, otherwise file_expired
+	the license is on the revocation list  revoked, or file_outdated if a new file would be good
+	the revocation list is stale           a warning, list_stale; it still refuses what it names
+	a file or a list does not verify       it is skipped, with the warning file_skipped
+	another fingerprint                    fingerprint_changed
+	State or Files cannot be read          what is in use stays, with the warning state_unusable
+	the clock is before what files prove   clock_changed, at the start; a running program has its own clock
+
+A file that was issued within five minutes of the clock of the machine proves
+the time; a clock that is more than five minutes before it is refused. A user
+who can change the state directory can remove that proof, and a user who can
+change the program can remove everything.
 */
 package client

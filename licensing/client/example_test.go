@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -9,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -268,4 +271,50 @@ func startVendor() (url, key string, stop func()) {
 		panic(err)
 	}
 	return opts.URL, l.Key, stop
+}
+
+// A program without a network runs from a license file.
+func ExampleProgram_Install() {
+	keys, text := issueFile() // keys are embedded in the program
+
+	lic, err := client.Open(client.ProgramOptions{ProductID: "atlas", Fingerprint: "pc-1", Trust: keys})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lic.Close()
+	fmt.Println(lic.Status().Code)
+	if err := lic.Install("a text that was cut"); err != nil {
+		fmt.Println("This is not a license file.")
+	}
+	if err := lic.Install(text); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(lic.Status().Code, lic.Has("export"))
+	// Output:
+	// no_file
+	// This is not a license file.
+	// valid true
+}
+
+// issueFile returns a license file and the public key that verifies it.
+func issueFile() (*licensefile.KeySet, string) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		panic(err)
+	}
+	keys, err := licensefile.NewKeySet(public)
+	if err != nil {
+		panic(err)
+	}
+	now := time.Now()
+	text, err := licensefile.Sign(licensefile.Claims{
+		ID: "4TJQ8ZC1V6X2RWN0", LicenseID: "lic_1", ProductID: "atlas", Generation: 1,
+		IssuedAt: now, NotBefore: now, ExpiresAt: now.Add(14 * 24 * time.Hour),
+		FingerprintHash: licensefile.FingerprintHash("lic_1", "pc-1"), Entitlements: map[string]any{"export": true},
+	}, private)
+	if err != nil {
+		panic(err)
+	}
+	return keys, text
 }

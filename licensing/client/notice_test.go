@@ -57,3 +57,20 @@ func TestNoticeOfAClockJump(t *testing.T) {
 	is.Equal(p.Status().Warnings[1].Code, CodeClockChanged)
 	is.True(p.current().ends < 5*day+time.Minute)
 }
+
+// TestTrustedClock moves the clock of the machine while a program runs.
+func TestTrustedClock(t *testing.T) {
+	is := is.New(t)
+	start := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	var c trustedClock
+	is.Equal(c.advance(start, 0), start)
+	is.Equal(c.advance(start.Add(time.Hour), time.Hour), start.Add(time.Hour))
+	is.Equal(c.advance(start.Add(2*time.Hour-time.Second), time.Hour), start.Add(2*time.Hour)) // a correction
+	is.True(!c.setBack)
+	is.Equal(c.advance(start.Add(-240*time.Hour), time.Hour), start.Add(3*time.Hour)) // set back
+	is.True(c.setBack)
+	is.Equal(c.advance(start.Add(-239*time.Hour), time.Hour), start.Add(4*time.Hour))
+	is.True(c.setBack)
+	is.Equal(c.advance(start.Add(100*time.Hour), time.Hour), start.Add(100*time.Hour)) // right again, after a sleep
+	is.True(!c.setBack)
+}

@@ -10,9 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// ProgramOptions are the options of [Open]. URL and ProductID are required.
+// ProgramOptions are the options of [Open]. ProductID is required, and either
+// URL, for a program that asks the service, or Trust, for one that runs from
+// license files without a network.
 type ProgramOptions struct {
 	// URL is where the service is mounted, as in [Options].
 	URL string
@@ -54,6 +58,21 @@ type ProgramOptions struct {
 
 	// HTTPClient sends the requests, as in [Options].
 	HTTPClient *http.Client
+
+	// Trust is the keys of the vendor that sign license files, which the program
+	// embeds: see [licensefile.ParseKeys]. With Trust, the program runs from
+	// license files in State and Files, makes no requests, and has no Key. A
+	// file with a fingerprint must be for Fingerprint.
+	Trust *licensefile.KeySet
+
+	// State keeps the files that [Program.Install] verifies; see [Dir]. Nil:
+	// they stay in memory.
+	State *State
+
+	// Files returns the texts of more license files and revocation lists, such
+	// as from an environment variable or, with [ReadFiles], from a read-only
+	// mount. It is called at Open, and every five minutes.
+	Files func() ([]string, error)
 }
 
 const (
@@ -75,6 +94,12 @@ func (o ProgramOptions) check() error {
 		case strings.TrimSpace(f.value) != f.value || strings.ContainsFunc(f.value, isControl):
 			return fmt.Errorf("client: ProgramOptions.%s must not have control characters, or white space at its ends", f.name)
 		}
+	}
+	switch {
+	case o.Trust == nil && (o.State != nil || o.Files != nil):
+		return errors.New("client: ProgramOptions.Trust must be set for license files in State or Files")
+	case o.Trust != nil && (o.URL != "" || o.Key != "" || o.ReleaseOnClose):
+		return errors.New("client: ProgramOptions.Trust is for programs without a network: leave URL, Key and ReleaseOnClose empty")
 	}
 	return nil
 }
@@ -111,6 +136,9 @@ type Program struct {
 	slept            time.Duration // since good; see timeline
 	setBack          bool          // the clock, since the last answer
 	shown            Status        // to OnChange
+
+	offline offline   // with Trust
+	scanned time.Time // the last scan; guarded by offline.mu
 }
 
 // errClosed is returned by methods that ask the service after Close.
@@ -121,12 +149,15 @@ var errClosed = errors.New("client: the program's license is closed")
 // at [Program.Status] for the license. Without an answer, the status is
 // [CodeUnreachable], and the schedule keeps asking.
 func Open(opts ProgramOptions) (*Program, error) {
-	base, err := parseURL(opts.URL)
-	if err != nil {
-		return nil, fmt.Errorf("client: ProgramOptions.URL %w", err)
-	}
 	if err := opts.check(); err != nil {
 		return nil, err
+	}
+	var base string
+	if opts.Trust == nil {
+		var err error
+		if base, err = parseURL(opts.URL); err != nil {
+			return nil, fmt.Errorf("client: ProgramOptions.URL %w", err)
+		}
 	}
 	if opts.Offline == 0 {
 		opts.Offline = defaultOffline
@@ -138,19 +169,14 @@ func Open(opts ProgramOptions) (*Program, error) {
 		opts: opts, key: strings.TrimSpace(opts.Key),
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), first: make(chan struct{}), opened: make(chan struct{}),
 	}
-	h := opts.HTTPClient
-	if h == nil {
-		h = &http.Client{}
-		if t, ok := http.DefaultTransport.(*http.Transport); ok {
-			p.own = t.Clone()
-			h.Transport = p.own
-		}
-	}
-	p.api = newClient(base, "", "", h)
-	p.api.maxAttempts = 1 // the schedule repeats
 	p.start = time.Now()
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.publish()
+	if opts.Trust != nil {
+		p.scanned = p.start
+		p.rescan()
+	} else {
+		p.connect(base)
+	}
 	p.work.Go(p.run)
 	if p.key != "" && opts.StartWait > 0 {
 		timer := time.NewTimer(opts.StartWait)
@@ -167,6 +193,24 @@ func Open(opts ProgramOptions) (*Program, error) {
 	p.poke()
 	return p, nil
 }
+
+// connect prepares the requests to the service.
+func (p *Program) connect(base string) {
+	h := p.opts.HTTPClient
+	if h == nil {
+		h = &http.Client{}
+		if t, ok := http.DefaultTransport.(*http.Transport); ok {
+			p.own = t.Clone()
+			h.Transport = p.own
+		}
+	}
+	p.api = newClient(base, "", "", h)
+	p.api.maxAttempts = 1 // the schedule repeats
+	p.publish()
+}
+
+// isFixed reports whether p is from Fixed.
+func (p *Program) isFixed() bool { return p.cancel == nil }
 
 // Fixed returns a Program with a status that never changes, for tests. It
 // makes no requests. An empty Code is that of s.Valid.
@@ -187,7 +231,7 @@ func Fixed(s Status) *Program {
 // After Close, the status no longer follows the service. Another Close does
 // nothing.
 func (p *Program) Close() error {
-	if p.api == nil || p.ctx.Err() != nil {
+	if p.isFixed() || p.ctx.Err() != nil {
 		return nil
 	}
 	p.cancel()

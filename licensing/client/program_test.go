@@ -219,7 +219,9 @@ func TestPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s stage) {
 				s.update(license.UpdateParams{ExpiresAt: license.ToNull[time.Time]()})
-				p := s.open(s.options("pc-1"))
+				o := s.options("pc-1")
+				o.Offline = 2 * day
+				p := s.open(o)
 				s.True(p.Status().Valid)
 				tt.event(s)
 				time.Sleep(day + time.Minute) // a check
@@ -233,7 +235,7 @@ func TestPolicy(t *testing.T) {
 				}
 				s.Equal(warnings(p), want)
 				s.Equal(st.CheckError != nil, tt.warning == client.CodeUnreachable)
-				time.Sleep(7 * day)
+				time.Sleep(2 * day)
 				st = p.Status()
 				s.Equal(st.Code, tt.later)
 				s.True(!st.Valid)
@@ -251,13 +253,14 @@ func (s stage) update(p license.UpdateParams) {
 	}
 }
 
-// evict takes all seats over.
+// evict takes the second seat, and that of a fingerprint.
 func (s stage) evict(fingerprint string) {
 	s.Helper()
-	for i := 0; slices.Contains(s.live(), fingerprint); i++ {
-		_, err := s.service().Activate(s.Context(), license.ActivateParams{
-			Key: s.license.Key, Fingerprint: "other-" + string(rune('a'+i)), TakeOver: license.TakeOverOldest,
-		})
+	page, err := s.service().ListActivations(s.Context(), license.ListActivationsParams{LicenseID: s.license.ID})
+	s.NoErr(err)
+	i := slices.IndexFunc(page.Data, func(a license.Activation) bool { return a.Fingerprint == fingerprint })
+	for _, other := range []string{"other-1", "other-2"} {
+		_, err := s.service().Activate(s.Context(), license.ActivateParams{Key: s.license.Key, Fingerprint: other, TakeOver: page.Data[i].ID})
 		s.NoErr(err)
 	}
 }

@@ -68,13 +68,18 @@ func (p *Program) Report() string {
 	}
 	line("license", "%s", s.LicenseID)
 	line("activation", "%s", s.ActivationID)
+	if !p.isFixed() {
+		line("product", "%s", p.opts.ProductID)
+		line("fingerprint", "%s", p.opts.Fingerprint)
+	}
+	if p.opts.Trust != nil {
+		line("keys", "%s", strings.Join(p.opts.Trust.IDs(), " "))
+	}
 	if p.api != nil {
 		p.mu.Lock()
 		next, hasKey := p.next, p.key != ""
 		p.mu.Unlock()
 		line("service", "%s", p.api.base)
-		line("product", "%s", p.opts.ProductID)
-		line("fingerprint", "%s", p.opts.Fingerprint)
 		line("license key", "%s", map[bool]string{true: "set", false: "not set"}[hasKey])
 		line("next check", "%s", instant(next))
 	}

@@ -48,6 +48,11 @@ func (p *Program) run() {
 		case <-timer.C:
 		}
 		now := time.Now()
+		if p.opts.Trust != nil {
+			p.rescan()
+			p.notify()
+			continue
+		}
 		p.notice(now.Round(0).Sub(last.Round(0)), now.Sub(last))
 		last = now
 		if counted, due := p.due(now); due {

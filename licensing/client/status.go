@@ -11,7 +11,8 @@ type Status struct {
 	// Valid reports whether the program may run.
 	Valid bool
 	// Code is [CodeValid] or [CodeInGrace] if Valid. Otherwise it says why not:
-	// the code of a verdict, [CodeUnreachable] or [CodeNoKey].
+	// the code of a verdict, [CodeUnreachable], [CodeNoKey], or a code of
+	// license files, such as [CodeNoFile].
 	Code Code
 	// Reasons is everything that makes the license invalid.
 	Reasons []Reason
@@ -27,22 +28,26 @@ type Status struct {
 	ActivationID string // empty: not activated, or unknown
 
 	Source    Source    // of the answer that counts; empty: none yet
-	CheckedAt time.Time // when that answer arrived, by the local clock
+	CheckedAt time.Time // when that answer arrived, by the local clock, or the file was issued
 
 	// CheckError is why the last check got no answer of the service: an
 	// [*Error], or an error of the connection. Nil: it got one.
 	CheckError error
 
 	// Warnings do not make the license invalid: [CodeUnreachable],
-	// [CodeNotFound] or [CodeClockChanged], with what happened.
+	// [CodeNotFound], [CodeClockChanged], [CodeFileSkipped], [CodeListStale] or
+	// [CodeStateUnusable], with what happened.
 	Warnings []Reason
 }
 
 // A Source is where a [Status] comes from.
 type Source string
 
-// SourceOnline is an answer of the service.
-const SourceOnline Source = "online"
+// The sources of a status.
+const (
+	SourceOnline Source = "online" // an answer of the service
+	SourceFile   Source = "file"   // a license file
+)
 
 // Err returns nil if the status is valid, otherwise a [*StatusError].
 func (s Status) Err() error {
