@@ -118,6 +118,7 @@ signs (package licensefile). It embeds the public keys of the vendor:
 	…
 	err = lic.Install(text) // that the user has pasted
 
+[Program.Request] returns a text with which the user asks the vendor for a file.
 [Program.Install] verifies a file, and only then stores it. Files may also be
 dropped into the directory, or come from [ProgramOptions.Files]; they are
 noticed within five minutes. Of the files that apply to this product,

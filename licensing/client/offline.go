@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type offline struct {
 	floor    time.Time
 	least    map[string]int64 // the highest generation seen, by license ID
 	best     *licensefile.File
+	nonce    string // of the request that waits for a file; empty: none
 
 	clock trustedClock
 }
@@ -65,7 +67,10 @@ func (p *Program) Install(text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := p.scan()
-	name, err := o.admit(text, p.opts, now)
+	if err := p.findPending(); err != nil {
+		return fmt.Errorf("client: install: %w", err)
+	}
+	name, answers, err := o.admit(text, p.opts, now)
 	if err != nil {
 		return fmt.Errorf("client: install: %w", err)
 	}
@@ -75,14 +80,60 @@ func (p *Program) Install(text string) error {
 		}
 	}
 	o.kept = append(o.kept, storedText{name, text})
+	if answers {
+		if p.opts.State != nil {
+			_ = p.opts.State.answered(o.nonce) // otherwise the next request has it again
+		}
+		o.nonce = ""
+	}
 	p.scan()
 	p.prune()
 	p.poke()
 	return nil
 }
 
-// admit verifies a text that is to be installed, and returns its file name.
-func (o *offline) admit(text string, opts ProgramOptions, now time.Time) (name string, err error) {
+// Request returns the text with which the user asks the vendor for a license
+// file on a machine without a network: at most 400 characters for a fingerprint
+// of up to 128 bytes. The file that answers it carries its nonce, and Install
+// refuses a file that answers another request. Until a file is installed, the
+// nonce stays the same, with State also after a restart. It fails without a
+// fingerprint.
+func (p *Program) Request() (string, error) {
+	if p.opts.Trust == nil {
+		return "", errNoTrust
+	}
+	o := &p.offline
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := licensefile.NewRequest(p.opts.Key, p.opts.Fingerprint)
+	if err := p.findPending(); err != nil {
+		return "", fmt.Errorf("client: request: %w", err)
+	}
+	if o.nonce != "" {
+		r.Nonce = o.nonce
+	}
+	text, err := r.Text()
+	if err == nil && o.nonce == "" && p.opts.State != nil {
+		err = p.opts.State.write(requestPrefix+r.Nonce, "")
+	}
+	if err != nil {
+		return "", fmt.Errorf("client: request: %w", err)
+	}
+	o.nonce = r.Nonce
+	return text, nil
+}
+
+// findPending reads the request that waits in the state directory.
+func (p *Program) findPending() (err error) {
+	if p.opts.State != nil {
+		p.offline.nonce, err = p.opts.State.pending()
+	}
+	return err
+}
+
+// admit verifies a text that is to be installed, and returns its file name, and
+// whether it answers the request.
+func (o *offline) admit(text string, opts ProgramOptions, now time.Time) (name string, answers bool, err error) {
 	f, err := o.keys.Verify(text)
 	if isList(err) {
 		list, err := o.keys.VerifyRevocations(text)
@@ -92,15 +143,20 @@ func (o *offline) admit(text string, opts ProgramOptions, now time.Time) (name s
 		if err == nil && o.list != nil && o.keys.Newer(*o.list, list) {
 			err = errors.New("the program has a newer revocation list")
 		}
-		return strconv.FormatInt(list.Sequence, 10) + listExt, err
+		return strconv.FormatInt(list.Sequence, 10) + listExt, false, err
 	}
 	if err == nil {
-		err = f.Check(o.expect(opts, f, now))
+		want := o.expect(opts, f, now)
+		known := slices.ContainsFunc(o.kept, func(t storedText) bool { return strings.TrimSpace(t.text) == strings.TrimSpace(text) })
+		if f.Nonce != "" && !known {
+			want.Nonce = cmp.Or(o.nonce, "-") // without a request, it answers another one
+		}
+		err = f.Check(want)
 	}
 	if errors.Is(err, licensefile.ErrEarly) {
 		err = nil
 	}
-	return fileName(f.ID), err
+	return fileName(f.ID), f.Nonce != "" && f.Nonce == o.nonce, err
 }
 
 // isList reports whether a text that Verify refused may be a revocation list.

@@ -131,7 +131,7 @@ func TestOpenRefusesWrongOfflineOptions(t *testing.T) {
 	for _, o := range []client.ProgramOptions{
 		{Trust: trust},
 		{ProductID: "atlas", Trust: trust, URL: "https://example.com"},
-		{ProductID: "atlas", Trust: trust, Key: "k"},
+		{ProductID: "atlas", Trust: trust, ReleaseOnClose: true},
 		{ProductID: "atlas", URL: "https://example.com", State: client.Dir(".")},
 		{ProductID: "atlas", URL: "https://example.com", Files: client.ReadFiles()},
 	} {
@@ -458,5 +458,50 @@ func TestUnsafeNames(t *testing.T) {
 		}
 		_, err := os.Stat(filepath.Join(s.dir, "..", "..", "escape.license"))
 		s.True(os.IsNotExist(err))
+	})
+}
+
+// TestRequest: a file that answers a request is accepted for that request.
+func TestRequest(t *testing.T) {
+	onPaper(t, func(s *issuer) {
+		is := s.I
+		o := s.options()
+		o.Key = "AAAAA-BBBBB"
+		p := s.open(o)
+		text, err := p.Request()
+		is.NoErr(err)
+		is.True(!strings.Contains(text, "AAAAA"))
+		r, err := licensefile.ParseRequest(text)
+		is.NoErr(err)
+		is.Equal(r.Fingerprint, "pc-1")
+		is.Equal(r.KeyHash, licensefile.KeyHash(o.Key))
+		answer := s.file(func(c *licensefile.Claims) { c.Nonce = r.Nonce })
+		other := s.file(func(c *licensefile.Claims) { c.Nonce = licensefile.NewRequest("", "pc-1").Nonce })
+		is.True(errors.Is(p.Install(other), licensefile.ErrNonce))
+		is.NoErr(p.Close())
+
+		p = s.open(o) // the user comes back another day
+		again, err := p.Request()
+		is.NoErr(err)
+		is.Equal(again, text)
+		is.NoErr(p.Install(answer))
+		is.True(p.Status().Valid)
+		is.NoErr(p.Install(answer)) // it is in use
+		is.True(errors.Is(p.Install(other), licensefile.ErrNonce))
+		is.NoErr(p.Install(s.file())) // a file without a nonce answers no request
+		next, err := p.Request()
+		is.NoErr(err)
+		is.True(next != text)
+
+		o.State, o.Key = nil, ""
+		p = s.open(o)
+		text, err = p.Request()
+		is.NoErr(err)
+		r, err = licensefile.ParseRequest(text)
+		is.NoErr(err)
+		is.NoErr(p.Install(s.file(func(c *licensefile.Claims) { c.Nonce = r.Nonce })))
+		is.True(p.Status().Valid)
+		_, err = client.Fixed(client.Status{}).Request()
+		is.True(err != nil)
 	})
 }

@@ -21,7 +21,8 @@ type ProgramOptions struct {
 	// URL is where the service is mounted, as in [Options].
 	URL string
 
-	// Key is the license key. Empty: none yet; see [Program.SetKey].
+	// Key is the license key. Empty: none yet; see [Program.SetKey]. With Trust,
+	// it is only used in [Program.Request], as a digest.
 	Key string
 
 	// ProductID is the product that the license must be for.
@@ -61,8 +62,8 @@ type ProgramOptions struct {
 
 	// Trust is the keys of the vendor that sign license files, which the program
 	// embeds: see [licensefile.ParseKeys]. With Trust, the program runs from
-	// license files in State and Files, makes no requests, and has no Key. A
-	// file with a fingerprint must be for Fingerprint.
+	// license files in State and Files, and makes no requests. A file with a
+	// fingerprint must be for Fingerprint.
 	Trust *licensefile.KeySet
 
 	// State keeps the files that [Program.Install] verifies; see [Dir]. Nil:
@@ -98,8 +99,8 @@ func (o ProgramOptions) check() error {
 	switch {
 	case o.Trust == nil && (o.State != nil || o.Files != nil):
 		return errors.New("client: ProgramOptions.Trust must be set for license files in State or Files")
-	case o.Trust != nil && (o.URL != "" || o.Key != "" || o.ReleaseOnClose):
-		return errors.New("client: ProgramOptions.Trust is for programs without a network: leave URL, Key and ReleaseOnClose empty")
+	case o.Trust != nil && (o.URL != "" || o.ReleaseOnClose):
+		return errors.New("client: ProgramOptions.Trust is for programs without a network: leave URL and ReleaseOnClose empty")
 	}
 	return nil
 }
@@ -166,7 +167,7 @@ func Open(opts ProgramOptions) (*Program, error) {
 		opts.StartWait = defaultStartWait
 	}
 	p := &Program{
-		opts: opts, key: strings.TrimSpace(opts.Key),
+		opts: opts,
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), first: make(chan struct{}), opened: make(chan struct{}),
 	}
 	p.start = time.Now()
@@ -175,6 +176,7 @@ func Open(opts ProgramOptions) (*Program, error) {
 		p.scanned = p.start
 		p.rescan()
 	} else {
+		p.key = strings.TrimSpace(opts.Key)
 		p.connect(base)
 	}
 	p.work.Go(p.run)

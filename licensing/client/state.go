@@ -21,8 +21,8 @@ import (
 // Any number of processes may share the directory without locks, because no
 // file in it is ever changed: a license file is named by its jti, with the
 // extension .license, a revocation list by its sequence, with .revocations, and
-// an empty file named floor- and a Unix time keeps the latest time that is
-// known for certain. Files that do not verify are skipped. A user may also drop
+// empty files keep in their names the latest time that is known for certain
+// (floor-) and the request that waits for a file (request-). Files that do not verify are skipped. A user may also drop
 // files with these extensions there. Whoever can write to the directory can
 // remove files and the floor, but not forge a license.
 type State struct{ dir string }
@@ -32,10 +32,12 @@ type State struct{ dir string }
 func Dir(path string) *State { return &State{path} }
 
 const (
-	fileExt     = ".license"
-	listExt     = ".revocations"
-	floorPrefix = "floor-"
-	tempPrefix  = ".tmp-"
+	fileExt       = ".license"
+	listExt       = ".revocations"
+	floorPrefix   = "floor-"
+	requestPrefix = "request-" // before a nonce
+	nonceLength   = 22         // of 16 bytes in base64url
+	tempPrefix    = ".tmp-"
 )
 
 // A storedText is the text of a license file or of a revocation list, and
@@ -121,6 +123,25 @@ func (s *State) writeFloor(t time.Time) error {
 		}
 	}
 	return err
+}
+
+// pending returns the nonce of the request that waits for a file; empty: none.
+func (s *State) pending() (nonce string, err error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	for _, e := range entries {
+		if nonce, ok := strings.CutPrefix(e.Name(), requestPrefix); ok && len(nonce) == nonceLength {
+			return nonce, nil
+		}
+	}
+	return "", nil
+}
+
+// answered forgets a request.
+func (s *State) answered(nonce string) error {
+	return os.Remove(filepath.Join(s.dir, requestPrefix+nonce))
 }
 
 // fileName returns the name of a license file in the directory.
