@@ -22,6 +22,7 @@ func (g *golden) script() {
 	g.call("GET", "/event?after=wrong", "")
 	g.call("GET", "/health", "")
 	g.call("GET", "/ready", "")
+	g.call("GET", "/ready?verbose", "")
 	g.call("GET", "/openapi.json", "")
 	g.call("GET", "/.well-known/oauth-authorization-server", "")
 	keys := g.call("GET", "/file/keys", "", "Authorization", "")

@@ -86,6 +86,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Metadata: h.metadata,
 		KeySet:   h.keySet,
 		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
+		Health:   func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		Limits:   limits,
 	})
 	h.whole = h.watched(web.NewSite(cfg, routes, pages))

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Health reports what an operator may have to act on.
+// A Health reports what an operator may have to act on. GET /ready?verbose has
+// it as JSON.
 type Health struct {
 	Status string `json:"status"` // "ready", or "unavailable" if the store does not answer
 
@@ -68,8 +69,8 @@ const retentionSlack = 24 * time.Hour
 // Health reads the state of the service from the store. If the store does not
 // answer, that is the only problem.
 func (h *Handler) Health(ctx context.Context) Health {
-	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}}
-	if err := h.readHealth(ctx, &out); err != nil {
+	out, err := h.readHealth(ctx)
+	if err != nil {
 		return Health{
 			Status:      "unavailable",
 			Problems:    []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}},
@@ -79,25 +80,26 @@ func (h *Handler) Health(ctx context.Context) Health {
 	return out
 }
 
-func (h *Handler) readHealth(ctx context.Context, out *Health) error {
+func (h *Handler) readHealth(ctx context.Context) (Health, error) {
+	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}}
 	backlog, err := h.Backlog(ctx)
 	if err != nil {
-		return err
+		return Health{}, err
 	}
 	lags, err := h.engine.Lags(ctx)
 	if err != nil {
-		return err
+		return Health{}, err
 	}
 	webhooks, err := h.webhooks.List(ctx)
 	if err != nil {
-		return err
+		return Health{}, err
 	}
 	if out.Secrets, err = h.webhooks.SecretCounts(ctx); err != nil {
-		return err
+		return Health{}, err
 	}
 	events, err := h.store.Events(ctx, store.EventQuery{Limit: 2})
 	if err != nil {
-		return err
+		return Health{}, err
 	}
 	out.Running = backlog.Running
 	for _, l := range lags {
@@ -141,5 +143,5 @@ func (h *Handler) readHealth(ctx context.Context, out *Health) error {
 			add(HealthRetention, "", &due, "Events older than Options.Events.Retention are still kept, for a consumer that needs them or because Handler.Run does not run.")
 		}
 	}
-	return nil
+	return out, nil
 }

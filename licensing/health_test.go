@@ -2,6 +2,7 @@ package licensing_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -18,8 +19,10 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -281,4 +284,39 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		is.Equal(got.Problems[i].Subject, hooks[0].ID)
 		is.Equal(got.Problems[i].Detail, "The webhook is disabled: the endpoint answered 410 Gone.")
 	})
+}
+
+// TestReadyVerbose asks for the health over HTTP: with a token that may read
+// events of all products, and without.
+func TestReadyVerbose(t *testing.T) {
+	is := is.New(t)
+	kit := licensingtest.New(t, licensing.Options{})
+	hook(t, kit.Handler, "shop.example")
+	token := func(p auth.CreateClientParams) string {
+		c, secret := kit.NewClient(p)
+		token, _ := kit.NewToken(c.ID, secret)
+		return token
+	}
+	for _, tt := range []struct {
+		token  string
+		status int
+		code   string
+	}{
+		{"", http.StatusUnauthorized, "unauthorized"},
+		{token(auth.CreateClientParams{Name: "shop"}), http.StatusForbidden, "insufficient_scope"},
+		{token(auth.CreateClientParams{Name: "shop", Scopes: []string{auth.ScopeEventRead}, Products: []string{"atlas"}}), http.StatusForbidden, "product_forbidden"},
+	} {
+		w := ask(t, kit.Handler, "GET", "/ready?verbose", tt.token, "")
+		is.Equal(w.Code, tt.status)
+		is.True(strings.Contains(w.Body.String(), `"code":"`+tt.code+`"`))
+		is.True(!strings.Contains(w.Body.String(), "problems"))
+	}
+	is.Equal(strings.TrimSpace(ask(t, kit.Handler, "GET", "/ready", "", "").Body.String()), `{"status":"ready"}`)
+
+	w := ask(t, kit.Handler, "GET", "/ready?verbose", token(auth.CreateClientParams{Name: "monitor", Scopes: []string{auth.ScopeEventRead}}), "")
+	is.Equal(w.Code, http.StatusOK)
+	var got licensing.Health
+	is.NoErr(json.Unmarshal(w.Body.Bytes(), &got))
+	is.Equal(got, kit.Handler.Health(t.Context()))
+	is.Equal(got.Problems[0].Code, licensing.HealthNotRunning)
 }

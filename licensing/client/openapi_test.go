@@ -113,6 +113,7 @@ var notSent = map[string]string{
 	"revokeToken body client_id": "in Authorization", "revokeToken body client_secret": "in Authorization",
 	"introspectToken body client_id": "in Authorization", "introspectToken body client_secret": "in Authorization",
 	"revokeToken body token_type_hint": "ignored by the service", "introspectToken body token_type_hint": "ignored by the service",
+	"getReady query verbose":           "for monitoring",
 	"getFileKeys header If-None-Match": "a build fetches the keys once",
 	"updateLicense query id":           "in the path", "updateLicense body id": "in the path",
 }
@@ -337,6 +338,8 @@ var noResult = []string{
 	"LicenseList", "ActivationList", "WebhookList", "DeliveryList", "RowResults",
 	// Confirmations in which everything is known.
 	"Deleted", "WebhookDeleted",
+	// For monitoring.
+	"Ready",
 	// Read by newError; and a list of values.
 	"OAuthError", "VerdictCode",
 }

@@ -17,6 +17,7 @@ type Config struct {
 	Metadata http.Handler                          // authorization server metadata (RFC 8414)
 	KeySet   func(context.Context) ([]byte, error) // the keys of license files, as a JWKS
 	Ready    func(context.Context) error           // whether the store responds
+	Health   func(context.Context) (any, error)
 	Limits   web.Limits
 }
 
@@ -86,7 +87,7 @@ func Routes(c Config) []web.Route {
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: healthy},
-		{Method: "GET", Path: "/ready", Handle: readyIf(c.Ready)},
+		{Method: "GET", Path: "/ready", Handle: c.ready},
 	}
 }
 
