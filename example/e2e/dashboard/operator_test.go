@@ -143,7 +143,7 @@ func manageLicense(t *testing.T, b *browser, apiLicenseID string, script bool) {
 
 	b.press("Edit")
 	b.fill("Name", "Atlas for the whole harbour")
-	b.fill("Grace period", "14d")
+	b.fill("Grace period", "14")
 	b.press("Save changes")
 	b.see("Your changes have been saved.")
 	b.see("14 days")

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ var timeUnits = []timeUnit{
 	{"d", "day", 86400}, {"h", "hour", 3600}, {"min", "minute", 60}, {"s", "second", 1},
 }
 
-// fixedUnits are the units that formatSeconds and describeSeconds use.
+// fixedUnits are the units that amount fields and describeSeconds use.
 var fixedUnits = timeUnits[3:]
 
 var (
@@ -63,8 +64,8 @@ func parseAmounts(s string, add func(n int64, u timeUnit)) error {
 	return nil
 }
 
-// parseSeconds parses the output of formatSeconds and describeSeconds: 0, or
-// numbers with units, which it adds up.
+// parseSeconds parses the output of describeSeconds and of amount: 0, or numbers
+// with units, which it adds up.
 func parseSeconds(s string) (total int64, err error) {
 	if strings.TrimSpace(s) == "0" {
 		return 0, nil
@@ -107,19 +108,37 @@ func parseTerm(s string) (d license.Duration, err error) {
 	return d, nil
 }
 
-// formatSeconds formats a duration for a form: "14d", "1d 12h", "0".
-func formatSeconds(n int64) string {
-	if n == 0 {
-		return "0"
+// amountField returns a field for a number of seconds, as a number and a unit.
+// The number can be empty.
+func amountField(name, label, hint string, seconds *int64) *field {
+	x := &field{Name: name, Label: label, Hint: hint, Type: "text"}
+	chosen := fixedUnits[2] // minutes, for short leases
+	if seconds != nil {
+		chosen = fixedUnits[0]
+		for *seconds%chosen.seconds != 0 {
+			i := slices.Index(fixedUnits, chosen)
+			chosen = fixedUnits[i+1]
+		}
+		x.Value = strconv.FormatInt(*seconds/chosen.seconds, 10)
 	}
-	var parts []string
 	for _, u := range fixedUnits {
-		if n >= u.seconds {
-			parts = append(parts, strconv.FormatInt(n/u.seconds, 10)+u.short)
-			n %= u.seconds
+		x.Units = append(x.Units, option{Value: u.short, Label: u.name + "s", Chosen: u == chosen})
+	}
+	return x
+}
+
+// amount returns the value of an amount field for parseSeconds. The number field
+// also accepts text with units, such as "1d 12h".
+func (x *field) amount() string {
+	value := strings.TrimSpace(x.Value)
+	if strings.Trim(value, "0123456789") == "" && value != "" {
+		for _, u := range x.Units {
+			if u.Chosen {
+				return value + u.Value
+			}
 		}
 	}
-	return strings.Join(parts, " ")
+	return value
 }
 
 // describeSeconds formats a duration in words: "14 days", "1 day 12 hours".

@@ -23,6 +23,8 @@ type field struct {
 	Rows         int  // the height of a textarea
 	List         bool // a textarea with one value per line
 	Options      []option
+	Units        []option // the units of a number, in a select with the name Name_unit
+	Known        []string // values that the browser offers
 
 	errors int // the number of errors in Error
 }
@@ -93,6 +95,9 @@ func (f *form) fill(v *visit) {
 				x.Value = v.sent(x.Name)
 			}
 			chosen := v.r.PostForm[x.Name]
+			for i := range x.Units {
+				x.Units[i].Chosen = x.Units[i].Value == v.sent(x.Name+"_unit")
+			}
 			for i := range x.Options {
 				x.Options[i].Chosen = slices.Contains(chosen, x.Options[i].Value)
 			}

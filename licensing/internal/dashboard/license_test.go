@@ -22,12 +22,16 @@ import (
 func fields(a reply) url.Values {
 	form := url.Values{}
 	for _, m := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
-		if m[1] != "return" && m[1] != "theme" {
+		unchecked := strings.Contains(m[0], `type="radio"`) && !strings.Contains(a.body, m[0]+" checked")
+		if m[1] != "return" && m[1] != "theme" && !unchecked {
 			form.Set(m[1], html.UnescapeString(m[2]))
 		}
 	}
 	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
 		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for _, m := range regexp.MustCompile(`<select name="([^"]*)"[^>]*>.*<option value="([^"]*)" selected`).FindAllStringSubmatch(a.body, -1) {
+		form.Set(m[1], m[2])
 	}
 	for _, m := range regexp.MustCompile(`(?s)<textarea[^>]* name="([^"]*)"[^>]*>\n(.*?)</textarea>`).FindAllStringSubmatch(a.body, -1) {
 		form.Set(m[1], strings.ReplaceAll(html.UnescapeString(m[2]), "\n", "\r\n"))
@@ -50,7 +54,7 @@ func TestCreateLicense(t *testing.T) {
 	v := s.admin()
 	form := fields(v.get("licenses/new"))
 	for name, value := range map[string]string{
-		"name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
+		"term": "date", "name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
 		"grace": "1d 12h", "max_activations": "25", "lease": "15min",
 		"entitlements": "export\r\nprojects = 250\r\n\r\nsupport = business hours\r\nlevel = \"7\"", "metadata": "order = 17 = b\r\nnote = \"x\"",
 	} {
@@ -119,6 +123,73 @@ func TestCreateLicenseErrors(t *testing.T) {
 			is.True(fields(a).Get("customer_id") != "")              // the input is kept
 		})
 	}
+}
+
+func TestExpiryShortcuts(t *testing.T) {
+	for _, tt := range []struct {
+		form []string
+		want string // the expiry; empty: none
+		bad  string // the control with the error
+	}{
+		{[]string{"term", "never"}, "", ""},
+		{[]string{"term", "30d"}, "2026-03-31T12:00:00Z", ""},
+		{[]string{"term", "1y"}, "2027-03-01T12:00:00Z", ""},
+		{[]string{"term", "1y", "starts_at", "2028-02-29"}, "2029-03-01T00:00:00Z", ""},
+		{[]string{"term", "date", "expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
+		{[]string{"expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
+		{[]string{"term", "date"}, "", "expires_at"},
+		{[]string{"term", "30d", "expires_at", "2030-01-01"}, "", "term-0"},
+		{[]string{"term", "never", "expires_at", "2030-01-01"}, "", "term-0"},
+	} {
+		t.Run(strings.Join(tt.form, " "), func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			a := v.post("licenses/new", append(tt.form, "name", "Atlas", "product_id", "atlas", "customer_id", "ada")...)
+			if tt.bad != "" {
+				is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+				is.True(a.says(`<a href="#f-` + tt.bad + `">`))
+				return
+			}
+			is.Equal(a.StatusCode, http.StatusSeeOther)
+			page, err := s.Service().List(t.Context(), license.ListParams{})
+			is.NoErr(err)
+			end := ""
+			if at := page.Data[0].ExpiresAt; at != nil {
+				end = at.Format(time.RFC3339)
+			}
+			is.Equal(end, tt.want)
+		})
+	}
+}
+
+func TestDuplicateLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 45)
+	l := s.license(license.CreateParams{
+		Name: "Atlas", ProductID: "atlas-pro", CustomerID: "ada", ExpiresAt: &end, GraceSeconds: 36 * 3600, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](90),
+		Entitlements: map[string]any{"export": true}, Metadata: map[string]string{"order": "7"},
+	})
+	form := v.link(v.get("licenses/"+l.ID), "Duplicate")
+	is.Equal(fields(form).Get("grace")+fields(form).Get("grace_unit"), "36h")
+	is.Equal(fields(form).Get("lease")+fields(form).Get("lease_unit"), "90s")
+	is.True(form.says(`<option value="atlas-pro"></option>`) && form.says(`<option value="ada"></option>`)) // known IDs are offered
+	is.True(!form.says(l.Key))
+	a := v.post("licenses/new", flat(fields(form))...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	page, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 2)
+	twin := page.Data[0]
+	if twin.ID == l.ID {
+		twin = page.Data[1]
+	}
+	is.True(twin.Key != l.Key)
+	twin.ID, twin.Key = l.ID, l.Key
+	is.Equal(twin, l) // the clock stands still
+	is.Equal(v.get("licenses/new?from=lic_nowhere").StatusCode, http.StatusNotFound)
 }
 
 func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {

@@ -11,9 +11,34 @@ import (
 
 func showNewLicense(v *visit) error {
 	q := v.r.URL.Query()
-	f := licenseForm(license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")})
+	l := license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
+	if id := q.Get("from"); id != "" { // a duplicate gets a new key
+		var err error
+		if l, err = v.licenses.Get(v.r.Context(), id); err != nil {
+			return err
+		}
+	}
+	f := newLicenseForm(l)
 	f.Once = forms.NewMark()
 	return v.renderNewLicense(http.StatusOK, f)
+}
+
+// offeredNames is the maximum number of known products and customers that a form
+// offers.
+const offeredNames = 100
+
+// offerNames makes a license form offer the known products and customers.
+func (v *visit) offerNames(f *form) error {
+	for name, list := range map[string]directory{"product_id": products, "customer_id": customers} {
+		known, err := list.list(v.licenses, v.r.Context(), license.NamesParams{Limit: offeredNames})
+		if err != nil {
+			return err
+		}
+		for _, x := range known.Data {
+			f.Field(name).Known = append(f.Field(name).Known, x.Name)
+		}
+	}
+	return nil
 }
 
 // licenseEditor is the body of the pages that create and edit a license.
@@ -23,13 +48,16 @@ type licenseEditor struct {
 }
 
 func (v *visit) renderNewLicense(status int, f *form) error {
+	if err := v.offerNames(f); err != nil {
+		return err
+	}
 	return v.render(status, "licenseform", page{Title: "New license", Section: "licenses", Body: licenseEditor{Form: f}})
 }
 
 func createLicense(v *visit) error {
-	f := licenseForm(license.License{})
+	f := newLicenseForm(license.License{})
 	f.fill(v)
-	in := f.readLicense()
+	in := f.readLicense(v.h.opts.Now())
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (string, error) {
 		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), f.createParams(in))
 		return l.ID, err
@@ -58,6 +86,9 @@ func showEditLicense(v *visit) error {
 }
 
 func (v *visit) renderEditLicense(status int, l license.License, f *form) error {
+	if err := v.offerNames(f); err != nil {
+		return err
+	}
 	f.Hidden = map[string]string{"version": l.Version().String()}
 	return v.render(status, "licenseform", page{Title: "Edit " + l.Name, Section: "licenses", Body: licenseEditor{f, &l}})
 }
@@ -70,7 +101,7 @@ func updateLicense(v *visit) error {
 	}
 	f := licenseForm(l)
 	f.fill(v)
-	in := f.readLicense()
+	in := f.readLicense(v.h.opts.Now())
 	if v.sent("version") != l.Version().String() {
 		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
 		return v.renderEditLicense(http.StatusConflict, l, f)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,10 +19,6 @@ func licenseForm(l license.License) *form {
 		}
 		return strconv.FormatInt(*n, 10)
 	}
-	lease := ""
-	if l.LeaseSeconds != nil {
-		lease = formatSeconds(*l.LeaseSeconds)
-	}
 	return &form{Groups: []group{
 		{Title: "License", Fields: []*field{
 			{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
@@ -31,11 +28,11 @@ func licenseForm(l license.License) *form {
 		{Title: "Validity", Text: "All times are UTC.", Fields: []*field{
 			{Name: "starts_at", Label: "Starts", Hint: "Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
 			{Name: "expires_at", Label: "Expires", Hint: "Leave blank for no expiry.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
-			{Name: "grace", Label: "Grace period", Hint: "How long the license stays valid after it expires, such as 14d or 36h. Enter 0 for none.", Type: "text", Value: formatSeconds(l.GraceSeconds)},
+			amountField("grace", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds),
 		}},
 		{Title: "Activations", Fields: []*field{
 			{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Value: number(l.MaxActivations)},
-			{Name: "lease", Label: "Activation lease", Hint: "How long an activation lasts after its last validation, such as 15min for floating licenses. Leave blank to keep activations until they are released.", Type: "text", Value: lease},
+			amountField("lease", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds),
 		}},
 		{Title: "Details", Fields: []*field{
 			{Name: "entitlements", Label: "Entitlements", Hint: "One per line: a name, or name = number or text.", Type: "textarea", Rows: 4, Value: formatEntitlements(l.Entitlements)},
@@ -54,8 +51,58 @@ type licenseInput struct {
 	errors                       []license.FieldError // parse errors, for the license service to report with its own
 }
 
+// expiryTerms are the shortcuts for the expiry of a new license.
+var expiryTerms = []struct {
+	value, label string
+	days, years  int
+}{
+	{"never", "No expiry", 0, 0}, {"30d", "30 days", 30, 0}, {"1y", "1 year", 0, 1}, {customDate, "Custom date", 0, 0},
+}
+
+// newLicenseForm returns the form for a new license. It offers shortcuts for the
+// expiry.
+func newLicenseForm(l license.License) *form {
+	f := licenseForm(l)
+	term := &field{Name: "term", Label: "Valid for", Hint: "From the start.", Type: "radios"}
+	for _, t := range expiryTerms {
+		chosen := t.value == "never" && l.ExpiresAt == nil || t.value == customDate && l.ExpiresAt != nil
+		term.Options = append(term.Options, option{Value: t.value, Label: t.label, Chosen: chosen})
+	}
+	validity := &f.Groups[1]
+	validity.Fields = slices.Insert(validity.Fields, 1, term)
+	expires := f.Field("expires_at")
+	expires.Label, expires.Hint = "Custom date", "Only if “Custom date” is selected."
+	validity.Fields[0].Half = false
+	return f
+}
+
+// readTerm sets the expiry from the shortcut. Without one, the date counts.
+func (f *form) readTerm(in *licenseInput, now time.Time, dated bool) {
+	wrong := func(detail string) {
+		in.errors = append(in.errors, license.FieldError{Field: "term", Code: license.CodeInvalidFormat, Detail: detail})
+	}
+	for i, t := range expiryTerms {
+		switch chosen := f.Field("term").Options[i].Chosen; {
+		case !chosen:
+		case t.value == customDate:
+			if !dated {
+				in.errors = append(in.errors, license.FieldError{Field: "expires_at", Code: license.CodeRequired, Detail: "enter a date or select another option"})
+			}
+		case dated:
+			wrong("a date is entered below: select “Custom date” or clear that field")
+		case t.value != "never":
+			start := now.UTC()
+			if in.startsAt != nil {
+				start = *in.startsAt
+			}
+			end := start.AddDate(t.years, 0, t.days)
+			in.expiresAt = &end
+		}
+	}
+}
+
 // readLicense parses the values of the form.
-func (f *form) readLicense() (in licenseInput) {
+func (f *form) readLicense(now time.Time) (in licenseInput) {
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	note := func(name string, errs ...error) {
 		for _, err := range errs {
@@ -74,8 +121,11 @@ func (f *form) readLicense() (in licenseInput) {
 		return &t
 	}
 	in.startsAt, in.expiresAt = when("starts_at"), when("expires_at")
-	if value("grace") != "" {
-		in.grace, err = parseSeconds(value("grace"))
+	if x := f.Field("term"); x != nil {
+		f.readTerm(&in, now, value("expires_at") != "")
+	}
+	if s := f.Field("grace").amount(); s != "" {
+		in.grace, err = parseSeconds(s)
 		note("grace_seconds", err)
 	}
 	if s := value("max_activations"); s != "" {
@@ -86,7 +136,7 @@ func (f *form) readLicense() (in licenseInput) {
 		note("max_activations", err)
 		in.maxActivations = &n
 	}
-	if s := value("lease"); s != "" {
+	if s := f.Field("lease").amount(); s != "" {
 		n, err := parseSeconds(s)
 		note("lease_seconds", err)
 		in.leaseSeconds = &n
@@ -129,13 +179,13 @@ func (f *form) updateParams(in licenseInput, l license.License) license.UpdatePa
 	if edited("expires_at") {
 		p.ExpiresAt = changeTo(in.expiresAt)
 	}
-	if edited("grace") {
+	if in.grace != l.GraceSeconds {
 		p.GraceSeconds = &in.grace
 	}
 	if edited("max_activations") {
 		p.MaxActivations = changeTo(in.maxActivations)
 	}
-	if edited("lease") {
+	if edited("lease") || f.Field("lease").amount() != before.Field("lease").amount() {
 		p.LeaseSeconds = changeTo(in.leaseSeconds)
 	}
 	if edited("entitlements") {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ type licenseHead struct {
 	Product   string
 	Renewable bool
 }
+
+// Duplicate returns the query of the form for a copy of the license.
+func (h licenseHead) Duplicate() string { return "?" + url.Values{"from": {h.License.ID}}.Encode() }
 
 // tabs are the pages of a license.
 var licenseTabs = []struct{ Path, Label string }{
