@@ -14,6 +14,20 @@ addEventListener("DOMContentLoaded", () => {
     for (const e of all("[data-address-note]")) e.remove();
   }
 
+  // Show times in the time zone of the browser, and UTC on hover.
+  const local = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
+  for (const e of all("time[datetime]")) {
+    const utc = e.title || e.textContent;
+    if (!utc.endsWith(" UTC")) continue;
+    const text = local.format(new Date(e.dateTime));
+    if (!e.title || /^\d+ \w{3} \d{4}$/.test(e.textContent)) {
+      e.textContent = e.title ? text.split(",")[0] : text;
+    }
+    e.title = e.title ? `${text} = ${utc}` : utc;
+  }
+  const zone = document.querySelector("[data-zone]"), { timeZone } = local.resolvedOptions();
+  if (zone && timeZone !== "UTC") zone.textContent = `Times are in ${timeZone}; forms use UTC`;
+
   // Buttons copy the text of another element.
   const live = document.getElementById("live");
   const copy = async (source) => {

@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/matryer/is"
+)
+
+// TestPhoneMenu checks that narrow screens have the navigation in a menu.
+func TestPhoneMenu(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			h := newHost(t)
+			h.admin(t)
+			b := newBrowser(t, h, script)
+			b.use(h.cookie(t, adminEmail, adminPassword))
+			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 900)))
+			b.open("")
+			height := func() float64 {
+				box, err := chromedp.Run(b.ctx, chromedp.Evaluate[float64](`document.querySelector("header nav").getBoundingClientRect().height`))
+				is.NoErr(err)
+				return box
+			}
+			is.Equal(height(), 0.0) // closed
+			b.do("open the menu", chromedp.Do(b.ctx, chromedp.Click(`//header//summary[normalize-space()="Menu"]`)))
+			is.True(height() > 0)
+			b.press("Customers")
+			b.see("No customers yet")
+		})
+	}
+}
+
+// TestLocalTime checks that pages show times in the time zone of the browser, and
+// in UTC on hover and without JavaScript.
+func TestLocalTime(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	id, _ := h.seed(t)
+	b := newBrowser(t, h, true)
+	b.use(h.cookie(t, adminEmail, adminPassword))
+	_, err := chromedp.Call(b.ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Tokyo"})
+	is.NoErr(err)
+	b.open("licenses/" + id)
+	text := b.read(".facts time")
+	title, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(".facts time").title`))
+	is.NoErr(err)
+	is.True(regexp.MustCompile(`^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9$`).MatchString(text))
+	is.True(regexp.MustCompile(`^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$`).MatchString(title))
+	b.see("Times are in Asia/Tokyo; forms use UTC")
+
+	b = newBrowser(t, h, false)
+	b.use(h.cookie(t, adminEmail, adminPassword))
+	b.open("licenses/" + id)
+	is.True(regexp.MustCompile(` UTC$`).MatchString(b.read(".facts time")))
+	b.see("All times are UTC")
+}
