@@ -292,6 +292,7 @@ func TestReadyVerbose(t *testing.T) {
 	is := is.New(t)
 	kit := licensingtest.New(t, licensing.Options{})
 	hook(t, kit.Handler, "shop.example")
+	kit.Clock.Advance(2 * time.Minute) // longer than a running process leaves an event
 	token := func(p auth.CreateClientParams) string {
 		c, secret := kit.NewClient(p)
 		token, _ := kit.NewToken(c.ID, secret)
