@@ -166,6 +166,11 @@ type DashboardOptions struct {
 	// browsers reach the dashboard if a proxy rewrites the Host header.
 	// Forms sent from other origins are refused. Default: none.
 	Origins []string `validate:"dive,origin"`
+
+	// HomeURL is the URL of the host application, such as
+	// "https://admin.example.com". The navigation links to it. Default: no
+	// link.
+	HomeURL string `validate:"omitempty,mount"`
 }
 
 // An Observation is what a request was, once it has been answered. Nothing in

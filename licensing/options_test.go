@@ -30,6 +30,7 @@ func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 		"Limits.BodyTimeout": {Limits: licensing.LimitOptions{BodyTimeout: -1}},
 		"Limits.Timeout":     {Limits: licensing.LimitOptions{Timeout: -time.Second}},
 		"IdempotencyTTL":     {IdempotencyTTL: time.Hour},
+		"Dashboard.HomeURL":  {Dashboard: licensing.DashboardOptions{HomeURL: "javascript:alert(1)"}},
 		"Dashboard.Origins":  {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
 		"AllowedOrigins":     {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
 	} {

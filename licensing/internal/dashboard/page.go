@@ -52,6 +52,7 @@ type page struct {
 	Operator   operator.Operator
 	Known      bool
 	Admin      bool
+	Home       string // the URL of the host application; empty: no link
 	SignIn     bool   // the built-in sign-in is enabled
 	Base       string // the mount as a relative reference, if PublicURL is not set
 	Body       any
@@ -63,7 +64,7 @@ func (v *visit) render(status int, name string, p page) error {
 	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
 	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
 	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
-	p.SignIn = v.h.opts.Operator == nil
+	p.Home, p.SignIn = v.h.opts.HomeURL, v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
 	p.Notice = v.notice()
 	if v.r.Method == http.MethodPost {
