@@ -70,8 +70,8 @@ func activations(q store.ActivationQuery) *selection {
 const activationKinds = "ttttiitiid"
 
 // PutActivations adds or replaces in one statement, which does nothing if a
-// license is missing or another seat of it has a fingerprint. If several have
-// one id, it sends the last.
+// license is missing or another of its activations has a fingerprint. If several
+// have one id, it sends the last.
 func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
 	rows := make([][]any, 0, len(activations))
 	sent, prints, licenses := map[[2]string]int{}, map[[2]string]string{}, map[string]bool{}
@@ -118,7 +118,7 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 }
 
 // DeleteActivations deletes by the primary key, all activations in one
-// statement, which does nothing if one of them is missing.
+// statement. It deletes none if one of them is missing.
 func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
 	err := t.remove(ctx, "licensing_activation", "license_id", licenseID, "id", ids)
 	return about(err, "delete activations of license %s", licenseID)

@@ -1,10 +1,10 @@
 /*
-Package postgres keeps the register in a PostgreSQL database: the backend of
-[store.Store] for more than one machine. Any number of processes may have a
-Store on the same tables; each sees what the others have done, and none has to
-know of them.
+Package postgres stores licensing data in a PostgreSQL database. It implements
+[store.Store] for services that run on more than one machine: any number of
+processes may open a Store on the same tables, and each sees what the others
+have committed.
 
-The host brings the database/sql driver, pgx's stdlib or lib/pq, and keeps the
+The host provides the database/sql driver (pgx's stdlib or lib/pq) and owns the
 [sql.DB]:
 
 	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
@@ -20,95 +20,87 @@ The host brings the database/sql driver, pgx's stdlib or lib/pq, and keeps the
 	}
 	h := licensing.NewHandler(st, licensing.Options{})
 
-It is written for PostgreSQL 12 and later, and tested on 15. The database must
-be encoded in UTF8; its locale does not matter, since every column is compared
-and ordered by its bytes.
+The package supports PostgreSQL 12 and later, and is tested on 15. The database
+encoding must be UTF8. The locale does not matter, because every column is
+compared and ordered by its bytes.
 
 # Tables
 
 All tables are in one schema, [Options.Schema], and their names begin with
-licensing_, so that they can live beside those of the host. A schema holds one
-register: a platform that keeps one for each of its owners gives each a schema
-of its own. The tables are there to be read, with any tool; to write to them is
-the affair of this package, which for one thing numbers the events.
+licensing_, so they can share a schema with the host's own tables. Each schema
+is one store. A platform that keeps a separate store for each of its tenants
+uses one schema for each of them. Any tool may read the tables. Only this
+package may write to them, because it assigns the event numbers.
 
-[New] creates the tables, and brings those of an older version up to date, when
-it has to. A host that has this done by another role, or before a deployment,
-calls [Migrate] apart; New then only looks at the version. Tables of a newer
-version are refused. There is no way back but a backup.
+[New] creates the tables or upgrades them from an older version as needed. A
+host that migrates with another role, or before a deployment, calls [Migrate]
+separately; New then only checks the version. New refuses tables of a newer
+version. There is no downgrade except restoring a backup.
 
 # Connections
 
-Reads use any connection that is free, for one statement, and a View holds one
-until it ends. Updates use two at most, one to run and one to commit, however
-many callers there are. Leave the pool room for reads beside Views, and count
-that every process has a pool.
+A read uses any free connection for one statement. A View holds a connection
+until it ends. Updates use at most two connections, one to run and one to
+commit, regardless of the number of callers. Size the pool to leave room for
+reads in addition to Views, and remember that every process has its own pool.
 
-The connections must lead to the primary server, with synchronous_commit not
-off, or else what was acknowledged can be lost in a crash. They may lead through
-a pooler such as PgBouncer, also one that gives out connections by the
-transaction: the Store keeps no state in a session. Each driver has a setting
-for such poolers (for pgx, default_query_exec_mode=exec; for lib/pq,
-binary_parameters=yes).
+Connect to the primary server, and do not turn synchronous_commit off: otherwise
+a crash can lose acknowledged updates. A pooler such as PgBouncer works, also in
+transaction mode, because the Store keeps no session state. Drivers need a
+setting for such poolers: default_query_exec_mode=exec for pgx,
+binary_parameters=yes for lib/pq.
 
-With pgx, every statement costs one round trip; with lib/pq, two for each that
-has parameters, unless binary_parameters is set. A lone Update that creates a
-license costs six: one to begin, one each for the license, reading its counts,
-writing them and the event, and one to commit.
+With pgx, every statement costs one round trip. With lib/pq, a statement with
+parameters costs two unless binary_parameters is set. A single Update that
+creates a license costs six round trips: begin, write the license, read its
+counts, write the counts, write the event, and commit.
 
 [store.Import] also needs USAGE and UPDATE on the sequence of the event table.
 
-# Loss of the database
+# Outages
 
-While the database is out of reach, full, starting, read-only or out of
-connections, calls return [store.ErrUnavailable], at once where the driver
-knows at once. When it is back, they succeed again; nothing needs to be
-restarted. A connection that is lost in a read or, before COMMIT was sent, in an
-Update, is made good by running the read or the Update again on another.
+Calls return [store.ErrUnavailable] while the database is unreachable, full,
+starting, read-only or out of connections. They return immediately if the driver
+detects the failure immediately. Calls succeed again once the database is back;
+no restart is needed. If the connection is lost during a read, or during an
+Update before COMMIT is sent, the Store runs the read or the Update again on
+another connection.
 
-If the connection is lost while COMMIT is under way, the Store cannot know
-whether the Update was committed. Then, and only then, it returns
-[store.ErrUnknownOutcome]. To repeat such a request, send the same idempotency
-key.
+If the connection is lost during COMMIT, the Store cannot know whether the
+Update was committed. Only in this case does it return
+[store.ErrUnknownOutcome]. Retry the request with the same idempotency key.
 
-# Turns
+# Concurrency
 
-Updates of one register run one after another: each group of them begins by
-taking an advisory lock of the schema (pg_advisory_xact_lock) and keeps it until
-it is committed. So every statement sees all that came before it, and events
-become visible in the order of their numbers, which a sequence alone would not
-give: numbers drawn early can be committed late. Reads take no lock, and wait
-for nobody.
+Updates of one store run one after another. Each group of Updates begins by
+taking the schema's advisory lock (pg_advisory_xact_lock) and holds it until
+the group has committed. Every statement therefore sees all earlier Updates, and
+events become visible in the order of their numbers. A sequence alone does not
+guarantee that order, because a transaction that draws its number early can
+commit late. Reads take no lock and never wait for an Update.
 
-The Updates that wait in one process share a transaction, each on its own
-goroutine and behind a savepoint, so that one that fails or panics leaves the
-others alone. They share the round trips of BEGIN and COMMIT and the write to
-disk. A group ends when nobody in the process waits, and
-after 50 Updates or 20 milliseconds in any case, so that other processes have
-their turn. The server hands the lock out in the order in which it was asked for.
+Updates that wait in one process share a transaction. Each runs on its own
+goroutine and behind its own savepoint, so one that fails or panics does not
+affect the others. They share the round trips of BEGIN and COMMIT and the write
+to disk. A group ends when no Update waits in the process, or after 50 Updates
+or 20 milliseconds, so that other processes get the lock. The server grants the
+lock in the order of the requests.
 
-The alternative, SERIALIZABLE transactions side by side that run again when they
-conflict, was built and measured. Every change of a license appends to one feed
-and adds to the same few counts, so that they do conflict. On one busy machine
-with two cores, 1, 16 and 64 callers created 603, 710 and 295 licenses a second
-that way, the slowest hundredth in 1.6 s at the end; one after another under the
-lock, 625, 369 and 464; and in groups 997, 2,283 and 2,453, the slowest hundredth
-in 53 ms. It is the better way only for Updates that append no event and touch
-different rows, such as the renewal of leases (3,500 a second against 2,600 with
-16 callers), and the more so over a slow network: under the lock, all Updates of a
-register together have as many round trips as fit into a second. If that is too
-few, put the processes nearer to the server, or divide the register.
+Because Updates are serialized, the network limits their rate: all Updates of a
+store share the round trips that fit into a second. For more throughput, move
+the processes closer to the server, or split the data into several schemas.
 
-Some waits are bounded by the Store, whatever the context allows: a function may
-take five seconds between two calls on its Tx before the server gives the turn
-to somebody else and the function runs again (this also frees the turn of a
-machine that has vanished), an Update waits ten seconds for its turn, and no
-statement takes longer than fifteen.
+The Store bounds these waits whatever the context allows: an Update waits at
+most ten seconds for the lock, a function may spend at most five seconds between
+two calls on its Tx, and a statement may take at most fifteen seconds. When a
+function exceeds its five seconds, the server releases the lock, and the
+function runs again. The same limit releases the lock of a machine that has
+disappeared.
 
-# Plans
+# Query plans
 
-Every list walks an index in its order, on from the position that it is given:
-there is no OFFSET, and no list reads a table from end to end. What keeps the
-planner to that is in selection.go, with its reasons.
+Every list query walks an index in the order of the list, starting after the
+given position. There is no OFFSET, and no list scans a whole table. See
+selection.go for what makes the planner choose these plans.
 */
 package postgres

@@ -12,8 +12,7 @@ import (
 
 const entryColumns = `e.kind, e.key, e.owner, e.data, e.expires_at, e.created_at, e.move`
 
-// never is what is stored for an ExpiresAt that is not set: the zero time
-// itself.
+// never is the stored value of an unset ExpiresAt: the zero time itself.
 var never = time.Time{}.UnixMilli()
 
 func scanEntry(rows *sql.Rows) (e store.Entry, err error) {
@@ -42,7 +41,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	} else if q.Order == store.ByExpiry {
 		s.leading("e.owner", q.Owner)
 		if q.Owner != "" {
-			s.and("e.owner <> ''") // what the index is of
+			s.and("e.owner <> ''") // the condition of the partial index
 		}
 		s.and("e.expires_at > -62135596800000")
 		if !q.Expires.From.IsZero() {
@@ -51,7 +50,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 		if !q.Expires.Before.IsZero() {
 			s.and("e.expires_at < ?", ceiling(q.Expires.Before))
 		}
-		s.order(false, behind(q.After), "e.expires_at", "e.key")
+		s.order(false, afterTime(q.After), "e.expires_at", "e.key")
 	} else {
 		if q.Keys != nil {
 			keys, err := textArray(q.Keys)
@@ -72,7 +71,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	return found, about(err, "%s entries", q.Kind)
 }
 
-// textArray returns a JSON array of those texts that can be in a database.
+// textArray returns a JSON array of the texts that PostgreSQL can store.
 func textArray(texts []string) (string, error) {
 	texts = slices.DeleteFunc(append([]string{}, texts...), func(text string) bool { return !storable(text) })
 	array, err := json.Marshal(texts)
@@ -102,14 +101,14 @@ func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	return about(err, "put entries")
 }
 
-// DeleteEntries deletes by the primary key, all entries in one statement, which
-// does nothing if one of them is missing.
+// DeleteEntries deletes by the primary key, all entries in one statement. It
+// deletes none if one of them is missing.
 func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
 	return about(t.remove(ctx, "licensing_entry", "kind", kind, "key", keys), "delete %s entries", kind)
 }
 
-// remove deletes the rows of a group with these ids, or none of them if one is
-// missing.
+// remove deletes the rows of a group with the given ids, or none if one of them
+// is missing.
 func (t tx) remove(ctx context.Context, table, groupColumn, group, idColumn string, ids []string) error {
 	if len(ids) == 0 {
 		return t.ready(ctx)

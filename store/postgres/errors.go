@@ -11,41 +11,40 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// What a statement can fail of, beside a defect. Each is one of the sentinels
-// of the contract with a reason.
+// The ways in which a statement can fail, other than a defect. Each wraps a
+// sentinel error of the store contract and adds the reason.
 var (
-	// errLost: the connection is gone and with it the transaction. On
-	// another connection the same may succeed at once.
+	// errLost: the connection and its transaction are lost. An immediate
+	// retry on another connection may succeed.
 	errLost = fmt.Errorf("%w: connection lost", store.ErrUnavailable)
 
-	// errSilent: the server has not answered within answerWait, and the
-	// driver has cut the connection.
-	errSilent = fmt.Errorf("%w: the server does not answer", store.ErrUnavailable)
+	// errSilent: the server did not answer within answerWait, and the driver
+	// closed the connection.
+	errSilent = fmt.Errorf("%w: the server did not respond in time", store.ErrUnavailable)
 
-	// errBusy: other Updates have kept the lock for as long as an Update
-	// waits for it.
-	errBusy = fmt.Errorf("%w: other updates have kept the lock", store.ErrUnavailable)
+	// errBusy: other Updates held the lock for all of lockWait.
+	errBusy = fmt.Errorf("%w: timed out waiting for the lock of other updates", store.ErrUnavailable)
 
-	// errUnknown: the connection was lost while COMMIT was under way.
+	// errUnknown: the connection was lost during COMMIT.
 	errUnknown = fmt.Errorf("connection lost during the commit: %w", store.ErrUnknownOutcome)
 
 	// errClosed: Close was called.
 	errClosed = fmt.Errorf("%w: closed", store.ErrUnavailable)
 
-	// errGaveWay: the server undid the transaction in favour of another.
+	// errGaveWay: the server aborted the transaction in favor of another.
 	errGaveWay = fmt.Errorf("%w", store.ErrConflict)
 )
 
-// errNotText: no database holds such a string. The layers above let none
-// through.
-var errNotText = errors.New("a text is not UTF-8, or has a NUL byte")
+// errNotText: PostgreSQL cannot store such a string. The layers above reject it
+// first.
+var errNotText = errors.New("a string is not valid UTF-8 or contains a NUL byte")
 
-// explain returns err, which a driver returned for a reason other than the end
-// of the caller's context, with the error of the contract that it amounts to.
+// explain wraps err with the corresponding error of the store contract. A driver
+// returned err for a reason other than the end of the caller's context.
 //
-// Whatever has no SQLSTATE is not an answer of the server, but the lack of one:
-// drivers have many errors for a connection that cannot be made or is gone, and
-// agree on none.
+// An error without an SQLSTATE did not come from the server; it means that there
+// was no response. Drivers have many errors for a connection that fails or is
+// lost, and none in common.
 func explain(err error) error {
 	var own defect
 	if err == nil || errors.As(err, &own) {
@@ -63,14 +62,14 @@ func explain(err error) error {
 	return err
 }
 
-// A defect is an error of our own, made between the driver and the caller.
+// A defect is an error of this package, not of the driver or the server.
 type defect struct{ error }
 
-// again reports whether what failed with err may succeed if it is tried again.
+// again reports whether an operation that failed with err may succeed on a retry.
 func again(err error) bool { return errors.Is(err, errLost) || errors.Is(err, errGaveWay) }
 
-// sqlState returns the code of the server's error in err, or "" if there is
-// none. Both pgx and lib/pq give it this way.
+// sqlState returns the SQLSTATE in err, or "" if there is none. Both pgx and
+// lib/pq provide this method.
 func sqlState(err error) string {
 	var coded interface{ SQLState() string }
 	if errors.As(err, &coded) {
@@ -79,8 +78,8 @@ func sqlState(err error) string {
 	return ""
 }
 
-// endsConnection reports whether the server hangs up after an error with this
-// code, while it may accept a new connection at once.
+// endsConnection reports whether the server closes the connection after an error
+// with this code but may accept a new one immediately.
 func endsConnection(state string) bool {
 	switch state {
 	case "57P01", // admin_shutdown, also pg_terminate_backend
@@ -93,8 +92,8 @@ func endsConnection(state string) bool {
 	return strings.HasPrefix(state, "08") // connection exceptions
 }
 
-// refuses reports whether an error with this code means that the server does
-// not serve for now, though nothing is wrong with the statement.
+// refuses reports whether an error with this code means that the server is
+// temporarily unable to run a valid statement.
 func refuses(state string) bool {
 	switch state {
 	case "25006", // read_only_sql_transaction: a standby, or set so
@@ -106,17 +105,17 @@ func refuses(state string) bool {
 		"3D000": // invalid_catalog_name: no such database
 		return true
 	}
-	return strings.HasPrefix(state, "28") || // it does not let us in
+	return strings.HasPrefix(state, "28") || // authentication failed
 		strings.HasPrefix(state, "53") // too many connections, disk full, out of memory
 }
 
-// attempts is how often something is tried that other connections or other
-// transactions were in the way of.
+// attempts is how often an operation runs if its connection is lost or another
+// transaction conflicts with it.
 const attempts = 5
 
-// retry calls try until it succeeds, fails for good, or has failed attempts
-// times, with pauses that double from some 5 ms and are drawn at random, so
-// that those who failed together do not come back together.
+// retry calls try until it succeeds, fails permanently, or has failed attempts
+// times. The random pauses between attempts double, starting at a few
+// milliseconds; the jitter keeps concurrent failures from retrying in step.
 func retry(ctx context.Context, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()
@@ -124,7 +123,7 @@ func retry(ctx context.Context, try func() error) error {
 			return err
 		}
 		if n == 1 && errors.Is(err, errLost) {
-			continue // most often a connection that died in the pool: take another
+			continue // usually a stale connection of the pool: use another
 		}
 		select {
 		case <-time.After(rand.N(5 * time.Millisecond << n)):

@@ -16,16 +16,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// coded is an error as both drivers have it.
+// coded is an error with an SQLSTATE, as both drivers return it.
 type coded string
 
 func (c coded) Error() string    { return "the server says " + string(c) }
 func (c coded) SQLState() string { return string(c) }
 
-func TestErrorsOfTheServer(t *testing.T) {
+func TestServerErrors(t *testing.T) {
 	for _, test := range []struct {
 		err   error
-		want  error // nil: none of the contract's
+		want  error // nil: no error of the store contract
 		again bool
 	}{
 		{coded("08006"), store.ErrUnavailable, true},  // connection_failure
@@ -51,12 +51,12 @@ func TestErrorsOfTheServer(t *testing.T) {
 		{driver.ErrBadConn, store.ErrUnavailable, true},
 		{io.ErrUnexpectedEOF, store.ErrUnavailable, true},
 		{sql.ErrConnDone, store.ErrUnavailable, true},
-		{defect{errors.New("a column of another type")}, nil, false},
+		{defect{errors.New("a column of the wrong type")}, nil, false},
 	} {
 		t.Run(test.err.Error(), func(t *testing.T) {
 			is := is.New(t)
 			got := explain(fmt.Errorf("wrapped: %w", test.err))
-			is.True(errors.Is(got, test.err)) // the cause stays
+			is.True(errors.Is(got, test.err)) // the cause is kept
 			for _, sentinel := range []error{store.ErrUnavailable, store.ErrConflict, store.ErrNotFound, store.ErrExists} {
 				is.Equal(errors.Is(got, sentinel), sentinel == test.want)
 			}
@@ -73,15 +73,15 @@ func TestRetriesAreBounded(t *testing.T) {
 		want int     // calls
 		err  error
 	}{
-		{"at once", nil, 1, nil},
-		{"after a lost connection", []error{errLost}, 2, nil},
-		{"after two conflicts", []error{errGaveWay, errGaveWay}, 3, nil},
-		{"not what is final", []error{store.ErrExists}, 1, store.ErrExists},
-		{"not what the server refuses", []error{store.ErrUnavailable}, 1, store.ErrUnavailable},
-		{"not what may have been done", []error{errUnknown}, 1, store.ErrUnknownOutcome},
-		{"not the caller's conflict", []error{store.ErrConflict}, 1, store.ErrConflict},
-		{"not for ever, when lost", []error{errLost, errLost, errLost, errLost, errLost, errLost}, 5, store.ErrUnavailable},
-		{"not for ever, in conflict", []error{errGaveWay, errGaveWay, errGaveWay, errGaveWay, errGaveWay, errGaveWay}, 5, store.ErrConflict},
+		{"succeeds immediately", nil, 1, nil},
+		{"retries a lost connection", []error{errLost}, 2, nil},
+		{"retries two conflicts", []error{errGaveWay, errGaveWay}, 3, nil},
+		{"does not retry a final error", []error{store.ErrExists}, 1, store.ErrExists},
+		{"does not retry a refusal by the server", []error{store.ErrUnavailable}, 1, store.ErrUnavailable},
+		{"does not retry an unknown outcome", []error{errUnknown}, 1, store.ErrUnknownOutcome},
+		{"does not retry the caller's conflict", []error{store.ErrConflict}, 1, store.ErrConflict},
+		{"gives up on lost connections", []error{errLost, errLost, errLost, errLost, errLost, errLost}, 5, store.ErrUnavailable},
+		{"gives up on conflicts", []error{errGaveWay, errGaveWay, errGaveWay, errGaveWay, errGaveWay, errGaveWay}, 5, store.ErrConflict},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

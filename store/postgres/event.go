@@ -22,16 +22,16 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	s.leading("e.subject", q.Subject)
 	s.leading("e.customer_id", q.CustomerID)
 	if q.CustomerID != "" {
-		s.and("e.customer_id <> ''") // what the index is of
+		s.and("e.customer_id <> ''") // the condition of the partial index
 	}
 	s.order(q.Descending, after(q.After), "e.seq")
 	found, err := page(ctx, r, scanEvent, s, q.Limit)
 	return found, about(err, "events")
 }
 
-// AppendEvents draws the next numbers of the table's sequence. Numbers are lost
-// if the Update is undone, and none is drawn out of turn, since the Update
-// holds the lock of the register until it has committed.
+// AppendEvents takes the next numbers of the table's sequence. A rolled-back
+// Update leaves a gap. Numbers are committed in order, because the Update holds
+// the schema's lock until it has committed.
 func (t tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
 	seqs, err := t.appendEvents(ctx, events)
 	if len(events) == 1 {
@@ -62,8 +62,8 @@ func (t tx) appendEvents(ctx context.Context, events []store.Event) ([]int64, er
 	return seqs, err
 }
 
-// appendNumbered appends the events of an import, and continues the sequence
-// after them. The table has no other sequence than that of seq.
+// appendNumbered appends the events of an import, and sets the sequence to
+// continue after them. The sequence of seq is the table's only one.
 func (t tx) appendNumbered(ctx context.Context, events []store.Event, rows [][]any) ([]int64, error) {
 	const sequence = `pg_get_serial_sequence(format('%I.%I', $1::text, 'licensing' || '_event'), 'seq')::regclass`
 	next, err := one(ctx, t, scanInt, `SELECT nextval(`+sequence+`)`, t.schema.name)

@@ -10,47 +10,47 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// How many Updates a group takes, and for how long it takes more. Past some
-// sixty savepoints PostgreSQL has to look them up outside of its memory; and
-// while a group runs, the other processes wait.
+// Limits of a group: its number of Updates, and the time during which it accepts
+// more. With more than about sixty savepoints PostgreSQL looks them up outside
+// its cache, and other processes wait while a group runs.
 const (
 	groupSize = 50
 	groupTime = 20 * time.Millisecond
 )
 
-// A group is one transaction of the database that carries the Updates of many
-// callers, one after another, each on its caller's goroutine. It holds the lock
-// of the register from its beginning until it is committed.
+// A group is one database transaction that runs the Updates of several callers
+// one after another, each on its caller's goroutine. It holds the schema's lock
+// until it is committed.
 //
-// The caller who opens it leads it: it runs its own function, then lends the
-// group to those who wait, one at a time, and ends it when nobody waits. So a
-// lone Update pays for a BEGIN and a COMMIT, and many at once share them, and
-// the write to disk.
+// The caller that opens a group is its leader: it runs its own function, then
+// lends the group to the waiting callers one at a time, and ends it when none is
+// left. A single Update pays for one BEGIN and one COMMIT; concurrent Updates
+// share them, and the write to disk.
 type group struct {
 	schema schema
 	conn   *sql.Conn
-	back   chan struct{} // whoever was lent the group gives it back
+	back   chan struct{} // receives when a member returns the group to the leader
 
 	wrote     bool  // there is something to commit
 	savepoint bool  // there is a savepoint…
-	fresh     bool  // …and nothing was written behind it
-	spent     bool  // the group takes no more members
-	err       error // why it cannot commit or, once done is closed, has not
+	fresh     bool  // …and nothing was written after it
+	spent     bool  // the group accepts no more members
+	err       error // why it cannot commit or, once done is closed, did not
 
 	done chan struct{}
 }
 
-// Update runs fn in a group: in the one that is open, or in a new one. The wait
-// for that ends with ctx; a statement that was sent is waited for, since others
-// depend on its connection.
+// Update runs fn in the open group, or in a new one. The wait for a group ends
+// with ctx. A statement that has been sent runs to its end, because other
+// Updates depend on its connection.
 //
-// The wait for the lock is bounded by lockWait from the call of Update on,
-// however many wait: when another machine keeps the lock, they all give up
-// together, with [store.ErrUnavailable].
+// An Update waits for the lock at most lockWait, counted from its own call. If
+// another machine holds the lock, all waiting Updates therefore time out with
+// [store.ErrUnavailable], not one after the other.
 //
-// If the connection was lost before COMMIT was sent, or the server undid the
-// transaction in favour of another, fn runs again, at most five times in all.
-// If it was lost while COMMIT was under way, Update returns
+// If the connection is lost before COMMIT is sent, or the server aborts the
+// transaction in favor of another, fn runs again, up to five times in total. If
+// the connection is lost during COMMIT, Update returns
 // [store.ErrUnknownOutcome].
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	deadline := time.Now().Add(s.lockWait)
@@ -93,8 +93,8 @@ func (s *Store) leader(ctx context.Context, deadline time.Time, fn func(store.Tx
 	return g.run(ctx, fn)
 }
 
-// lend hands the group to those who wait for a turn at this moment, one after
-// another, until nobody does.
+// lend hands the group to the currently waiting callers, one after another,
+// until none is left or the group reaches a limit.
 func (s *Store) lend(g *group) {
 	begun := time.Now()
 	for n := 1; n < groupSize && !g.spent && time.Since(begun) < groupTime; n++ {
@@ -107,7 +107,8 @@ func (s *Store) lend(g *group) {
 	}
 }
 
-// member runs fn in a group that another caller leads, and waits for its end.
+// member runs fn in a group that another caller leads, and waits for the group
+// to end.
 func (g *group) member(ctx context.Context, fn func(store.Tx) error) error {
 	err := func() error {
 		defer func() { g.back <- struct{}{} }() // also when fn panics
@@ -117,7 +118,7 @@ func (g *group) member(ctx context.Context, fn func(store.Tx) error) error {
 	return g.outcome(err)
 }
 
-// run calls fn, and undoes what it did if it fails or panics.
+// run calls fn, and undoes its writes if it fails or panics.
 func (g *group) run(ctx context.Context, fn func(store.Tx) error) error {
 	t := g.transaction()
 	t.mark = g.mark
@@ -134,7 +135,7 @@ func (g *group) run(ctx context.Context, fn func(store.Tx) error) error {
 	}()
 	err := fn(tx{reader{t}, t})
 	if t.err != nil && (err == nil || again(t.err)) {
-		err = about(t.err, "update") // whatever fn made of it
+		err = about(t.err, "update") // regardless of what fn returned
 	}
 	kept = err == nil
 	return err
@@ -144,9 +145,8 @@ func (g *group) transaction() *transaction {
 	return &transaction{schema: g.schema, conn: g.conn, shared: true}
 }
 
-// mark sets a savepoint behind all that was written so far, if there is none.
-// Members come by it when they begin to write; the many that only read do
-// without.
+// mark sets a savepoint after everything written so far, unless there is one. It
+// is called at a member's first write; members that only read need no savepoint.
 func (g *group) mark(ctx context.Context) error {
 	if !g.wrote || g.fresh {
 		return nil
@@ -161,9 +161,10 @@ func (g *group) mark(ctx context.Context) error {
 	return g.err
 }
 
-// undo takes back what the last member did, and nothing before it. If none has
-// written before it, that is the whole transaction. It is so too if a read has
-// failed where there was no savepoint: the others run again.
+// undo rolls back the last member's writes and nothing before them. If no earlier
+// member has written, that is the whole transaction. If a read failed where there
+// was no savepoint, the whole transaction is rolled back too, and the other
+// members run again.
 func (g *group) undo(ctx context.Context, t *transaction) {
 	switch {
 	case errors.Is(t.err, errLost), errors.Is(t.err, errSilent):
@@ -171,13 +172,13 @@ func (g *group) undo(ctx context.Context, t *transaction) {
 	case g.fresh:
 		g.exec(ctx, "ROLLBACK TO SAVEPOINT member")
 	case g.wrote:
-		g.spent, g.err = true, fmt.Errorf("%w: another update in the group has failed: %w", errGaveWay, t.err)
+		g.spent, g.err = true, fmt.Errorf("%w: another update in the same transaction failed: %w", errGaveWay, t.err)
 	default:
 		g.spent = true
 	}
 }
 
-// exec runs a statement without which the group cannot go on.
+// exec runs a statement. If it fails, the group cannot continue.
 func (g *group) exec(ctx context.Context, stmt string) {
 	g.err = ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		_, err := g.conn.ExecContext(ctx, stmt)
@@ -186,7 +187,7 @@ func (g *group) exec(ctx context.Context, stmt string) {
 	g.spent = g.err != nil
 }
 
-// end commits what there is to commit, and tells the members.
+// end commits the group's writes, if there are any, and notifies the members.
 func (g *group) end(ctx context.Context) {
 	defer close(g.done)
 	switch {
@@ -197,15 +198,15 @@ func (g *group) end(ctx context.Context) {
 	default:
 		g.err = end(ctx, g.conn, "COMMIT")
 		if errors.Is(g.err, errLost) || errors.Is(g.err, errSilent) {
-			g.err = fmt.Errorf("%w: %v", errUnknown, g.err) // which is not to be tried again
+			g.err = fmt.Errorf("%w: %v", errUnknown, g.err) // formatted with %v, so that it is not retried
 		}
 	}
 }
 
-// outcome returns what an Update of the group returns whose function has
-// returned err. If the group was not committed, err counts for nothing, since
-// the function has seen what other members wrote. An Update that has failed
-// anyway can run again even if it is unknown whether the others were committed.
+// outcome returns the error of an Update whose function returned err. If the
+// group was not committed, err is ignored, because the function may have seen
+// writes of other members that were lost. An Update whose function failed can run
+// again even if it is unknown whether the others were committed.
 func (g *group) outcome(err error) error {
 	switch {
 	case g.err == nil:

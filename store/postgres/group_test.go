@@ -13,10 +13,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A script is a server that takes down the statements of a connection, and
-// refuses those that begin with refused.
+// A script is a server that records the statements of a connection and rejects
+// statements that begin with refused.
 type script struct {
-	driver.Conn // of which nothing is called
+	driver.Conn // nil: none of its methods is called
 	heard       []string
 	refused     string
 }
@@ -34,11 +34,11 @@ func (s *script) ExecContext(_ context.Context, stmt string, _ []driver.NamedVal
 	return driver.RowsAffected(1), nil
 }
 
-// TestASavepointThatCannotBeSet: there may be an older one, and to go back to
-// that would undo what others in the group have written.
+// TestFailedSavepoint: there may be an older savepoint, and a rollback to it
+// would undo the writes of other members of the group.
 //
-// Fault: the group is committed without it, and they are told that it holds.
-func TestASavepointThatCannotBeSet(t *testing.T) {
+// Fault: the group is committed without them, and they report success.
+func TestFailedSavepoint(t *testing.T) {
 	is := is.New(t)
 	server := &script{}
 	db := sql.OpenDB(server)

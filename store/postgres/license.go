@@ -37,9 +37,9 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 	return l, about(err, "license by key") // a key is a credential
 }
 
-// Licenses walks the index of the order, or looks for IDs. A list by ID begins
-// with the customer, the product or the state, the first of them that is asked
-// for, a list by time with the product.
+// Licenses walks the index of the order, or looks up IDs. A list by ID uses the
+// index that begins with the first filter set of customer, product and state; a
+// list by time uses the one that begins with the product.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	if err := q.Check(); err != nil {
 		return nil, about(err, "licenses")
@@ -69,10 +69,10 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	switch q.Order {
 	case store.ByExpiresAt:
 		s.and("l.expires_at IS NOT NULL")
-		s.order(q.Descending, behind(q.After), "l.expires_at", "l.id")
+		s.order(q.Descending, afterTime(q.After), "l.expires_at", "l.id")
 	case store.ByStartsAt:
 		s.and("l.starts_at IS NOT NULL")
-		s.order(q.Descending, behind(q.After), "l.starts_at", "l.id")
+		s.order(q.Descending, afterTime(q.After), "l.starts_at", "l.id")
 	default:
 		s.order(q.Descending, after(q.After.ID), "l.id")
 	}

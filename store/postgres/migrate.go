@@ -13,10 +13,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations returns the text of each migration, in order. The file of the
-// n-th is called migrations/n_….sql, with n in four digits; it is plain SQL, its
-// tables in the schema that search_path begins with, and is never changed once
-// it was released.
+// migrations returns the text of each migration, in order. The n-th file is named
+// migrations/n_….sql, with n in four digits. It is plain SQL, its tables are in
+// the first schema of search_path, and it never changes after a release.
 func migrations(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted
 	if err != nil {
@@ -37,17 +36,17 @@ func migrations(files fs.FS) ([]string, error) {
 	return texts, nil
 }
 
-// Migrate creates the schema of opts and its tables, or brings them to the
-// version of this package; if they have it, it changes nothing. It does all or
-// nothing, under the lock of the register: any number of processes may call it
-// at once, and Updates wait meanwhile.
+// Migrate creates the schema of opts and its tables, or upgrades the tables to
+// the version of this package. If they are up to date, it changes nothing. It
+// runs in one transaction under the schema's lock: any number of processes may
+// call it concurrently, and Updates wait until it ends.
 //
-// [New] does the same. Migrate is for hosts that have it done by another role
-// than the one that serves. The serving role then needs USAGE on the schema, and
+// [New] does the same. Migrate is for hosts that migrate with another role than
+// the one that serves. The serving role then needs USAGE on the schema, and
 // SELECT, INSERT, UPDATE and DELETE on its tables.
 //
-// Versions only go forward: Migrate returns an error if the tables are of a
-// newer version than this package knows.
+// There is no downgrade: Migrate returns an error if the tables are of a newer
+// version than this package knows.
 func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
 	schema, err := newSchema(opts.Schema)
 	if err != nil {
@@ -56,7 +55,7 @@ func Migrate(ctx context.Context, db *sql.DB, opts Options) error {
 	return about(schema.migrate(ctx, db), "migrate schema %s", schema.quoted)
 }
 
-// prepare migrates if it has to.
+// prepare migrates the tables unless they are up to date.
 func (s schema) prepare(ctx context.Context, db *sql.DB) error {
 	texts, err := migrations(migrationFiles)
 	if err != nil {
@@ -80,8 +79,8 @@ func (s schema) version(ctx context.Context, q interface {
 }, newest int) (version int, err error) {
 	var encoding string
 	var exists bool
-	// This reads the catalogue itself, since to_regclass may answer from what
-	// the connection knew before it waited for the lock.
+	// Query the catalog itself: to_regclass may use what the connection cached
+	// before it waited for the lock.
 	err = q.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), EXISTS (
 		SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'licensing_schema')`,
 		s.name).Scan(&encoding, &exists)
@@ -96,7 +95,7 @@ func (s schema) version(ctx context.Context, q interface {
 	case encoding != "UTF8":
 		return 0, fmt.Errorf("the database is encoded in %s; create one with ENCODING 'UTF8'", encoding)
 	case version > newest:
-		return 0, fmt.Errorf("its tables are of version %d, and this version of the package knows %d: update the program", version, newest)
+		return 0, fmt.Errorf("the tables have version %d, but this program supports at most version %d; update the program", version, newest)
 	}
 	return version, nil
 }

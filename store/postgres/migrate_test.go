@@ -15,9 +15,9 @@ func TestMigrationsAreInOrder(t *testing.T) {
 	}{
 		{"one", []string{"0001_a"}, "0001_a "},
 		{"by number", []string{"0002_a", "0001_b", "0003_c"}, "0001_b 0002_a 0003_c "},
-		{"one is missing", []string{"0001_a", "0003_c"}, ""},
-		{"not from one", []string{"0002_a"}, ""},
-		{"one number twice", []string{"0001_a", "0001_b"}, ""},
+		{"missing number", []string{"0001_a", "0003_c"}, ""},
+		{"does not start at one", []string{"0002_a"}, ""},
+		{"duplicate number", []string{"0001_a", "0001_b"}, ""},
 		{"too few digits", []string{"1_a"}, ""},
 		{"no number", []string{"a"}, ""},
 	} {

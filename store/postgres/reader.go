@@ -11,9 +11,9 @@ import (
 // A session runs statements: each on its own for the Store itself, or inside
 // the transaction of a View or an Update.
 type session interface {
-	// query runs one statement and has each read its rows. If the
-	// connection is lost meanwhile, each may be called again with the rows
-	// of another.
+	// query runs one statement and calls each to read its rows. If the
+	// connection is lost, it may call each again with the rows of another
+	// connection.
 	query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error
 }
 
@@ -21,11 +21,11 @@ type session interface {
 // records that they read.
 type reader struct{ session }
 
-// all returns what scan makes of each row of a statement.
+// all returns the result of scan for each row of a statement.
 func all[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error), stmt string, args ...any) ([]R, error) {
 	var found []R
 	if !storable(args...) {
-		return nil, nil // nothing stored can be like that
+		return nil, nil // no stored value can match
 	}
 	err := s.query(ctx, stmt, args, func(rows *sql.Rows) error {
 		found = nil
@@ -41,7 +41,7 @@ func all[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error),
 	return found, err
 }
 
-// one returns what scan makes of the only row of a statement, or ErrNotFound.
+// one returns the result of scan for the only row of a statement, or ErrNotFound.
 func one[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error), stmt string, args ...any) (R, error) {
 	var none R
 	found, err := all(ctx, s, scan, stmt, args...)
@@ -54,7 +54,7 @@ func one[R any](ctx context.Context, s session, scan func(*sql.Rows) (R, error),
 	return found[0], nil
 }
 
-// about says what an error is about, if it is one.
+// about wraps err with the operation that failed. It returns nil if err is nil.
 func about(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

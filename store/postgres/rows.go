@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// A recordset is a SELECT of rows that travel in one parameter, an array of
-// arrays in JSON. Arrays of PostgreSQL would do as well, but no two drivers
-// agree on how to pass one.
+// recordset returns a SELECT of rows that are passed in one parameter, a JSON
+// array of arrays. Drivers differ in how they pass a PostgreSQL array.
 //
-// Each byte of kinds is the kind of a column: t for text, i for bigint, d for a
+// Each byte of kinds is the type of a column: t for text, i for bigint, d for a
 // document.
 func recordset(kinds string) string {
 	columns := make([]string, len(kinds))
@@ -23,8 +22,8 @@ func recordset(kinds string) string {
 		" FROM jsonb_array_elements($1::text::jsonb) WITH ORDINALITY AS elements (r, n) ORDER BY n"
 }
 
-// writeRows runs a statement with rows for its recordset, and returns how many
-// rows it has changed.
+// writeRows runs a statement with rows for its recordset, and returns the number
+// of rows it changed.
 func (t *transaction) writeRows(ctx context.Context, rows [][]any, stmt string, args ...any) (n int64, err error) {
 	text, err := t.rows(ctx, rows)
 	if err != nil || len(rows) == 0 {

@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// defaultSchema is where the tables are if Options does not say.
+// defaultSchema is the schema that an empty Options.Schema means.
 const defaultSchema = "public"
 
-// maxIdentifier is how many bytes of an identifier PostgreSQL keeps. It cuts
-// off the rest, so that two longer names could mean one schema.
+// maxIdentifier is the maximum length of a PostgreSQL identifier in bytes.
+// PostgreSQL truncates longer names, so two of them could mean one schema.
 const maxIdentifier = 63
 
-// A schema is the part of a database that holds one register.
+// A schema is the part of a database that holds one store.
 type schema struct {
-	name   string // as the catalogue knows it
-	quoted string // as a statement names it
-	// lock is the key of the advisory lock that writers of this register
-	// take. Should two schemas of a database share a key by chance, they
-	// wait for one another, and nothing else happens.
+	name   string // as in the catalog
+	quoted string // as in a statement
+	// lock is the key of the advisory lock that writers of this schema take.
+	// If two schemas of a database happen to share a key, their writers wait
+	// for each other; that is the only effect.
 	lock int64
 }
 
@@ -43,17 +43,17 @@ func newSchema(name string) (schema, error) {
 func quote(name string) (string, error) {
 	switch {
 	case len(name) > maxIdentifier:
-		return "", fmt.Errorf("has %d bytes, and PostgreSQL keeps %d", len(name), maxIdentifier)
+		return "", fmt.Errorf("is %d bytes long; PostgreSQL allows at most %d", len(name), maxIdentifier)
 	case strings.HasPrefix(name, "pg_"):
-		return "", errors.New(`begins with "pg_", which PostgreSQL reserves for itself`)
+		return "", errors.New(`begins with "pg_", which PostgreSQL reserves`)
 	case strings.ContainsRune(name, 0) || !utf8.ValidString(name):
-		return "", errors.New("is not UTF-8 without a NUL byte")
+		return "", errors.New("is not valid UTF-8 or contains a NUL byte")
 	}
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`, nil
 }
 
-// in returns stmt with each of its tables named in this schema, so that no
-// search_path has a say. Statements write their tables as licensing_….
+// in qualifies each table in stmt with this schema, so that search_path does not
+// matter. Statements write their tables as licensing_….
 func (s schema) in(stmt string) string {
 	return strings.ReplaceAll(stmt, "licensing_", s.quoted+".licensing_")
 }

@@ -34,7 +34,7 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-func TestEachSchemaHasALockOfItsOwn(t *testing.T) {
+func TestEachSchemaHasItsOwnLock(t *testing.T) {
 	is := is.New(t)
 	locks := map[int64]string{}
 	for _, name := range []string{"public", "Public", "a", "b", "ab"} {
@@ -46,5 +46,5 @@ func TestEachSchemaHasALockOfItsOwn(t *testing.T) {
 	unnamed, err := newSchema("")
 	is.NoErr(err)
 	is.Equal(locks[unnamed.lock], "public")
-	is.Equal(unnamed.lock, int64(-6632736181757164935)) // as every released version has it
+	is.Equal(unnamed.lock, int64(-6632736181757164935)) // the same in every release
 }

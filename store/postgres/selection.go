@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A selection is the SELECT of a list in the making.
+// A selection builds the SELECT of a list.
 type selection struct {
 	head       strings.Builder // SELECT … FROM …
 	conditions []string
@@ -30,7 +30,7 @@ func (s *selection) and(condition string, args ...any) {
 	s.conditions = append(s.conditions, s.numbered(condition, args))
 }
 
-// numbered returns text with each ? replaced by the parameter that is next.
+// numbered returns text with each ? replaced by the next parameter.
 func (s *selection) numbered(text string, args []any) string {
 	for _, arg := range args {
 		s.args = append(s.args, arg)
@@ -47,11 +47,11 @@ func (s *selection) equal(column, value string) {
 }
 
 // leading is equal for a column that begins an index in the order of the list.
-// The first such column picks that index: it is said to begin the order as well,
-// and its value as one of an array, from which the planner does not infer that
-// it is always the same. So it cannot walk all rows in the order of their ids
-// instead, in the hope that one in so many matches: those of one customer, say,
-// are not spread like that.
+// The first such column selects that index: ORDER BY begins with the column too,
+// and its value is passed as an array, from which the planner does not infer a
+// constant. So the planner cannot walk all rows in the order of their ids and
+// assume that matching rows are spread evenly, which the licenses of one
+// customer, for example, are not.
 func (s *selection) leading(column, value string) {
 	if value == "" || s.lead != "" {
 		s.equal(column, value)
@@ -82,8 +82,8 @@ func (s *selection) within(column string, r store.TimeRange) {
 	s.and(inside, bounds...)
 }
 
-// order sets the order, by columns, and begins behind position, which is nil at
-// the beginning of a list and else has a value for each column.
+// order sets the order to columns, and starts the list after position, which is
+// nil at the beginning of a list and otherwise has a value for each column.
 func (s *selection) order(descending bool, position []any, columns ...string) {
 	direction := ""
 	if descending {
@@ -99,7 +99,7 @@ func (s *selection) order(descending bool, position []any, columns ...string) {
 	s.tail = " ORDER BY " + strings.Join(columns, direction+", ") + direction
 }
 
-// ahead returns the comparison that goes on in a list.
+// ahead returns the comparison that continues a list.
 func ahead(descending bool) string {
 	if descending {
 		return " < "
@@ -116,8 +116,8 @@ func after[T comparable](v T) []any {
 	return []any{v}
 }
 
-// behind returns the position of an order by a time and an id.
-func behind(p store.Position) []any {
+// afterTime returns the position of an order by a time and an id.
+func afterTime(p store.Position) []any {
 	if p.IsZero() {
 		return nil
 	}
@@ -133,12 +133,12 @@ func (s *selection) text() string {
 	return text + s.tail
 }
 
-// forTheseValues is a condition that always holds, and that only the plan for
-// known values can tell to. When PostgreSQL has planned a statement five times,
-// it compares that to one plan for any values, and keeps the latter if it thinks
-// that it is cheaper. It may well think so of walking all licenses in the order
-// of their ids until fifty have matched, and that takes long when only a few do.
-// The price of this keeps it from that.
+// forTheseValues is a condition that is always true, but only a custom plan,
+// made for known parameter values, can tell. After five custom plans of a
+// statement, PostgreSQL compares their cost to that of a generic plan and keeps
+// the generic plan if it estimates it to be cheaper. A generic plan may walk all
+// licenses in the order of their ids until fifty have matched, which is slow when
+// few match. The estimated cost of this condition rules the generic plan out.
 const forTheseValues = `(? OR (SELECT count(*) FROM generate_series(1, 1000000000)) > 0)`
 
 // page returns the first rows of a selection, at most limit.

@@ -23,7 +23,7 @@ func TestSelections(t *testing.T) {
 			" ORDER BY id", nil,
 		},
 		{
-			"a filter that is not set",
+			"an unset filter",
 			func(s *selection) { s.equal("a", ""); s.leading("b", ""); s.order(true, after(""), "id") },
 			" ORDER BY id DESC", nil,
 		},
@@ -38,17 +38,17 @@ func TestSelections(t *testing.T) {
 			" WHERE b = ANY (ARRAY[$1::text]) AND c = $2 AND (id) < ($3) ORDER BY b DESC, id DESC", []any{"x", "y", "id_1"},
 		},
 		{
-			"behind a time and an id",
-			func(s *selection) { s.order(false, behind(store.Position{Time: at(5, 0), ID: "id_1"}), "time", "id") },
+			"after a time and an id",
+			func(s *selection) { s.order(false, afterTime(store.Position{Time: at(5, 0), ID: "id_1"}), "time", "id") },
 			" WHERE (time, id) > ($1, $2) ORDER BY time, id", []any{int64(5), "id_1"},
 		},
 		{
-			"bounds between milliseconds are rounded up, as what is stored is whole",
+			"bounds between milliseconds are rounded up, because stored times are whole milliseconds",
 			func(s *selection) { s.within("time", store.TimeRange{From: at(5, 1), Before: at(7, 0)}) },
 			" WHERE time IS NOT NULL AND time >= $1 AND time < $2", []any{int64(6), int64(7)},
 		},
 		{
-			"a range that lets in those without",
+			"a range that includes rows without a time",
 			func(s *selection) { s.within("time", store.TimeRange{Before: at(7, 0), OrNone: true}) },
 			" WHERE (time IS NULL OR time IS NOT NULL AND time < $1)", []any{int64(7)},
 		},

@@ -11,20 +11,21 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Options are the settings of a [Store]. The zero value is ready for use.
+// Options configures a [Store]. The zero value is ready to use.
 type Options struct {
-	// Schema is the name of the schema with the tables, exactly as
-	// PostgreSQL knows it: case counts, and any character but NUL may be in
-	// it, up to 63 bytes. Empty means "public". The search_path of the
-	// connections has no say, so that the same options always mean the same
-	// tables.
+	// Schema is the name of the schema that contains the tables, exactly as
+	// PostgreSQL stores it: it is case-sensitive and may contain any
+	// character except NUL, up to 63 bytes. Empty means "public". The
+	// search_path of the connections is ignored, so the same options always
+	// select the same tables.
 	//
-	// Two Stores with different schemas share nothing but the database.
+	// Two Stores with different schemas share only the database.
 	Schema string
 }
 
-// A Store keeps one register in one schema of a PostgreSQL database. It is safe
-// for concurrent use, in one process and in many. [New] makes one.
+// A Store keeps licensing data in one schema of a PostgreSQL database. It is
+// safe for concurrent use, within a process and across processes. Create one
+// with [New].
 type Store struct {
 	reader
 	db     *sql.DB
@@ -34,18 +35,19 @@ type Store struct {
 
 	lockWait time.Duration // how long an Update waits for the lock
 	lead     chan struct{} // holds one value while a group is open to Updates
-	join     chan *group   // hands the open group to whoever waits
+	join     chan *group   // hands the open group to a waiting Update
 }
 
 var _ store.Store = (*Store)(nil)
 
-// New returns the Store of a schema, and creates or migrates its tables if they
-// are not there or are of an older version, as [Migrate] does. If they are up to
-// date, it changes nothing and needs no more rights than the Store itself.
+// New returns the Store of a schema. Like [Migrate], it creates the tables if
+// they do not exist and upgrades them if they are of an older version. If they
+// are up to date, it changes nothing and needs no more privileges than the
+// Store itself.
 //
-// It returns an error if the schema's name is not possible, the tables are of a
-// version that this package does not know, or the database's encoding is not
-// UTF8; and [store.ErrUnavailable] if the database cannot be reached.
+// It returns an error if the schema name is invalid, the tables are of a newer
+// version than this package knows, or the database encoding is not UTF8. It
+// returns [store.ErrUnavailable] if the database cannot be reached.
 func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 	schema, err := newSchema(opts.Schema)
 	if err != nil {
@@ -65,21 +67,20 @@ func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the use of the Store: every later call returns
-// [store.ErrUnavailable], and what has begun may finish. The database stays
-// open, since it is its owner's. Close always returns nil.
+// Close closes the Store: later calls return [store.ErrUnavailable], and calls
+// in progress may finish. It does not close the [sql.DB], which the host owns.
+// Close always returns nil.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	return nil
 }
 
-// beginView fixes the snapshot at once, and not at the first read.
+// beginView takes the snapshot immediately rather than at the first read.
 const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`
 
-// beginUpdate returns the statements that begin an Update and wait so long for
-// the lock. Once they have the lock of the register, every statement of the
-// transaction sees all that Updates have committed before, and no other Update
-// begins.
+// beginUpdate returns the statements that begin an Update and wait up to wait
+// for the schema's lock. While the transaction holds the lock, its statements
+// see everything that earlier Updates committed, and no other Update begins.
 func (s schema) beginUpdate(wait time.Duration) string {
 	return fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED;
 		SET LOCAL lock_timeout = %d;
@@ -89,8 +90,8 @@ func (s schema) beginUpdate(wait time.Duration) string {
 }
 
 // View calls fn with a Reader on one snapshot, taken when View begins. It never
-// makes an Update wait. If the connection is lost on the way, the next read
-// returns [store.ErrUnavailable].
+// blocks an Update. If the connection is lost, the next read returns
+// [store.ErrUnavailable].
 func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 	var conn *sql.Conn
 	err := retry(ctx, func() (err error) {
@@ -111,8 +112,9 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 	return fn(reader{t})
 }
 
-// query runs a statement on whatever connection is free, and again on another
-// if that turns out to be lost: a read can be repeated.
+// query runs a statement on any free connection. If that connection turns out to
+// be lost, it runs the statement again on another, because a read can be
+// repeated.
 func (s *Store) query(ctx context.Context, stmt string, args []any, each func(*sql.Rows) error) error {
 	stmt = s.schema.in(stmt)
 	return retry(ctx, func() error {
@@ -123,7 +125,7 @@ func (s *Store) query(ctx context.Context, stmt string, args []any, each func(*s
 	})
 }
 
-// ready returns why the Store cannot answer, if it cannot.
+// ready returns an error if ctx has ended or the Store is closed.
 func (s *Store) ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,7 +136,7 @@ func (s *Store) ready(ctx context.Context) error {
 	return nil
 }
 
-// fetch runs a statement and has each read its rows.
+// fetch runs a statement and calls each to read its rows.
 func fetch(ctx context.Context, q interface {
 	QueryContext(ctx context.Context, stmt string, args ...any) (*sql.Rows, error)
 }, stmt string, args []any, each func(*sql.Rows) error) error {

@@ -11,39 +11,40 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// How long things may take that a caller's context does not bound.
+// Time limits in addition to the caller's context.
 const (
 	// idleWait is how long the server waits for the next statement of an
-	// Update before it undoes it. It bounds how long a function may take
-	// between two calls, and frees the turn of a machine that has vanished.
+	// Update before it rolls the Update back. It bounds how long a function
+	// may take between two calls, and releases the lock of a machine that
+	// has disappeared.
 	idleWait = 5 * time.Second
 
-	// lockWait is how long an Update waits for the lock of the register:
-	// longer than idleWait, so that an Update that waits for a vanished
-	// machine gets it.
+	// lockWait is how long an Update waits for the schema's lock. It is
+	// longer than idleWait, so that an Update outwaits a machine that has
+	// disappeared.
 	lockWait = 10 * time.Second
 
-	// answerWait is how long a statement may take: longer than lockWait, so
-	// that the server is the first to give up.
+	// answerWait is how long a statement may take. It is longer than
+	// lockWait, so that the server times out first.
 	answerWait = 15 * time.Second
 )
 
-// A transaction is what one function, of a View or of an Update, sees of the
-// transaction on a connection.
+// A transaction is the view that one function, of a View or an Update, has of
+// the database transaction on a connection.
 type transaction struct {
 	schema schema
 	conn   *sql.Conn
-	// shared says that others depend on the connection. The end of the
-	// caller's context, at which a driver would cut it, then waits until
-	// the statement has been answered.
+	// shared means that other Updates depend on the connection. A driver
+	// closes the connection when the context of a statement ends, so
+	// statements then run without the caller's cancellation.
 	shared bool
 
 	// mark, if set, is called before the first write.
 	mark func(context.Context) error
 
 	over  atomic.Bool // the function has returned
-	err   error       // why a statement failed; all that follow would as well
-	wrote bool        // a method was called that writes
+	err   error       // why a statement failed; later statements fail too
+	wrote bool        // a method that writes was called
 }
 
 // query runs a statement that reads.
@@ -53,8 +54,8 @@ func (t *transaction) query(ctx context.Context, stmt string, args []any, each f
 	})
 }
 
-// write runs a statement that changes something, and returns how many rows it
-// has changed or, if it ends with a SELECT, selected.
+// write runs a statement that writes, and returns the number of rows it changed
+// or, if it ends with a SELECT, selected.
 func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n int64, err error) {
 	if err := t.mayWrite(ctx, args...); err != nil {
 		return 0, err
@@ -70,8 +71,8 @@ func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n in
 	return n, err
 }
 
-// mayWrite returns why the transaction does not write values, if it does not,
-// and notes otherwise that it does.
+// mayWrite returns an error if the transaction cannot write values. Otherwise it
+// records that the transaction writes.
 func (t *transaction) mayWrite(ctx context.Context, values ...any) error {
 	if err := t.ready(ctx); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (t *transaction) mayWrite(ctx context.Context, values ...any) error {
 	return nil
 }
 
-// ready returns why the transaction takes no statement, if it takes none.
+// ready returns an error if the transaction accepts no more statements.
 func (t *transaction) ready(ctx context.Context) error {
 	if t.over.Load() {
 		return store.ErrTxDone
@@ -99,7 +100,7 @@ func (t *transaction) ready(ctx context.Context) error {
 	return t.err
 }
 
-// run calls statement if the transaction is ready, and keeps its error.
+// run calls statement if the transaction is ready, and records its error.
 func (t *transaction) run(ctx context.Context, statement func(context.Context) error) error {
 	if err := t.ready(ctx); err != nil {
 		return err
@@ -111,8 +112,8 @@ func (t *transaction) run(ctx context.Context, statement func(context.Context) e
 	return t.err
 }
 
-// ask runs a statement on behalf of ctx, for no longer than answerWait, and
-// explains its error.
+// ask runs a statement for at most answerWait, and maps its error to one of the
+// store contract.
 func ask(ctx context.Context, statement func(context.Context) error) error {
 	bounded, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -128,15 +129,15 @@ func ask(ctx context.Context, statement func(context.Context) error) error {
 	return explain(err)
 }
 
-// A tx has the methods of [store.Tx] on the transaction of an Update. Those of
+// A tx implements [store.Tx] on the transaction of an Update. The methods of
 // store.Writer are in the files of the records that they write.
 type tx struct {
 	reader
 	*transaction
 }
 
-// begin opens a transaction with the statements given, in one round trip. The
-// wait for a connection and for the answer ends with ctx.
+// begin opens a transaction with the given statements, in one round trip. The
+// wait for a connection and for the response ends with ctx.
 func (s *Store) begin(ctx context.Context, statements string) (conn *sql.Conn, err error) {
 	err = ask(ctx, func(ctx context.Context) (err error) {
 		if conn, err = s.db.Conn(ctx); err != nil {
@@ -150,8 +151,8 @@ func (s *Store) begin(ctx context.Context, statements string) (conn *sql.Conn, e
 	return conn, err
 }
 
-// end ends the transaction on conn with COMMIT or ROLLBACK, whatever has become
-// of ctx, and gives the connection back.
+// end ends the transaction on conn with COMMIT or ROLLBACK, even if ctx has
+// ended, and releases the connection.
 func end(ctx context.Context, conn *sql.Conn, how string) error {
 	err := ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		_, err := conn.ExecContext(ctx, how)
@@ -165,8 +166,8 @@ func end(ctx context.Context, conn *sql.Conn, how string) error {
 	return err
 }
 
-// discard closes a connection whose state is not known, rather than give it
-// back.
+// discard closes a connection in an unknown state instead of returning it to the
+// pool.
 func discard(conn *sql.Conn) {
 	conn.Raw(func(any) error { return driver.ErrBadConn })
 	conn.Close()

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// storable reports whether all strings among values can be in a database: those
-// that are UTF-8 without a NUL byte. A statement with another would fail, and
-// doom its transaction.
+// storable reports whether PostgreSQL can store all strings among values: each
+// must be valid UTF-8 without a NUL byte. A statement with any other string would
+// fail, and its transaction with it.
 func storable(values ...any) bool {
 	for _, v := range values {
 		if s, ok := v.(string); ok && (!utf8.ValidString(s) || strings.ContainsRune(s, 0)) {
@@ -19,7 +19,7 @@ func storable(values ...any) bool {
 	return true
 }
 
-// millis returns what is stored for an instant: its milliseconds since 1970,
+// millis returns the stored value of an instant: its milliseconds since 1970,
 // rounded down, or NULL for the zero time.
 func millis(t time.Time) any {
 	if t.IsZero() {
@@ -28,14 +28,14 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// ceiling returns the milliseconds of an instant rounded up. What is stored is
-// in whole milliseconds, so that it is before an instant exactly if it is
-// before its ceiling.
+// ceiling returns the milliseconds of an instant, rounded up. Stored times are
+// whole milliseconds, so a stored time is before an instant exactly if it is
+// before the instant's ceiling.
 func ceiling(t time.Time) int64 {
 	return t.Add(time.Millisecond - time.Nanosecond).UnixMilli()
 }
 
-// An instant scans what millis has stored.
+// An instant scans a value that millis stored.
 type instant struct{ *time.Time }
 
 func (i instant) Scan(src any) error {
@@ -45,12 +45,12 @@ func (i instant) Scan(src any) error {
 	case int64:
 		*i.Time = time.UnixMilli(ms).UTC()
 	default:
-		return fmt.Errorf("an instant of type %T", src)
+		return fmt.Errorf("cannot scan a %T as a time", src)
 	}
 	return nil
 }
 
-// document returns what is stored for a document: a nil one is an empty one.
+// document returns the stored value of a document; nil is stored as empty.
 func document(d []byte) []byte {
 	if d == nil {
 		return []byte{}

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A lockedServer is a server whose lock another machine keeps: each wait for it
-// fails after the lock_timeout of its transaction.
+// A lockedServer is a server whose lock another machine holds: each wait for the
+// lock fails after the lock_timeout of its transaction.
 type lockedServer struct{ driver.Conn }
 
 func (s lockedServer) Connect(context.Context) (driver.Conn, error) { return s, nil }
@@ -34,8 +34,8 @@ func (s lockedServer) ExecContext(_ context.Context, stmt string, _ []driver.Nam
 	return nil, coded("55P03") // lock_not_available
 }
 
-// TestAllWaitersGiveUpTogether: the time for which an Update waits for the lock
-// begins when Update is called, for each of them.
+// TestAllWaitersGiveUpTogether: each Update's wait for the lock counts from its
+// own call.
 func TestAllWaitersGiveUpTogether(t *testing.T) {
 	is := is.New(t)
 	const wait, waiters = 200 * time.Millisecond, 8
@@ -51,5 +51,5 @@ func TestAllWaitersGiveUpTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	is.True(time.Since(begun) < waiters*wait/2) // and not one wait after the other
+	is.True(time.Since(begun) < waiters*wait/2) // the waits overlap
 }
