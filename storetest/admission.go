@@ -6,15 +6,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An admission lets a few of many in: each Update looks how many are in, and
-// goes in if there is room. It differs by how it looks.
+// An admission admits a few of many goroutines: each Update counts the admitted
+// ones and enters if there is room. Admissions differ in how they count.
 type admission struct {
 	name  string
 	room  int
 	needs []any
-	// taken returns how many are in, for the i-th who asks.
+	// taken returns how many have entered, as read by the i-th goroutine.
 	taken func(b *bench, r store.Reader, i int) (int, error)
-	// enter goes in.
+	// enter writes the record of the i-th goroutine.
 	enter func(b *bench, tx store.Tx, i int) error
 }
 
@@ -118,14 +118,14 @@ var admissions = []admission{
 		},
 	},
 	{
-		// Each looks at one thing and writes another: two in a ring of
-		// misses, of whom only one may go on.
+		// Each of two goroutines reads the key that the other writes. Only
+		// one may write.
 		name: "MissThenInsertWhatTheOtherMissed", room: 1,
 		taken: func(b *bench, r store.Reader, i int) (int, error) {
 			_, err := r.Entry(b.ctx, "kind", word("key", max(0, 1-i)))
 			n, err := miss(err)
 			if i > 1 {
-				n = 1 // has no part in it
+				n = 1 // only the first two compete
 			}
 			return n, err
 		},
@@ -158,5 +158,5 @@ func (a admission) run(b *bench) {
 			in++
 		}
 	}
-	b.equal(in, a.room, "goroutines, of %d, that were let in", crowd)
+	b.equal(in, a.room, "goroutines admitted, of %d", crowd)
 }

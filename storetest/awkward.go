@@ -2,8 +2,8 @@ package storetest
 
 import "strings"
 
-// awkward strings are all different by their bytes, and alike to whoever
-// folds case or accents, trims, normalizes, reads numbers, or lets them be
+// awkward strings all differ in their bytes. Some are equal to a store that folds
+// case or accents, trims, normalizes, parses numbers, or interprets strings as
 // part of a pattern or a statement.
 var awkward = []string{
 	"a", "A", "ab", "Ab", "AB", "aB", "b", "B", "z", "Z", "aa", "a-b", "a b", "a.b",
@@ -21,15 +21,15 @@ var awkward = []string{
 	strings.Repeat("😀", 255), strings.Repeat("é", 255),
 }
 
-// strangers are alike to a string that is stored, and are not stored
-// themselves: whoever looks for one must find nothing.
+// strangers resemble a stored string but are not stored: a search for one must
+// find nothing.
 var strangers = []string{
 	"Z ", "ZZ", "zZ", "Aa", "b ", " b", "B\t", "bB", "ê", "e\u0302", "É ", "\u00e9\u0301", "sS", "Fi", "K ", "σς",
 	"_a", "a%b", "__", "%%", "z*", ".", "[z]", "b' OR 'a'='a", "000", "1.00", "2", "10", "False", "Null",
 	"日本", "日本語 ", strings.Repeat("X", 255), strings.Repeat("x", 253), strings.Repeat("x", 256), strings.Repeat("É", 255),
 }
 
-// jsons are documents that say the same as other documents, or much.
+// jsons are documents that are equivalent to other documents, or large.
 var jsons = []string{
 	`{"b":1,"a":2}`,
 	`{ "a" : 2 , "b" : 1 }`,

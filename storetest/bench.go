@@ -14,14 +14,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A bench is what a case works at: a fresh store, and a place for what it
-// finds. Functions passed to Update run more than once on some stores and fail
-// for reasons of the store's own, so inside them a case returns errors, and
-// judges them when Update has returned.
+// A bench is the environment of a case: a fresh store, and the failures it has
+// found. Some stores run a function passed to Update more than once, or fail it
+// for their own reasons, so a case returns errors from such a function and checks
+// them after Update has returned.
 type bench struct {
 	store.Store
 	ctx    context.Context // ends when the case does
-	rule   int             // what failures are laid to
+	rule   int             // the rule that failures cite
 	limits limits
 	*findings
 
@@ -43,7 +43,7 @@ func (f *findings) found() []failure {
 	return append([]failure(nil), f.list...)
 }
 
-// A failure is one thing found wrong.
+// A failure is one violation of a rule.
 type failure struct {
 	rule            int
 	where, what     string
@@ -55,27 +55,28 @@ func (f failure) String() string {
 		f.where, f.what, f.gotten, f.awaited, f.rule, rules[f.rule])
 }
 
-// under returns b with failures laid to another rule.
+// under returns b with failures that cite another rule.
 func (b *bench) under(rule int) *bench {
 	c := *b
 	c.rule = rule
 	return &c
 }
 
-// fail notes a failure.
+// fail records a failure.
 func (b *bench) fail(got, want any, what string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list = append(b.list, failure{b.rule, where(), fmt.Sprintf(what, args...), show(got), show(want)})
 }
 
-// stop notes a failure and ends the goroutine. Not for functions of an Update.
+// stop records a failure and ends the goroutine. The function of an Update must
+// not call it.
 func (b *bench) stop(got, want any, what string, args ...any) {
 	b.fail(got, want, what, args...)
 	runtime.Goexit()
 }
 
-// equal notes a failure unless got is want, and reports whether it is.
+// equal records a failure unless got equals want, and reports whether it does.
 func (b *bench) equal(got, want any, what string, args ...any) bool {
 	if reflect.DeepEqual(got, want) {
 		return true
@@ -91,7 +92,7 @@ func (b *bench) ok(err error, what string, args ...any) {
 	}
 }
 
-// is notes a failure unless err is the target, and reports whether it is.
+// is records a failure unless err is the target, and reports whether it is.
 func (b *bench) is(err, target error, what string, args ...any) bool {
 	if errors.Is(err, target) {
 		return true
@@ -100,8 +101,8 @@ func (b *bench) is(err, target error, what string, args ...any) bool {
 	return false
 }
 
-// gone notes a failure if a get found a record. An answer that is neither a
-// record nor ErrNotFound is laid to the rule on sentinels.
+// gone records a failure if a get found a record. If the get returned neither a
+// record nor ErrNotFound, the failure cites the rule on sentinels.
 func (b *bench) gone(id string, err error, what string, args ...any) {
 	if err == nil && id != "" {
 		b.fail("record "+id, "none", what, args...)
@@ -125,8 +126,8 @@ func (b *bench) update(fn func(tx store.Tx) error) {
 	b.ok(b.try(fn), "Update")
 }
 
-// tryAdd writes rows in one Update: records to create or put, events to
-// append, tallies to add.
+// tryAdd writes rows in one Update: records to create or put, and events to
+// append.
 func (b *bench) tryAdd(rows ...any) error {
 	return b.try(func(tx store.Tx) error {
 		for _, row := range rows {
@@ -148,9 +149,9 @@ func (b *bench) view(fn func(store.Reader) error) {
 	b.ok(b.View(b.ctx, fn), "View")
 }
 
-// readers calls fn with each way to read what is committed: the store itself,
-// a View, and the Tx of a new Update. What fn notes in an Update counts only if
-// it is not run again.
+// readers calls fn with each way to read committed data: the store itself, a
+// View, and the Tx of a new Update. Failures that fn records in an Update count
+// only if the Update is not run again.
 func (b *bench) readers(fn func(how string, r store.Reader)) {
 	fn("on the store", b.Store)
 	b.view(func(r store.Reader) error {
@@ -167,8 +168,8 @@ func (b *bench) readers(fn func(how string, r store.Reader)) {
 	})
 }
 
-// answers waits for done as long as a rule's promise may take, and reports
-// whether it came.
+// answers waits for done, at most as long as a rule allows, and reports whether
+// it was closed.
 func (b *bench) answers(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -178,7 +179,7 @@ func (b *bench) answers(done <-chan struct{}) bool {
 	}
 }
 
-// where returns the places in the suite that led here, innermost first.
+// where returns the call sites in the suite, innermost first.
 func where() string {
 	var places []string
 	pcs := make([]uintptr, 32)

@@ -13,16 +13,16 @@ import (
 // each customer.
 const benchLicenses = 10_000
 
-// Benchmark measures a backend: changes by one caller and by many, gets, and
-// lists, on a store with 10,000 licenses, 20 activations of one license, and
-// 10,000 events. It calls open once; open closes the store with b.Cleanup.
+// Benchmark measures a backend: writes by one caller and by many, gets and lists,
+// on a store with 10,000 licenses, 20 activations of one license, and 10,000
+// events. It calls open once. To close the store, open registers a b.Cleanup.
 //
 //	func BenchmarkStore(b *testing.B) {
 //		storetest.Benchmark(b, func(b *testing.B) store.Store { return mystore.New() })
 //	}
 //
 // Each result is the time of one Update with the writes of one change, or of one
-// read on the Store. Compare only results of one machine.
+// read on the Store. Compare only results from the same machine.
 func Benchmark(b *testing.B, open func(*testing.B) store.Store) {
 	st := open(b)
 	ctx := context.Background()
@@ -103,8 +103,7 @@ func atLeast(want, got int, err error) error {
 	return err
 }
 
-// benchCreate writes what the creation of a license writes: the license and its
-// event.
+// benchCreate makes the writes of creating a license: the license and its event.
 func benchCreate(ctx context.Context, tx store.Tx, n int) error {
 	l, e := license(n), event(n)
 	l.CustomerID, l.ProductID, l.State = word("customer", n%(benchLicenses/10)), word("product", n%10), store.StateActive
@@ -117,7 +116,7 @@ func benchCreate(ctx context.Context, tx store.Tx, n int) error {
 	return err
 }
 
-// fillBenchmark writes what the measurements read.
+// fillBenchmark writes the records that the measurements read.
 func fillBenchmark(b *testing.B, st store.Store) {
 	b.Helper()
 	ctx := context.Background()

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// bytes writes records whose strings are alike but for their bytes.
+// bytes writes records whose strings look alike but differ in their bytes.
 func (k kind[R]) bytes(b *bench) {
 	b.add(k.needs...)
 	control := k.plain(1)

@@ -8,7 +8,7 @@ import (
 )
 
 // A readCall or writeCall is one call of one method of the contract, for the
-// rules that speak of every method. Each succeeds at version 1.
+// rules about every method. Each succeeds at version 1.
 type (
 	readCall struct {
 		method string
@@ -89,7 +89,7 @@ var writeCalls = []writeCall{
 	}},
 }
 
-// replaceEventCall stands apart, since it needs a Seq that the store gave.
+// replaceEventCall is separate, because it needs a Seq that the store assigned.
 func replaceEventCall(seq int64) writeCall {
 	return writeCall{"ReplaceEvent", func(ctx context.Context, w store.Writer) error {
 		e := event(7)

@@ -32,7 +32,7 @@ func concurrencyCases() []testCase {
 // crowd is how many goroutines compete.
 const crowd = 8
 
-// writeSkew has two of which at least one must stay on duty. Each Update reads
+// writeSkew has two entries of which at least one must stay on. Each Update reads
 // both and writes only its own.
 func writeSkew(b *bench) {
 	for round := range 2 {
@@ -92,7 +92,7 @@ func increment(b *bench) {
 	})
 	e, err := b.Entry(b.ctx, zero.Kind, zero.Key)
 	b.ok(err, "Entry")
-	b.equal(e.Owner, strconv.Itoa(crowd*rounds), "a number that %d Updates each raised by one", crowd*rounds)
+	b.equal(e.Owner, strconv.Itoa(crowd*rounds), "a number after %d Updates, each of which increased it by one", crowd*rounds)
 }
 
 // uniqueKey creates licenses with one key from many goroutines.
@@ -166,11 +166,12 @@ func noSeatWithoutItsLicense(b *bench) {
 		})
 		rows, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
 		b.ok(err, "Activations")
-		b.equal(len(rows), taken, "activations of a license that was deleted meanwhile")
+		b.equal(len(rows), taken, "activations of a concurrently deleted license")
 	}
 }
 
-// claim hands out entries that are due: each moves on when it is taken.
+// claim has goroutines claim scheduled entries: a claim moves the entry to a
+// later time.
 func claim(b *bench) {
 	const due = 20
 	var rows []any
@@ -215,7 +216,7 @@ func claim(b *bench) {
 	b.equal(claimed, want, "entries claimed")
 }
 
-// panicAmongOthers has every other Update panic or end its goroutine.
+// panicAmongOthers makes every other Update panic or end its goroutine.
 func panicAmongOthers(b *bench) {
 	meet := newMeeting(crowd)
 	done := b.start(func() {
@@ -242,12 +243,12 @@ func panicAmongOthers(b *bench) {
 		})
 	})
 	if !b.answers(done) {
-		b.stop("none", "an end", "Updates among others that panic")
+		b.stop("not ended", "an end", "Updates running beside others that panic")
 	}
 	b.others()
 }
 
-// failureAmongOthers has every other Update fail.
+// failureAmongOthers makes every other Update fail.
 func failureAmongOthers(b *bench) {
 	meet := newMeeting(crowd)
 	b.together(crowd, func(i int) {
@@ -267,7 +268,7 @@ func failureAmongOthers(b *bench) {
 	b.others()
 }
 
-// others looks that every other Update of a crowd left its entry.
+// others checks that every other Update of a crowd wrote its entry.
 func (b *bench) others() {
 	rows, err := b.Entries(b.ctx, store.EntryQuery{Kind: "kind", Limit: many})
 	b.ok(err, "Entries")

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// contentionCases are about what callers are told while others write.
+// contentionCases check what calls return while others write.
 func contentionCases() []testCase {
 	return []testCase{
 		{"Contention", "ReadYourWrites", 2, readYourWritesUnderContention},
@@ -16,9 +16,9 @@ func contentionCases() []testCase {
 	}
 }
 
-// readYourWritesUnderContention has many callers write, and read what they
-// wrote as soon as their Update has returned, while others wait to write: a
-// store that commits for many at the same time must not answer before.
+// readYourWritesUnderContention has many callers write, and read their writes as
+// soon as their Update has returned, while others wait to write: a store that
+// commits several Updates together must not return before that commit.
 func readYourWritesUnderContention(b *bench) {
 	const rounds = 6
 	b.add(license(1))
@@ -52,9 +52,9 @@ func readYourWritesUnderContention(b *bench) {
 	})
 }
 
-// undoneByItsOwner has an Update take a key and fail, while another asks for
-// the same key. The other may wait, or may have to run again, but it must not
-// fail: what the first one wrote was never there.
+// undoneByItsOwner has an Update take a key and fail, while another Update needs
+// the same key. The second may wait or run again, but it must not fail, because
+// the first Update's writes never took effect.
 func undoneByItsOwner(b *bench) {
 	for n := range 2 {
 		first, second := license(2*n), license(2*n+1)
@@ -74,7 +74,7 @@ func undoneByItsOwner(b *bench) {
 		})
 		proceed()
 		<-answered
-		if !errors.Is(err, store.ErrExists) { // it ran again when the other had committed
+		if !errors.Is(err, store.ErrExists) { // it ran again after the other committed
 			b.is(err, errOnPurpose, "Update whose function failed")
 		}
 	}

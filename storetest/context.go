@@ -39,7 +39,7 @@ func contextEndedBefore(b *bench) {
 	}
 }
 
-// A watched context tells when someone first waits for its end.
+// A watched context reports when a caller first waits for its end.
 type watched struct {
 	context.Context
 	once    sync.Once
@@ -51,9 +51,9 @@ func (w *watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// contextEndsTheWait ends the context of an Update while another one has its
-// turn, and looks that it gives up before the other is done. Where the two
-// need not wait for each other, the call that it makes must fail.
+// contextEndsTheWait ends the context of an Update while another Update runs, and
+// checks that it gives up before the other has ended. In a store where the two
+// do not wait for each other, the call that it makes must fail.
 func contextEndsTheWait(b *bench) {
 	cancelled := func() (context.Context, func()) {
 		ctx, cancel := context.WithCancel(b.ctx)
@@ -159,9 +159,9 @@ func contextEndsInAView(b *bench) {
 	}
 }
 
-// contextEndsAfterTheLastCall ends the context when all is written. The
-// function may be run again for it, and then fail; but if the last that it
-// returned is nil, the Update must have committed.
+// contextEndsAfterTheLastCall ends the context after the last write. The store
+// may run the function again, and it then fails; but if the function's last
+// result is nil, the Update must have committed.
 func contextEndsAfterTheLastCall(b *bench) {
 	for n := 1; n <= 3; n++ {
 		ctx, cancel := context.WithCancel(b.ctx)

@@ -20,7 +20,7 @@ import (
 // The cases of RunDurable on crashes and full disks run the test again in
 // another process, with this variable set to a job and a directory. There,
 // RunDurable does the job on the store in that directory and reports to its
-// standard output what the store answered.
+// standard output what the store returned.
 const childVariable = "STORETEST_DURABLE_CHILD"
 
 const (
@@ -34,7 +34,7 @@ func childJob() (job, dir string, child bool) {
 	return strings.Cut(os.Getenv(childVariable), " ")
 }
 
-// An answer is what a child reports of one Update.
+// An answer is a child's report of one Update.
 type answer struct {
 	word string // kept, failed, unknown, or ignored: a call failed, and the Update returned nil
 	key  string
@@ -117,9 +117,9 @@ func crashEvent(key string) store.Event {
 	return e
 }
 
-// runChild runs the test called name in another process, which does a job on
-// the store in dir, and returns what it reports. It kills the process after so
-// many Updates, or waits for its end if kill is 0.
+// runChild runs the test with the given name in another process, which does a job
+// on the store in dir, and returns its report. It kills the process after kill
+// Updates, or waits for its end if kill is 0.
 func runChild(name, dir, job string, kill int) (answers []answer, err error) {
 	var run []string
 	for part := range strings.SplitSeq(name, "/") {
@@ -162,8 +162,8 @@ func runChild(name, dir, job string, kill int) (answers []answer, err error) {
 	return answers, err
 }
 
-// durableKilled kills a process that writes, and looks for everything that the
-// store acknowledged to it.
+// durableKilled kills a process that writes, and checks that everything that the
+// store acknowledged is there.
 func durableKilled(b *bench) {
 	b.afterChild(jobWrite, 100)
 }
@@ -180,9 +180,9 @@ func durableFullInCalls(b *bench) {
 	b.afterChild(jobSpill, 0)
 }
 
-// afterChild runs a child, opens the store and compares it with what the child
-// reports. What was under way when it was killed may be there or not, but not in
-// part.
+// afterChild runs a child, opens the store and compares it with the child's
+// report. An Update in progress when the child was killed may have taken effect
+// or not, but not in part.
 func (b *bench) afterChild(job string, kill int) {
 	var answers []answer
 	var failed error

@@ -33,7 +33,7 @@ func durableReopen(b *bench) {
 	b.sees(b.Store, 3, 3, "on the store, closed and opened twice")
 }
 
-// durableEmpty opens a store that nothing was written to.
+// durableEmpty opens a store without any writes.
 func durableEmpty(b *bench) {
 	b.reopen()
 	b.sees(b.Store, 0, 0, "on a store closed and opened when empty")

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// overCalls makes every call on a Tx that is over, and on a Reader.
+// overCalls makes every call on a Tx and a Reader whose function has returned.
 func (b *bench) overCalls(tx store.Tx, r store.Reader, seq int64, when string) {
 	before := b.dump()
 	if r == nil {
@@ -46,7 +46,7 @@ func overAfterFailure(b *bench) {
 	b.overCalls(over, nil, b.feed(store.EventQuery{})[0].Seq, "after the function of the Update had failed")
 }
 
-// usable looks that the store still does its work, and leaves it at version 2.
+// usable checks that the store still works, and leaves it at version 2.
 func (b *bench) usable(after string) {
 	done := b.start(func() {
 		b.sees(b.Store, 1, 1, "on the store, after %s", after)

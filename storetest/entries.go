@@ -40,7 +40,7 @@ var entries = kind[store.Entry]{
 			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Limit: many})
 		}, true},
 		{"Entries by Owner", func(ctx context.Context, r store.Reader, want store.Entry) ([]store.Entry, error) {
-			if want.ExpiresAt.IsZero() { // which is in no list by expiry
+			if want.ExpiresAt.IsZero() { // not in any list by expiry
 				return get(r.Entry(ctx, want.Kind, want.Key))
 			}
 			return r.Entries(ctx, store.EntryQuery{Kind: want.Kind, Order: store.ByExpiry, Owner: want.Owner, Limit: many})
@@ -126,7 +126,7 @@ func entryFilters(b *bench) {
 	type query = store.EntryQuery
 	for _, kind := range []string{"kind_0000", "kind_0001", "nothing"} {
 		sweep(b, slices.Concat(
-			by("Owner", func(q *query, v string) { q.Owner = v }, "owner_0000", "owner_0001", "nobody"),
+			by("Owner", func(q *query, v string) { q.Owner = v }, "owner_0000", "owner_0001", "nothing"),
 			by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
 		), rows, func(e store.Entry) string { return e.Key }, func(q query, e store.Entry) bool {
 			return e.Kind == kind && (q.Owner == "" || e.Owner == q.Owner) && !e.ExpiresAt.IsZero() && q.Expires.Contains(e.ExpiresAt)
@@ -138,7 +138,7 @@ func entryFilters(b *bench) {
 	}
 }
 
-// entryKinds keeps the same key under two kinds.
+// entryKinds stores the same key under two kinds.
 func entryKinds(b *bench) {
 	one, two := entry("one", 1), entry("two", 1)
 	one.Owner, two.Owner = "first", "second"

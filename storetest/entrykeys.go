@@ -165,7 +165,7 @@ func entriesTogether(b *bench) {
 	b.equal(keys(b, "long"), longKeys[399:], "keys after DeleteEntries of 399")
 }
 
-// entryQueries asks for what no order has.
+// entryQueries makes queries that no order supports.
 func entryQueries(b *bench) {
 	b.add(entry("kind", 1))
 	for _, q := range []store.EntryQuery{
@@ -232,7 +232,7 @@ func entriesOfAllKinds(b *bench) {
 	})
 }
 
-// longKeys keeps the longest keys, which share all but their last bytes.
+// longKeys stores keys of the maximum length that differ only in their last bytes.
 func longKeys(b *bench) {
 	rnd := rand.New(rand.NewPCG(7, 5))
 	long := make([]byte, store.MaxKey-1)

@@ -73,7 +73,7 @@ func plainEvents(n int) []store.Event {
 	return rows
 }
 
-// eventOrder compares with the Seqs that the store gave, whatever those are.
+// eventOrder compares with the Seqs that the store assigned.
 func eventOrder(b *bench) {
 	b.append(plainEvents(20)...)
 	b.appendTogether(event(100), event(99), event(101))
@@ -119,7 +119,7 @@ func eventFilters(b *bench) {
 	type query = store.EventQuery
 	sweep(b, slices.Concat(
 		by("Subject", func(q *query, v string) { q.Subject = v }, "subject_0000", "subject_0001", "nothing"),
-		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nobody"),
+		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nothing"),
 		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
 	), rows, func(e store.Event) string { return e.ID }, func(q query, e store.Event) bool {
 		return (q.Subject == "" || e.Subject == q.Subject) && (q.CustomerID == "" || e.CustomerID == q.CustomerID)
@@ -177,7 +177,7 @@ func eventPagingMeanwhile(b *bench) {
 	b.drain(seqs[2]) // the whole page
 	b.append(event(100))
 	rest := b.feed(store.EventQuery{After: seqs[2]})
-	b.equal(eventIDs(rest), append(eventIDs(plainEvents(9)[3:]), event(100).ID), "behind an event that was removed")
+	b.equal(eventIDs(rest), append(eventIDs(plainEvents(9)[3:]), event(100).ID), "events after a removed event")
 
 	page = b.feed(store.EventQuery{Limit: 2, Descending: true})
 	b.equal(eventIDs(page), []string{event(100).ID, plainEvents(9)[8].ID}, "first page, newest first")
@@ -185,7 +185,7 @@ func eventPagingMeanwhile(b *bench) {
 	rest = b.feed(store.EventQuery{After: seqs[8], Descending: true})
 	want := eventIDs(plainEvents(9)[3:8])
 	slices.Reverse(want)
-	b.equal(eventIDs(rest), want, "newest first, after another was appended")
+	b.equal(eventIDs(rest), want, "events, newest first, after another was appended")
 	b.drain(math.MaxInt64)
 	b.equal(len(b.feed(store.EventQuery{After: seqs[8], Descending: true})), 0, "events, newest first, after all were removed")
 }

@@ -20,7 +20,7 @@ func (b *bench) feed(q store.EventQuery) []store.Event {
 	return rows
 }
 
-// append appends events, each in an Update of its own.
+// append appends events, each in its own Update.
 func (b *bench) append(rows ...store.Event) {
 	for _, e := range rows {
 		b.appendTogether(e)
@@ -28,7 +28,7 @@ func (b *bench) append(rows ...store.Event) {
 }
 
 // appendTogether appends events in one Update, half of them in one call, and
-// returns the Seqs that it was given.
+// returns their Seqs.
 func (b *bench) appendTogether(rows ...store.Event) (seqs []int64) {
 	b.update(func(tx store.Tx) error {
 		half := len(rows) / 2
@@ -70,7 +70,8 @@ func (b *bench) drain(through int64) {
 	}
 }
 
-// eventSeqsRise appends to many Updates and compares with what was given.
+// eventSeqsRise appends in many Updates and compares the feed with the returned
+// Seqs.
 func eventSeqsRise(b *bench) {
 	var given []int64
 	var ids []string
@@ -99,7 +100,7 @@ func eventSeqsRise(b *bench) {
 	}
 }
 
-// eventSeqsOnce empties the feed, and looks that it goes on above.
+// eventSeqsOnce empties the feed, and checks that later Seqs are higher.
 func eventSeqsOnce(b *bench) {
 	highest := int64(math.MinInt64)
 	for range 3 {
@@ -126,7 +127,7 @@ func eventSeqsOnce(b *bench) {
 	}
 }
 
-// eventSeqsAfterFailure appends in Updates that fail, in between.
+// eventSeqsAfterFailure appends in Updates, some of which fail.
 func eventSeqsAfterFailure(b *bench) {
 	var after int64
 	for n := range 5 {
@@ -140,14 +141,14 @@ func eventSeqsAfterFailure(b *bench) {
 		})
 		b.append(event(n))
 		news := b.feed(store.EventQuery{After: after})
-		b.equal(eventIDs(news), []string{event(n).ID}, "news after Update %d", n)
+		b.equal(eventIDs(news), []string{event(n).ID}, "new events after Update %d", n)
 		for _, e := range news {
 			after = e.Seq
 		}
 	}
 }
 
-// eventRemoval removes events by steps, each with another limit.
+// eventRemoval removes events in steps with different limits.
 func eventRemoval(b *bench) {
 	rows := plainEvents(12)
 	b.append(rows...)
@@ -184,14 +185,14 @@ func eventRemoval(b *bench) {
 	}
 }
 
-// A follower reads the feed on from where it stopped.
+// A follower reads the feed from the point where it stopped.
 type follower struct {
 	b     *bench
 	after int64
 	ids   []string
 }
 
-// read reads to the end in pages, and notes a Seq at or below the last.
+// read reads to the end in pages, and fails on a Seq at or below the last.
 func (f *follower) read() {
 	for {
 		page := f.b.feed(store.EventQuery{After: f.after, Limit: 3})
@@ -200,7 +201,7 @@ func (f *follower) read() {
 		}
 		for _, e := range page {
 			if e.Seq <= f.after {
-				f.b.stop(e.Seq, fmt.Sprintf("above %d", f.after), "Seq in a list that goes on behind it")
+				f.b.stop(e.Seq, fmt.Sprintf("above %d", f.after), "Seq in a list that continues after that Seq")
 			}
 			f.after = e.Seq
 			f.ids = append(f.ids, e.ID)
@@ -209,8 +210,9 @@ func (f *follower) read() {
 }
 
 // feedBehindALateCommit lets an Update append an event, and commit only after
-// another one appended and committed, and a reader read. Where Updates take
-// turns from their first write on, the other cannot, and the window passes.
+// another Update has appended and committed, and a reader has read. In a store
+// that serializes writing Updates the other one has to wait, and the window
+// passes.
 func feedBehindALateCommit(b *bench) {
 	var want []string
 	f := &follower{b: b}
@@ -219,7 +221,7 @@ func feedBehindALateCommit(b *bench) {
 		want = append(want, early.ID, late.ID)
 		appended := make(chan struct{})
 		var once sync.Once
-		meet := newMeeting(1) // the late one waits for the reader
+		meet := newMeeting(1) // the late Update waits for the reader
 		b.together(2, func(i int) {
 			if i == 0 {
 				proceed := func() { once.Do(func() { close(appended) }) }
@@ -241,7 +243,7 @@ func feedBehindALateCommit(b *bench) {
 	}
 	got := slices.Sorted(slices.Values(f.ids))
 	slices.Sort(want)
-	b.equal(got, want, "events that a reader saw who read on from the last Seq it was given")
+	b.equal(got, want, "events seen by a reader that continues after its last Seq")
 }
 
 // feedFollowed has many Updates append while a reader follows.
@@ -286,16 +288,16 @@ func feedFollowed(b *bench) {
 	seen := map[string]int{}
 	for place, id := range f.ids {
 		if first, again := seen[id]; again {
-			b.stop(fmt.Sprintf("%s at %d and at %d", id, first, place), "each event once", "events that a follower saw")
+			b.stop(fmt.Sprintf("%s at %d and at %d", id, first, place), "each event once", "events seen by a follower")
 		}
 		seen[id] = place
 	}
-	b.equal(len(f.ids), crowd*updates*each, "events that a follower saw")
+	b.equal(len(f.ids), crowd*updates*each, "events seen by a follower")
 	for n := range crowd * updates {
 		for i := range each - 1 {
 			one, two := event(n*each+i).ID, event(n*each+i+1).ID
 			if seen[one] > seen[two] {
-				b.fail(two+" before "+one, "the order in which the Update appended them", "events that a follower saw")
+				b.fail(two+" before "+one, "the order in which the Update appended them", "events seen by a follower")
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fields yields the fields of the record that row points to, but for those
-// named.
+// fields yields the fields of the record that row points to, except the named
+// ones.
 func fields(row any, but []string) iter.Seq2[reflect.StructField, reflect.Value] {
 	return func(yield func(reflect.StructField, reflect.Value) bool) {
 		v := reflect.ValueOf(row).Elem()
@@ -61,16 +61,16 @@ func scribble(row any) {
 	}
 }
 
-// A difference is a field that is not as it should be.
+// A difference is a field with an unexpected value.
 type difference struct {
 	name      string
 	typ       reflect.Type
 	got, want any
 }
 
-// differences compares two records, but for the fields named. Instants are
-// compared without their zones, slices without telling nil from empty, and
-// lists of strings as sets.
+// differences compares two records, except the named fields. It ignores the zones
+// of times and the difference between nil and empty slices, and compares lists of
+// strings as sets.
 func differences[R any](got, want R, but []string) []difference {
 	var list []difference
 	for f, v := range fields(&got, but) {

@@ -33,8 +33,8 @@ func ranges() []store.TimeRange {
 	}
 }
 
-// sweep runs queries with each filter alone and with each pair, and compares
-// what they list with what match, the documentation in Go, picks from rows.
+// sweep runs queries with each filter alone and with each pair of filters, and
+// compares the results with the rows that match, the documentation in Go, selects.
 func sweep[Q, R any](b *bench, filters []filter[Q], rows []R, id func(R) string, match func(Q, R) bool,
 	list func(r store.Reader, q Q) ([]string, error),
 ) {

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Handles returns a store whose calls go to the given stores in turn. They are
-// to be handles on the same data: two openings of one file, or of one database
-// as by two processes. Under [Run] it shows that the rules hold across them.
+// Handles returns a store that distributes its calls over the given stores in
+// rotation. They must be handles on the same data, such as a file or a database
+// opened twice. Under [Run] it shows that the rules hold across handles.
 //
 // The caller closes the handles.
 func Handles(handles ...store.Store) store.Store {
@@ -31,7 +31,7 @@ func (h turning) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return h.next().Update(ctx, fn)
 }
 
-// readingFrom is a Reader that asks, for each call, which Reader to call.
+// readingFrom is a Reader that selects the Reader of each call.
 type readingFrom struct{ reader func() store.Reader }
 
 func (f readingFrom) License(ctx context.Context, id string) (store.License, error) {

@@ -11,21 +11,21 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A kind is one of the records of the contract with every way to read it, for
-// the rules that hold for all fields of all records.
+// A kind is one record type of the contract with every way to read it, for the
+// rules that apply to all fields of all records.
 type kind[R any] struct {
 	area     string
-	needs    []any             // rows that must be there first
+	needs    []any             // rows that must exist first
 	plain    func(n int) R     // the n-th plain record, every field set
-	identity []string          // the fields that tell what a replacement replaces
+	identity []string          // the fields that identify the record to replace
 	unique   []string          // further fields that must differ between records
-	fixed    []string          // fields that a case may not choose: a license that exists, a Seq
-	kept     []string          // fields that a replacement leaves as they are
-	same     func(a, b R) bool // whether they have one identity
+	fixed    []string          // fields that a case cannot choose: an existing license, a Seq
+	kept     []string          // fields that a replacement does not change
+	same     func(a, b R) bool // whether a and b have the same identity
 	replace  func(ctx context.Context, tx store.Tx, old, row R) error
 	reads    []read[R]
-	// ids lists the field that sorts the records, in ascending order. Both
-	// are unset for kinds that no string sorts.
+	// sortedBy is the string field that sorts the records, and ids lists its
+	// values in ascending order. Both are unset if no string sorts them.
 	sortedBy string
 	ids      func(ctx context.Context, r store.Reader) ([]string, error)
 }
@@ -33,15 +33,15 @@ type kind[R any] struct {
 // A read is one way to read a record.
 type read[R any] struct {
 	name string
-	// rows returns what is found by want's fields: one row for a get, and
-	// all that match for a list.
+	// rows returns the rows found by want's fields: one row for a get, and
+	// all matching rows for a list.
 	rows func(ctx context.Context, r store.Reader, want R) ([]R, error)
-	// exact says that nothing but want may be found if all strings differ.
+	// exact means that only want may be found if all strings differ.
 	exact bool
 }
 
-// field names what the read looks by, for a failure: the field, which is new if
-// the record was replaced, or the list.
+// field names what the read searches by, for a failure message: the field, which
+// is new if the record was replaced, or the list.
 func (way read[R]) field(when string) string {
 	_, field, ok := strings.Cut(way.name, " by ")
 	switch {
@@ -53,7 +53,7 @@ func (way read[R]) field(when string) string {
 	return field
 }
 
-// get makes the rows of a read from the answer of a get.
+// get converts the result of a get to the rows of a read.
 func get[R any](row R, err error) ([]R, error) {
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func get[R any](row R, err error) ([]R, error) {
 	return []R{row}, nil
 }
 
-// cases returns the cases that every kind of record has.
+// cases returns the cases that every record type has.
 func (k kind[R]) cases() []testCase {
 	list := []testCase{
 		{k.area, "Whole", 9, k.whole},
@@ -69,8 +69,8 @@ func (k kind[R]) cases() []testCase {
 		{k.area, "Documents", 7, k.documents},
 		{k.area, "Times", 8, k.times},
 		{k.area, "Lengths", 24, k.lengths},
-		{k.area, "OwnershipOfWhatIsPassed", 13, k.passed},
-		{k.area, "OwnershipOfWhatIsReturned", 13, k.returned},
+		{k.area, "OwnershipOfArguments", 13, k.passed},
+		{k.area, "OwnershipOfResults", 13, k.returned},
 	}
 	if k.ids != nil {
 		list = append(list, testCase{k.area, "ByteOrder", 7, k.byteOrder})
@@ -95,7 +95,8 @@ func (k kind[R]) pick(rows []R, want R) (row R, found bool) {
 	return row, false
 }
 
-// check reads want in every way and notes fields that are not as in want.
+// check reads want in every way and records a failure for each field that
+// differs from want.
 func (k kind[R]) check(b *bench, want R, when string) {
 	b.readers(func(how string, r store.Reader) {
 		for _, way := range k.reads {
@@ -120,8 +121,8 @@ func (k kind[R]) whole(b *bench) {
 	first, other := k.plain(1), k.plain(2)
 	b.add(k.needs...)
 	b.add(first, other)
-	k.check(b, first, "as it was added")
-	k.check(b, other, "as it was added")
+	k.check(b, first, "after it was added")
+	k.check(b, other, "after it was added")
 
 	next := k.plain(3)
 	carry(&next, first, slices.Concat(k.identity, k.kept))
@@ -132,7 +133,7 @@ func (k kind[R]) whole(b *bench) {
 	var bare R
 	carry(&bare, next, slices.Concat(k.identity, k.unique, k.kept))
 	b.update(func(tx store.Tx) error { return k.replace(b.ctx, tx, next, bare) })
-	k.check(b, bare, "after it was replaced by one with nothing set")
+	k.check(b, bare, "after it was replaced by one with no fields set")
 
 	for i, extreme := range []int64{1<<63 - 1, -1 << 63, -1} {
 		row := k.plain(10 + i)
@@ -146,7 +147,7 @@ func (k kind[R]) whole(b *bench) {
 	}
 }
 
-// times writes instants into every time of a record.
+// times writes instants into every time field of a record.
 func (k kind[R]) times(b *bench) {
 	b.add(k.needs...)
 	control := k.plain(1)
@@ -192,8 +193,8 @@ func (k kind[R]) times(b *bench) {
 	}
 }
 
-// lost returns the fields of a plain record that do not come back at all,
-// which is covered by another rule.
+// lost returns the fields of a plain record that are not returned at all, which
+// another rule covers.
 func (k kind[R]) lost(b *bench, r store.Reader, way read[R], plain R) map[string]bool {
 	lost := map[string]bool{}
 	got, found, err := k.find(b.ctx, r, way, plain)

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// leftoverCases are about what must not stay behind in an index: of a call that
-// was refused, of an Update that was undone, of records that were deleted.
+// leftoverCases check that nothing stale remains in an index after a refused
+// call, an undone Update, or the deletion of records.
 func leftoverCases() []testCase {
 	return []testCase{
 		{"Leftovers", "RefusedCallsTakeNothing", 14, refusedCallsTakeNothing},
@@ -77,7 +77,7 @@ func refusedCallsTakeNothing(b *bench) {
 			if j == 1 {
 				taken = b.try(func(tx store.Tx) error { return c.take(tx, word) })
 			}
-			b.equal(taken, nil, "taking in %s what %s did not get", when, c.name)
+			b.equal(taken, nil, "taking in %s the value that %s was refused", when, c.name)
 		}
 	}
 	l, err := b.LicenseByKey(b.ctx, word("refused", 1))
@@ -86,9 +86,8 @@ func refusedCallsTakeNothing(b *bench) {
 	}
 }
 
-// undoOfRepeatedWrites writes each record several times in an Update that
-// fails. An undo that goes from the first write to the last brings back what
-// was there between them.
+// undoOfRepeatedWrites writes each record several times in an Update that fails.
+// An undo from the first write to the last would restore intermediate values.
 func undoOfRepeatedWrites(b *bench) {
 	l, gone := license(1), license(2)
 	a, e, ended := activation(l.ID, 1), entry("call", 1), entry("call", 2)

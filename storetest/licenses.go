@@ -88,7 +88,7 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 		}
 		l := license(rank)
 		l.CustomerID = "customer"
-		// Another order than the one asked for would put them otherwise.
+		// A list in a different order would show.
 		pair := rank / 2
 		mixed := pair * 7 % ranks
 		switch order {
@@ -108,7 +108,7 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 		l := row(i * 20)
 		l.ID, l.Key, l.CustomerID = l.ID+"_noise", l.Key+"_noise", "other"
 		noise = append(noise, l)
-		if order != store.ByID { // a license without the time has no place in the order
+		if order != store.ByID { // a license without the time is not in the order
 			l.ID, l.Key, l.CustomerID = l.ID+"_none", l.Key+"_none", "customer"
 			if order == store.ByExpiresAt {
 				l.ExpiresAt = time.Time{}
@@ -177,7 +177,7 @@ func licenseFilters(b *bench) {
 
 	type query = store.LicenseQuery
 	sweep(b, slices.Concat(
-		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nobody"),
+		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nothing"),
 		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0002", "nothing"),
 		by("State", func(q *query, v store.State) { q.State = v }, "state_0000", "state_0001"),
 		by("IDs", func(q *query, v []string) { q.IDs = v }, []string{}, []string{word("lic", 20)}, []string{word("lic", 31), word("lic", 0), word("lic", 12), word("lic", 31)}, licenseIDs(rows)),
@@ -194,7 +194,7 @@ func licenseFilters(b *bench) {
 	})
 }
 
-// pageOfIDs goes on after a position in a list of IDs.
+// pageOfIDs continues after a position in a list of IDs.
 func pageOfIDs(b *bench) {
 	for n := range 9 {
 		b.add(license(n))
@@ -229,7 +229,7 @@ func countLicenses(ctx context.Context, r store.Reader, limit int) (int, error) 
 	return len(rows), err
 }
 
-// licenseRekeyed replaces a key: the old one must no longer lead anywhere.
+// licenseRekeyed replaces a key: the old key must no longer find a license.
 func licenseRekeyed(b *bench) {
 	l := license(1)
 	b.add(l)
@@ -246,11 +246,11 @@ func licenseRekeyed(b *bench) {
 	})
 	next := license(2)
 	next.Key = old
-	b.ok(b.tryAdd(next), "creating a license with the key that another one had")
+	b.ok(b.tryAdd(next), "creating a license with the former key of another")
 }
 
-// licenseLongKeys looks up keys of the greatest length, 1,024 bytes that do not
-// compress, which differ in the last one only.
+// licenseLongKeys looks up keys of the maximum length, 1,024 bytes that do not
+// compress, which differ only in the last byte.
 func licenseLongKeys(b *bench) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	key := make([]byte, 1024)
@@ -340,7 +340,7 @@ func licenseLeavesActivations(b *bench) {
 		}{
 			{"CreateLicenses with the ID", store.ErrExists, again},
 			{"PutActivations of another activation", store.ErrNotFound, activation(l.ID, 4)},
-			{"PutActivations of an activation that is left", store.ErrNotFound, seats[2]},
+			{"PutActivations of a remaining activation", store.ErrNotFound, seats[2]},
 		} {
 			var err error
 			b.under(15).ok(b.try(func(tx store.Tx) error {
@@ -374,8 +374,8 @@ func licenseLeavesActivations(b *bench) {
 	left(0, "after their license was deleted and created again in one Update")
 }
 
-// licenseLeavesActivationsAmongOthers has licenses and activations with ids that
-// are much alike.
+// licenseLeavesActivationsAmongOthers has licenses and activations with similar
+// ids.
 func licenseLeavesActivationsAmongOthers(b *bench) {
 	ids := []string{"lic_1", "lic_10", "lic_", "lic", "lic%", "LIC_1"}
 	for i, id := range ids {
@@ -425,6 +425,6 @@ func licenseKeyIsFree(b *bench) {
 	next.Key = l.Key
 	b.ok(b.tryAdd(next), "giving a deleted license's key to another in the next Update")
 	got, err = b.LicenseByKey(b.ctx, l.Key)
-	b.ok(err, "LicenseByKey of a key that was given on")
-	b.equal(got.ID, next.ID, "LicenseByKey of a key that was given on")
+	b.ok(err, "LicenseByKey of a reused key")
+	b.equal(got.ID, next.ID, "LicenseByKey of a reused key")
 }

@@ -2,8 +2,8 @@ package storetest
 
 import "syscall"
 
-// limitFiles keeps files of this process from growing beyond size, and reports
-// whether it can.
+// limitFiles limits the files of this process to size, and reports whether the
+// platform supports that.
 func limitFiles(size uint64) bool {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit) != nil {

@@ -2,6 +2,6 @@
 
 package storetest
 
-// limitFiles keeps files of this process from growing beyond size, and reports
-// whether it can.
+// limitFiles limits the files of this process to size, and reports whether the
+// platform supports that.
 func limitFiles(uint64) bool { return false }

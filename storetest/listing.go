@@ -8,22 +8,21 @@ import (
 )
 
 // A listing is one list of the contract in one order and direction. Its rows
-// are known by their rank: rank 0 comes first. In lists ordered by a time,
-// each even rank and the odd one after it have the same time.
+// are identified by their rank: rank 0 comes first. In lists ordered by a time,
+// each even rank and the odd rank after it have the same time.
 type listing struct {
 	area, name string
-	needs      []any // rows that must be there first
+	needs      []any // rows that must exist first
 	noise      []any // rows that must not be listed
 	row        func(rank int) any
-	// list returns ranks; after is the rank to go on behind, or -1.
+	// list returns ranks; after is the rank to continue after, or -1.
 	list func(ctx context.Context, r store.Reader, after, limit int) ([]int, error)
 }
 
 // ranks is above every rank that a case uses.
 const ranks = 60
 
-// rankOf returns the inverse of id, for the ranks there are; for other strings
-// it returns -1.
+// rankOf is the inverse of id for existing ranks. It returns -1 for other strings.
 func rankOf(id func(rank int) string) func(string) int {
 	known := map[string]int{}
 	for rank := range ranks {
@@ -46,7 +45,7 @@ func (l listing) cases() []testCase {
 	}
 }
 
-// order writes rows in another order than that of the list.
+// order writes rows in a different order than that of the list.
 func (l listing) order(b *bench) {
 	b.add(l.needs...)
 	rows := slices.Clone(l.noise)
@@ -94,12 +93,12 @@ func (l listing) paging(b *bench) {
 		behind, _ := slices.BinarySearch(want, after+1)
 		got, err := l.list(b.ctx, b.Store, after, many)
 		b.equal(err, nil, "error")
-		b.equal(slices.Concat(got), slices.Concat(want[behind:]), "ranks behind rank %d", after)
+		b.equal(slices.Concat(got), slices.Concat(want[behind:]), "ranks after rank %d", after)
 	}
 }
 
-// meanwhile adds and removes rows between the pages: at the position, before
-// it and behind it.
+// meanwhile adds and removes rows between the pages: at the position, before it
+// and after it.
 func (l listing) meanwhile(b *bench) {
 	b.add(l.needs...)
 	rows := slices.Clone(l.noise)
@@ -131,7 +130,7 @@ func (l listing) meanwhile(b *bench) {
 			}
 		}
 		got, err := l.list(b.ctx, b.Store, after, 3)
-		if !b.equal(err, nil, "error") || !b.equal(got, want, "page behind rank %d", after) || len(got) == 0 {
+		if !b.equal(err, nil, "error") || !b.equal(got, want, "page after rank %d", after) || len(got) == 0 {
 			return
 		}
 		after = got[len(got)-1]
@@ -153,8 +152,8 @@ func (l listing) meanwhile(b *bench) {
 	}
 }
 
-// limit lists one row more than any list may return, with limits of all
-// sorts. rows makes that many; count lists them and counts what came.
+// limit lists one row more than any list may return, with various limits. rows
+// makes that many rows; count lists them and counts the result.
 func limit(area string, rows func(n int) []any, count func(ctx context.Context, r store.Reader, limit int) (int, error)) testCase {
 	return testCase{area, "Limit", 11, func(b *bench) {
 		b.add(rows(store.MaxLimit + 1)...)

@@ -13,8 +13,8 @@ type size struct {
 	listed  int // rows of one list
 }
 
-// The long form is above every bound that a backend may have set itself: pages
-// of store.MaxLimit and half of that. go test -short runs the short form.
+// The long form exceeds the internal bounds that backends may have: pages of
+// store.MaxLimit and half of that. go test -short runs the short form.
 var (
 	longForm  = size{skipped: store.MaxLimit + 100, listed: store.MaxLimit/2 + 30}
 	shortForm = size{skipped: 30, listed: 20}
@@ -35,15 +35,15 @@ func longListCases() []testCase {
 	}
 }
 
-// fill adds rows in Updates of 500, so that none is held up for long.
+// fill adds rows in Updates of 500, so that none takes long.
 func (b *bench) fill(rows []any) {
 	for chunk := range slices.Chunk(rows, 500) {
 		b.add(chunk...)
 	}
 }
 
-// longFiltered lists what matches behind many rows that do not. A page must be
-// full however many rows were left out for it.
+// longFiltered lists matching rows that come after many others. A page must be
+// full however many rows the store has to skip.
 func longFiltered(b *bench) {
 	n := sizes()
 	var rows []any

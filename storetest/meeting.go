@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// window is how long something is waited for that may never come, because
-// the store does not let it. It passes in steps, so that a process that was
-// held up, timers and all, still gives its other goroutines their chance.
+// window bounds the wait for an event that the store may prevent. It passes in
+// steps, so that after a pause of the whole process the other goroutines still
+// get to run.
 const (
 	window = 30 * time.Millisecond
 	steps  = 10
 )
 
-// windowOr waits for done until the window has passed.
+// windowOr waits for done, at most until the window has passed.
 func windowOr(done <-chan struct{}) {
 	for range steps {
 		select {
@@ -26,13 +26,13 @@ func windowOr(done <-chan struct{}) {
 	}
 }
 
-// A meeting brings about an interleaving that a broken store allows and an
-// honest one may not: inside their Updates, goroutines wait for one another.
-// Where Updates take turns, the others cannot come; so the first to wait
-// gives up after the window, and from then on nobody waits. No honest store
-// fails for it, however slow the machine.
+// A meeting creates an interleaving that a broken store allows and a correct one
+// may prevent: goroutines wait for each other inside their Updates. In a store
+// that serializes Updates the others cannot arrive, so the first goroutine to
+// wait gives up after the window, and then the meeting is over for all. A correct
+// store never fails because of it, however slow the machine is.
 type meeting struct {
-	all  chan struct{} // closed when all have come or the window has passed
+	all  chan struct{} // closed when all have arrived or the window has passed
 	mu   sync.Mutex
 	lack int
 }
@@ -45,7 +45,7 @@ func (m *meeting) wait() {
 	m.hold()
 }
 
-// hold waits for all to have come, without counting the caller in.
+// hold waits for all to arrive, without counting the caller in.
 func (m *meeting) hold() {
 	windowOr(m.all)
 	m.over()
@@ -73,28 +73,28 @@ func (m *meeting) over() {
 	}
 }
 
-// start calls fn on a goroutine of its own, and returns a channel that is
-// closed when fn has ended. A panic is a failure.
+// start calls fn on a new goroutine, and returns a channel that is closed when
+// fn has ended. A panic is a failure.
 func (b *bench) start(fn func()) (done <-chan struct{}) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		defer func() {
 			p := recover()
-			if fault, ok := p.(interface{ Addr() uintptr }); ok { // a slice of memory that the store has mapped
+			if fault, ok := p.(interface{ Addr() uintptr }); ok { // memory that the store has mapped
 				b.under(13).fail(fmt.Sprintf("%v at %#x", p, fault.Addr()), "memory that the caller owns", "access to what the store returned")
 			} else if p != nil {
 				b.fail(fmt.Sprintf("%v\n%s", p, debug.Stack()), "none", "panic")
 			}
 		}()
-		debug.SetPanicOnFault(true) // of this goroutine; otherwise the process ends
+		debug.SetPanicOnFault(true) // for this goroutine; otherwise the process ends
 		fn()
 	}()
 	return ended
 }
 
-// together calls fn with 0 to n-1, each on a goroutine of its own and none
-// before all are there, and returns when all have ended.
+// together calls fn with 0 to n-1, each on its own goroutine. No call begins
+// before all goroutines have started. It returns when all calls have ended.
 func (b *bench) together(n int, fn func(i int)) {
 	var ready sync.WaitGroup
 	ready.Add(n)

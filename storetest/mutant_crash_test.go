@@ -14,10 +14,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A fileStore is a store in memory that writes every committed entry and event to
-// a file before it answers, and reads that file when it is opened. It writes
-// large documents to files of their own, in the call that passes them. The other
-// records it keeps in memory only.
+// A fileStore is an in-memory store that writes every committed entry and event
+// to a file before Update returns, and reads that file when it is opened. It
+// writes large documents to separate files, in the call that passes them. It
+// keeps other records in memory only.
 type fileStore struct {
 	*memory.Store
 	dir  string
@@ -26,7 +26,7 @@ type fileStore struct {
 	late []journaled
 }
 
-// faults are what a mutant of a fileStore does wrong.
+// faults are the faults of a fileStore mutant.
 type faults struct {
 	late    bool // writes when it is closed
 	ignores bool // commits although a call failed
@@ -50,7 +50,7 @@ func openFile(dir string, f faults) (*fileStore, error) {
 	for {
 		var rows []journaled
 		if err := gob.NewDecoder(byteReader{file}).Decode(&rows); err != nil {
-			return j, nil // the end, or what was under way
+			return j, nil // the end, or an incomplete write
 		}
 		err := j.Store.Update(context.Background(), func(tx store.Tx) error {
 			for _, row := range rows {
@@ -102,7 +102,7 @@ func (j *fileStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	})
 }
 
-// write appends rows to the file, or leaves it as it was.
+// write appends rows to the file, or leaves it unchanged.
 func (j *fileStore) write(rows []journaled) error {
 	size, err := j.file.Seek(0, io.SeekEnd)
 	if err != nil || len(rows) == 0 {
@@ -176,7 +176,7 @@ func (w *fileWriter) AppendEvents(ctx context.Context, events ...store.Event) ([
 	return seqs, err
 }
 
-// crashCases are the cases that a fileStore takes part in.
+// crashCases are the cases that a fileStore supports.
 func crashCases() (list []testCase) {
 	for _, c := range durableCases() {
 		if c.name == "Killed" || c.name == "FullDisk" || c.name == "FullDiskInCalls" {
@@ -186,7 +186,7 @@ func crashCases() (list []testCase) {
 	return list
 }
 
-// crashMutants break what holds for crashes and full disks.
+// crashMutants break the rules about crashes and full disks.
 var crashMutants = []struct {
 	rule int
 	does string
@@ -218,7 +218,7 @@ func TestCrashMutants(t *testing.T) {
 	}
 }
 
-// TestFileStore keeps the mutants from breaking more than they say.
+// TestFileStore checks that a fileStore without faults passes.
 func TestFileStore(t *testing.T) {
 	open := func(t *testing.T, dir string) store.Store {
 		j, err := openFile(dir, faults{})

@@ -13,7 +13,7 @@ import (
 // making them again.
 type disk struct {
 	calls []diskCall
-	// lose, unless nil, makes the disk forget when a store is closed.
+	// lose, unless nil, makes the disk lose data when a store is closed.
 	lose func([]diskCall) []diskCall
 }
 
@@ -23,18 +23,18 @@ type diskCall struct {
 	call   written
 }
 
-// durableMutants break what holds across closing and opening.
+// durableMutants break the rules about closing and reopening.
 var durableMutants = []struct {
 	rule int
 	does string
 	lose func([]diskCall) []diskCall
 }{
-	{1, "forgets the last Update", func(calls []diskCall) []diskCall {
+	{1, "loses the last Update", func(calls []diskCall) []diskCall {
 		return slices.DeleteFunc(calls, func(c diskCall) bool { return c.update == calls[len(calls)-1].update })
 	}},
-	{1, "forgets everything", func(calls []diskCall) []diskCall { return nil }},
-	{1, "forgets entries", without("PutEntries")},
-	{1, "forgets deletions", without("DeleteEntries")},
+	{1, "loses everything", func(calls []diskCall) []diskCall { return nil }},
+	{1, "loses entries", without("PutEntries")},
+	{1, "loses deletions", without("DeleteEntries")},
 	{20, "counts Seqs from one again", func(calls []diskCall) []diskCall {
 		i := slices.IndexFunc(calls, func(c diskCall) bool { return c.method == "DeleteEvents" })
 		return slices.Concat(without("AppendEvents")(calls[:i+1]), calls[i+1:])
@@ -104,7 +104,7 @@ func onDisk(lose func([]diskCall) []diskCall) func(*bench) {
 	}
 }
 
-// TestDurableMutants is TestMutants for stores that forget when closed.
+// TestDurableMutants is TestMutants for stores that lose data when closed.
 func TestDurableMutants(t *testing.T) {
 	for _, s := range durableMutants {
 		t.Run(title(s.rule, s.does), func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestDurableMutants(t *testing.T) {
 	}
 }
 
-// TestDiskIsHonest keeps the mutants from breaking more than they say.
-func TestDiskIsHonest(t *testing.T) {
+// TestDiskWithoutFaults checks that a disk without faults passes.
+func TestDiskWithoutFaults(t *testing.T) {
 	for _, c := range slices.Concat(durableCases(), cases()) {
 		for _, f := range newSuite(nil).try(c, onDisk(nil)) {
 			t.Errorf("%s/%s: %v", c.area, c.name, f)

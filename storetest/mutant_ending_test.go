@@ -11,7 +11,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// endingMutants break what holds for the ways in which an Update ends.
+// endingMutants break the rules about how an Update ends.
 var endingMutants = []mutant{
 	{15, "dooms an Update that met a sentinel", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		var doomed bool
@@ -58,7 +58,7 @@ var endingMutants = []mutant{
 		return err
 	})},
 
-	{16, "names another error when it is over", writing(func(tx store.Tx) store.Writer {
+	{16, "returns another error than ErrTxDone", writing(func(tx store.Tx) store.Writer {
 		return hooked{func(ctx context.Context, _ string, call written) error {
 			err := call(ctx, tx)
 			if errors.Is(err, store.ErrTxDone) {
@@ -67,8 +67,8 @@ var endingMutants = []mutant{
 			return err
 		}}
 	})},
-	{16, "reads on after a View", func() store.Store { return livesOn{memory.New()} }},
-	{16, "writes after an Update", func() store.Store {
+	{16, "reads after the end of a View", func() store.Store { return livesOn{memory.New()} }},
+	{16, "writes after the end of an Update", func() store.Store {
 		st := memory.New()
 		return spoiled{st, st, func(r store.Reader) store.Reader { return r }, func(tx store.Tx) store.Writer {
 			return hooked{func(ctx context.Context, _ string, call written) error {
@@ -81,7 +81,7 @@ var endingMutants = []mutant{
 		}}
 	}},
 
-	{17, "makes an error of a panic", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) (err error) {
+	{17, "turns a panic into an error", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic: %v", p)
@@ -104,11 +104,11 @@ var endingMutants = []mutant{
 		returned = true
 		return err
 	})},
-	{17, "keeps its turn after a panic", func() store.Store {
-		return &keepsTurn{Store: memory.New(), turn: make(chan struct{}, 1), after: func(p any) bool { return p != nil }}
+	{17, "keeps the write lock after a panic", func() store.Store {
+		return &keepsLock{Store: memory.New(), turn: make(chan struct{}, 1), after: func(p any) bool { return p != nil }}
 	}},
-	{17, "keeps its turn after Goexit", func() store.Store {
-		return &keepsTurn{Store: memory.New(), turn: make(chan struct{}, 1), after: func(p any) bool { return p == nil }}
+	{17, "keeps the write lock after Goexit", func() store.Store {
+		return &keepsLock{Store: memory.New(), turn: make(chan struct{}, 1), after: func(p any) bool { return p == nil }}
 	}},
 	{17, "survives Goexit", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) (err error) {
 		err = errors.New("goroutine ended")
@@ -125,16 +125,16 @@ var endingMutants = []mutant{
 		}
 		return err
 	})},
-	{17, "undoes a neighbour too", func() store.Store { return &undoesNeighbour{Store: memory.New()} }},
+	{17, "undoes a neighbor too", func() store.Store { return &undoesNeighbor{Store: memory.New()} }},
 
-	{18, "waits on when the context has ended", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+	{18, "waits after the context has ended", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		return st.Update(context.WithoutCancel(ctx), fn)
 	})},
-	{18, "reads on when the context has ended", reading(func(r store.Reader) store.Reader { return tirelessReader{r} })},
-	{18, "writes on when the context has ended", writing(func(tx store.Tx) store.Writer {
+	{18, "reads after the context has ended", reading(func(r store.Reader) store.Reader { return tirelessReader{r} })},
+	{18, "writes after the context has ended", writing(func(tx store.Tx) store.Writer {
 		return hooked{func(ctx context.Context, method string, call written) error {
 			if method == "PutEntries" {
 				ctx = context.WithoutCancel(ctx)
@@ -150,7 +150,7 @@ var endingMutants = []mutant{
 			return ctx.Err()
 		})
 	})},
-	{18, "commits and says that the context has ended", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
+	{18, "commits and returns the context's error", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		if err := st.Update(ctx, fn); err != nil {
 			return err
 		}
@@ -187,15 +187,15 @@ func doom(tx store.Tx, doomed *bool) store.Writer {
 	}}
 }
 
-// keepsTurn has turns of its own, and does not give one back after an Update
-// that ended in the way for which after returns true.
-type keepsTurn struct {
+// keepsLock has its own write lock, and does not release it after an Update that
+// ended in a way for which after returns true.
+type keepsLock struct {
 	store.Store
 	turn  chan struct{}
 	after func(panicked any) bool
 }
 
-func (s *keepsTurn) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *keepsLock) Update(ctx context.Context, fn func(store.Tx) error) error {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -216,14 +216,14 @@ func (s *keepsTurn) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return err
 }
 
-// undoesNeighbour commits Updates by two, and drops both if one panics.
-type undoesNeighbour struct {
+// undoesNeighbor commits Updates in pairs, and drops both if one panics.
+type undoesNeighbor struct {
 	store.Store
 	mu   sync.Mutex
 	last []any // identities of entries that the last Update put
 }
 
-func (s *undoesNeighbour) Update(ctx context.Context, fn func(store.Tx) error) error {
+func (s *undoesNeighbor) Update(ctx context.Context, fn func(store.Tx) error) error {
 	var put []any
 	returned := false
 	defer func() {

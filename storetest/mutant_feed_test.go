@@ -12,23 +12,24 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// feedMutants break what holds for events and tallies.
+// feedMutants break the rules about events.
 var feedMutants = []mutant{
 	{20, "draws Seqs early and commits late", func() store.Store { return newFeed(feed{early: new(atomic.Int64)}) }},
-	{20, "gives the Seqs of removed events again", func() store.Store { return newFeed(feed{reuses: true}) }},
-	{20, "gives falling Seqs within an Update", func() store.Store { return newFeed(feed{falling: true}) }},
-	{20, "returns another Seq than it gives", writing(func(tx store.Tx) store.Writer { return otherSeq{tx} })},
+	{20, "reuses the Seqs of removed events", func() store.Store { return newFeed(feed{reuses: true}) }},
+	{20, "assigns falling Seqs within an Update", func() store.Store { return newFeed(feed{falling: true}) }},
+	{20, "returns another Seq than it assigns", writing(func(tx store.Tx) store.Writer { return otherSeq{tx} })},
 
 	{21, "removes the newest first", func() store.Store { return newFeed(feed{newestFirst: true}) }},
-	{21, "removes as many as there are", writing(func(tx store.Tx) store.Writer { return unlimited{tx} })},
+	{21, "ignores the limit", writing(func(tx store.Tx) store.Writer { return unlimited{tx} })},
 	{21, "leaves the last one", writing(func(tx store.Tx) store.Writer { return leavesLast{tx} })},
-	{21, "counts what it was allowed to remove", writing(func(tx store.Tx) store.Writer { return countsLimit{tx} })},
-	{21, "removes all when told a negative number", writing(func(tx store.Tx) store.Writer { return negativeIsAll{tx} })},
+	{21, "returns the limit as the count", writing(func(tx store.Tx) store.Writer { return countsLimit{tx} })},
+	{21, "removes all for a negative limit", writing(func(tx store.Tx) store.Writer { return negativeIsAll{tx} })},
 }
 
-// A feed keeps events as entries, and is honest but for what is set.
+// A feed keeps events as entries, and is correct except for the faults that are
+// set.
 type feed struct {
-	early       *atomic.Int64 // the last Seq drawn; Updates that only append run at the same time
+	early       *atomic.Int64 // the last Seq drawn; Updates that only append run concurrently
 	reuses      bool
 	falling     bool
 	newestFirst bool
@@ -55,8 +56,8 @@ func newFeed(f feed) store.Store {
 
 var errNotBlind = errors.New("does more than append")
 
-// Update runs an Update that only appends without a turn, if Seqs are drawn
-// early.
+// Update runs an Update that only appends without the write lock, if Seqs are
+// drawn early.
 func (s feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if s.early == nil {
 		return s.spoiled.Update(ctx, fn)
@@ -186,7 +187,7 @@ func (w *feedWriter) appendEvent(ctx context.Context, e store.Event) (int64, err
 		e.Seq = w.early.Add(1)
 	}
 	next := e.Seq
-	if w.falling { // each Update has a hundred thousand, and begins with the last
+	if w.falling { // each Update has a range of a hundred thousand, and starts at its end
 		next = (e.Seq/100_000 + 1) * 100_000
 		if w.appended > 0 {
 			next = e.Seq - 1

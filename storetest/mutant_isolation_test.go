@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// isolationMutants break what holds for Updates and Views at the same time.
+// isolationMutants break the rules about concurrent Updates and Views.
 var isolationMutants = []mutant{
 	{5, "runs Updates on a snapshot", func() store.Store { return &onSnapshot{Store: memory.New()} }},
 	{5, "trusts activations", func() store.Store {
@@ -25,14 +25,14 @@ var isolationMutants = []mutant{
 		return &onSnapshot{Store: memory.New(), trusted: map[string]bool{"License": true, "Entry": true, "Activation": true}}
 	}},
 
-	{6, "reads in a View what is committed by then", func() store.Store { return liveViews{memory.New()} }},
+	{6, "reads the latest commit in a View", func() store.Store { return liveViews{memory.New()} }},
 	{6, "reads lists in halves", func() store.Store { return &halves{Store: memory.New()} }},
 }
 
-// onSnapshot runs an Update on a snapshot, at the same time as others, and
-// commits what it wrote on top of what they have committed meanwhile. It does
-// so if the Update reads first and writes then, and reads by trusted methods
-// only; otherwise it runs it again in an honest way.
+// onSnapshot runs an Update on a snapshot, concurrently with others, and commits
+// its writes on top of what the others have committed. It does so if the Update
+// reads before it writes and reads only by trusted methods; otherwise it runs
+// the Update again correctly.
 type onSnapshot struct {
 	store.Store
 	trusted map[string]bool // nil: all

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// leftoverMutants leave something behind, or list by something else than what
-// is stored.
+// leftoverMutants leave stale data in an index, or list by other values than the
+// stored ones.
 var leftoverMutants = []mutant{
 	{4, "undoes repeated writes from first to last", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		var w *forwardUndo
@@ -37,14 +37,14 @@ var leftoverMutants = []mutant{
 	{11, "lists 500 licenses of a customer", reading(func(r store.Reader) store.Reader { return loses501st{r} })},
 	{21, "removes 1,000 events at most", writing(func(tx store.Tx) store.Writer { return removesPage{tx} })},
 	{12, "starts again after a deleted license, descending and without filters", reading(func(r store.Reader) store.Reader { return startsAgain{r} })},
-	{8, "orders licenses by times that are not cut", func() store.Store {
+	{8, "orders licenses by times that are not truncated", func() store.Store {
 		u := &uncut{at: map[string]time.Time{}}
 		return spoiling(func(r store.Reader) store.Reader { return ordersUncut{r, u} },
 			func(tx store.Tx) store.Writer { return notesUncut{tx, u} })()
 	}},
 }
 
-// forwardUndo notes the entries that each write replaced.
+// forwardUndo records the entries that each write replaced.
 type forwardUndo struct {
 	store.Writer
 	tx     store.Tx
@@ -75,8 +75,8 @@ func (w *forwardUndo) DeleteEntries(ctx context.Context, kind string, keys ...st
 	return w.Writer.DeleteEntries(ctx, kind, keys...)
 }
 
-// ghosts are what is left of entries that were written more than once: what
-// the last write replaced.
+// ghosts are the remains of entries that were written more than once: the values
+// that the last write replaced.
 func (w *forwardUndo) ghosts() (calls []written) {
 	for _, images := range w.images {
 		if e := images[len(images)-1]; len(images) > 1 && e != nil {

@@ -10,32 +10,32 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// listMutants break what holds for lists.
+// listMutants break the rules about lists.
 var listMutants = []mutant{
-	{10, "leaves ties as they are when descending", reading(func(r store.Reader) store.Reader { return ascendingTies{r} })},
-	{10, "lists entries last that never expire", reading(func(r store.Reader) store.Reader { return neverLast{r} })},
-	{10, "lists the entry first that expires last", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},
-	{10, "lists events always upwards", reading(func(r store.Reader) store.Reader { return upwards{r} })},
-	{10, "gives licenses that never start a place by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
+	{10, "keeps ties ascending when descending", reading(func(r store.Reader) store.Reader { return ascendingTies{r} })},
+	{10, "lists entries that never expire last", reading(func(r store.Reader) store.Reader { return neverLast{r} })},
+	{10, "lists the entry that expires last first", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},
+	{10, "always lists events ascending", reading(func(r store.Reader) store.Reader { return upwards{r} })},
+	{10, "lists licenses that never start by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
 
-	{11, "forgets the state when it looks for IDs", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
-	{11, "forgets IDs after the first", reading(func(r store.Reader) store.Reader { return firstID{r} })},
-	{11, "leaves out what expires at the beginning of a range", reading(func(r store.Reader) store.Reader { return openRange{r} })},
-	{11, "forgets what never expires", reading(func(r store.Reader) store.Reader { return forgetsNone{r} })},
-	{11, "lists a seat at the end of its lease", reading(func(r store.Reader) store.Reader { return longLease{r} })},
-	{11, "lists seats whether or not they are live", reading(func(r store.Reader) store.Reader { return listsEnded{r} })},
+	{11, "ignores the state in a list of IDs", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
+	{11, "ignores IDs after the first", reading(func(r store.Reader) store.Reader { return firstID{r} })},
+	{11, "omits licenses that expire at the start of a range", reading(func(r store.Reader) store.Reader { return openRange{r} })},
+	{11, "omits licenses that never expire", reading(func(r store.Reader) store.Reader { return forgetsNone{r} })},
+	{11, "lists an activation at the end of its lease", reading(func(r store.Reader) store.Reader { return longLease{r} })},
+	{11, "lists activations whether or not they are active", reading(func(r store.Reader) store.Reader { return listsEnded{r} })},
 	{10, "lists leases by ID", reading(func(r store.Reader) store.Reader { return leasesByID{r} })},
 	{11, "lists nothing with no Limit", reading(func(r store.Reader) store.Reader { return literalLimit{r} })},
 	{11, "lists one too many", reading(func(r store.Reader) store.Reader { return oneTooMany{r} })},
-	{11, "forgets the owner when it looks for what is due", reading(func(r store.Reader) store.Reader { return forgetsOwner{r} })},
+	{11, "ignores the owner in a list by expiry", reading(func(r store.Reader) store.Reader { return forgetsOwner{r} })},
 	{11, "lists an entry at the end of a range of keys", reading(func(r store.Reader) store.Reader { return closedRange{r} })},
 
 	{12, "repeats the last license of the page before", reading(func(r store.Reader) store.Reader { return repeats{r} })},
 	{12, "skips ties at the end of a page", reading(func(r store.Reader) store.Reader { return skipsTies{r} })},
-	{12, "begins anew behind a license that is gone", reading(func(r store.Reader) store.Reader { return beginsAnew{r} })},
-	{12, "forgets the position when descending", reading(func(r store.Reader) store.Reader { return forgetsPosition{r} })},
-	{22, "guesses what a query of two orders means", reading(func(r store.Reader) store.Reader { return guessesOrder{r} })},
-	{12, "ends when the activation at the position is gone", reading(func(r store.Reader) store.Reader { return endsEarly{r} })},
+	{12, "starts again after a deleted license", reading(func(r store.Reader) store.Reader { return startsOver{r} })},
+	{12, "ignores the position when descending", reading(func(r store.Reader) store.Reader { return forgetsPosition{r} })},
+	{22, "accepts a query with fields of two orders", reading(func(r store.Reader) store.Reader { return guessesOrder{r} })},
+	{12, "ends when the activation at the position is deleted", reading(func(r store.Reader) store.Reader { return endsEarly{r} })},
 }
 
 // Rule 10.
@@ -223,9 +223,9 @@ func (r skipsTies) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.
 	return r.Reader.Licenses(ctx, q)
 }
 
-type beginsAnew struct{ store.Reader }
+type startsOver struct{ store.Reader }
 
-func (r beginsAnew) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+func (r startsOver) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	if q.After.ID != "" {
 		if _, err := r.License(ctx, q.After.ID); err != nil {
 			q.After = store.Position{}

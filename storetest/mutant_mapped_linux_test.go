@@ -8,8 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// mapped returns documents in memory that may not be written to, as a store
-// does that maps its file.
+// mapped returns documents in read-only memory, like a store that maps its file.
 type mapped struct{ store.Reader }
 
 func (r mapped) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
@@ -29,8 +28,8 @@ func (r mapped) Entry(ctx context.Context, kind, key string) (store.Entry, error
 	return e, err
 }
 
-// TestMappedMemory has a store that hands out its own memory. The process must
-// survive it.
+// TestMappedMemory runs the suite on a store that returns its own memory. The
+// process must survive.
 func TestMappedMemory(t *testing.T) {
 	open := reading(func(r store.Reader) store.Reader { return mapped{r} })
 	citesOnly(t, newSuite(entries.cases()), 13, func(b *bench) { b.Store = open() })

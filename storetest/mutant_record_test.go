@@ -11,22 +11,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// recordMutants break what holds for records as such.
+// recordMutants break the rules about single records.
 var recordMutants = []mutant{
-	{13, "keeps what it is passed", func() store.Store {
+	{13, "keeps its arguments", func() store.Store {
 		a := &aliases{passed: map[string][]byte{}}
 		return spoiling(func(r store.Reader) store.Reader { return aliasReader{r, a} },
 			func(tx store.Tx) store.Writer { return aliasWriter{tx, a} })()
 	}},
-	{13, "returns what it keeps", func() store.Store {
+	{13, "returns its own memory", func() store.Store {
 		k := &keptEntries{kept: map[string][]byte{}}
 		return reading(func(r store.Reader) store.Reader { return sharesEntries{r, k} })()
 	}},
 	{13, "returns a list in one piece of memory", reading(func(r store.Reader) store.Reader { return oneBuffer{r} })},
 
 	{14, "returns nothing and no error", reading(func(r store.Reader) store.Reader { return silentMisses{r} })},
-	{14, "returns an error of its own for a miss", reading(func(r store.Reader) store.Reader { return foreignMisses{r} })},
-	{14, "deletes what is not there", onError(func(method string, err error) error {
+	{14, "returns its own error for a miss", reading(func(r store.Reader) store.Reader { return foreignMisses{r} })},
+	{14, "deletes missing records without an error", onError(func(method string, err error) error {
 		if method == "DeleteEntries" && errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
@@ -39,15 +39,15 @@ var recordMutants = []mutant{
 		return err
 	})},
 	{14, "puts half a license with a taken key", writing(func(tx store.Tx) store.Writer { return halfLicense{tx, tx} })},
-	{14, "puts a license in the place of another", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
+	{14, "overwrites an existing license", writing(func(tx store.Tx) store.Writer { return overwrites{tx} })},
 	{14, "deletes entries up to the first that is missing", writing(func(tx store.Tx) store.Writer { return deletesOneByOne{tx} })},
 	{14, "creates licenses up to the first that is taken", writing(func(tx store.Tx) store.Writer { return createsOneByOne{tx} })},
 	{14, "puts activations up to the first that is refused", writing(func(tx store.Tx) store.Writer { return putsOneByOne{tx} })},
 	{14, "deletes activations up to the first that is missing", writing(func(tx store.Tx) store.Writer { return freesOneByOne{tx} })},
-	{14, "takes a seat twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
+	{14, "accepts a fingerprint twice", writing(func(tx store.Tx) store.Writer { return replacesSeat{tx, tx} })},
 
 	{19, "deletes the activations with their license", writing(func(tx store.Tx) store.Writer { return cascades{tx, tx} })},
-	{19, "deletes what is left when a license is created", writing(func(tx store.Tx) store.Writer { return clearsIDs{tx, tx} })},
+	{19, "deletes remaining activations when a license is created", writing(func(tx store.Tx) store.Writer { return clearsIDs{tx, tx} })},
 	{19, "keeps the key of a deleted license", writing(func(tx store.Tx) store.Writer { return reservesKeys{tx, tx} })},
 	{19, "takes the activations of neighbors for those of a license", writing(func(tx store.Tx) store.Writer { return takesPrefix{tx, tx} })},
 }
@@ -119,7 +119,7 @@ func (r oneBuffer) Events(ctx context.Context, q store.EventQuery) ([]store.Even
 		buffer = append(buffer, e.Data...)
 	}
 	for i, e := range rows {
-		rows[i].Data, buffer = buffer[:len(e.Data)], buffer[len(e.Data):] // with the rest as its capacity
+		rows[i].Data, buffer = buffer[:len(e.Data)], buffer[len(e.Data):] // its capacity includes the rest
 	}
 	return rows, err
 }
@@ -292,7 +292,7 @@ func (w reservesKeys) CreateLicenses(ctx context.Context, licenses ...store.Lice
 	return w.Writer.CreateLicenses(ctx, licenses...)
 }
 
-// takesPrefix looks by the beginning of an ID for what a license left.
+// takesPrefix finds the remaining activations of a license by a prefix of its ID.
 type takesPrefix struct {
 	store.Writer
 	tx store.Tx

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// usageMutants break what callers may rely on when they call the store.
+// usageMutants break what callers of a store may rely on.
 var usageMutants = []mutant{
-	{2, "answers before a shared commit", newEarly},
+	{2, "returns before a shared commit", newEarly},
 	{18, "checks the context of the Update in each call", updating(func(st store.Store, update context.Context, fn func(store.Tx) error) error {
 		return st.Update(update, func(tx store.Tx) error {
 			return fn(joined{tx, hooked{func(ctx context.Context, _ string, call written) error {
@@ -30,7 +30,7 @@ var usageMutants = []mutant{
 	{23, "refuses a key that an undone Update took", func() store.Store {
 		return &speculates{Store: memory.New(), pending: map[string]int{}}
 	}},
-	{24, "finds customers by the valid part of a text", reading(func(r store.Reader) store.Reader { return validPart{r} })},
+	{24, "finds customers by the valid part of a string", reading(func(r store.Reader) store.Reader { return validPart{r} })},
 	{24, "fails an Update that wrote what is not UTF-8", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		return st.Update(ctx, func(tx store.Tx) error {
 			doomed := false
@@ -42,7 +42,7 @@ var usageMutants = []mutant{
 		})
 	})},
 	{24, "cuts strings at 1,022 bytes", onEntry(func(e *store.Entry) { e.Owner = e.Owner[:min(len(e.Owner), 1022)] })},
-	{25, "takes a time without an id for a position", reading(func(r store.Reader) store.Reader { return timeWithoutID{r} })},
+	{25, "accepts a time without an id as a position", reading(func(r store.Reader) store.Reader { return timeWithoutID{r} })},
 	{26, "refuses calls from another goroutine", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		own := goroutine()
 		return st.Update(ctx, func(tx store.Tx) error {
@@ -54,7 +54,7 @@ var usageMutants = []mutant{
 			}}})
 		})
 	})},
-	{27, "waits on after a View that failed", func() store.Store { return &waitsOn{Store: memory.New()} }},
+	{27, "hangs after a View that failed", func() store.Store { return &waitsOn{Store: memory.New()} }},
 }
 
 // goroutine returns the number of the goroutine.
@@ -64,8 +64,8 @@ func goroutine() string {
 	return strings.Fields(string(text))[1]
 }
 
-// early runs Updates on one store and shows another, to which they are copied
-// when no Update waits. Each is answered as soon as it has run.
+// early runs Updates on one store and reads from another, to which they are
+// copied when no Update waits. Each Update returns as soon as it has run.
 type early struct {
 	ahead, shown *memory.Store
 	waiting      atomic.Int64
@@ -107,8 +107,8 @@ func (e *early) Update(ctx context.Context, fn func(store.Tx) error) error {
 	})
 }
 
-// speculates tells an Update immediately that a key is taken if another Update,
-// which has not ended, has taken it.
+// speculates returns ErrExists immediately if another Update that has not ended
+// has taken the key.
 type speculates struct {
 	store.Store
 	mu      sync.Mutex

@@ -12,11 +12,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// valueMutants break what holds for the fields of records.
+// valueMutants break the rules about fields.
 var valueMutants = []mutant{
 	{7, "folds case to find an entry", reading(func(r store.Reader) store.Reader { return foldsEntry{r} })},
 	{7, "folds case to find a customer", reading(func(r store.Reader) store.Reader { return foldsCustomer{r} })},
-	{7, "takes keys for equal that differ by case", writing(func(tx store.Tx) store.Writer { return foldsKeys{tx, tx} })},
+	{7, "treats keys that differ in case as equal", writing(func(tx store.Tx) store.Writer { return foldsKeys{tx, tx} })},
 	{7, "trims customers", onLicense(func(l *store.License) { l.CustomerID = strings.TrimRight(l.CustomerID, " ") })},
 	{7, "composes accents", onEntry(func(e *store.Entry) { e.Owner = strings.ReplaceAll(e.Owner, "e\u0301", "é") })},
 	{7, "cuts names at 255 bytes", onLicense(func(l *store.License) { l.Name = l.Name[:min(len(l.Name), 255)] })},
@@ -38,9 +38,9 @@ var valueMutants = []mutant{
 
 	{8, "returns local times", reading(func(r store.Reader) store.Reader { return localTimes{r} })},
 	{8, "keeps whole seconds", onLicense(func(l *store.License) { l.StateAt = l.StateAt.Truncate(time.Second) })},
-	{8, "returns the epoch for no time", reading(func(r store.Reader) store.Reader { return epochs{r} })},
+	{8, "returns the epoch for the zero time", reading(func(r store.Reader) store.Reader { return epochs{r} })},
 	{8, "keeps nanoseconds in 64 bits", onEntry(func(e *store.Entry) { e.CreatedAt = time.Unix(0, e.CreatedAt.UnixNano()).UTC() })},
-	{8, "takes the epoch for no time", onActivation(func(a *store.Activation) {
+	{8, "treats the epoch as the zero time", onActivation(func(a *store.Activation) {
 		if a.LastSeenAt.UnixMilli() == 0 {
 			a.LastSeenAt = time.Time{}
 		}
@@ -51,8 +51,8 @@ var valueMutants = []mutant{
 	})},
 
 	{9, "keeps the reason of a license", writing(func(tx store.Tx) store.Writer { return keepsReason{tx, tx} })},
-	{9, "keeps the owner of an entry that has none any more", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
-	{9, "loses what a move does with an entry", onEntry(func(e *store.Entry) { e.Move = store.Kept })},
+	{9, "keeps the owner when it is cleared", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
+	{9, "loses the Move of an entry", onEntry(func(e *store.Entry) { e.Move = store.Kept })},
 	{9, "keeps numbers in 32 bits", onLicense(func(l *store.License) { l.LeaseSeconds = int64(int32(l.LeaseSeconds)) })},
 	{9, "loses metadata in lists", reading(func(r store.Reader) store.Reader { return listsWithoutMetadata{r} })},
 	{9, "replaces an event's data only", writing(func(tx store.Tx) store.Writer { return replacesDataOnly{tx, tx} })},
@@ -257,8 +257,7 @@ func (w replacesDataOnly) ReplaceEvent(ctx context.Context, e store.Event) error
 	return w.Writer.ReplaceEvent(ctx, e)
 }
 
-// newOldKeys opens a store that keeps, in entries, the keys that licenses have
-// had.
+// newOldKeys opens a store that keeps former license keys in entries.
 func newOldKeys() store.Store {
 	return spoiling(func(r store.Reader) store.Reader { return oldKeyReader{r} },
 		func(tx store.Tx) store.Writer { return oldKeyWriter{tx, tx} })()

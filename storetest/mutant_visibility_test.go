@@ -12,23 +12,23 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// visibilityMutants break what holds for who sees what when.
+// visibilityMutants break the rules about when reads see writes.
 var visibilityMutants = []mutant{
-	{2, "remembers that a key led nowhere", func() store.Store {
+	{2, "remembers that a key found nothing", func() store.Store {
 		return &remembersMisses{Store: memory.New(), missed: map[string]error{}}
 	}},
-	{2, "reads what was there before the last Update", func() store.Store {
+	{2, "reads the state before the last Update", func() store.Store {
 		return newBehind(func(b *behind) store.Reader { return b.shadow })
 	}},
 	{2, "lists events late", func() store.Store {
 		return newBehind(func(b *behind) store.Reader { return lateEvents{b.Store, b.shadow} })
 	}},
 
-	{3, "reads in an Update what was committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader { return before })},
-	{3, "lists in an Update the activations that were committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader {
+	{3, "reads only committed data in an Update", readingInUpdates(func(before, tx store.Reader) store.Reader { return before })},
+	{3, "lists only committed activations in an Update", readingInUpdates(func(before, tx store.Reader) store.Reader {
 		return seatsBefore{tx, before}
 	})},
-	{3, "lists in an Update what was committed before it", readingInUpdates(func(before, tx store.Reader) store.Reader {
+	{3, "lists only committed data in an Update", readingInUpdates(func(before, tx store.Reader) store.Reader {
 		return listsBefore{tx, before}
 	})},
 
@@ -52,7 +52,7 @@ var visibilityMutants = []mutant{
 		}
 		return nil
 	})},
-	{4, "lets readers see what is being written", newDirty},
+	{4, "lets readers see uncommitted writes", newDirty},
 	{4, "commits in two steps", newTwoSteps},
 	{4, "keeps the entries of a failed Update", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		var entries []written
@@ -120,7 +120,7 @@ func (b *behind) Update(ctx context.Context, fn func(store.Tx) error) error {
 		if err := fn(joined{tx, journal(tx, &log)}); err != nil {
 			return err
 		}
-		b.mu.Lock() // within the turn, so that the shadow follows in order
+		b.mu.Lock() // inside the Update, so that the shadow follows in order
 		defer b.mu.Unlock()
 		err := replay(b.shadow, b.last)
 		b.last = log
@@ -138,8 +138,8 @@ func (r lateEvents) Events(ctx context.Context, q store.EventQuery) ([]store.Eve
 	return r.late.Events(ctx, q)
 }
 
-// readingInUpdates replaces the reader of a Tx, given one of what was
-// committed before.
+// readingInUpdates replaces the reader of a Tx, given a reader of the data
+// committed before the Update.
 func readingInUpdates(read func(before, tx store.Reader) store.Reader) func() store.Store {
 	return updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
 		return st.Update(ctx, func(tx store.Tx) error {
@@ -172,8 +172,8 @@ func (r listsBefore) Entries(ctx context.Context, q store.EntryQuery) ([]store.E
 	return r.before.Entries(ctx, q)
 }
 
-// dirty shows readers a second store, to which every write goes at once, and
-// which is made anew from all that was committed when an Update fails.
+// dirty shows readers a second store, to which every write goes immediately, and
+// which is rebuilt from the committed data when an Update fails.
 type dirty struct {
 	inner   *memory.Store
 	shown   atomic.Pointer[memory.Store]
@@ -220,7 +220,7 @@ func (d *dirty) Update(ctx context.Context, fn func(store.Tx) error) error {
 	})
 }
 
-// twoSteps commits the first write of an Update, lets readers have a look, and
+// twoSteps commits the first write of an Update, gives readers time to read, and
 // commits the rest.
 type twoSteps struct {
 	*memory.Store

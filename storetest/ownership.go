@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// passed changes what it has passed to the store, in the Update and after it.
+// passed changes its arguments after passing them, in the Update and after it.
 func (k kind[R]) passed(b *bench) {
 	b.add(k.needs...)
 	early, late := k.plain(1), k.plain(2)
@@ -38,7 +38,7 @@ func (k kind[R]) passed(b *bench) {
 	k.unscathed(b, next, "after changing what was passed as a replacement")
 }
 
-// returned changes what it was given by the store, in every way there is.
+// returned changes the results of every way to read.
 func (k kind[R]) returned(b *bench) {
 	b.add(k.needs...)
 	rows := []R{k.plain(1), k.plain(2)}
@@ -52,7 +52,7 @@ func (k kind[R]) returned(b *bench) {
 			for i := range found {
 				scribble(&found[i])
 				for _, later := range found[i+1:] { // they may share memory
-					k.intact(b, later, rows, "after changing its neighbour in the answer of %s %s", way.name, how)
+					k.intact(b, later, rows, "after changing its neighbor in the result of %s %s", way.name, how)
 				}
 			}
 			for _, again := range k.reads {
@@ -78,7 +78,7 @@ func (k kind[R]) unscathed(b *bench, want R, when string) {
 	})
 }
 
-// intact compares the slices of a record with those of the one that it is.
+// intact compares the slices of a record with the expected ones.
 func (k kind[R]) intact(b *bench, got R, rows []R, what string, args ...any) {
 	for _, want := range rows {
 		if !k.same(got, want) {

@@ -74,8 +74,8 @@ func pageAfterADeletedEntry(b *bench) {
 
 // subMilliseconds writes times that differ by less than a millisecond, in the
 // opposite order to that of the IDs. Stored in whole milliseconds they are
-// equal, so the IDs decide. Equal times come first: what is wrong with those is
-// for other rules.
+// equal, so the IDs determine the order. Equal times are checked first, because
+// failures with those belong to other rules.
 func subMilliseconds(b *bench) {
 	if len(b.inOneMillisecond(0)) > 0 {
 		return
@@ -83,8 +83,8 @@ func subMilliseconds(b *bench) {
 	b.list = append(b.list, b.inOneMillisecond(100*time.Microsecond)...)
 }
 
-// inOneMillisecond writes and lists times that are a step apart, and returns
-// what is wrong.
+// inOneMillisecond writes and lists times that are one step apart, and returns
+// the failures.
 func (b *bench) inOneMillisecond(step time.Duration) []failure {
 	b = &bench{Store: b.Store, ctx: b.ctx, rule: b.rule, limits: b.limits, findings: &findings{}}
 	const rows = 6

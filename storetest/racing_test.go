@@ -2,6 +2,5 @@
 
 package storetest
 
-// racing says that the race detector is on, under which everything takes
-// several times as long.
+// racing reports whether the race detector is on, which slows tests several times.
 const racing = true

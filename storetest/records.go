@@ -8,9 +8,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The records of the cases are plain unless a case is about what is not: ids
-// and words in lower case, and times at midnight UTC of days in 2030. Each has
-// every field set, to a value that tells it from its neighbours.
+// Cases use plain records unless they test special values: ids and words in lower
+// case, and times at midnight UTC of days in 2030. Every field is set, to a value
+// that distinguishes the record from its neighbors.
 
 // many is a Limit that no list in a case reaches.
 const many = 500
@@ -98,7 +98,7 @@ func anys[R any](rows []R) []any {
 	return list
 }
 
-// put creates, puts or appends a row, whichever its kind asks for.
+// put creates, puts or appends a row, depending on its kind.
 func put(ctx context.Context, w store.Writer, row any) error {
 	switch row := row.(type) {
 	case store.License:
@@ -110,7 +110,7 @@ func put(ctx context.Context, w store.Writer, row any) error {
 	return replace(ctx, w, row)
 }
 
-// replace puts a row in the place of the one with its identity.
+// replace replaces the row with the same identity.
 func replace(ctx context.Context, w store.Writer, row any) error {
 	switch row := row.(type) {
 	case store.License:

@@ -72,9 +72,9 @@ var rules = [...]string{
 		"After any other error of an Update, nothing that it wrote is there, then or later.",
 }
 
-// foundations names, for each rule, the rules without which its cases mean
-// nothing, the most basic first. A case whose rule rests on a broken rule is
-// skipped, so that a run reports only what to fix first.
+// foundations lists, for each rule, the rules on which its cases depend, the most
+// basic first. A case whose rule depends on a broken rule is skipped, so that a
+// run reports only what to fix first.
 var foundations = [...][]int{
 	1:  {2, 4, 7, 8, 9, 11, 10, 12},
 	3:  {2, 4, 15, 14},

@@ -16,7 +16,7 @@ type refusal struct {
 	call func(ctx context.Context, tx store.Tx) error
 }
 
-// fixture is what refusals are refused by.
+// fixture holds the records that cause the refusals.
 func fixture() []any {
 	one, two := license(1), license(2)
 	return []any{
@@ -53,7 +53,7 @@ func refusals() []refusal {
 	list := []refusal{
 		{"CreateLicenses with an ID that is taken", store.ErrExists, create(one.ID, "new")},
 		{"CreateLicenses with a Key that is taken", store.ErrExists, create("new", one.Key)},
-		{"CreateLicenses of what is there", store.ErrExists, create(one.ID, one.Key)},
+		{"CreateLicenses of an existing license", store.ErrExists, create(one.ID, one.Key)},
 		{"UpdateLicense to the Key of another", store.ErrExists, update(two.ID, one.Key)},
 		{"UpdateLicense of a missing license", store.ErrNotFound, update(missing, "new")},
 		{"DeleteLicense of a missing license", store.ErrNotFound, func(ctx context.Context, tx store.Tx) error {
@@ -144,7 +144,7 @@ func misses() []readCall {
 	)
 }
 
-// sentinels makes each call in an Update of its own, which then fails.
+// sentinels makes each call in its own Update, which then fails.
 func sentinels(b *bench) {
 	b.add(fixture()...)
 	for _, c := range refusals() {
@@ -169,7 +169,7 @@ func sentinels(b *bench) {
 	}
 }
 
-// sentinelsDoNothing commits after each call, and compares all there is.
+// sentinelsDoNothing commits after each call, and compares all records.
 func sentinelsDoNothing(b *bench) {
 	b.add(fixture()...)
 	before := b.dump()
@@ -226,7 +226,7 @@ func usableAfterSentinels(b *bench) {
 		if got == nil {
 			continue
 		}
-		if !b.equal(err, nil, "Update that went on after %s returned %q", c.name, got) {
+		if !b.equal(err, nil, "Update that continued after %s returned %q", c.name, got) {
 			continue
 		}
 		for _, kind := range []string{"before", "after"} {

@@ -60,16 +60,15 @@ func (s updatedBy) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return s.update(s.Store, ctx, fn)
 }
 
-// written is one call of a method of Writer, to be made on any Writer, any
-// number of times.
+// written is one call of a method of Writer that can be repeated on any Writer.
 type written func(context.Context, store.Writer) error
 
-// hooked is a Writer that hands each call to do.
+// hooked is a Writer that passes each call to do.
 type hooked struct {
 	do func(ctx context.Context, method string, call written) error
 }
 
-// journal returns a Writer that calls w, and notes what it did in log.
+// journal returns a Writer that calls w, and records the calls in log.
 func journal(w store.Writer, log *[]written) store.Writer {
 	return hooked{func(ctx context.Context, _ string, call written) error {
 		err := call(ctx, w)
@@ -80,7 +79,7 @@ func journal(w store.Writer, log *[]written) store.Writer {
 	}}
 }
 
-// replay makes the calls again in an Update of their own.
+// replay makes the calls again in their own Update.
 func replay(st store.Store, log []written) error {
 	return st.Update(context.Background(), func(tx store.Tx) error {
 		for _, call := range log {
@@ -123,7 +122,7 @@ func (h hooked) AppendEvents(ctx context.Context, events ...store.Event) (seqs [
 	first := true
 	err = h.do(ctx, "AppendEvents", func(ctx context.Context, w store.Writer) error {
 		given, err := w.AppendEvents(ctx, events...)
-		if first { // a replay may run when the caller is gone
+		if first { // a replay may run after the caller has returned
 			seqs, first = given, false
 		}
 		return err

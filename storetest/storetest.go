@@ -14,26 +14,26 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A testCase looks whether a store keeps one rule. The function must hold for
-// stores that run the function of an Update more than once.
+// A testCase checks one rule. Its function must pass on stores that run the
+// function of an Update more than once.
 type testCase struct {
 	area, name string
-	rule       int // what a failure is laid to, unless it says otherwise
+	rule       int // the rule that a failure cites, unless it names another
 	run        func(*bench)
 }
 
-// cases are those of Run.
+// cases returns the cases of Run.
 func cases() []testCase {
 	return slices.Concat(licenseCases(), activationCases(), eventCases(), entryCases(),
 		updateCases(), viewCases(), concurrencyCases(), contextCases(),
 		leftoverCases(), positionCases(), longListCases(), contentionCases(), textCases(), usageCases())
 }
 
-// Run checks every rule but the first, durability, on stores that open
-// returns. It calls open once for each case, with the case's own t, and more
-// often when something fails; each call returns a store that is empty and
-// shares nothing with the others. Whatever needs closing open closes with
-// t.Cleanup. Run returns when all cases have ended.
+// Run checks every rule except the first, durability, on the stores that open
+// returns. It calls open once for each case, with the case's own t, and again
+// when a case fails. Each call must return an empty store that shares nothing
+// with the others. To close a store, open registers a t.Cleanup. Run returns when
+// all cases have ended.
 func Run(t *testing.T, open func(*testing.T) store.Store) {
 	t.Helper()
 	newSuite(cases()).run(t, func(t *testing.T) func(*bench) {
@@ -41,14 +41,14 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 	})
 }
 
-// RunDurable checks that what was written outlives the store and its process.
-// It calls open with an empty directory, writes, closes the store, and calls
-// open with the same directory again. Use dir for the files, or derive from it
-// the name of a database.
+// RunDurable checks that written data outlives the store and its process. It
+// calls open with an empty directory, writes, closes the store, and calls open
+// again with the same directory. Use dir for the files, or derive the name of a
+// database from it.
 //
-// Some cases run the test that called RunDurable in another process, which
-// calls open with the same directory, writes, and is killed or, on Linux, cannot
-// let its files grow. What open reads from the environment is the same there.
+// Some cases run the test that called RunDurable in another process, with the
+// same environment. That process calls open with the same directory, writes, and
+// is killed or, on Linux, reaches a limit on the size of its files.
 //
 // The stores must have a method Close() error. RunDurable calls it once for
 // each call of open in this process, so open must not.
@@ -61,8 +61,8 @@ func RunDurable(t *testing.T, open func(t *testing.T, dir string) store.Store) {
 	newSuite(durableCases()).run(t, func(t *testing.T) func(*bench) { return onDirectory(t, name, open) })
 }
 
-// onDirectory prepares a bench for the cases of RunDurable, which the test
-// called name has called.
+// onDirectory prepares a bench for the cases of RunDurable, called by the test
+// with the given name.
 func onDirectory(t *testing.T, name string, open func(t *testing.T, dir string) store.Store) func(*bench) {
 	return func(b *bench) {
 		dir := t.TempDir()
@@ -95,10 +95,10 @@ type suite struct {
 	limits limits
 
 	mu     sync.Mutex
-	broken map[int]bool // rules looked at after a failure
+	broken map[int]bool // by rule, for the rules checked after a failure
 }
 
-// limits are how long the suite waits.
+// limits bound the waits of the suite.
 type limits struct {
 	whole  time.Duration // for one case
 	answer time.Duration // for something that a rule says must happen
@@ -112,8 +112,8 @@ func newSuite(cases []testCase) *suite {
 	}
 }
 
-// run makes a subtest of each area and of each case in it. prepare returns
-// what makes a bench ready for a case.
+// run runs each area, and each case in it, as a subtest. prepare returns the
+// function that prepares the bench of a case.
 func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 	for i := 0; i < len(s.cases); {
 		j := i
@@ -135,7 +135,7 @@ func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 					}
 					t.Cleanup(w.closing) // runs before what open has registered
 					for _, rule := range causes {
-						t.Logf("cannot be judged: rests on rule %d, which is broken. %s", rule, rules[rule])
+						t.Logf("skipped: depends on rule %d, which is broken. %s", rule, rules[rule])
 					}
 					if len(failures) == 0 && len(causes) > 0 {
 						t.SkipNow()
@@ -146,8 +146,8 @@ func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 	}
 }
 
-// verdict runs a case and returns what it found, and the broken rules that
-// explain what else it found.
+// verdict runs a case. It returns the failures, except those that broken basic
+// rules explain, and those rules.
 func (s *suite) verdict(c testCase, prepare func(*bench)) (failures []failure, causes []int) {
 	for _, f := range s.try(c, prepare) {
 		if cause := s.cause(f.rule, prepare); cause == 0 {
@@ -159,7 +159,7 @@ func (s *suite) verdict(c testCase, prepare func(*bench)) (failures []failure, c
 	return failures, causes
 }
 
-// cause returns the most basic of the broken rules that rule rests on, or 0.
+// cause returns the most basic broken rule that rule depends on, or 0.
 func (s *suite) cause(rule int, prepare func(*bench)) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,8 @@ func (s *suite) breaks(rule int, prepare func(*bench)) bool {
 	return false
 }
 
-// try runs one case on a fresh store, and gives up when it comes to no end.
+// try runs one case on a fresh store, and reports a failure if it does not end
+// in time.
 func (s *suite) try(c testCase, prepare func(*bench)) []failure {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -206,7 +207,7 @@ func (s *suite) try(c testCase, prepare func(*bench)) []failure {
 	case <-time.After(s.limits.whole):
 		stacks := make([]byte, 1<<16)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		b.fail(fmt.Sprintf("none after %v\n%s", s.limits.whole, stacks), "an end", "the case")
+		b.fail(fmt.Sprintf("not ended after %v\n%s", s.limits.whole, stacks), "an end", "the case")
 	}
 	return b.found()
 }

@@ -42,8 +42,8 @@ func TestRulesAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasCases also looks that no rule rests on itself, by however
-// many others.
+// TestEveryRuleHasCases also checks that no rule depends on itself, directly or
+// indirectly.
 func TestEveryRuleHasCases(t *testing.T) {
 	has := map[int]bool{}
 	names := map[string]bool{}
@@ -81,8 +81,8 @@ func TestEveryRuleHasCases(t *testing.T) {
 	}
 }
 
-// TestPlainRecordsHaveEveryFieldSet keeps fields that are added to a record
-// from being left out of the cases.
+// TestPlainRecordsHaveEveryFieldSet fails if a new field of a record is missing
+// from the cases.
 func TestPlainRecordsHaveEveryFieldSet(t *testing.T) {
 	l, a, ev, en := license(1), activation("lic", 1), event(1), entry("kind", 1)
 	for _, row := range []any{&l, &a, &ev, &en} {
@@ -104,7 +104,7 @@ func TestAwkwardStringsDiffer(t *testing.T) {
 	}
 }
 
-// TestHungCaseEnds has a case that comes to no end.
+// TestHungCaseEnds runs a case that does not end.
 func TestHungCaseEnds(t *testing.T) {
 	s := newSuite(nil)
 	s.limits.whole = 20 * time.Millisecond
@@ -114,7 +114,7 @@ func TestHungCaseEnds(t *testing.T) {
 	}
 }
 
-// TestFailureSaysEverything has a case that fails.
+// TestFailureSaysEverything runs a case that fails.
 func TestFailureSaysEverything(t *testing.T) {
 	failures := newSuite(nil).try(testCase{"Area", "Case", 19, func(b *bench) {
 		b.equal(2, 0, "activations of %s", "lic_1")
@@ -129,7 +129,7 @@ func TestFailureSaysEverything(t *testing.T) {
 	}
 }
 
-// TestHangingCloseDoesNotHideFailures has a store whose cleanup does not end.
+// TestHangingCloseDoesNotHideFailures uses a store whose cleanup does not end.
 func TestHangingCloseDoesNotHideFailures(t *testing.T) {
 	r, out := io.Pipe()
 	w := &watch{name: "TestStore/Licenses/Whole", after: time.Millisecond, out: out, report: []string{"a failure"}}
@@ -142,7 +142,7 @@ func TestHangingCloseDoesNotHideFailures(t *testing.T) {
 	}
 }
 
-// TestHangingCloseIsAFailure has a store that RunDurable cannot close.
+// TestHangingCloseIsAFailure uses a store that RunDurable cannot close.
 func TestHangingCloseIsAFailure(t *testing.T) {
 	s := newSuite(nil)
 	s.limits.answer = 20 * time.Millisecond
@@ -157,7 +157,7 @@ type hangs struct{ store.Store }
 
 func (hangs) Close() error { select {} }
 
-// TestMissingRecordsAreNamed has a store that does not find licenses by the
+// TestMissingRecordsAreNamed uses a store that does not find licenses by the
 // customer they were moved to.
 func TestMissingRecordsAreNamed(t *testing.T) {
 	open := reading(func(r store.Reader) store.Reader { return loses{r} })

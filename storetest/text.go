@@ -25,12 +25,12 @@ const (
 	maxDocument = 1 << 20
 )
 
-// notText are strings that rule 24 excludes, each much like one that textReads
+// notText are strings that rule 24 excludes, each similar to one that textReads
 // stores.
 var notText = []string{"a\x00b", "a\xffb", "ab\x00", "\xffab", "a\xed\xa0\x80b", "ab" + strings.Repeat("x", 4000)}
 
-// lengths writes records whose strings and documents have the greatest length
-// and cannot be compressed.
+// lengths writes records whose strings and documents have the maximum length and
+// cannot be compressed.
 func (k kind[R]) lengths(b *bench) {
 	b.add(k.needs...)
 	rnd := rand.New(rand.NewPCG(24, uint64(len(k.area))))
@@ -59,11 +59,11 @@ func (k kind[R]) lengths(b *bench) {
 			v.SetBytes([]byte(`"` + strings.Repeat(long(1<<10), maxDocument>>10)[:maxDocument-2] + `"`))
 		}
 	}
-	b.ok(b.tryAdd(row), "adding a record whose strings have the greatest length")
-	k.check(b, row, "with strings of the greatest length")
+	b.ok(b.tryAdd(row), "adding a record whose strings have the maximum length")
+	k.check(b, row, "with strings of the maximum length")
 }
 
-// textReads reads by strings that no store holds.
+// textReads reads by strings that no store can hold.
 func textReads(b *bench) {
 	l := license(1)
 	l.CustomerID, l.ProductID, l.State, l.Key, l.ID = "ab", "ab", "ab", "ab", "ab"
@@ -106,7 +106,7 @@ func textReads(b *bench) {
 	})
 }
 
-// textWrites writes strings that no store need hold. A store that refuses them
+// textWrites writes strings that stores may refuse. A store that refuses them
 // must leave the Update usable.
 func textWrites(b *bench) {
 	b.add(license(1))

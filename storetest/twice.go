@@ -7,10 +7,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Twice returns a store over st that runs the function of every Update twice:
-// once to be undone, and once more to count, as a backend does whose engine
-// asks for it. Code above a store that is right on st and wrong on Twice(st)
-// keeps something from an attempt that did not count.
+// Twice returns a store over st that runs the function of every Update twice: it
+// undoes the first run and keeps the second, as a backend does when its engine
+// requires a retry. Code that is correct on st and wrong on Twice(st) retains
+// state from an undone attempt.
 //
 // A function that fails the first time is not run again. The caller closes st.
 func Twice(st store.Store) store.Store { return twice{st} }
@@ -30,7 +30,7 @@ func (s twice) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if !errors.Is(err, errAgain) {
 		return err
 	}
-	// Once fn has returned nil, a context that ended in it must not keep
-	// it from being run again.
+	// If fn returned nil, the second run must happen even if the context
+	// ended during the first.
 	return s.Store.Update(context.WithoutCancel(ctx), fn)
 }

@@ -30,7 +30,7 @@ func updateCases() []testCase {
 	}
 }
 
-// errOnPurpose is what functions of Updates return to have them undone.
+// errOnPurpose is returned by functions of Updates that are to be undone.
 var errOnPurpose = errors.New("on purpose")
 
 // undo runs fn in an Update that returns errOnPurpose.
@@ -43,7 +43,7 @@ func (b *bench) undo(fn func(tx store.Tx) error) error {
 	})
 }
 
-// write moves the store to version n, which must follow on the one it has.
+// write moves the store to version n from version n-1.
 func (b *bench) write(n int) {
 	b.update(func(tx store.Tx) error { return write(b.ctx, tx, n) })
 }
@@ -55,10 +55,10 @@ func readYourWrites(b *bench) {
 		b.sees(b.Store, n, n, "on the store, after version %d was written", n)
 	}
 	b.update(func(tx store.Tx) error { return erase(b.ctx, tx, 3) })
-	b.sees(b.Store, 0, 3, "on the store, after all but events was deleted")
+	b.sees(b.Store, 0, 3, "on the store, after everything except the events was deleted")
 }
 
-// readYourWritesAfterMisses looks before anything is there, and by all ways.
+// readYourWritesAfterMisses reads before anything is written, in every way.
 func readYourWritesAfterMisses(b *bench) {
 	for n := range 3 {
 		if n > 0 {
@@ -70,7 +70,7 @@ func readYourWritesAfterMisses(b *bench) {
 	}
 }
 
-// readYourWritesElsewhere looks from another goroutine.
+// readYourWritesElsewhere reads from another goroutine.
 func readYourWritesElsewhere(b *bench) {
 	for n := 1; n <= 3; n++ {
 		b.write(n)
@@ -78,7 +78,7 @@ func readYourWritesElsewhere(b *bench) {
 	}
 }
 
-// ownWrites looks after each write within an Update.
+// ownWrites reads after each write within an Update.
 func ownWrites(b *bench) {
 	var looks [5][]sighting
 	writes := func(first, last int) {
@@ -106,10 +106,10 @@ func ownWrites(b *bench) {
 		looks[0], err = look(b.ctx, tx)
 		return err
 	})
-	b.compare(looks[0], 0, 4, "in the Update that deleted all but events")
+	b.compare(looks[0], 0, 4, "in the Update that deleted everything except the events")
 }
 
-// ownWritesToTheFeed looks after changing and removing events.
+// ownWritesToTheFeed reads after replacing and removing events in an Update.
 func ownWritesToTheFeed(b *bench) {
 	b.append(event(1), event(2))
 	seqs := b.seqs()
@@ -171,14 +171,14 @@ func rollbackOfDeletion(b *bench) {
 }
 
 // rollbackFrees takes ids, keys and fingerprints in an Update that fails, and
-// again.
+// then again in another.
 func rollbackFrees(b *bench) {
 	l := license(1)
 	for range 3 {
 		err := b.undo(func(tx store.Tx) error {
 			return errors.Join(put(b.ctx, tx, l), put(b.ctx, tx, activation(l.ID, 1)))
 		})
-		b.is(err, errOnPurpose, "Update that takes what a failed one took")
+		b.is(err, errOnPurpose, "Update that takes the same values as a failed one")
 	}
 	next := license(2)
 	next.Key = l.Key
@@ -188,7 +188,7 @@ func rollbackFrees(b *bench) {
 	b.ok(b.tryAdd(next, activation(l.ID, 1)), "creating a license with an ID that a failed Update took")
 }
 
-// errorComesBack returns errors of several sorts.
+// errorComesBack returns several kinds of errors.
 func errorComesBack(b *bench) {
 	for _, want := range []error{
 		errOnPurpose, store.ErrNotFound, store.ErrUnavailable, fmt.Errorf("wrapped: %w", store.ErrExists),
@@ -203,8 +203,8 @@ func errorComesBack(b *bench) {
 	}
 }
 
-// notSeenBeforeItsEnd reads on other goroutines while an Update is writing.
-// Where readers wait for it, they do so until it has failed.
+// notSeenBeforeItsEnd reads on other goroutines while an Update is writing. If
+// readers have to wait for it, they wait until it has failed.
 func notSeenBeforeItsEnd(b *bench) {
 	for n := 1; n <= 2; n++ {
 		var seen [2][]sighting

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// usageCases are about what callers may rely on when they call the store.
+// usageCases check what callers of a store may rely on.
 func usageCases() []testCase {
 	return []testCase{
 		{"Usage", "EmptyValues", 25, emptyValues},
@@ -163,8 +163,7 @@ func updateAfterViews(b *bench) {
 }
 
 // contextOfEachCall ends the context of an Update and of a View in their
-// functions, and makes calls with one that has not ended; and the other way
-// round.
+// functions, and makes calls with a context that has not ended, and vice versa.
 func contextOfEachCall(b *bench) {
 	b.write(1)
 	ctx, cancel := context.WithTimeout(b.ctx, time.Hour)

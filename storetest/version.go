@@ -11,11 +11,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// To see at once what each method of a Reader sees, a case moves the store
-// through versions. Version 0 is the empty store. Version n, which must follow
-// on n-1, has number n in a license, an activation and an entry, and n
-// activations and events. So every method of Reader can tell
-// the version, and a case compares them all.
+// A case moves the store through versions to compare what all methods of a Reader
+// see. Version 0 is the empty store. Version n, which follows version n-1, has the
+// number n in a license, an activation and an entry, and n activations and
+// events. So every method of Reader shows the version.
 
 // write moves from version n-1 to version n.
 func write(ctx context.Context, w store.Writer, n int) error {
@@ -44,7 +43,7 @@ func write(ctx context.Context, w store.Writer, n int) error {
 	return nil
 }
 
-// erase moves from version n to version 0, but for the events.
+// erase moves from version n to version 0, except for the events.
 func erase(ctx context.Context, w store.Writer, n int) error {
 	l := license(1)
 	rows := []any{entry("version", 1)}
@@ -62,7 +61,7 @@ func erase(ctx context.Context, w store.Writer, n int) error {
 func number(what string, n int) string { return fmt.Sprintf("%s %d", what, n) }
 
 // version returns the highest number among fields of one record, so that
-// a store which fails to replace one of them still shows the others.
+// a store that fails to replace one of them still shows the others.
 func version(fields ...any) int {
 	highest := 0
 	for _, f := range fields {
@@ -132,8 +131,8 @@ func entryVersion(e store.Entry) int {
 	return version(e.Owner, n)
 }
 
-// sees looks at r and notes each method that does not show version n, and
-// Events unless it shows as many events.
+// sees reads r and records a failure for each method that does not show version
+// n, and for Events unless it returns the given number of events.
 func (b *bench) sees(r store.Reader, n, events int, when string, args ...any) {
 	seen, err := look(b.ctx, r)
 	if err != nil && n == 0 { // a get of what is not there
@@ -154,8 +153,8 @@ func (b *bench) compare(seen []sighting, n, events int, when string, args ...any
 	}
 }
 
-// dump renders all that the cases on single calls store, for comparing before
-// and after.
+// dump renders everything that the cases on single calls store, for comparison
+// before and after a call.
 func (b *bench) dump() string {
 	var text strings.Builder
 	b.view(func(r store.Reader) error {

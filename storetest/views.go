@@ -19,9 +19,9 @@ func viewCases() []testCase {
 	}
 }
 
-// during starts fn and waits for it, though not long: a store that keeps
-// Updates waiting for Views will not let it end before the View does. The
-// function that it returns waits to the end.
+// during starts fn and waits briefly for it: in a store whose Updates wait for
+// Views, it cannot end before the View does. The returned function waits until fn
+// has ended.
 func (b *bench) during(fn func()) (wait func()) {
 	done := b.start(fn)
 	windowOr(done)
@@ -58,10 +58,10 @@ func viewSnapshot(b *bench) {
 	})
 	wait()
 	b.compare(before, 2, 2, "in a View")
-	b.compare(after, 2, 2, "in the same View, after all but events was deleted")
+	b.compare(after, 2, 2, "in the same View, after everything except the events was deleted")
 }
 
-// viewSnapshotOfLists has a row come and another go between two lists.
+// viewSnapshotOfLists adds a row and deletes another between two lists.
 func viewSnapshotOfLists(b *bench) {
 	b.add(license(1), license(2), license(3))
 	wait := func() {}
@@ -86,8 +86,8 @@ func viewSnapshotOfLists(b *bench) {
 }
 
 // torn runs Updates that give two licenses the same revision, one higher each
-// time, and meanwhile calls read, which returns a revision that it saw and
-// whether it found nothing wrong.
+// time, and concurrently calls read, which returns a revision that it saw and
+// whether it found no failure.
 func torn(b *bench, read func(first, second string) (revision int64, ok bool)) {
 	first, second := license(1), license(2)
 	first.Revision, second.Revision = 0, 0
@@ -145,8 +145,8 @@ func readsSeeOneState(b *bench) {
 	})
 }
 
-// noPartOfAnUpdate looks whether the first of two licenses is ever ahead of
-// the second, though the second is read later.
+// noPartOfAnUpdate checks that the first of two licenses is never ahead of the
+// second, which is read later.
 func noPartOfAnUpdate(b *bench) {
 	torn(b, func(first, second string) (int64, bool) {
 		one, err := b.License(b.ctx, first)

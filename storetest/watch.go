@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A watch writes what a case has found if closing its store takes too long.
-// What a test reports is not printed before its cleanup has ended, and a store
-// that has come to a deadlock often does not close.
+// A watch prints the failures of a case if closing its store takes too long. The
+// testing package prints them only after the cleanup has ended, and a deadlocked
+// store often does not close.
 type watch struct {
 	name   string
 	after  time.Duration
@@ -18,7 +18,7 @@ type watch struct {
 	timer  *time.Timer
 }
 
-// closing is what t.Cleanup has to run before it closes the store.
+// closing must run before t.Cleanup closes the store.
 func (w *watch) closing() {
 	w.timer = time.AfterFunc(w.after, func() {
 		fmt.Fprintf(w.out, "storetest: %s: closing the store has not ended after %v. Found so far:\n%s\n",
@@ -26,7 +26,7 @@ func (w *watch) closing() {
 	})
 }
 
-// closed is what t.Cleanup has to run after it has closed the store.
+// closed must run after t.Cleanup has closed the store.
 func (w *watch) closed() {
 	if w.timer != nil {
 		w.timer.Stop()
