@@ -15,8 +15,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// TestArchiveThroughAnotherBackend: a register that moves from memory to a
-// file and back is the same, byte for byte, in each archive.
+// TestArchiveThroughAnotherBackend moves a store from memory to a file and back.
+// All archives must be the same, byte for byte.
 func TestArchiveThroughAnotherBackend(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()

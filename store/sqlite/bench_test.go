@@ -87,7 +87,7 @@ func benchStore(b *testing.B) *Store {
 
 // callers runs fn b.N times on each of some numbers of goroutines.
 func callers(b *testing.B, numbers []int, fn func(ctx context.Context, i int) error) {
-	var next atomic.Int64 // goes on from one benchmark to the next: no id is used twice
+	var next atomic.Int64 // continues across benchmarks: no id is used twice
 	for _, n := range numbers {
 		b.Run(fmt.Sprint("callers=", n), func(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context()) // as a request's does, it can end

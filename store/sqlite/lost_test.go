@@ -80,7 +80,7 @@ func TestFullDiskHarmsOnlyWhoFillsIt(t *testing.T) {
 				is.Equal(bad.gone == nil, errors.Is(bad.err, store.ErrUnavailable))
 				is.Equal(ids(t, st), "a b")
 
-				fill(t, st, -1) // somebody made room; no restart is needed
+				fill(t, st, -1) // space was freed; no restart is needed
 				is.NoErr(st.Update(t.Context(), big))
 			})
 		}

@@ -49,8 +49,8 @@ func TestFirstSchemaMovesForward(t *testing.T) {
 	is.Equal(len(list), 1)
 }
 
-// TestSecondSchemaMovesForward keeps activations, and counts those that were not
-// ended where there is no count yet.
+// TestSecondSchemaMovesForward keeps activations, and counts the active ones where
+// there is no count yet.
 func TestSecondSchemaMovesForward(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")

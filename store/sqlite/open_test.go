@@ -200,8 +200,8 @@ func makeCrashed(t *testing.T, path string) {
 	}
 }
 
-// TestDamagedFileIsNeverMadeAnew overwrites pages of a register.
-func TestDamagedFileIsNeverMadeAnew(t *testing.T) {
+// TestDamagedFileIsNeverReplaced overwrites pages of a database file.
+func TestDamagedFileIsNeverReplaced(t *testing.T) {
 	const page = 4096
 	noise := bytes.Repeat([]byte{0xa5, 0x5a, 0x01}, page)[:page]
 	for _, damage := range []struct {
@@ -366,7 +366,7 @@ func TestUpdateGivesUpOnABusyFile(t *testing.T) {
 		}
 		all.Wait()
 		is.True(time.Since(begun) < 20*200*time.Millisecond/2)
-		_, err := st.License(t.Context(), "a") // reads go on
+		_, err := st.License(t.Context(), "a") // reads continue
 		is.True(errors.Is(err, store.ErrNotFound))
 		return add(tx, "a")
 	}))

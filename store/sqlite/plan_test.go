@@ -26,7 +26,7 @@ type planner struct {
 }
 
 func (p *planner) query(ctx context.Context, size size, text string, args []any, each func(*row)) error {
-	if strings.Contains(text, "LIMIT 200") { // a glance before the query itself
+	if strings.Contains(text, "LIMIT 200") { // a preliminary query
 		return p.conn.query(ctx, text, args, each)
 	}
 	p.size, p.text, p.plan = size, text, nil
@@ -207,13 +207,13 @@ func served(text, plan string) bool {
 }
 
 // TestStatementsArePreparedOnce runs statements twice and asks the engine how
-// often it has planned them anew, as it does when a plan depends on the values
+// often it has prepared them again, as it does when a plan depends on the values
 // of parameters.
 func TestStatementsArePreparedOnce(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "licenses.db")
-	is.NoErr(openAt(t, path).Close()) // a change of the schema has statements planned anew, too
+	is.NoErr(openAt(t, path).Close()) // a schema change makes SQLite prepare statements again, too
 	st := openAt(t, path)
 	now := time.UnixMilli(1_800_000_000_000)
 	seats := store.ActivationQuery{LicenseID: "a", LiveAt: now, After: "x"}
@@ -243,7 +243,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 	is.True(len(st.writer.conn.stmts) > 20)
 	for text, stmt := range st.writer.conn.stmts {
 		if n := reprepared(stmt); n > 0 {
-			t.Errorf("planned anew %d times: %s", n, text)
+			t.Errorf("prepared again %d times: %s", n, text)
 		}
 	}
 }

@@ -225,9 +225,9 @@ func TestTwoProcessesShareTheSeats(t *testing.T) {
 	}
 }
 
-// fillDisk writes large entries, many at a time, until there is no room, and
-// prints the key of each that was acknowledged. Then it looks whether the store
-// is of use still.
+// fillDisk writes large entries, many concurrently, until the disk is full, and
+// prints the key of each acknowledged entry. Then it checks that the store still
+// works.
 func fillDisk(st *Store, _ string) error {
 	ctx := context.Background()
 	var mu sync.Mutex
