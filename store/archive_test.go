@@ -16,8 +16,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// fill puts a register of n licenses into st whose 100 oldest events are gone,
-// so that its feed does not begin at 1.
+// fill writes n licenses to st and removes the 100 oldest events, so that its feed
+// does not begin at 1.
 func fill(t *testing.T, st store.Store, n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -93,8 +93,8 @@ func TestArchiveRoundTrip(t *testing.T) {
 	}
 }
 
-// TestImportIntoAStoreThatHeldEvents: their Seqs are not given again, so the
-// events of the archive cannot keep theirs.
+// TestImportIntoAStoreThatHeldEvents: the store does not reuse Seqs, so the events
+// of the archive cannot keep theirs.
 func TestImportIntoAStoreThatHeldEvents(t *testing.T) {
 	is := is.New(t)
 	from, to := memory.New(), memory.New()
@@ -115,8 +115,8 @@ func TestImportIntoAStoreThatHeldEvents(t *testing.T) {
 	is.True(errors.Is(store.Import(t.Context(), to, strings.NewReader(export(t, from))), store.ErrExists))
 }
 
-// TestArchiveOfNothing: whether a backend returns an empty slice as it was
-// given or as nil, the archive is the same.
+// TestArchiveOfNothing: the archive is the same whether a backend returns an empty
+// slice as empty or as nil.
 func TestArchiveOfNothing(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()

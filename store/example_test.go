@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A register moves from one backend to another.
+// This example moves all data from one backend to another.
 func ExampleImport() {
 	ctx := context.Background()
 	from, to := memory.New(), memory.New()
