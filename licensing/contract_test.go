@@ -59,15 +59,15 @@ var wholeTests = map[string][]string{
 	"see-08":  {"TestAMountThatKeepsItsPrefixIsHintedAtOnce"},
 }
 
-// sights are the situations of whoever looks on, and what HTTP has besides.
+// sights are the situations that concern HTTP and observability.
 var sights = map[string]string{
 	"http-18": "what is wrong in several ways is answered by the first check",
 	"http-19": "a refused caller is not asked for its body",
 	"http-20": "a body is bounded in time and in size, announced or not",
 	"http-21": "HEAD is GET without the body, and gets no token",
-	"http-22": "what is not for a client costs the same calls of the store as what is not there",
+	"http-22": "a license outside a client's limits costs the same store calls as a missing one",
 	"cond-07": "of many changes with one If-Match, one happens",
-	"idem-07": "of fifty at once with one key, one has an effect",
+	"idem-07": "of fifty concurrent requests with one key, one has an effect",
 	"idem-08": "a secret that is shown once is not kept for a replay",
 	"idem-09": "a key is free again when its time is over, and not before",
 	"see-01":  "/health answers while the process lives, /ready while its store answers",

@@ -45,8 +45,8 @@ func newPostOffice() *postOffice {
 	return &postOffice{answer: map[string]func(*http.Request) (*http.Response, error){}, got: map[string][]sent{}}
 }
 
-// RoundTrip implements [http.RoundTripper]. A receiver that nobody told
-// otherwise answers 204.
+// RoundTrip implements [http.RoundTripper]. A receiver without a configured
+// answer returns 204.
 func (p *postOffice) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -43,8 +43,8 @@ func verifyWebhook(secret string, h http.Header, body []byte) bool {
 	return false
 }
 
-// receiveWebhook calls handle for each signed message, and skips those that were
-// handled before.
+// receiveWebhook calls handle for each signed message, and skips messages that it
+// has already handled.
 func receiveWebhook(secret string, handle func(body []byte) error) http.Handler {
 	var seen sync.Map // of ids; keep them in a database for a few days
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

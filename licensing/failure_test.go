@@ -24,8 +24,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A brokenStore fails each update and each read of a license in the way it is
-// told, once it is told.
+// A brokenStore fails each update and each read of a license with fault, once it
+// is set.
 type brokenStore struct {
 	store.Store
 	fault atomic.Pointer[func(context.Context) error]

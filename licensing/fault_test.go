@@ -52,13 +52,13 @@ var faults = []struct {
 		is.Equal(a.json["code"], "lease_ended")
 		is.Equal(len(c.do("GET", "/license/"+id+"/activation", "").json["data"].([]any)), 1)
 	}},
-	{"a heartbeat nobody knows is answered as if all were well", func(is *is.I, c *caller, id, key string) {
+	{"a heartbeat of an unknown fingerprint is answered as valid", func(is *is.I, c *caller, id, key string) {
 		c.set(id, `{"max_activations":1,"lease_seconds":60}`)
 		a := c.withKey("/license/validate", key, `,"fingerprint":"unheard of"`)
 		is.Equal(a.json["valid"], false)
 		is.Equal(a.json["code"], "not_activated")
 	}},
-	{"a heartbeat goes on though the license was suspended, revoked or has ended", func(is *is.I, c *caller, id, key string) {
+	{"a heartbeat still renews although the license is suspended, revoked or expired", func(is *is.I, c *caller, id, key string) {
 		c.set(id, `{"max_activations":1,"lease_seconds":600}`)
 		ends := c.withKey("/license/activate", key, `,"fingerprint":"pc"`).json["activation"].(map[string]any)["lease_ends_at"]
 		c.Clock.Advance(time.Minute)
@@ -105,11 +105,11 @@ var faults = []struct {
 		is.Equal(c.do("GET", "/license/"+id, "").json["status_reason"], "refunded")
 		is.Equal(len(c.do("GET", "/license/"+id+"/activation", "").json["data"].([]any)), 1)
 	}},
-	{"a seat is stuck with a machine that nobody can reach", func(is *is.I, c *caller, id, key string) {
+	{"a seat is stuck on an unreachable machine", func(is *is.I, c *caller, id, key string) {
 		c.set(id, `{"max_activations":1}`)
 		lost := c.withKey("/license/activate", key, `,"fingerprint":"lost"`).json["activation"].(map[string]any)["id"].(string)
 		is.Equal(c.withKey("/license/activate", key, `,"fingerprint":"new","take_over":"`+lost+`"`).Code, 200)
-		is.Equal(c.withKey("/license/validate", key, `,"fingerprint":"lost"`).json["code"], "evicted") // and is told
+		is.Equal(c.withKey("/license/validate", key, `,"fingerprint":"lost"`).json["code"], "evicted") // and its next validation says so
 		held := c.do("GET", "/license/"+id+"/activation", "").json["data"].([]any)[0].(map[string]any)["id"].(string)
 		is.Equal(c.do("DELETE", "/license/"+id+"/activation/"+held, "").Code, 200)
 		is.Equal(c.withKey("/license/activate", key, `,"fingerprint":"third"`).Code, 200)

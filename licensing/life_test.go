@@ -37,7 +37,7 @@ var lives = map[string]string{
 	"life-12": "with a key, all seats are seen and freed only where the options allow it",
 	"life-13": "a verdict at any instant writes nothing",
 	"life-14": "import and export go line by line, within bounds",
-	"life-15": "the three specified fields make a license that is of use",
+	"life-15": "the three specified fields make a usable license",
 	"life-16": "no key goes into a log or an event",
 	"life-17": "what narrows a question or a change may be left out, and not be empty: 422",
 }

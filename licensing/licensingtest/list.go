@@ -43,7 +43,7 @@ func testLists(a *api) {
 	}{
 		{"no filter", "", all},
 		{"customer_id", "customer_id=cus_1", cus1},
-		{"a customer without licenses", "customer_id=nobody", nil},
+		{"a customer without licenses", "customer_id=unknown", nil},
 		{"product_id", "product_id=beacon", beacon},
 		{"customer_id and product_id", "customer_id=cus_1&product_id=beacon", []string{all[2], all[8]}},
 		{"status", "status=active", all},

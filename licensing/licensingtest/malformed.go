@@ -60,7 +60,7 @@ func malformedRequests(id string) []malformed {
 		{"invalid UTF-8", `{"name":"` + "\xff" + `","product_id":"p","customer_id":"x"}`, 400},
 		{"half a surrogate pair", `{"name":"\ud800","product_id":"p","customer_id":"x"}`, 400},
 		{"the wrong half", `{"name":"\udc00\ud800","product_id":"p","customer_id":"x"}`, 400},
-		{"a control character as it is", "{\"name\":\"a\x01b\",\"product_id\":\"p\",\"customer_id\":\"x\"}", 400},
+		{"an unescaped control character", "{\"name\":\"a\x01b\",\"product_id\":\"p\",\"customer_id\":\"x\"}", 400},
 		{"too deep", `{"metadata":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, 400},
 		{"far too deep", strings.Repeat(`{"a":`, 10000), 400},
 		{"null", "null", 422},

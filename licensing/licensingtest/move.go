@@ -30,11 +30,11 @@ func testMoves(a *api) {
 					a.post("license/"+id+"/"+way, "").is(http.StatusOK).has("status", state)
 				}
 				before := a.snapshot()
-				got := a.post("license/"+id+"/"+move, object("reason", "as it was agreed"))
+				got := a.post("license/"+id+"/"+move, object("reason", "as agreed"))
 				if to, ok := allowed[state][move]; ok {
 					got.is(http.StatusOK).has("id", id).has("status", to)
 					if move != "rekey" {
-						got.has("status_reason", "as it was agreed")
+						got.has("status_reason", "as agreed")
 					}
 					continue
 				}

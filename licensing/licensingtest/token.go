@@ -75,12 +75,12 @@ func testTokens(a *api) {
 		code   string
 	}{
 		{"a wrong secret", "GET", "oauth/token?client_id=" + id + "&client_secret=wrong", "", anonymous, 401, "invalid_client"},
-		{"an unknown client", "GET", "oauth/token?client_id=nobody&client_secret=wrong", "", anonymous, 401, "invalid_client"},
+		{"an unknown client", "GET", "oauth/token?client_id=unknown&client_secret=wrong", "", anonymous, 401, "invalid_client"},
 		{"no credentials", "GET", "oauth/token", "", anonymous, 401, "invalid_client"},
 		{"a wrong secret in Basic", "POST", "oauth/token", grant, merge(form, basic(id, "wrong")), 401, "invalid_client"},
 		{"a wrong secret in the body", "POST", "oauth/token", grant + "&client_id=" + id + "&client_secret=wrong", form, 400, "invalid_client"},
 		{"Basic that is not base64", "POST", "oauth/token", grant, merge(form, headers{"Authorization": "Basic ?"}), 401, "invalid_client"},
-		{"two ways at once", "POST", "oauth/token", grant + "&" + inQuery, merge(form, basic(id, secret)), 400, "invalid_request"},
+		{"two methods of authentication", "POST", "oauth/token", grant + "&" + inQuery, merge(form, basic(id, secret)), 400, "invalid_request"},
 		{"POST with the secret in the URL", "POST", "oauth/token?" + inQuery, grant, form, 400, "invalid_request"},
 		{"a parameter twice", "GET", "oauth/token?" + inQuery + "&client_id=" + id, "", anonymous, 400, "invalid_request"},
 		{"POST without a grant type", "POST", "oauth/token", inQuery, form, 400, "invalid_request"},
@@ -103,7 +103,7 @@ func testTokens(a *api) {
 	}
 
 	a.test("an unknown client and a wrong secret look the same", func(a *api) {
-		unknown := a.get("oauth/token?client_id=nobody&client_secret=wrong", anonymous)
+		unknown := a.get("oauth/token?client_id=unknown&client_secret=wrong", anonymous)
 		wrong := a.get("oauth/token?client_id="+id+"&client_secret=wrong", anonymous)
 		if string(unknown.body) != string(wrong.body) {
 			wrong.errorf("the body for an unknown client is %s", unknown.body)

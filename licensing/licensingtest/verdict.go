@@ -110,7 +110,7 @@ func testVerdicts(a *api) {
 			refusals = append(refusals,
 				a.post("license/activate", object("key", key, "fingerprint", "pc"), anonymous).is(http.StatusNotFound),
 				a.post("license/deactivate", object("key", key, "fingerprint", "pc"), anonymous).is(http.StatusNotFound),
-				a.post("license/deactivate", object("key", licenseKey, "fingerprint", "nobody's"), anonymous).is(http.StatusNotFound))
+				a.post("license/deactivate", object("key", licenseKey, "fingerprint", "unknown"), anonymous).is(http.StatusNotFound))
 		}
 		for _, refusal := range refusals {
 			refusal.has("code", "not_found").has("detail", refusals[0].at("detail")).has("verdict", nil)
