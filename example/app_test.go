@@ -55,7 +55,7 @@ func TestHomePage(t *testing.T) {
 	is.Equal(resp.StatusCode, http.StatusOK)
 	is.Equal(resp.Header.Get("Content-Type"), "text/html; charset=utf-8")
 	is.Equal(strings.Count(string(body), "<tr><td>"), 10)              // the newest ten
-	is.True(strings.Contains(string(body), "<td>&lt;script&gt;</td>")) // as it is
+	is.True(strings.Contains(string(body), "<td>&lt;script&gt;</td>")) // escaped
 }
 
 // TestPublicURL shows that the service knows where the world finds it.

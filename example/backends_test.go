@@ -13,8 +13,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// The suites over the service on every backend stand here because nobody
-// imports this package: what its tests need does not reach a host's go.sum.
+// The suites over the service on every backend are in this package because no
+// host imports it, so the dependencies of its tests do not reach a host's go.sum.
 
 func TestAPIOnSQLite(t *testing.T) {
 	licensingtest.RunAPI(t, openSQLite)

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// onSQLite keeps the register of the application in a file.
+// onSQLite keeps the data of the application in a SQLite file.
 var onSQLite = host.Backend{
 	Program: "example",
 	Flag:    "db",

@@ -41,7 +41,7 @@ func start(t *testing.T, args ...string) *running {
 	}()
 	t.Cleanup(r.end)
 	if !r.out.waitFor("Ctrl-C stops it.") {
-		t.Fatalf("the example ended at once: %v\n%s", <-r.ended, r.out)
+		t.Fatalf("the example ended immediately: %v\n%s", <-r.ended, r.out)
 	}
 	return r
 }
@@ -285,7 +285,7 @@ func TestBadCommandLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // should it start, it ends at once
+			cancel() // if it starts, it ends immediately
 			is.True(host.Run(ctx, onSQLite, append([]string{"-addr", "127.0.0.1:0"}, args...), io.Discard, io.Discard) != nil)
 		})
 	}

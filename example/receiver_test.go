@@ -38,7 +38,7 @@ func createLicense(t *testing.T, ex *running, name string) {
 	is.Equal(resp.StatusCode, http.StatusCreated)
 }
 
-// TestForgedEvents sends what nobody with the secret has signed.
+// TestForgedEvents sends events that are not signed with the secret.
 func TestForgedEvents(t *testing.T) {
 	ex := start(t)
 	hook := ex.field("application") + "hook"

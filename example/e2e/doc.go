@@ -1,6 +1,6 @@
-// Package e2e tests the module from outside, with what the module itself must
-// not depend on: real OAuth clients, other routers, PostgreSQL drivers, and a
-// program by somebody else under testdata/thirdparty. It is a module of its own,
-// so that nothing it needs reaches a host, and it is never released. One command
-// is in it: onpostgres, the application of the example on PostgreSQL.
+// Package e2e tests the module from outside, with dependencies that the module
+// itself must not have: real OAuth clients, other routers, PostgreSQL drivers,
+// and a third-party program under testdata/thirdparty. It is a separate module,
+// so its dependencies do not reach hosts, and it is never released. It contains
+// the command onpostgres, the example application on PostgreSQL.
 package e2e

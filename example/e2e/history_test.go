@@ -24,14 +24,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// A floating license, and those who want its seats. The clock goes on by one
-// tick at a time, while nobody asks.
+// A floating license and the clients that compete for its seats. The clock
+// advances one tick at a time, while no request is in progress.
 const (
 	seatLimit    = 3
 	leaseTicks   = 2
 	tick         = 10 * time.Second
 	fingerprints = 8
-	present      = 4 // fingerprints that ask at one tick
+	present      = 4 // fingerprints that send requests in one tick
 	clients      = 8
 	ticks        = 12
 	asksPerTick  = 6 // of each client
@@ -43,7 +43,7 @@ type question struct {
 	fingerprint int
 }
 
-// A seat is what a fingerprint holds, or held.
+// A seat is the state of a fingerprint's activation.
 type seat struct {
 	status string // "" (never any), "live", "released", "evicted"
 	taken  int    // the tick at which it was taken
@@ -56,7 +56,7 @@ type hall struct {
 	seats [fingerprints]seat
 }
 
-// status is what a seat is to those who ask.
+// status is the status of a seat as the API reports it.
 func (h hall) status(i int) string {
 	if s := h.seats[i]; s.status == "live" && h.now >= s.ends {
 		return "lease_ended"
@@ -78,7 +78,7 @@ func (h hall) with(i int, s seat) hall {
 	return h
 }
 
-// take seats a newcomer.
+// take gives a seat to a new fingerprint.
 func (h hall) take(i int) hall {
 	return h.with(i, seat{"live", h.now, h.now + leaseTicks})
 }
@@ -90,8 +90,8 @@ func (h hall) keep(i int) hall {
 	return h.with(i, s)
 }
 
-// ask is the specification: what may be answered, and how the hall is then. A
-// take-over has several outcomes when several seats are the oldest.
+// ask is the specification: the allowed responses and the resulting hall. A
+// take-over has several outcomes if several seats are the oldest.
 func (h hall) ask(q question, limit int) (answer string, next []hall) {
 	i, held := q.fingerprint, h.live()
 	status, full := h.status(i), len(held) >= limit
@@ -145,7 +145,7 @@ func (h hall) ask(q question, limit int) (answer string, next []hall) {
 	return "valid", next
 }
 
-// model is the specification in the form that the checker takes.
+// model is the specification in the form that the checker requires.
 func model(limit int) porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{hall{}} },
@@ -163,7 +163,7 @@ func model(limit int) porcupine.Model {
 	return m.ToModel()
 }
 
-// A history is what was asked over HTTP and answered, with the times.
+// A history is the HTTP requests and responses, with their times.
 type history struct {
 	t     *testing.T
 	base  string
@@ -174,7 +174,7 @@ type history struct {
 	ops []porcupine.Operation
 }
 
-// ask sends a request and writes it down.
+// ask sends a request and records it.
 func (h *history) ask(client int, q question) {
 	op := porcupine.Operation{ClientId: client, Input: q, Call: h.order.Add(1)}
 	op.Output = h.send(q)
@@ -184,7 +184,7 @@ func (h *history) ask(client int, q question) {
 	h.ops = append(h.ops, op)
 }
 
-// send returns what the service answers, in the words of the specification.
+// send returns the response of the service in the terms of the specification.
 func (h *history) send(q question) string {
 	verb, more := q.verb, ""
 	if verb == "take over" {
@@ -224,10 +224,10 @@ func (h *history) send(q question) string {
 	return answer.Code
 }
 
-// TestSeatsAreLinearizable lets programs activate, renew, release and take
-// over seats of one license at once, over HTTP, while leases lapse, and looks
-// for an order of all requests, each between its call and its answer, in which
-// one program after the other would have got the same answers.
+// TestSeatsAreLinearizable lets clients activate, renew, release and take over
+// seats of one license concurrently over HTTP, while leases expire. It searches
+// for a sequential order of all requests, each between its call and its response,
+// that has the same responses.
 func TestSeatsAreLinearizable(t *testing.T) {
 	is := is.New(t)
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
@@ -245,8 +245,8 @@ func TestSeatsAreLinearizable(t *testing.T) {
 
 	h := &history{t: t, base: server.URL, key: l.Key}
 	for now := range ticks {
-		// At each tick others are there, so that the leases of some end; and
-		// at most ticks nobody takes over, or no lease would live to its end.
+		// Different clients send requests in each tick, so that some leases
+		// expire. Most ticks have no take-over, or no lease would expire.
 		verbs := []string{"activate", "activate", "deactivate", "validate", "validate"}
 		if now%3 == 2 {
 			verbs = append(verbs, "take over", "take over")
@@ -276,7 +276,7 @@ func TestSeatsAreLinearizable(t *testing.T) {
 		}
 	}
 	is.Equal(porcupine.CheckOperationsTimeout(model(seatLimit), h.ops, time.Minute), porcupine.Ok)
-	// The same history is none of a license with a seat more or less.
+	// The same history is impossible with one seat more or less.
 	is.Equal(porcupine.CheckOperationsTimeout(model(seatLimit+1), h.ops, time.Minute), porcupine.Illegal)
 	is.Equal(porcupine.CheckOperationsTimeout(model(seatLimit-1), h.ops, time.Minute), porcupine.Illegal)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestThirdParty builds and tests the program under testdata/thirdparty: a
-// module of its own with its own backend, which imports exported packages only.
+// separate module with its own backend, which imports only exported packages.
 func TestThirdParty(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()

@@ -32,7 +32,7 @@ func main() {
 	host.Main(host.Backend{
 		Program: "onpostgres",
 		Flag:    "dsn",
-		Usage:   "keep the register in this database, given by its `DSN` (default: that of " + environment + "; else a temporary server, removed at the end)",
+		Usage:   "keep the data in the database with this `DSN` (default: that of " + environment + ", or else a temporary server, removed at exit)",
 		Open: func(ctx context.Context, dsn string) (*host.Database, error) {
 			if dsn != "" {
 				return openDatabase(ctx, dsn, "PostgreSQL, as -dsn says", command+" -dsn DSN")

@@ -105,7 +105,7 @@ func (c *checker) around(next http.Handler) http.Handler {
 type teeWriter struct {
 	http.ResponseWriter
 	status int
-	header http.Header // as it was when the answer began
+	header http.Header // a copy from when the response began
 	body   *bytes.Buffer
 }
 

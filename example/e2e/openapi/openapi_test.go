@@ -172,7 +172,7 @@ func testExamples(t *testing.T, c *checker) {
 	}
 }
 
-// exhausted lets nobody in.
+// exhausted refuses every request.
 type exhausted struct{}
 
 func (exhausted) Allow(context.Context, string) (wait time.Duration, ok bool) {

@@ -16,15 +16,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A cutter passes on what a client and a server say, until the client says what
-// it waits for. Then it cuts the connection.
+// A cutter is a proxy between a client and a server. It cuts the connection when
+// the client sends the text that it waits for.
 type cutter struct {
 	dir   string // where it listens, as the server does in its own
 	armed atomic.Bool
 }
 
-// How a connection is cut: with the last words passed on or not, or so that the
-// server hears nothing more, not even that it was cut.
+// How a connection is cut: with or without forwarding the last message, or so
+// that the server receives nothing more, not even the close.
 type cut int
 
 const (
@@ -103,10 +103,10 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 					return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 				})
 				is.True(errors.Is(err, store.ErrUnknownOutcome))
-				is.True(!errors.Is(err, store.ErrUnavailable)) // which says that nothing was written
-				is.Equal(runs, 1)                              // what may be done is not done again
+				is.True(!errors.Is(err, store.ErrUnavailable)) // which would mean that nothing was written
+				is.Equal(runs, 1)                              // an unknown outcome is not retried
 
-				is.NoErr(create(t, st, "lic_2")) // behind whatever came of it
+				is.NoErr(create(t, st, "lic_2")) // whatever the outcome was
 				_, err = direct.License(ctx, "lic_1")
 				is.Equal(err == nil, done)
 			})
@@ -114,7 +114,7 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 	}
 }
 
-// A connection lost at any other point is made good without a word.
+// A connection lost at any other point is replaced, and the call succeeds.
 func TestConnectionIsLostBeforeCommitting(t *testing.T) {
 	srv := newServer(t, "fsync=off")
 	for name, driver := range drivers {
@@ -138,13 +138,13 @@ func TestConnectionIsLostBeforeCommitting(t *testing.T) {
 				is.Equal(c.armed.Load(), false) // it was lost
 				e, err := st.Entry(ctx, "kind", "name")
 				is.NoErr(err)
-				is.Equal(string(e.Data), "1") // and is there once
+				is.Equal(string(e.Data), "1") // and was applied once
 			})
 		}
 	}
 }
 
-// The turn may be another process's.
+// Another process may hold the lock.
 func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
@@ -162,9 +162,9 @@ func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A machine that has vanished had the turn, and does not even hang up. The
-// server waits for it no longer than five seconds, and who waits for the turn
-// gets it.
+// A machine disappears while it holds the lock, without closing its connection.
+// The server waits for it at most five seconds, and then a waiting Update gets
+// the lock.
 func TestTurnOfAVanishedMachineIsFreed(t *testing.T) {
 	is := is.New(t)
 	srv := newServer(t, "fsync=off")

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// TestTwoRunsDeliverEachEventOnce has two processes' worth of handlers create
-// licenses and deliver their events, at the same time.
+// TestTwoRunsDeliverEachEventOnce runs two handlers, as two processes would, that
+// create licenses and deliver their events concurrently.
 func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 	is := is.New(t)
 	const hosts, each, hooks = 2, 100, 2
@@ -73,7 +73,7 @@ func TestTwoRunsDeliverEachEventOnce(t *testing.T) {
 	}
 }
 
-// deliveryOptions have a subscriber that counts what it gets.
+// deliveryOptions have a subscriber that counts its events.
 func deliveryOptions(mu *sync.Mutex, handled map[string]int) licensing.Options {
 	return licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,

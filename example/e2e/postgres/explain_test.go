@@ -12,19 +12,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A node is a step of a plan that was run.
+// A node is a step of an executed plan.
 type node struct {
 	Type     string  `json:"Node Type"`
 	Relation string  `json:"Relation Name"`
-	Rows     float64 `json:"Actual Rows"` // in one loop, as the next are
+	Rows     float64 `json:"Actual Rows"` // per loop, like the next fields
 	Filtered float64 `json:"Rows Removed by Filter"`
 	Joined   float64 `json:"Rows Removed by Join Filter"`
 	Loops    float64 `json:"Actual Loops"`
 	Plans    []node
 }
 
-// prepare prepares a statement, and runs it so often that PostgreSQL thinks of
-// planning for any values.
+// prepare prepares a statement, and runs it often enough for PostgreSQL to
+// consider a generic plan.
 func prepare(t *testing.T, conn *sql.Conn, s statement) {
 	t.Helper()
 	is := is.New(t)
@@ -54,7 +54,7 @@ func execute(s statement) string {
 	return "EXECUTE it (" + strings.Join(values, ", ") + ")"
 }
 
-// explain runs the prepared statement, undoes it, and returns its plan.
+// explain runs the prepared statement, rolls it back, and returns its plan.
 func explain(t *testing.T, conn *sql.Conn, s statement) node {
 	t.Helper()
 	is := is.New(t)
@@ -68,9 +68,9 @@ func explain(t *testing.T, conn *sql.Conn, s statement) node {
 	return plans[0].Plan
 }
 
-// faults returns what is wrong with a plan: it reads a table from end to end, or
-// looks at more rows than a few pages, to sort them or to find those that match.
-// Sorting fewer is at times the cheapest way to find them in the order asked for.
+// faults returns what is wrong with a plan: a scan of a whole table, or a sort or
+// a filter of more rows than a few pages hold. Sorting fewer rows is sometimes the
+// cheapest way to return them in order.
 func faults(n node) (found []string) {
 	if n.Type == "Seq Scan" {
 		found = append(found, "Seq Scan of "+n.Relation)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// createWhole is what the rules write for a new license.
+// createWhole makes all writes of creating a license.
 func createWhole(t testing.TB, st store.Store, id string) error {
 	ctx, now := t.Context(), time.Now()
 	return st.Update(ctx, func(tx store.Tx) error {
@@ -46,7 +46,7 @@ func TestRoundTripsOfACreate(t *testing.T) {
 		trips                 int
 	}{
 		{"pgx", "pgx", "", 6},
-		{"lib-pq", "postgres", "", 10}, // it prepares each statement anew
+		{"lib-pq", "postgres", "", 10}, // it prepares each statement again
 		{"lib-pq with binary_parameters", "postgres", " binary_parameters=yes", 6},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestRoundTripsOfACreate(t *testing.T) {
 	}
 }
 
-// Updates that meet share transactions, and no one suffers from another.
+// Concurrent Updates share transactions, and do not affect each other.
 func TestUpdatesOfAGroupAreApart(t *testing.T) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestUpdatesOfAGroupAreApart(t *testing.T) {
 			statements, _ := r.take()
 			commits := count(statements, "COMMIT")
 			is.True(commits > 0)
-			is.True(commits < each) // some have shared one
+			is.True(commits < each) // some shared one
 			t.Logf("%d commits for %d updates", commits, each)
 		})
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // A load creates licenses through two stores on one schema, as two processes
-// would, and keeps what it was told of each. Beside it runs a reader of the feed.
+// would, and records the result of each. A reader follows the feed concurrently.
 type load struct {
 	stores []store.Store
 	stop   chan struct{}
@@ -24,10 +24,10 @@ type load struct {
 
 	mu       sync.Mutex
 	created  map[string]bool // acknowledged
-	refused  map[string]bool // an error that says that nothing was written
-	slowest  time.Duration   // of those that were refused
+	refused  map[string]bool // failed with an error that means that nothing was written
+	slowest  time.Duration   // of the refused ones
 	problems []error
-	feed     []store.Event // as the reader was given it
+	feed     []store.Event // as the reader received it
 
 	acknowledged atomic.Int64
 }
@@ -58,8 +58,8 @@ func (l *load) stopped() bool {
 	}
 }
 
-// create writes a license, an event and a tally. Of every four Updates one
-// fails at the end, and has drawn a number of the feed that nobody will see.
+// create writes a license, an event and a tally. One in four Updates fails at the
+// end, after it has drawn an event number that is then missing in the feed.
 func (l *load) create(ctx context.Context, st store.Store, id string) {
 	undone := errors.New("undone")
 	fails := strings.HasSuffix(id, "3") || strings.HasSuffix(id, "7")
@@ -98,7 +98,7 @@ func (l *load) create(ctx context.Context, st store.Store, id string) {
 	}
 }
 
-// read reads on in the feed.
+// read continues to read the feed.
 func (l *load) read(ctx context.Context) {
 	q := store.EventQuery{}
 	if len(l.feed) > 0 {
@@ -113,8 +113,8 @@ func (l *load) read(ctx context.Context) {
 	l.feed = append(l.feed, events...)
 }
 
-// await returns when more licenses have been acknowledged: when the service is
-// back.
+// await returns when more licenses have been acknowledged, which means that the
+// service is back.
 func (l *load) await(t *testing.T, more int64) {
 	t.Helper()
 	until := l.acknowledged.Load() + more
@@ -129,7 +129,7 @@ func (l *load) await(t *testing.T, more int64) {
 	}
 }
 
-// end stops the load and compares what is there with what was said.
+// end stops the load and compares the stored licenses with the recorded results.
 func (l *load) end(t *testing.T) {
 	t.Helper()
 	is := is.New(t)
@@ -173,7 +173,7 @@ func (l *load) end(t *testing.T) {
 		told[e.Subject]++
 	}
 	is.Equal(len(seqs), len(l.feed)) // no number twice
-	is.Equal(len(told), len(there))  // no event missed, none of what is not there
+	is.Equal(len(told), len(there))  // no event is missed, and none is without its license
 	for id := range there {
 		if told[id] != 1 {
 			t.Fatalf("the reader was given %d events of %s", told[id], id)

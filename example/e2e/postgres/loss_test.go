@@ -49,7 +49,7 @@ func TestServerCrashesUnderLoad(t *testing.T) {
 				srv.stop(syscall.SIGKILL)
 				var err error
 				for begun := time.Now(); err == nil && time.Since(begun) < 10*time.Second; {
-					err = one.View(ctx, func(store.Reader) error { return nil }) // its processes live on for a moment
+					err = one.View(ctx, func(store.Reader) error { return nil }) // its processes take a moment to end
 				}
 				is.True(errors.Is(err, store.ErrUnavailable))
 				_, err = other.License(ctx, "lic_1")
@@ -60,16 +60,15 @@ func TestServerCrashesUnderLoad(t *testing.T) {
 				is.True(errors.Is(err, store.ErrUnavailable))
 				is.NoErr(srv.start())
 			}
-			l.await(t, 50) // it comes back by itself
+			l.await(t, 50) // it recovers without a restart
 			l.end(t)
 			is.True(len(l.refused) > 0)
-			is.True(l.slowest < 5*time.Second) // nobody was kept waiting
+			is.True(l.slowest < 5*time.Second) // no caller was kept waiting
 		})
 	}
 }
 
-// A server that takes no more connections, only lets read, or is shut down is
-// one that does not serve for now.
+// A server that is out of connections, read-only or shut down is unavailable.
 func TestServerThatDoesNotServe(t *testing.T) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +100,7 @@ func TestServerThatDoesNotServe(t *testing.T) {
 
 			reading := newStore(t, open(t, driver, srv.dsn()+" default_transaction_read_only=on"), "public")
 			err = create(t, reading, "lic_2")
-			is.True(errors.Is(err, store.ErrUnavailable)) // only lets read
+			is.True(errors.Is(err, store.ErrUnavailable)) // read-only
 			_, err = reading.License(ctx, "lic_1")
 			is.NoErr(err)
 

@@ -25,7 +25,7 @@ func create(t testing.TB, st store.Store, id string) error {
 	})
 }
 
-// Processes that start at once have a pool each, and none waits for another
+// Processes that start concurrently have a pool each, and none waits for another
 // before it begins.
 func TestManyProcessesStartAtOnce(t *testing.T) {
 	is := is.New(t)
@@ -66,13 +66,13 @@ func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {
 
 	_, err = postgres.New(ctx, db, opts)
 	is.True(err != nil)
-	is.True(strings.Contains(err.Error(), "version 9000")) // names what it found
+	is.True(strings.Contains(err.Error(), "version 9000")) // names the version of the tables
 	is.True(!errors.Is(err, store.ErrUnavailable))
 	err = postgres.Migrate(ctx, db, opts)
 	is.True(err != nil)
 	is.True(strings.Contains(err.Error(), "version 9000"))
 
-	_, err = st.License(ctx, "lic_1") // what runs goes on
+	_, err = st.License(ctx, "lic_1") // a running store continues
 	is.NoErr(err)
 }
 
@@ -127,7 +127,7 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-// The role that serves needs no right to create anything.
+// The role that serves needs no privilege to create anything.
 func TestMigratedByAnotherRole(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
@@ -145,7 +145,7 @@ func TestMigratedByAnotherRole(t *testing.T) {
 	_, err = postgres.New(ctx, db, opts)
 	is.True(err != nil) // it may not migrate itself
 	is.NoErr(postgres.Migrate(ctx, admin, opts))
-	is.NoErr(postgres.Migrate(ctx, admin, opts)) // again does nothing
+	is.NoErr(postgres.Migrate(ctx, admin, opts)) // a second call does nothing
 	for _, grant := range []string{`USAGE ON SCHEMA`, `SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA`} {
 		_, err = admin.Exec(`GRANT ` + grant + ` ` + quote(opts.Schema) + ` TO ` + role)
 		is.NoErr(err)

@@ -25,8 +25,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// TestMove moves a register from SQLite to PostgreSQL and back, and then once
-// more after it has been in use there.
+// TestMove moves a store from SQLite to PostgreSQL and back, and then again after
+// it has been in use there.
 func TestMove(t *testing.T) {
 	is := is.New(t)
 	t.Chdir(t.TempDir())
@@ -49,7 +49,7 @@ func TestMove(t *testing.T) {
 	m.live(last, 10)
 	m.check(last)
 
-	// Neither a register nor an archive that is there is written over.
+	// An existing store or archive is not overwritten.
 	is.True(errors.Is(move(t.Context(), first, last, "other"), store.ErrExists))
 	is.True(errors.Is(move(t.Context(), first, newFile(t), "last"), os.ErrExist))
 	m.check(last)
@@ -64,7 +64,7 @@ func newFile(t *testing.T) store.Store {
 	return st
 }
 
-// sameLines compares two archives, and shows where they differ.
+// sameLines compares two archives, and reports where they differ.
 func sameLines(t *testing.T, name, other string) {
 	t.Helper()
 	is := is.New(t)
@@ -79,17 +79,17 @@ func sameLines(t *testing.T, name, other string) {
 	}
 }
 
-// A mover knows what a register should hold, wherever it is.
+// A mover knows the expected content of a store, on any backend.
 type mover struct {
 	t    *testing.T
-	hook string // the address of a webhook that refuses everything
+	hook string // the URL of a webhook receiver that refuses everything
 
 	client   auth.Client
 	secret   string
 	licenses []license.License
 
 	mu      sync.Mutex
-	handled []license.Event // what a subscriber got, in all stores together
+	handled []license.Event // the events that a subscriber received, in all stores together
 }
 
 func newMover(t *testing.T) *mover {
@@ -98,7 +98,7 @@ func newMover(t *testing.T) *mover {
 	return &mover{t: t, hook: refuse.URL}
 }
 
-// mount is the service on a store, as each of the applications has it.
+// mount returns the service on a store, as each of the applications mounts it.
 func (m *mover) mount(st store.Store) *licensing.Handler {
 	return licensing.NewHandler(st, licensing.Options{
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
@@ -116,8 +116,8 @@ func (m *mover) mount(st store.Store) *licensing.Handler {
 	})
 }
 
-// live uses the register that is in st: it adds n licenses, some of which are
-// activated, suspended and deleted, and hands on the events.
+// live uses the store st: it adds n licenses, activates, suspends and deletes
+// some of them, and delivers the events.
 func (m *mover) live(st store.Store, n int) {
 	is, ctx := is.New(m.t), m.t.Context()
 	h := m.mount(st)
@@ -144,7 +144,7 @@ func (m *mover) live(st store.Store, n int) {
 	m.run(h)
 }
 
-// add creates a license, and now and then does more with it.
+// add creates a license, and sometimes makes further changes to it.
 func (m *mover) add(s *license.Service, i int) (license.License, error) {
 	ctx, seats := m.t.Context(), int64(2)
 	l, err := s.Create(ctx, license.CreateParams{
@@ -160,7 +160,7 @@ func (m *mover) add(s *license.Service, i int) (license.License, error) {
 	return l, err
 }
 
-// run hands on events until the subscriber has got them all.
+// run delivers events until the subscriber has received them all.
 func (m *mover) run(h *licensing.Handler) {
 	is := is.New(m.t)
 	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
@@ -180,7 +180,7 @@ func (m *mover) run(h *licensing.Handler) {
 	running.Wait()
 }
 
-// check compares the register that is in st with what it should hold.
+// check compares st with its expected content.
 func (m *mover) check(st store.Store) {
 	is, ctx := is.New(m.t), m.t.Context()
 	h := m.mount(st)
@@ -193,8 +193,8 @@ func (m *mover) check(st store.Store) {
 		is.Equal(verdict.License.ID, want.ID)
 	}
 
-	// Every event came to the subscriber, once and in order, wherever it
-	// happened.
+	// The subscriber received every event, once and in order, whichever
+	// store it happened in.
 	feed := m.feed(h)
 	is.Equal(len(feed), len(m.handled))
 	for i, e := range feed {
@@ -218,7 +218,7 @@ func (m *mover) check(st store.Store) {
 	h.ServeHTTP(w, r)
 	is.Equal(w.Code, http.StatusOK)
 
-	// The secret of a webhook can be used, and what it is owed is known.
+	// The secret of a webhook works, and its pending deliveries are kept.
 	webhooks, err := h.Webhooks().List(ctx)
 	is.NoErr(err)
 	is.Equal(len(webhooks), 1)

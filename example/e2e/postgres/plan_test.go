@@ -16,9 +16,9 @@ import (
 
 var licenses = flag.Int("licenses", 50_000, "how many `licenses` the tables hold whose plans are looked at")
 
-// fill is the register of a large vendor: most licenses belong to one product
-// and are active, customers have ten each but for one who has a twentieth of
-// all, most seats are free, most entries expire, and few deliveries are due.
+// fill writes the data of a large vendor: most licenses belong to one product and
+// are active, customers have ten each except one that has a twentieth of all,
+// most activations have ended, most entries expire, and few deliveries are due.
 var fill = []string{
 	`INSERT INTO licensing_license SELECT
 		'lic_' || lpad(i::text, 10, '0'), 'License ' || i, 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
@@ -47,8 +47,8 @@ var fill = []string{
 	`INSERT INTO licensing_entry SELECT 'count', 'created/' || i, '', '10', -62135596800000, NULL, 0 FROM generate_series(1, 5000) AS i`,
 }
 
-// filled returns a store on large tables, what records its statements, and a
-// connection of its schema.
+// filled returns a store on large tables, the recorder of its statements, and a
+// connection to its schema.
 func filled(t *testing.T) (store.Store, *recorder, *sql.Conn) {
 	is := is.New(t)
 	ctx := t.Context()
@@ -70,10 +70,9 @@ func filled(t *testing.T) (store.Store, *recorder, *sql.Conn) {
 	return st, r, conn
 }
 
-// TestNoStatementLooksAtManyRows looks at the plans of every read, and of every
-// statement in an Update: those that PostgreSQL makes for the very values, and
-// those that it makes for any values when it has seen a statement five times
-// with others.
+// TestNoStatementLooksAtManyRows checks the plans of every read, and of every
+// statement in an Update: both the custom plans for the actual values, and the
+// generic plan, which PostgreSQL considers after five executions.
 func TestNoStatementLooksAtManyRows(t *testing.T) {
 	ctx := t.Context()
 	st, r, conn := filled(t)
@@ -92,7 +91,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 		statements, _ := r.take()
 		for _, s := range statements {
 			if len(s.args) == 0 {
-				continue // BEGIN and the like
+				continue // BEGIN and similar
 			}
 			if asked[s.text] == nil {
 				order = append(order, s.text)

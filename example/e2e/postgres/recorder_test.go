@@ -16,8 +16,8 @@ import (
 	"github.com/lib/pq"
 )
 
-// A recorder is a driver that keeps what it is asked, and counts how often it
-// has waited for the server.
+// A recorder is a driver that records its statements and counts its round trips
+// to the server.
 type recorder struct {
 	driver.Connector
 
@@ -27,7 +27,7 @@ type recorder struct {
 }
 
 type statement struct {
-	what string // a name, if somebody gave it one
+	what string // the name that the test gave it, if any
 	text string
 	args []driver.NamedValue
 }
@@ -84,8 +84,8 @@ func (r *recorder) Connect(ctx context.Context) (driver.Conn, error) {
 	return &recorded{c, r}, nil
 }
 
-// recorded is a connection with those optional methods of database/sql that
-// both drivers have.
+// recorded is a connection with the optional methods of database/sql that both
+// drivers have.
 type recorded struct {
 	driver.Conn
 	r *recorder
@@ -131,7 +131,7 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 	return d.r.dial(ctx, network, address)
 }
 
-// counted counts a round trip for every answer to something written.
+// counted counts a round trip for every response after a write.
 type counted struct {
 	net.Conn
 	r     *recorder

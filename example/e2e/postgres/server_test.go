@@ -19,15 +19,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
 )
 
-// drivers are those that the store is tested with, by the names under which
-// they are registered with database/sql.
+// drivers are the tested drivers, by the names under which they are registered
+// with database/sql.
 var drivers = map[string]string{"pgx": "pgx", "lib-pq": "postgres"}
 
-// environment is the variable with the DSN of a server to test on instead of
-// one that the tests start.
+// environment is the variable with the DSN of the server to test on. If it is
+// unset, the tests start their own.
 const environment = "LICENSING_POSTGRES_DSN"
 
-// A server is a PostgreSQL server of the tests' own.
+// A server is a PostgreSQL server that a test starts.
 type server struct {
 	*pgserver.Server
 	dir string
@@ -65,7 +65,7 @@ func makeServer(settings ...string) (*server, error) {
 }
 
 // shared is the server of most tests: the one that the environment names, or
-// one of our own. It does not write to disk, since no test of it needs that.
+// one that the tests start. It does not sync to disk, because no test needs that.
 var shared struct {
 	once sync.Once
 	dsn  string
@@ -116,8 +116,8 @@ func open(t testing.TB, driver, dsn string) *sql.DB {
 
 var schemas atomic.Int64
 
-// newSchema returns a name that no other schema of the server has, and drops
-// that schema when the test ends.
+// newSchema returns an unused schema name, and drops that schema when the test
+// ends.
 func newSchema(t testing.TB, db *sql.DB) string {
 	name := fmt.Sprintf("test_%d_%d", time.Now().UnixNano(), schemas.Add(1))
 	dropAfter(t, db, name)

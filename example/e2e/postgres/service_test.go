@@ -8,7 +8,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// pair returns two stores on one schema as one, as two processes have them.
+// pair returns a store over two stores on one schema, as two processes have.
 func pair(t *testing.T) store.Store {
 	one, other := open(t, "pgx", sharedDSN(t)), open(t, "postgres", sharedDSN(t))
 	schema := newSchema(t, one)

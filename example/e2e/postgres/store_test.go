@@ -80,8 +80,8 @@ func TestSchemasAreApart(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(events), 0)
 
-	// Neither waits for the other: an Update of one may hold on while the
-	// other's goes through.
+	// Neither waits for the other: an Update of one may pause while the
+	// other's commits.
 	is.NoErr(one.Update(ctx, func(tx store.Tx) error {
 		return other.Update(ctx, func(tx store.Tx) error {
 			return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
@@ -104,11 +104,11 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	is.True(errors.Is(err, store.ErrUnavailable))
 
 	is.NoErr(db.PingContext(ctx)) // the host's database stays open
-	is.NoErr(st.Close())          // again does nothing
+	is.NoErr(st.Close())          // a second call does nothing
 }
 
-// What no database can hold is not there, and cannot be written, and the Update
-// that tried can go on.
+// A string that PostgreSQL cannot store is never found and cannot be written, and
+// an Update that tries can continue.
 func TestTextThatNoDatabaseHolds(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
@@ -133,7 +133,7 @@ func TestTextThatNoDatabaseHolds(t *testing.T) {
 	}
 }
 
-// raise adds to the count that an entry holds.
+// raise increases the count in an entry.
 func raise(ctx context.Context, tx store.Tx, kind, key string) error {
 	e, err := tx.Entry(ctx, kind, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// exportArchive writes a database to a new file, as it is at one moment.
+// exportArchive writes a snapshot of a database to a new file.
 func exportArchive(ctx context.Context, c *call) error {
 	return c.with(ctx, c.args[0], func(db *Database) (err error) {
 		began := c.now()

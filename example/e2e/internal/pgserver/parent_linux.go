@@ -2,5 +2,5 @@ package pgserver
 
 import "syscall"
 
-// endWithParent has a process end when this one does, however it ends.
+// endWithParent makes a process end when this one ends for any reason.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGQUIT }

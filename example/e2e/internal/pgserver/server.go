@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package pgserver runs a PostgreSQL server for a while, out of the programs
-// that are installed on this machine. Nothing of it stays behind.
+// Package pgserver runs a temporary PostgreSQL server with the programs installed
+// on this machine.
 package pgserver
 
 import (
@@ -17,34 +17,34 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // to ask whether it answers
+	_ "github.com/jackc/pgx/v5/stdlib" // to check that the server responds
 )
 
-// ErrNotInstalled says that there is no PostgreSQL server on this machine.
+// ErrNotInstalled means that PostgreSQL is not installed on this machine.
 var ErrNotInstalled = errors.New("no PostgreSQL server is installed here")
 
-// binaries is where Debian has the server; a PATH that has it comes first.
+// binaries is where Debian installs the server; PATH takes precedence.
 const binaries = "/usr/lib/postgresql/*/bin"
 
 // patience is how long a server may take to start.
 const patience = 30 * time.Second
 
-// A Server is a PostgreSQL server that listens on a socket in a directory of
-// its own, and keeps its data beside it. It is ended by its own process id, and
-// by the end of this process in any case. It is not safe for concurrent use.
+// A Server is a PostgreSQL server that listens on a socket in its own directory,
+// which also holds its data. It is stopped by its process id, and on Linux also
+// when this process ends. It is not safe for concurrent use.
 type Server struct {
-	Dir string // with the socket; nobody else can enter it
+	Dir string // with the socket; not accessible to other users
 
 	bin      string
-	owner    *syscall.Credential // nil: whoever runs this
+	owner    *syscall.Credential // nil: the current user
 	settings []string
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
 }
 
-// New makes the directory of a server that is to run with these settings, each
-// as in "fsync=off". It returns [ErrNotInstalled] if there are no programs for it.
+// New creates the directory of a server that runs with the given settings, such
+// as "fsync=off". It returns [ErrNotInstalled] if the server is not installed.
 func New(settings ...string) (*Server, error) {
 	s := &Server{settings: settings}
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -78,7 +78,7 @@ func (s *Server) fill() error {
 	return nil
 }
 
-// lend gives the directory to a user who may run the server.
+// lend makes a user who may run the server the owner of the directory.
 func (s *Server) lend() error {
 	who, err := user.Lookup("postgres")
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Server) lend() error {
 func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
 func (s *Server) log() string  { return filepath.Join(s.Dir, "log") }
 
-// command is one of the server's programs. It is in a process group of its own,
-// so that Ctrl-C does not reach it before those who use the server are done.
+// command returns one of the server's programs. It runs in its own process group,
+// so that Ctrl-C does not stop it before the clients of the server have ended.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.Dir
@@ -107,13 +107,12 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// DSN is how programs on this machine connect to the server, with any driver.
+// DSN returns the data source name for programs on this machine, for any driver.
 func (s *Server) DSN() string {
 	return "host=" + s.Dir + " user=licensing dbname=postgres sslmode=disable"
 }
 
-// Start starts the server, for the first time or again, and waits until it
-// answers.
+// Start starts or restarts the server, and waits until it responds.
 func (s *Server) Start() error {
 	deadline := time.Now().Add(patience)
 	for {
@@ -125,8 +124,8 @@ func (s *Server) Start() error {
 			return nil
 		}
 		s.Stop(syscall.SIGQUIT)
-		// After a kill, the processes of the last server may live on for
-		// a moment, and keep a new one from starting.
+		// After a kill, processes of the previous server may take a moment
+		// to end, and prevent a new one from starting.
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(s.log())
 			return fmt.Errorf("the server does not start: %w\n%s", ready, log)
@@ -134,8 +133,8 @@ func (s *Server) Start() error {
 	}
 }
 
-// launch runs the server on a thread that lives as long as it does, since
-// endWithParent means the thread that started the process.
+// launch runs the server from a thread that exists as long as the server, because
+// endWithParent depends on the thread that started the process.
 func (s *Server) launch() error {
 	log, err := os.OpenFile(s.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -161,7 +160,7 @@ func (s *Server) launch() error {
 	return <-started
 }
 
-// await waits until the server answers or has ended.
+// await waits until the server responds or has ended.
 func (s *Server) await(deadline time.Time) error {
 	db, err := sql.Open("pgx", s.DSN())
 	if err != nil {
@@ -182,14 +181,14 @@ func (s *Server) await(deadline time.Time) error {
 	}
 }
 
-// Stop ends the server with a signal, and waits for that. SIGKILL is a crash.
+// Stop stops the server with a signal and waits until it has ended. SIGKILL
+// simulates a crash.
 func (s *Server) Stop(signal syscall.Signal) {
 	s.cmd.Process.Signal(signal)
 	<-s.done
 }
 
-// Remove ends the server if it runs, and removes its directory with all that
-// the server has kept.
+// Remove stops the server if it runs, and removes its directory with its data.
 func (s *Server) Remove() error {
 	if s.cmd != nil && s.cmd.Process != nil {
 		s.Stop(syscall.SIGQUIT)
