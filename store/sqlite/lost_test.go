@@ -14,8 +14,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// fill makes the file full: it may grow by as many pages and no more. A
-// negative number lifts the limit.
+// fill limits the growth of the file to a number of pages. A negative number
+// removes the limit.
 func fill(t *testing.T, st *Store, pages int64) {
 	t.Helper()
 	inTurn(t, st.writer, func(c *conn) {
@@ -37,8 +37,8 @@ func big(tx store.Tx) error {
 	return tx.PutEntries(context.Background(), store.Entry{Kind: "big", Key: "big", Data: bytes.Repeat([]byte("x"), 1<<20)})
 }
 
-// TestFullDiskHarmsOnlyWhoFillsIt has one member of a group fill the file,
-// which makes the engine drop the whole transaction. The others run again.
+// TestFullDiskHarmsOnlyWhoFillsIt lets one member of a group fill the file, which
+// makes the engine roll back the whole transaction. The others run again.
 func TestFullDiskHarmsOnlyWhoFillsIt(t *testing.T) {
 	tests := map[string]struct {
 		fn   func(tx store.Tx) error
@@ -47,7 +47,7 @@ func TestFullDiskHarmsOnlyWhoFillsIt(t *testing.T) {
 		"error returned": {fn: big},
 		"error overlooked": {fn: func(tx store.Tx) error {
 			big(tx)
-			if err := add(tx, "bad"); !errors.Is(err, store.ErrUnavailable) { // it would commit by itself
+			if err := add(tx, "bad"); !errors.Is(err, store.ErrUnavailable) { // it would commit on its own
 				return err
 			}
 			return nil
@@ -74,7 +74,7 @@ func TestFullDiskHarmsOnlyWhoFillsIt(t *testing.T) {
 				is.NoErr(b.err)
 				is.True((a.err == nil) != (a2.err == nil)) // they may run again in another order
 				is.True(errors.Is(errors.Join(a.err, a2.err), store.ErrExists))
-				is.Equal(bad.runs, map[bool]int{true: 2, false: 1}[tt.gone == nil]) // a full disk gets a second try
+				is.Equal(bad.runs, map[bool]int{true: 2, false: 1}[tt.gone == nil]) // a full disk is retried once
 				is.True(a.runs <= 2 && b.runs <= 2 && a2.runs <= 2)
 				is.Equal(bad.gone, tt.gone)
 				is.Equal(bad.gone == nil, errors.Is(bad.err, store.ErrUnavailable))
@@ -102,8 +102,8 @@ func TestFullDiskLeavesReadsAlone(t *testing.T) {
 	is.NoErr(st.View(t.Context(), func(r store.Reader) error { is.Equal(ids(t, r), "a"); return nil }))
 }
 
-// TestFailedCommitIsTheFaultOfOne has a member of a group write what no
-// transaction can commit. It is found by running each by itself.
+// TestFailedCommitIsTheFaultOfOne lets a member of a group make a write that
+// cannot be committed. The store finds it by running each member on its own.
 func TestFailedCommitIsTheFaultOfOne(t *testing.T) {
 	is := is.New(t)
 	st := open(t)

@@ -55,8 +55,8 @@ func forEach(fn func(choice []int), sizes ...int) {
 }
 
 // TestNoReadScansATableOrSorts asks for the plan of every read of the contract
-// with every combination of filters. It works on one goroutine, and so has
-// nothing to say to the race detector.
+// with every combination of filters. It uses one goroutine, so it is useless
+// under the race detector.
 func TestNoReadScansATableOrSorts(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
@@ -248,7 +248,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 	}
 }
 
-// reprepared reads a counter of the engine that the driver does not show.
+// reprepared reads a counter of the engine that the driver does not expose.
 func reprepared(stmt rawStmt) int64 {
 	s := reflect.ValueOf(stmt).Elem()
 	counter := reflect.ValueOf(lib.Xsqlite3_stmt_status)

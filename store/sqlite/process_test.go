@@ -21,11 +21,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// These tests run this test binary again, as another process on the same file.
+// These tests run this test binary in another process on the same file.
 
-// children are what such a process can do.
+// children are the jobs of such a process.
 var children = map[string]func(st *Store, name string) error{
-	"create":  createForEver,
+	"create":  createForever,
 	"seats":   claimSeats,
 	"fill":    fillDisk,
 	"rewrite": rewriteEntry,
@@ -48,9 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// child starts a process that does the job on the file at path, by way of a
-// program and its arguments if there are any. What it prints can be read from
-// the second result.
+// child starts a process that does the job on the file at path, through a program
+// with arguments if one is given. The second result reads its output.
 func child(t *testing.T, job, path, name string, by ...string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	by = append(by, os.Args[0])
@@ -68,9 +67,9 @@ func child(t *testing.T, job, path, name string, by ...string) (*exec.Cmd, io.Re
 	return cmd, out
 }
 
-// createForEver creates licenses, each with an event and an entry, and prints
-// the id of each when it has been acknowledged.
-func createForEver(st *Store, name string) error {
+// createForever creates licenses, each with an event and an entry, and prints the
+// id of each after it has been acknowledged.
+func createForever(st *Store, name string) error {
 	var print sync.Mutex
 	var all sync.WaitGroup
 	for worker := range 8 {
@@ -102,8 +101,8 @@ func createForEver(st *Store, name string) error {
 	return nil
 }
 
-// TestKilledProcessLosesNothing kills a process that writes, and looks for
-// everything it has acknowledged.
+// TestKilledProcessLosesNothing kills a process that writes, and checks that
+// everything it has acknowledged is there.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
@@ -158,7 +157,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 
 const seatLimit = 400
 
-// claimSeats claims seats of the license until there are none, and prints each.
+// claimSeats claims seats of the license until none is left, and prints each.
 func claimSeats(st *Store, name string) error {
 	ctx := context.Background()
 	var print sync.Mutex
@@ -193,8 +192,8 @@ func claimSeats(st *Store, name string) error {
 	return nil
 }
 
-// TestTwoProcessesShareTheSeats has two processes claim the seats of one
-// license, until there are none.
+// TestTwoProcessesShareTheSeats lets two processes claim the seats of one license
+// until none is left.
 func TestTwoProcessesShareTheSeats(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
@@ -265,8 +264,8 @@ func fillDisk(st *Store, _ string) error {
 	return nil
 }
 
-// TestFullDisk runs a process that may not write large files, which to the
-// engine is a fault of the disk.
+// TestFullDisk runs a process with a limit on the size of files, which the engine
+// reports as a disk error.
 func TestFullDisk(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("limits of file sizes are of POSIX")
@@ -282,15 +281,15 @@ func TestFullDisk(t *testing.T) {
 	st := openAt(t, path) // without the limit
 	entries, err := st.Entries(t.Context(), store.EntryQuery{Kind: "big"})
 	is.NoErr(err)
-	is.Equal(len(entries), len(acknowledged)) // all that was acknowledged, and nothing else
+	is.Equal(len(entries), len(acknowledged)) // all acknowledged entries, and nothing else
 	for _, e := range entries {
 		is.True(acknowledged[e.Key])
 	}
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))
 }
 
-// rewriteEntry replaces one entry until the log has been as large as it may
-// become several times.
+// rewriteEntry replaces one entry until the log has reached its maximum size
+// several times.
 func rewriteEntry(st *Store, _ string) error {
 	ctx := context.Background()
 	for i := range 100 {
@@ -305,7 +304,7 @@ func rewriteEntry(st *Store, _ string) error {
 	return nil
 }
 
-// TestFullLogIsWrittenBack has no room for a larger log, but enough for the
+// TestFullLogIsWrittenBack leaves no space for a larger log, but enough for the
 // changes in it.
 func TestFullLogIsWrittenBack(t *testing.T) {
 	if runtime.GOOS == "windows" {
