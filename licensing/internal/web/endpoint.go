@@ -24,7 +24,8 @@ type Endpoint struct {
 	params reflect.Type
 	form   *input.Struct
 	result reflect.Type
-	paged  bool // the result is a page of a list
+	names  map[string]bool // of the members of the result; nil: it is not a struct
+	paged  bool            // the result is a page of a list
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
 }
@@ -32,7 +33,7 @@ type Endpoint struct {
 // Do returns an Endpoint for a function with one result.
 func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *Endpoint {
 	return &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](),
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
 			return fn(rules, ctx, *params.(*P))
 		},
@@ -247,11 +248,20 @@ func mediaTypes(route *Route) []string {
 // immutable returns the members of the result that clients cannot set, for a
 // route that creates or updates a whole record.
 func (e *Endpoint) immutable(route *Route) map[string]bool {
-	if route.Method != http.MethodPatch && route.Status != http.StatusCreated || e.result.Kind() != reflect.Struct {
+	if route.Method != http.MethodPatch && route.Status != http.StatusCreated {
+		return nil
+	}
+	return e.names
+}
+
+// memberNames returns the names of the JSON members of a struct type, or nil for
+// another type.
+func memberNames(t reflect.Type) map[string]bool {
+	if t.Kind() != reflect.Struct {
 		return nil
 	}
 	names := map[string]bool{}
-	for _, f := range reflect.VisibleFields(e.result) {
+	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			names[name] = true
 		}
