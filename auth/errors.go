@@ -11,8 +11,8 @@ var (
 	// ErrNotFound means that there is no such client, secret or operator.
 	ErrNotFound = errors.New("auth: not found")
 
-	// ErrInvalid: a parameter is out of its bounds. The error is an
-	// [*InvalidError] that lists them.
+	// ErrInvalid means that a parameter is invalid. The error is an
+	// [*InvalidError] that lists the invalid parameters.
 	ErrInvalid = errors.New("invalid parameters")
 
 	// ErrTooManySecrets means that the client already has two valid secrets.

@@ -37,9 +37,9 @@ type Options struct {
 
 	// MasterKey seals secrets that must be stored in a usable form, those of
 	// webhooks and the keys that sign license files: at least 32 random
-	// bytes, the same in every process, kept apart from the store. A key that is set later seals what is stored
-	// from then on. Default: none; the secrets are stored unencrypted, and
-	// the log says so.
+	// bytes, the same in every process, kept apart from the store. A key that
+	// is set later seals only what is stored afterwards. Default: none; the
+	// secrets are stored unencrypted, and the log says so.
 	MasterKey []byte `validate:"omitempty,min=32"`
 
 	// SigningKeys are keys for license files whose private halves are not in
@@ -72,8 +72,8 @@ type Options struct {
 	// 500. Default: none.
 	BeforeCreate func(context.Context, *license.CreateParams) error
 
-	// IdempotencyTTL is how long the answer to a request with an
-	// Idempotency-Key is kept and given again to the same request. At least
+	// IdempotencyTTL is how long the response to a request with an
+	// Idempotency-Key is stored and returned for the same request. At least
 	// 24 hours, the default.
 	IdempotencyTTL time.Duration `validate:"omitempty,min=24h"`
 
@@ -177,7 +177,7 @@ type DashboardOptions struct {
 // it is secret, and nothing in it comes from the query.
 type Observation struct {
 	Method    string        // "other" for a method that HTTP does not know
-	Route     string        // the template of the path, such as "/license/{licenseID}"; empty: the path leads nowhere
+	Route     string        // the template of the path, such as "/license/{licenseID}"; empty: no route matched
 	Status    int           // the HTTP status
 	Duration  time.Duration // from the first line of the request to the end of the answer
 	ClientID  string        // empty: none

@@ -55,10 +55,9 @@ type LicenseQuery struct {
 	Order      LicenseOrder
 	Descending bool // reverses the whole order, ties included
 
-	// After is the position of the last license of the page before: the
-	// list goes on behind it, in the direction asked for, whether or not a
-	// license at that position still exists. The zero Position starts at
-	// the beginning.
+	// After is the position of the last license of the previous page. The
+	// list continues after it, in its direction, whether or not a license at
+	// that position still exists. The zero Position starts at the beginning.
 	After Position
 	Limit int
 }

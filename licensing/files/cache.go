@@ -12,7 +12,7 @@ import (
 const cacheFor = time.Second
 
 // A cache keeps what signing a file needs: the ring, and the private halves that
-// have been read. A Service and those that As derives from it share one.
+// have been read. A Service shares it with the Services that As returns.
 type cache struct {
 	mu      sync.Mutex
 	ring    ring
@@ -21,8 +21,8 @@ type cache struct {
 	signers map[string]crypto.Signer
 }
 
-// recent returns the ring as it was at most cacheFor ago. The caller must not
-// change it.
+// recent returns a ring that is at most cacheFor old. The caller must not change
+// it.
 func (s *Service) recent(ctx context.Context) (ring, error) {
 	c := s.cache
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 )
 
 // scanEvery returns how often dispatch looks for due deliveries that nothing
-// in this process announces, such as those that another process resends or has
+// in this process announces, such as the ones that another process resends or has
 // claimed and not sent.
 func (r *run) scanEvery() time.Duration {
 	return max(r.PollInterval, min(10*r.PollInterval, 10*time.Second))
