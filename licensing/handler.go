@@ -58,7 +58,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	limiters := web.NewLimiters(limits, opts.Limiter, opts.Now)
 	waking := wakingStore{st, func() { h.engine.Nudge() }}
 	h.service = license.New(waking, license.Options{
-		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, BeforeCreate: opts.BeforeCreate,
+		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
 	})
 	h.webhooks = webhook.New(h.service, h.limitOf, opts.Webhooks)
@@ -70,7 +70,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Now: opts.Now, Logger: opts.Logger, MaxFailures: h.auth.Options().Tokens.MaxFailures, ClientIP: opts.ClientIP,
 	})
 	h.files = files.New(waking, files.Options{
-		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, SigningKeys: opts.SigningKeys,
+		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
 	})
 	h.forms = forms.New(waking, opts.Now)
 	h.engine = h.newEngine()

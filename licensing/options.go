@@ -42,6 +42,13 @@ type Options struct {
 	// secrets are stored unencrypted, and the log says so.
 	MasterKey []byte `validate:"omitempty,min=32"`
 
+	// PreviousMasterKeys open what an earlier MasterKey sealed, and seal
+	// nothing. To replace the MasterKey, move the old one here. Remove it
+	// after the secret of each webhook has been rotated, which
+	// [Handler.Health] counts, and the signing keys of its time have been
+	// retired. Default: none.
+	PreviousMasterKeys [][]byte `validate:"dive,min=32"`
+
 	// SigningKeys are keys for license files whose private halves are not in
 	// the store but in a KMS or an HSM, the same in every process. Default:
 	// none; keys are generated and stored. See package files.

@@ -31,6 +31,7 @@ func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 		"Limits.Timeout":     {Limits: licensing.LimitOptions{Timeout: -time.Second}},
 		"IdempotencyTTL":     {IdempotencyTTL: time.Hour},
 		"Dashboard.HomeURL":  {Dashboard: licensing.DashboardOptions{HomeURL: "javascript:alert(1)"}},
+		"PreviousMasterKeys": {PreviousMasterKeys: [][]byte{make([]byte, 32), nil}},
 		"Dashboard.Origins":  {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
 		"AllowedOrigins":     {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
 	} {

@@ -337,6 +337,11 @@ func TestAMasterKeyEncryptsPrivateHalves(t *testing.T) {
 		_, err := f.open(opts).Sign(t.Context(), licensefile.Claims{})
 		is.True(err != nil && strings.Contains(err.Error(), hint))
 	}
+	rotated := f.open(files.Options{MasterKey: []byte(strings.Repeat("o", 32)), PreviousMasterKeys: [][]byte{master}})
+	_, err = rotated.Sign(t.Context(), licensefile.Claims{
+		ID: "file", LicenseID: "lic_1", ProductID: "atlas", Generation: 1, IssuedAt: f.now, NotBefore: f.now, ExpiresAt: f.now.Add(time.Hour),
+	})
+	is.NoErr(err)
 	set, err := f.open(files.Options{}).KeySet(t.Context()) // public halves need no key
 	is.NoErr(err)
 	is.Equal(len(set.IDs()), 2)

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -123,16 +122,13 @@ func (s *Service) setPrivate(rec *record, private crypto.Signer) error {
 		return fmt.Errorf("the private key cannot be stored: %w", err)
 	}
 	rec.Clear, rec.Sealed = clear, nil
-	if s.opts.MasterKey == nil {
+	if !s.box().Seals() {
 		s.warn()
 		return nil
 	}
-	aead, err := s.seal()
-	if err != nil {
-		return err
-	}
-	rec.Clear, rec.Sealed = nil, aead.Seal(nil, nil, clear, []byte(rec.ID))
-	return nil
+	rec.Clear = nil
+	rec.Sealed, err = s.box().Seal(clear, []byte(rec.ID))
+	return err
 }
 
 // signer returns the private half of a key: that in Options.SigningKeys, or the
@@ -145,15 +141,10 @@ func (s *Service) signer(rec record) (crypto.Signer, error) {
 	switch {
 	case !rec.stored():
 		return nil, ErrNoPrivateKey
-	case rec.Sealed != nil && s.opts.MasterKey == nil:
-		return nil, errors.New("the private key is encrypted; set Options.MasterKey to the key it was encrypted with")
 	case rec.Sealed != nil:
-		aead, err := s.seal()
-		if err != nil {
+		var err error
+		if clear, _, err = s.box().Open(rec.Sealed, []byte(rec.ID)); err != nil {
 			return nil, err
-		}
-		if clear, err = aead.Open(nil, nil, rec.Sealed, []byte(rec.ID)); err != nil {
-			return nil, errors.New("the private key was encrypted with another Options.MasterKey")
 		}
 	}
 	private, err := x509.ParsePKCS8PrivateKey(clear)

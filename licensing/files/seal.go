@@ -1,24 +1,10 @@
 package files
 
-import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/sha256"
-)
+import "github.com/seed-d8a106b4/licensekit/licensing/internal/seal"
 
-// seal returns AES-256-GCM with a key that is derived from the master key
-// (HKDF, RFC 5869) and used only for signing keys.
-func (s *Service) seal() (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, s.opts.MasterKey, nil, "licensekit signing key", 32)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
+// box seals the private halves of signing keys.
+func (s *Service) box() seal.Box {
+	return seal.New("licensekit signing key", "the private key", s.opts.MasterKey, s.opts.PreviousMasterKeys)
 }
 
 // warn logs once that private keys are stored unencrypted.

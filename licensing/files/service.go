@@ -49,6 +49,10 @@ type Options struct {
 	// Default: none; they are stored unencrypted, and the log says so.
 	MasterKey []byte
 
+	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted.
+	// Default: none.
+	PreviousMasterKeys [][]byte
+
 	// SigningKeys are keys whose private half is not in the store, but in a
 	// KMS, an HSM or the configuration of the host. If there are any, the
 	// Service generates none itself. Default: none.

@@ -40,10 +40,13 @@ type Options struct {
 
 	// MasterKey encrypts stored webhook secrets: at least 32 random bytes.
 	// Without it, secrets are stored in plain text. A key that is set later
-	// encrypts new secrets only. After a key is replaced, secrets encrypted
-	// with the old one cannot be read, and nothing is sent to their webhooks
-	// until each secret is rotated. Default: none.
+	// encrypts new secrets only. Default: none.
 	MasterKey []byte
+
+	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted. Without
+	// them, such secrets cannot be read, and nothing is sent to their
+	// webhooks until each secret is rotated. Default: none.
+	PreviousMasterKeys [][]byte
 
 	Events EventOptions
 }

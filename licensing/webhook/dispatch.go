@@ -26,7 +26,7 @@ func (r *run) dispatch(ctx context.Context) (feed.Next, error) {
 	if err != nil {
 		return feed.Next{}, err
 	}
-	if len(webhooks) > 0 && r.masterKey() == nil {
+	if len(webhooks) > 0 && !r.box().Seals() {
 		r.warnOnce.Do(func() {
 			r.logger.WarnContext(ctx, "licensing: webhook secrets are stored in plain text; set Options.MasterKey to encrypt them")
 		})

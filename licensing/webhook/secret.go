@@ -2,19 +2,16 @@ package webhook
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -44,29 +41,20 @@ func (s *Service) addSecret(rec *webhookRecord, now time.Time) (shown string, er
 	clear := make([]byte, secretSize)
 	rand.Read(clear)
 	secret := webhookSecret{Clear: clear, CreatedAt: now}
-	if s.masterKey() != nil {
-		seal, err := s.seal()
-		if err != nil {
+	if box := s.box(); box.Seals() {
+		secret.Clear = nil
+		if secret.Sealed, err = box.Seal(clear, []byte(rec.ID)); err != nil {
 			return "", err
 		}
-		secret.Clear, secret.Sealed = nil, seal.Seal(nil, nil, clear, []byte(rec.ID))
 	}
 	rec.Secrets = append([]webhookSecret{secret}, rec.Secrets...)
 	return secretPrefix + base64.StdEncoding.EncodeToString(clear), nil
 }
 
-// seal returns AES-256-GCM with a key that is derived from the master key
-// (HKDF, RFC 5869) and used only for webhook secrets.
-func (s *Service) seal() (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, s.masterKey(), nil, "licensekit webhook secret", 32)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
+// box seals the secrets of webhooks.
+func (s *Service) box() seal.Box {
+	o := s.rules.Options()
+	return seal.New("licensekit webhook secret", "the secret", o.MasterKey, o.PreviousMasterKeys)
 }
 
 // open returns the plain bytes of a secret.
@@ -74,21 +62,11 @@ func (s *Service) open(webhookID string, secret webhookSecret) ([]byte, error) {
 	if secret.Sealed == nil {
 		return secret.Clear, nil
 	}
-	if s.masterKey() == nil {
-		return nil, errors.New("the secret is encrypted; set Options.MasterKey to the key it was encrypted with")
-	}
-	seal, err := s.seal()
-	if err != nil {
-		return nil, err
-	}
-	clear, err := seal.Open(nil, nil, secret.Sealed, []byte(webhookID))
-	if err != nil {
-		return nil, errors.New("the secret was encrypted with another Options.MasterKey")
-	}
-	return clear, nil
+	clear, _, err := s.box().Open(secret.Sealed, []byte(webhookID))
+	return clear, err
 }
 
-// isReadable reports whether the current master key can decrypt a secret.
+// isReadable reports whether a master key can decrypt a secret.
 func (s *Service) isReadable(webhookID string, secret webhookSecret) bool {
 	_, err := s.open(webhookID, secret)
 	return err == nil
@@ -105,8 +83,8 @@ type RotateParams struct {
 // RotateSecret adds a new secret to a webhook and returns it; it
 // cannot be read again. Deliveries are signed with it immediately, and also
 // with the previous secret during Overlap. A secret from an earlier rotation
-// that still overlapped ends. A previous secret encrypted with another
-// master key ends immediately, whatever Overlap is. It returns [license.ErrNotFound]
+// that still overlapped ends. A previous secret that no
+// master key can decrypt ends immediately, whatever Overlap is. It returns [license.ErrNotFound]
 // or an [*license.InvalidError].
 func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, secret string, err error) {
 	if p.Overlap < 0 || p.Overlap > 30*24*time.Hour {

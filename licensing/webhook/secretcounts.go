@@ -7,7 +7,8 @@ import (
 
 // SecretCounts are how many secrets of webhooks are stored in which form.
 type SecretCounts struct {
-	Sealed     int `json:"sealed"`     // encrypted with the current Options.MasterKey
+	Sealed     int `json:"sealed"`     // encrypted with Options.MasterKey
+	Previous   int `json:"previous"`   // encrypted with one of Options.PreviousMasterKeys
 	Clear      int `json:"clear"`      // in plain text
 	Unreadable int `json:"unreadable"` // encrypted with another key: deliveries wait until they are rotated
 }
@@ -25,10 +26,16 @@ func (s *Service) SecretCounts(ctx context.Context) (n SecretCounts, err error) 
 			case !s.covers(rec.Products) || !secret.isLive(now):
 			case secret.Sealed == nil:
 				n.Clear++
-			case s.isReadable(rec.ID, secret):
-				n.Sealed++
 			default:
-				n.Unreadable++
+				_, current, err := s.box().Open(secret.Sealed, []byte(rec.ID))
+				switch {
+				case err != nil:
+					n.Unreadable++
+				case current:
+					n.Sealed++
+				default:
+					n.Previous++
+				}
 			}
 		}
 	}

@@ -87,9 +87,6 @@ func (s *Service) In(rules *license.Service) *Service {
 	return &Service{rules: rules, shared: s.shared}
 }
 
-// masterKey encrypts secrets; nil: they are stored in plain text.
-func (s *Service) masterKey() []byte { return s.rules.Options().MasterKey }
-
 // actor returns the actor for events.
 func (s *Service) actor() string {
 	if c := s.rules.Caller(); c.Actor != "" {

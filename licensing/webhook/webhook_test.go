@@ -86,6 +86,39 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 	is.True(err != nil)
 }
 
+// After a change of the master key, the previous one keeps deliveries going
+// until the secrets are rotated.
+func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
+	is := is.New(t)
+	first, second := []byte(strings.Repeat("1", 32)), []byte(strings.Repeat("2", 32))
+	f := newFixture(t, func(o *license.Options, _ *Options) { o.MasterKey = first })
+	w, secret := f.webhook(t)
+	open := func(o license.Options) *Service {
+		o.Now = func() time.Time { return f.now }
+		return New(license.New(f.store, o), nil, Options{})
+	}
+	counts := func(s *Service) SecretCounts {
+		n, err := s.SecretCounts(t.Context())
+		is.NoErr(err)
+		return n
+	}
+	both := open(license.Options{MasterKey: second, PreviousMasterKeys: [][]byte{first}})
+	signature, err := both.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	is.NoErr(err)
+	is.Equal(signature, signed(t, secret, "evt_1", f.now, "{}"))
+	is.Equal(counts(both), SecretCounts{Previous: 1})
+	is.Equal(counts(open(license.Options{MasterKey: second})), SecretCounts{Unreadable: 1})
+
+	got, _, err := both.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
+	is.NoErr(err)
+	is.Equal(len(got.Secrets), 2) // the old secret overlaps, because it can be read
+	is.Equal(counts(both), SecretCounts{Sealed: 1, Previous: 1})
+	f.now = f.now.Add(time.Hour)
+	is.Equal(counts(both), SecretCounts{Sealed: 1})
+	_, err = open(license.Options{MasterKey: second}).sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	is.NoErr(err) // the previous key is no longer needed
+}
+
 func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options, _ *Options) { o.MasterKey = []byte(strings.Repeat("a", 32)) })
