@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,15 +22,16 @@ func (s *site) put(e store.Entry) {
 	is.New(s.t).NoErr(s.st.Update(s.t.Context(), func(tx store.Tx) error { return tx.PutEntries(s.t.Context(), e) }))
 }
 
-// run calls Handler.Run for a moment.
-func (s *site) run(t *testing.T) {
+// run calls Handler.Run until nothing is overdue and all conditions hold.
+func (s *site) run(t *testing.T, until ...func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if b, err := s.Backlog(ctx); err == nil && b.Running && !b.Waiting {
-			if _, err := s.st.Entry(ctx, store.KindWatermark, "expiry:0s"); err == nil {
+			_, err := s.st.Entry(ctx, store.KindWatermark, "expiry:0s")
+			if err == nil && !slices.ContainsFunc(until, func(done func() bool) bool { return !done() }) {
 				break
 			}
 		}
