@@ -129,8 +129,9 @@ type keepsActive struct {
 
 func (w keepsActive) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
 	rows, _ := w.tx.Activations(ctx, store.ActivationQuery{LicenseID: licenseID})
+	_, found := w.tx.License(ctx, licenseID)
 	err := w.Writer.DeleteActivations(ctx, licenseID, ids...)
-	if err == nil {
+	if err == nil && errors.Is(found, store.ErrNotFound) { // leftovers of a deleted license
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, a := range rows {

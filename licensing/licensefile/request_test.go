@@ -34,7 +34,8 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	is := is.New(t)
-	is.True(NewRequest("", "m").Nonce != NewRequest("", "m").Nonce)
+	first, second := NewRequest("", "m"), NewRequest("", "m")
+	is.True(first.Nonce != second.Nonce)
 }
 
 func TestParseRequestRefuses(t *testing.T) {

@@ -118,7 +118,7 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 func TestConnectionIsLostBeforeCommitting(t *testing.T) {
 	srv := newServer(t, "fsync=off")
 	for name, driver := range drivers {
-		for _, at := range []string{"BEGIN", "INSERT INTO", "json_to_recordset"} {
+		for _, at := range []string{"BEGIN", "INSERT INTO", "jsonb_array_elements"} {
 			t.Run(name+"/"+at, func(t *testing.T) {
 				is := is.New(t)
 				ctx := t.Context()
