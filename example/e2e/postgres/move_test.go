@@ -242,6 +242,7 @@ func (m *mover) check(st store.Store) {
 	}
 	cancel()
 	running.Wait()
+	m.handled = m.handled[:len(feed)] // the subscriber may have received the test event, which only st has
 	is.True(len(attempts) > 0)
 	is.Equal(attempts[0].StatusCode, http.StatusNotFound) // it was signed and sent
 }
