@@ -40,7 +40,11 @@ func TestPageTimeAtScale(t *testing.T) {
 			slices.Sort(b)
 			x, y := a[len(a)/2], b[len(b)/2]
 			t.Logf("%v with 1,000, %v with 50,000", x, y)
-			if y > 2*x {
+			limit := 2 * x
+			if strings.HasPrefix(page, "licenses?q=customer-") {
+				limit = 4 * x // more customers begin with it; a page examines at most 2,000 candidates
+			}
+			if y > limit {
 				t.Errorf("the page takes %v with 1,000 licenses and %v with 50,000", x, y)
 			}
 		})
