@@ -14,7 +14,7 @@ const Type = "license-file+jwt"
 // MaxSize is the maximum size of a license file, in bytes.
 const MaxSize = 32 << 10
 
-// Leeway is how far the clock of a program may be behind that of the service.
+// Leeway is how far a program's clock may lag the service's.
 // A file that expires has none.
 const Leeway = 5 * time.Minute
 

@@ -71,7 +71,7 @@ type members struct {
 	err  error
 }
 
-// read decodes a member into v. If it is absent, read leaves v as it is, and
+// read decodes a member into v. If it is absent, read does not change v, and
 // notes an error if the member is required.
 func (m *members) read(name string, required bool, v any) {
 	raw, present := m.from[name]

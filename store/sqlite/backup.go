@@ -45,8 +45,8 @@ func (s *Store) backup(ctx context.Context, path string) error {
 // Restore does not change the backup, which may be on a read-only file system. It
 // must be a file that [Store.Backup] wrote, or a copy of a store that was closed.
 //
-// The restored store is as it was at the time of the backup. What changed later
-// is lost: licenses, events, tokens, revocations and stored responses. Programs
+// The restored store has what was stored at the time of the backup. What changed
+// later is lost: licenses, events, tokens, revocations and stored responses. Programs
 // that read the feed of events beyond that point get [license.ErrCursorGone].
 //
 // [license.ErrCursorGone]: https://pkg.go.dev/github.com/seed-d8a106b4/licensekit/licensing/license#ErrCursorGone

@@ -47,8 +47,8 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	return found, wrap(err, "events")
 }
 
-// AppendEvents adds rows at the end. Nobody else can add one in between, so
-// that Seqs which the engine gives follow each other without a gap.
+// AppendEvents adds rows at the end. No other process can add one in between, so
+// the Seqs that the engine gives follow each other without a gap.
 func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
 	if len(events) == 0 {
 		return nil, t.ready(ctx)
