@@ -35,7 +35,7 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 		if err := l.at(p.IfMatch); err != nil {
 			return err
 		}
-		n, err := s.remove(ctx, tx, rec)
+		n, err := s.remove(ctx, tx, l)
 		left = n == activationBatch
 		return err
 	})
@@ -48,25 +48,22 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 	return nil
 }
 
-// remove deletes a record with a batch of its activations and appends the event. It returns how many activations it deleted: a
-// full batch may leave others, which an entry of deletedKind names.
-func (s *Service) remove(ctx context.Context, tx *transaction, rec store.License) (n int, err error) {
-	l, err := fromRecord(rec, tx.now)
-	if err != nil {
+// remove deletes a license with a batch of its activations and appends the
+// event. It returns how many activations it deleted: a full batch may leave
+// others, which an entry of deletedKind names.
+func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int, err error) {
+	if err := tx.DeleteLicense(ctx, l.ID); err != nil {
 		return 0, err
 	}
-	if err := tx.DeleteLicense(ctx, rec.ID); err != nil {
-		return 0, err
-	}
-	if n, err = tx.deleteActivations(ctx, rec.ID); err != nil {
+	if n, err = tx.deleteActivations(ctx, l.ID); err != nil {
 		return 0, err
 	}
 	if n == activationBatch {
-		if err := tx.PutEntries(ctx, store.Entry{Kind: deletedKind, Key: rec.ID, CreatedAt: tx.now}); err != nil {
+		if err := tx.PutEntries(ctx, store.Entry{Kind: deletedKind, Key: l.ID, CreatedAt: tx.now}); err != nil {
 			return 0, err
 		}
 	}
-	if err := tx.removeSeats(ctx, rec.ID); err != nil {
+	if err := tx.removeSeats(ctx, l.ID); err != nil {
 		return 0, err
 	}
 	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})

@@ -96,7 +96,11 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 	}
 	activations := 0
 	for _, rec := range recs {
-		n, err := s.remove(ctx, tx, rec)
+		l, err := fromRecord(rec, tx.now)
+		if err != nil {
+			return Erased{}, err
+		}
+		n, err := s.remove(ctx, tx, l)
 		if err != nil {
 			return Erased{}, err
 		}
