@@ -24,19 +24,19 @@ var arrows = map[string][]string{
 	"store/sqlite":                 {"store"},
 	"store/postgres":               {"store"},
 	"storetest":                    {"store"},
+	"internal/purge":               {"store"},
 	"internal/valid":               {}, // for the tags of parameters and options
 	"auth":                         {"store", "auth/internal/throttle", "internal/valid"},
 	"auth/internal/throttle":       {},
-	"auth/internal/purge":          {"store"},
 	"auth/internal/loopback":       {},
-	"auth/operator":                {"store", "auth", "auth/internal/throttle", "auth/internal/purge", "auth/internal/loopback"},
+	"auth/operator":                {"store", "auth", "auth/internal/throttle", "internal/purge", "auth/internal/loopback"},
 	"licensing/internal/input":     {"internal/valid", "auth"}, // of auth, the errors of fields
 	"licensing/internal/seal":      {},
-	"licensing/internal/forms":     {"store"},
+	"licensing/internal/forms":     {"internal/purge", "store"},
 	"licensing/internal/outbox":    {"store"},
 	"licensing/internal/catalog":   {"store"},
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/catalog"},
+	"licensing/license":            {"internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/catalog"},
 	"licensing/webhook":            {"licensing/internal/seal", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},

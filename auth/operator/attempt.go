@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -111,9 +111,9 @@ func (s *Service) begin(ctx context.Context, at attempt) error {
 		if wait := place.wait(now, account.N >= maxFailures); wait > 0 {
 			return &ThrottledError{wait}
 		}
-		// Each attempt writes two entries and removes up to ten expired ones,
-		// so their number is bounded without Purge.
-		if _, err := purge.Entries(ctx, tx, kindSignIn, now); err != nil {
+		// Each attempt writes two entries and removes more expired ones, so
+		// their number is bounded without Purge.
+		if _, err := purge.Entries(ctx, tx, kindSignIn, now, 10); err != nil {
 			return err
 		}
 		account.N++

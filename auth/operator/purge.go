@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-d8a106b4/licensekit/auth/internal/purge"
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
 )
 
 // Purge removes a small batch of expired records: sessions, counters of failed

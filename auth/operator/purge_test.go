@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -15,7 +16,7 @@ func TestPurgeRemovesExpiredRecordsInBatches(t *testing.T) {
 	o := newOffice(t)
 	_, err := o.CreateSetupCode(ctx)
 	is.NoErr(err)
-	for range 15 {
+	for range purge.Batch + 5 {
 		_, err := o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 		is.NoErr(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Batch is the largest number of entries of one kind that a call removes.
-const Batch = 10
+// Batch is the largest number of entries of a kind that [Expired] removes.
+const Batch = 100
 
 // Expired removes up to [Batch] expired entries of each kind and reports
 // whether there may be more. It looks for them before it starts an update, so a
@@ -31,7 +31,7 @@ func Expired(ctx context.Context, st store.Store, now time.Time, kinds ...string
 	err = st.Update(ctx, func(tx store.Tx) error {
 		more = false
 		for _, kind := range found {
-			n, err := Entries(ctx, tx, kind, now)
+			n, err := Entries(ctx, tx, kind, now, Batch)
 			if err != nil {
 				return err
 			}
@@ -42,11 +42,11 @@ func Expired(ctx context.Context, st store.Store, now time.Time, kinds ...string
 	return more, err
 }
 
-// Entries removes up to [Batch] expired entries of a kind and returns their
-// number.
-func Entries(ctx context.Context, tx store.Tx, kind string, now time.Time) (int, error) {
-	entries, err := tx.Entries(ctx, query(kind, now, Batch))
-	if err != nil {
+// Entries removes up to limit expired entries of a kind, in an update of the
+// caller, and returns their number.
+func Entries(ctx context.Context, tx store.Tx, kind string, now time.Time, limit int) (int, error) {
+	entries, err := tx.Entries(ctx, query(kind, now, limit))
+	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
 	keys := make([]string, len(entries))

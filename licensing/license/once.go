@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -86,46 +86,19 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
-// purge removes a batch of expired replies of Once and reports whether more
-// may be left. Once also removes a few with every reply it stores; purge
-// removes the rest.
+// purge removes a batch of expired replies of Once and reports whether there may
+// be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	const batch = 100
-	if found, err := s.reader().Entries(ctx, expiredReplies(s.now(), 1)); err != nil || len(found) == 0 {
-		return false, err // without taking the write lock
+	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind); err != nil {
+		return false, fmt.Errorf("once: purge: %w", err)
 	}
-	err = s.update(ctx, func(tx *transaction) error {
-		n, err := tx.purge(ctx, batch)
-		more = n == batch
-		return err
-	})
-	return more, err
-}
-
-// purge removes at most limit expired replies and returns their number.
-func (tx *transaction) purge(ctx context.Context, limit int) (int, error) {
-	ended, err := tx.Entries(ctx, expiredReplies(tx.now, limit))
-	if err != nil {
-		return 0, fmt.Errorf("once: %w", err)
-	}
-	keys := make([]string, len(ended))
-	for i, entry := range ended {
-		keys[i] = entry.Key
-	}
-	if err := tx.DeleteEntries(ctx, onceKind, keys...); err != nil {
-		return 0, fmt.Errorf("once: %w", err)
-	}
-	return len(ended), nil
-}
-
-func expiredReplies(now time.Time, limit int) store.EntryQuery {
-	return store.EntryQuery{Kind: onceKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: now}, Limit: limit}
+	return more, nil
 }
 
 // keep stores a reply and removes a few expired ones.
 func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byte) error {
-	if _, err := s.tx.purge(ctx, oncePurge); err != nil {
-		return err
+	if _, err := purge.Entries(ctx, s.tx, onceKind, s.tx.now, oncePurge); err != nil {
+		return fmt.Errorf("once: %w", err)
 	}
 	err := s.tx.PutEntries(ctx, store.Entry{
 		Kind:      onceKind,

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -73,22 +74,10 @@ func (f *Forms) Once(ctx context.Context, actor, mark string, fn func() (ref str
 	return ref, false, f.st.Update(after, func(tx store.Tx) error { return tx.PutEntries(after, entry) })
 }
 
-// Purge removes a small batch of expired marks and reports whether there may be
-// more.
+// Purge removes a batch of expired marks and reports whether there may be more.
 func (f *Forms) Purge(ctx context.Context) (more bool, err error) {
-	const batch = 10
-	q := store.EntryQuery{Kind: kindForm, Order: store.ByExpiry, Expires: store.TimeRange{Before: f.now().Add(time.Millisecond)}, Limit: batch}
-	expired, err := f.st.Entries(ctx, q) // outside of the Update: mostly there are none
-	if err != nil || len(expired) == 0 {
-		return false, err
-	}
-	keys := make([]string, len(expired))
-	for i, e := range expired {
-		keys[i] = e.Key
-	}
-	err = f.st.Update(ctx, func(tx store.Tx) error { return tx.DeleteEntries(ctx, kindForm, keys...) })
-	if err != nil {
+	if more, err = purge.Expired(ctx, f.st, f.now(), kindForm); err != nil {
 		return false, fmt.Errorf("forms: purge: %w", err)
 	}
-	return len(expired) == batch, nil
+	return more, nil
 }
