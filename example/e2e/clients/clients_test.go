@@ -1,21 +1,17 @@
 package clients
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -32,15 +28,8 @@ type report struct {
 // client, in each of its ways to send the credentials, and sees that each can
 // tell what is wrong with a wrong secret.
 func TestClientsOfNode(t *testing.T) {
-	for _, command := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(command); err != nil {
-			t.Skipf("the clients need %s: %v", command, err)
-		}
-	}
 	is := is.New(t)
-	dir := t.TempDir()
-	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
-	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	dir := node.Install(t)
 
 	base, client, secret := serve(t)
 	env := []string{"BASE=" + base, "CLIENT_ID=" + client.ID, "CLIENT_SECRET=" + secret, "WRONG=" + strings.Repeat("x", len(secret))}
@@ -48,7 +37,7 @@ func TestClientsOfNode(t *testing.T) {
 		t.Run(strings.TrimSuffix(script, ".js"), func(t *testing.T) {
 			is := is.New(t)
 			var reports []report
-			is.NoErr(json.Unmarshal(run(t, dir, env, "node", script), &reports))
+			is.NoErr(json.Unmarshal(node.Run(t, node.Command{Dir: dir, Env: env}, "node", script), &reports))
 			is.Equal(len(reports), ways)
 			for _, r := range reports {
 				is.Equal(r.Scope, "license:read")
@@ -80,21 +69,4 @@ func serve(t *testing.T) (base string, client auth.Client, secret string) {
 	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "clients"})
 	is.NoErr(err)
 	return base, client, secret
-}
-
-// run returns what a command prints, and fails with what it complains about.
-func run(t *testing.T, dir string, env []string, name string, args ...string) []byte {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), env...)
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", filepath.Base(name), strings.Join(args, " "), err, out, &complaint)
-	}
-	return out
 }

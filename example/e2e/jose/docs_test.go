@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -81,7 +82,7 @@ func checkDocs(t *testing.T, dir, name string, args ...string) {
 			input, err := json.Marshal(map[string]any{"Keys": json.RawMessage(f.jwks), "Cases": cases})
 			is.NoErr(err)
 			var results []docsResult
-			is.NoErr(json.Unmarshal(run(t, dir, input, name, args...), &results))
+			is.NoErr(json.Unmarshal(node.Run(t, node.Command{Dir: dir, Input: input}, name, args...), &results))
 			is.Equal(len(results), len(cases))
 			for i, c := range cases {
 				if got := results[i]; (got.Error == "") != c.Good {
@@ -95,16 +96,9 @@ func checkDocs(t *testing.T, dir, name string, args ...string) {
 }
 
 func TestGuideInJavaScript(t *testing.T) {
-	for _, command := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(command); err != nil {
-			t.Skipf("jose needs %s: %v", command, err)
-		}
-	}
 	is := is.New(t)
-	dir := t.TempDir()
-	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
+	dir := node.Install(t)
 	is.NoErr(os.WriteFile(filepath.Join(dir, "guide.js"), []byte(block(t, "js")), 0o600))
-	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 	checkDocs(t, dir, "node", "check.js")
 }
 

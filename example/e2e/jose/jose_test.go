@@ -1,8 +1,6 @@
 package jose
 
 import (
-	"bytes"
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -10,9 +8,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -179,15 +175,8 @@ func TestGoJose(t *testing.T) {
 }
 
 func TestNodeJose(t *testing.T) {
-	for _, command := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(command); err != nil {
-			t.Skipf("jose needs %s: %v", command, err)
-		}
-	}
 	is := is.New(t)
-	dir := t.TempDir()
-	is.NoErr(os.CopyFS(dir, os.DirFS("testdata")))
-	run(t, dir, nil, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	dir := node.Install(t)
 	for _, f := range fixtures(t) {
 		t.Run(f.alg, func(t *testing.T) {
 			is := is.New(t)
@@ -201,7 +190,7 @@ func TestNodeJose(t *testing.T) {
 				KeyID                                           string
 				Altered, Foreign, List, ListWithoutType, Signed string
 			}
-			is.NoErr(json.Unmarshal(run(t, dir, input, "node", "exchange.js"), &report))
+			is.NoErr(json.Unmarshal(node.Run(t, node.Command{Dir: dir, Input: input}, "node", "exchange.js"), &report))
 			is.Equal(report.Payload, f.wire(t))
 			is.Equal(report.KeyID, f.kid)
 			is.Equal(report.Altered, "ERR_JWS_SIGNATURE_VERIFICATION_FAILED")
@@ -211,21 +200,4 @@ func TestNodeJose(t *testing.T) {
 			f.same(t, report.Signed)
 		})
 	}
-}
-
-// run returns what a command prints, and fails with what it complains about.
-func run(t *testing.T, dir string, input []byte, name string, args ...string) []byte {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	cmd.Stdin = bytes.NewReader(input)
-	var complaint strings.Builder
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", filepath.Base(name), strings.Join(args, " "), err, out, &complaint)
-	}
-	return out
 }
