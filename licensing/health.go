@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -26,6 +27,10 @@ type Health struct {
 
 	// Secrets are how many webhook secrets are encrypted.
 	Secrets webhook.SecretCounts `json:"secrets"`
+
+	// SigningKeys are how many private keys that sign license files are
+	// encrypted.
+	SigningKeys files.SecretCounts `json:"signing_keys"`
 
 	// OldestEvent is when the oldest event that is kept was written; nil:
 	// there are no events.
@@ -51,8 +56,8 @@ const (
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
 	HealthWebhookFailing    HealthCode = "webhook_failing"     // every delivery to a webhook fails
 	HealthWebhookDisabled   HealthCode = "webhook_disabled"    // a webhook failed for five days or answered 410
-	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets are encrypted with another MasterKey
-	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets are stored in plain text
+	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets or signing keys are encrypted with another MasterKey
+	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets or signing keys are stored in plain text
 	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
 )
 
@@ -97,6 +102,9 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if out.Secrets, err = h.webhooks.SecretCounts(ctx); err != nil {
 		return Health{}, err
 	}
+	if out.SigningKeys, err = h.files.SecretCounts(ctx); err != nil {
+		return Health{}, err
+	}
 	events, err := h.store.Events(ctx, store.EventQuery{Limit: 2})
 	if err != nil {
 		return Health{}, err
@@ -134,8 +142,14 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if n := out.Secrets.Unreadable; n > 0 {
 		add(HealthSecretsUnreadable, "", nil, "%d webhook secrets are encrypted with another Options.MasterKey; deliveries wait until they are rotated.", n)
 	}
+	if n := out.SigningKeys.Unreadable; n > 0 {
+		add(HealthSecretsUnreadable, "", nil, "%d private keys of license files are encrypted with another Options.MasterKey; they cannot sign.", n)
+	}
 	if n := out.Secrets.Clear; n > 0 {
 		add(HealthSecretsClear, "", nil, "%d webhook secrets are stored in plain text; set Options.MasterKey and rotate them.", n)
+	}
+	if n := out.SigningKeys.Clear; n > 0 {
+		add(HealthSecretsClear, "", nil, "%d private keys of license files are stored in plain text; set Options.MasterKey and rotate them.", n)
 	}
 	// The newest event is always kept, so one old event is no problem.
 	if keep := h.opts.Events.Retention; keep > 0 && len(events) > 1 {

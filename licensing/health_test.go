@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -284,6 +285,38 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		is.Equal(got.Problems[i].Subject, hooks[0].ID)
 		is.Equal(got.Problems[i].Detail, "The webhook is disabled: the endpoint answered 410 Gone.")
 	})
+}
+
+// TestHealthCountsSigningKeys covers the keys of license files in health.
+func TestHealthCountsSigningKeys(t *testing.T) {
+	is := is.New(t)
+	problems := func(h licensing.Health) (codes []licensing.HealthCode) {
+		for _, p := range h.Problems {
+			codes = append(codes, p.Code)
+		}
+		return codes
+	}
+	o := newOutage(t)
+	master := o.opts.MasterKey
+	o.opts.MasterKey = nil
+	_, err := o.handler().Files().KeySet(t.Context())
+	is.NoErr(err)
+	got := o.handler().Health(t.Context())
+	is.Equal(got.SigningKeys, files.SecretCounts{Clear: 2})
+	is.True(slices.Contains(problems(got), licensing.HealthSecretsClear))
+
+	o = newOutage(t)
+	_, err = o.handler().Files().KeySet(t.Context())
+	is.NoErr(err)
+	got = o.handler().Health(t.Context())
+	is.Equal(got.SigningKeys, files.SecretCounts{Sealed: 2})
+	is.True(!slices.Contains(problems(got), licensing.HealthSecretsClear))
+	o.opts.MasterKey, o.opts.PreviousMasterKeys = []byte(strings.Repeat("o", 32)), [][]byte{master}
+	is.Equal(o.handler().Health(t.Context()).SigningKeys, files.SecretCounts{Previous: 2})
+	o.opts.PreviousMasterKeys = nil
+	got = o.handler().Health(t.Context())
+	is.Equal(got.SigningKeys, files.SecretCounts{Unreadable: 2})
+	is.True(slices.Contains(problems(got), licensing.HealthSecretsUnreadable))
 }
 
 // TestReadyVerbose asks for the health over HTTP: with a token that may read

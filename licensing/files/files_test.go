@@ -342,9 +342,20 @@ func TestAMasterKeyEncryptsPrivateHalves(t *testing.T) {
 		ID: "file", LicenseID: "lic_1", ProductID: "atlas", Generation: 1, IssuedAt: f.now, NotBefore: f.now, ExpiresAt: f.now.Add(time.Hour),
 	})
 	is.NoErr(err)
+	count := func(s *files.Service) files.SecretCounts {
+		n, err := s.SecretCounts(t.Context())
+		is.NoErr(err)
+		return n
+	}
+	is.Equal(count(f.open(files.Options{MasterKey: master})), files.SecretCounts{Sealed: 2})
+	is.Equal(count(f.open(files.Options{})), files.SecretCounts{Unreadable: 2})
+	is.Equal(count(rotated), files.SecretCounts{Previous: 2})
+	_, err = rotated.RotateKey(t.Context(), files.RotateKeyParams{Force: true})
+	is.NoErr(err)
+	is.Equal(count(rotated), files.SecretCounts{Sealed: 1, Previous: 1}) // the key before signs no more
 	set, err := f.open(files.Options{}).KeySet(t.Context()) // public halves need no key
 	is.NoErr(err)
-	is.Equal(len(set.IDs()), 2)
+	is.Equal(len(set.IDs()), 3)
 }
 
 func TestWithoutAMasterKeyTheLogWarnsOnce(t *testing.T) {
