@@ -58,10 +58,10 @@ type TokenOptions struct {
 	DisableGET bool
 
 	// Max is the number of valid tokens that one client can have: 1 to
-	// 10,000. A further token ends the oldest. If Max is above 100, it ends
-	// the oldest 1%, so that not every request has to count them; each of
-	// several processes may exceed the limit by 1% for a while. Default:
-	// 1,000.
+	// 10,000. A further token ends the oldest. If Max is above 100, each
+	// process counts tokens 1% of Max at a time, so that not every request
+	// has to: tokens end up to 1% early for each process, and each of several
+	// processes may exceed the limit by 1% for a while. Default: 1,000.
 	Max int `validate:"omitempty,min=1,max=10000"`
 
 	// MaxFailures is how many times per minute one client ID can fail to
@@ -116,7 +116,8 @@ type Auth struct {
 	cache    *tokenCache
 	failures *throttle.Throttle // failed authentications of clients
 	purges   *pacer             // of expired tokens
-	recounts *rounds            // of a client's tokens, when it is issued one
+	batches  *batches           // of a client's tokens
+	clients  *clientCache
 }
 
 // New returns an Auth that stores its records in st. It does no I/O and starts
@@ -136,7 +137,8 @@ func New(st store.Store, opts Options) *Auth {
 		cache:    newTokenCache(),
 		failures: throttle.New(opts.Tokens.MaxFailures, time.Minute),
 		purges:   &pacer{every: time.Second},
-		recounts: newRounds(max(1, opts.Tokens.Max/100)),
+		batches:  newBatches(max(1, opts.Tokens.Max/100)),
+		clients:  newClientCache(),
 	}
 	if opts.Fail == nil {
 		a.opts.Fail = a.fail

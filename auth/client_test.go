@@ -245,7 +245,7 @@ func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
-			s := newIssuer(t)
+			s := newIssuer(t, func(o *Options) { o.Tokens.Max = 100 })
 			var tokens []string
 			for range 25 {
 				tokens = append(tokens, s.token(t, s.client.ID, s.secret))

@@ -21,10 +21,17 @@ const (
 	evictBatch = 100
 	// useStep is how often the time of the last use is updated.
 	useStep = 5 * time.Minute
+	// recountStep is how often a process counts the tokens of a client that is
+	// at the limit, instead of relying on the stored count.
+	recountStep = time.Hour
 )
 
 // issue returns a new token for the requested scope. The update that writes the
 // token verifies the client again, so that a change in between applies to it.
+//
+// The stored count of the client's tokens grows by a batch at a time, for this
+// token and the next ones of this process. A process that stops leaves the rest
+// of its batch in the count, so that the count is too high; see makeRoom.
 func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string, t token, err error) {
 	raw = newCredential(tokenPrefix)
 	t = token{
@@ -33,11 +40,14 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	if t.Scopes, err = client.grant(scope); err != nil {
 		return "", token{}, err
 	}
-	ctx, more, evicted := r.Context(), false, false
-	purge, recount := a.purges.due(client.at), a.recounts.due(client.ID)
-	err = a.st.Update(ctx, func(tx store.Tx) error {
-		now, err := client.reload(ctx, tx)
-		if err != nil {
+	var (
+		ctx                      = r.Context()
+		now                      verified
+		more, evicted, recounted bool
+	)
+	purge, reserve := a.purges.due(client.at), a.batches.due(client.ID)
+	err = a.st.Update(ctx, func(tx store.Tx) (err error) {
+		if now, err = client.reload(ctx, tx); err != nil {
 			return err
 		}
 		if t.Scopes, err = now.grant(scope); err != nil {
@@ -51,17 +61,17 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 				return err
 			}
 		}
-		if recount {
-			n, err := count.makeRoom(ctx, tx, now.ID, a.opts.Tokens.Max-a.recounts.every)
+		if reserve {
+			n, exact, err := count.makeRoom(ctx, tx, now.ID, a.opts.Tokens.Max-a.batches.size, a.batches.recountDue(now.ID, now.at))
 			if err != nil {
 				return err
 			}
-			evicted = evicted || n > 0
+			evicted, recounted = evicted || n > 0, exact
+			count[now.ID] += int64(a.batches.size)
 		}
 		if err := t.put(ctx, tx); err != nil {
 			return err
 		}
-		count[now.ID]++
 		if err := count.add(ctx, tx); err != nil {
 			return err
 		}
@@ -73,11 +83,18 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	if purge && (more || err != nil) {
 		a.purges.reset()
 	}
-	if recount && err != nil {
-		a.recounts.reset(client.ID)
+	switch {
+	case reserve && err != nil:
+		a.batches.reset(client.ID)
+	case recounted:
+		a.batches.recounted(client.ID, client.at)
 	}
 	if errors.Is(err, errBadClient) {
-		err = a.failed(r, client.creds)
+		a.clients.drop(client.ID)
+		return "", token{}, a.failed(r, client.creds)
+	}
+	if err == nil {
+		a.clients.put(now)
 	}
 	return raw, t, err
 }
@@ -146,18 +163,44 @@ func (n tokenCount) purge(ctx context.Context, tx store.Tx, now time.Time) (more
 	return removed == purgeBatch, err
 }
 
-// makeRoom removes the oldest tokens of a client that has too many, and returns
-// how many it removed.
-func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int) (int, error) {
+// makeRoom removes the oldest tokens of a client that has more than limit, and
+// returns how many it removed. If recount is true and the stored count is above
+// the limit, makeRoom first replaces it by the number of tokens in the store, and
+// reports that it did.
+func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int, recount bool) (removed int, recounted bool, err error) {
 	count, err := readTokenCount(ctx, tx, clientID)
-	if err != nil {
-		return 0, err
+	if err != nil || int(count+n[clientID]) <= limit {
+		return 0, false, err
 	}
-	over := int(count+n[clientID]) - limit
-	if over <= 0 {
-		return 0, nil
+	have := int(count + n[clientID])
+	if recount {
+		if have, err = countTokens(ctx, tx, clientID); err != nil {
+			return 0, false, err
+		}
+		n[clientID] = int64(have) - count
 	}
-	return n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Owner: clientID, Limit: min(over, evictBatch)})
+	if have > limit {
+		removed, err = n.remove(ctx, tx, store.EntryQuery{
+			Kind: kindToken, Order: store.ByExpiry, Owner: clientID, Limit: min(have-limit, evictBatch),
+		})
+	}
+	return removed, recount, err
+}
+
+// countTokens returns how many tokens of a client are in the store.
+func countTokens(ctx context.Context, r store.Reader, clientID string) (count int, err error) {
+	var after store.Position
+	for {
+		page, err := r.Entries(ctx, store.EntryQuery{
+			Kind: kindToken, Order: store.ByExpiry, Owner: clientID, After: after, Limit: store.MaxLimit,
+		})
+		count += len(page)
+		if err != nil || len(page) < store.MaxLimit {
+			return count, err
+		}
+		last := page[len(page)-1]
+		after = store.Position{Time: last.ExpiresAt, ID: last.Key}
+	}
 }
 
 // remove removes the tokens that q selects and returns their number.
@@ -197,10 +240,11 @@ func (n tokenCount) add(ctx context.Context, tx store.Tx) error {
 }
 
 // kindTokenCount is the kind of the entries that count the tokens of a client.
-// Key is the client's id, Data the count in decimal digits.
+// Key is the client's id, Data the count in decimal digits. The count includes
+// the tokens that processes have reserved and not yet issued; see issue.
 const kindTokenCount = "token_count"
 
-// readTokenCount returns how many tokens of a client there are.
+// readTokenCount returns the stored count of a client's tokens.
 func readTokenCount(ctx context.Context, r store.Reader, clientID string) (int64, error) {
 	e, err := r.Entry(ctx, kindTokenCount, clientID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -24,39 +24,67 @@ func (p *pacer) due(now time.Time) bool {
 // reset makes due return true to the next caller.
 func (p *pacer) reset() { p.last.Store(0) }
 
-// maxKeys limits the clients whose rounds are counted.
-const maxKeys = 4096
+// maxBatches limits the clients whose batches are known.
+const maxBatches = 4096
 
-// rounds makes due return true on the first call for each key, and then on every
-// nth call.
-type rounds struct {
-	every int
+// batches say when a process reserves a batch of tokens of a client, and when it
+// last counted the client's tokens.
+type batches struct {
+	size int // tokens in a batch
 
 	mu   sync.Mutex
-	left map[string]int // calls until due returns true
+	open map[string]batch // by client
 }
 
-func newRounds(every int) *rounds { return &rounds{every: every, left: map[string]int{}} }
+type batch struct {
+	left      int // tokens that can be issued before another batch is reserved
+	countedAt time.Time
+}
 
-// due reports whether this call is the first or the nth for the key.
-func (r *rounds) due(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	left, known := r.left[key]
-	if left > 0 {
-		r.left[key] = left - 1
+func newBatches(size int) *batches { return &batches{size: size, open: map[string]batch{}} }
+
+// due takes a token from the batch of a client. It reports whether the caller
+// has to reserve a batch first.
+func (b *batches) due(clientID string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open, known := b.open[clientID]
+	if open.left > 0 {
+		open.left--
+		b.open[clientID] = open
 		return false
 	}
-	if !known && len(r.left) >= maxKeys {
-		clear(r.left) // an extra true is safe
+	if !known && len(b.open) >= maxBatches {
+		clear(b.open) // what is left of the batches stays in the stored counts
 	}
-	r.left[key] = r.every - 1
+	open.left = b.size - 1
+	b.open[clientID] = open
 	return true
 }
 
-// reset makes due return true on the next call for the key.
-func (r *rounds) reset(key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.left, key)
+// reset makes due return true on the next call for the client.
+func (b *batches) reset(clientID string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open := b.open[clientID]
+	open.left = 0
+	b.open[clientID] = open
+}
+
+// recountDue reports whether this process has not counted the tokens of the
+// client within recountStep.
+func (b *batches) recountDue(clientID string, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	since := now.Sub(b.open[clientID].countedAt)
+	return since < 0 || since >= recountStep
+}
+
+// recounted sets the time at which the tokens of the client were counted.
+func (b *batches) recounted(clientID string, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open := b.open[clientID]
+	open.countedAt = now
+	b.open[clientID] = open
 }

@@ -32,7 +32,7 @@ func (a *Auth) readTokenRequest(w http.ResponseWriter, r *http.Request) (client 
 	if req.params["token"] == "" {
 		return verified{}, "", invalidRequest("The parameter token is missing.")
 	}
-	client, err = a.authenticate(r, req.creds)
+	client, err = a.authenticate(r, req.creds, false)
 	return client, req.params["token"], err
 }
 

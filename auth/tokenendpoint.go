@@ -26,7 +26,7 @@ func (a *Auth) ServeToken(w http.ResponseWriter, r *http.Request) {
 		if err := checkGrantType(r.Method, req.params["grant_type"]); err != nil {
 			return nil, err
 		}
-		client, err := a.authenticate(r, req.creds)
+		client, err := a.authenticate(r, req.creds, true)
 		if err != nil {
 			return nil, err
 		}

@@ -30,8 +30,11 @@ var errBadClient = errors.New("auth: the client is unknown or disabled, or the s
 // authenticate checks the credentials of a client. The answer to a failure does
 // not depend on the cause, and says to wait if there were many. The credentials
 // are checked first, so that failures of others cannot lock out a client.
-func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error) {
-	v, err := a.verify(r.Context(), creds)
+//
+// If reloads is true, the caller verifies the client again in its update, so that
+// authenticate need not read the client.
+func (a *Auth) authenticate(r *http.Request, creds credentials, reloads bool) (verified, error) {
+	v, err := a.verify(r.Context(), creds, reloads)
 	if errors.Is(err, errBadClient) {
 		err = a.failed(r, creds)
 	}
@@ -50,10 +53,13 @@ func (a *Auth) authenticate(r *http.Request, creds credentials) (verified, error
 // verify reads the client and compares the secret. An unknown client and a wrong
 // secret take one read, one decoding and the same comparisons. Malformed
 // credentials take none; this shows only what the caller can compute.
-func (a *Auth) verify(ctx context.Context, creds credentials) (verified, error) {
+func (a *Auth) verify(ctx context.Context, creds credentials, reloads bool) (verified, error) {
 	v := verified{creds: creds, at: a.now()}
 	if !wellFormed(clientPrefix, creds.id) || !wellFormed(secretPrefix, creds.secret) {
 		return v, errBadClient
+	}
+	if reloads && v.recall(a.clients) {
+		return v, nil
 	}
 	e, err := a.st.Entry(ctx, kindClient, creds.id)
 	known := err == nil
@@ -62,6 +68,9 @@ func (a *Auth) verify(ctx context.Context, creds credentials) (verified, error) 
 	}
 	if err == nil {
 		err = v.accept(e, known)
+	}
+	if err == nil {
+		a.clients.put(v)
 	}
 	return v, err
 }
