@@ -14,10 +14,10 @@ import (
 )
 
 // A boundedStore notes the most activations that one Update removes, and how
-// many licenses are read.
+// many licenses and entries are read.
 type boundedStore struct {
 	store.Store
-	removed, licenses int
+	removed, licenses, entries int
 }
 
 type boundedReader struct {
@@ -46,6 +46,12 @@ func (s *boundedStore) Update(ctx context.Context, fn func(store.Tx) error) erro
 func (r boundedReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	rows, err := r.Reader.Licenses(ctx, q)
 	r.s.licenses += len(rows)
+	return rows, err
+}
+
+func (r boundedReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	rows, err := r.Reader.Entries(ctx, q)
+	r.s.entries += len(rows)
 	return rows, err
 }
 

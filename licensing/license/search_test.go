@@ -150,3 +150,30 @@ func TestSearchExaminesABoundedNumber(t *testing.T) {
 	is.True(page.HasMore && reads.licenses <= 2000)
 	is.Equal(search(t, limited, p), []string{last.ID})
 }
+
+// TestSearchCostDependsOnThePage: a page reads about as many licenses as it
+// shows, also if all words of the search are common and the licenses that match
+// are not the first ones of the first word.
+func TestSearchCostDependsOnThePage(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var rows strings.Builder
+	for i := range 2400 {
+		name := "Common"
+		if i >= 2000 {
+			name = "Common seventh"
+		}
+		fmt.Fprintf(&rows, `{"key":"imported-key-%04d","name":"%s","product_id":"p","customer_id":"c"}`+"\n", i, name)
+	}
+	importAll(t, f.Service, rows.String())
+	is.NoErr(f.Index(t.Context()))
+	for _, text := range []string{"com", "com sev", "sev com", "com c sev p"} {
+		reads := &boundedStore{Store: f.store}
+		s := license.New(reads, license.Options{Now: func() time.Time { return f.now }})
+		page, err := s.List(t.Context(), license.ListParams{Search: text, Limit: 10})
+		is.NoErr(err)
+		is.Equal(len(page.Data), 10)  // text
+		is.Equal(reads.licenses, 11)  // text
+		is.True(reads.entries <= 900) // text
+	}
+}

@@ -13,7 +13,8 @@ import (
 const (
 	maxCandidates = 2000 // examined for one page
 	chunk         = 250  // candidates read together
-	commonTerm    = 200  // a term with this many candidates is as common as any other
+	commonTerm    = 100  // candidates by which terms are compared
+	maxSampled    = 8    // common terms that are compared by a sample
 )
 
 // A Search selects licenses by words.
@@ -116,28 +117,56 @@ func (f *finder) ranges(search string) (list []store.EntryQuery) {
 	return list
 }
 
-// findRarest returns the term of the search with the fewest candidates, as far as
-// a short look tells.
+// findRarest returns the term of the search whose candidates are to be examined.
+// It is the term with the fewest candidates or, if all have many, the term of
+// whose first candidates the most match all terms.
 func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
-	fewest := commonTerm + 1
+	if len(f.terms) == 1 {
+		return 0, nil
+	}
+	first := make([][]candidate, len(f.terms))
 	for i, term := range f.terms {
-		if len(f.terms) == 1 {
-			break
-		}
-		n := 0
 		for _, q := range f.ranges(term) {
-			q.Limit = commonTerm
+			if q.Limit = commonTerm - len(first[i]); q.Limit == 0 {
+				break
+			}
 			entries, err := f.r.Entries(ctx, q)
 			if err != nil {
 				return 0, err
 			}
-			n = min(n+len(entries), commonTerm)
+			for _, e := range entries {
+				first[i] = append(first[i], candidateOf(e))
+			}
 		}
-		if n < fewest {
-			rarest, fewest = i, n
+		if len(first[i]) < len(first[rarest]) {
+			rarest = i
+		}
+	}
+	if len(first[rarest]) < commonTerm {
+		return rarest, nil
+	}
+	most := -1
+	for i := range min(len(first), maxSampled) {
+		indexed, err := f.indexed(ctx, first[i])
+		if err != nil {
+			return 0, err
+		}
+		n := 0
+		for _, terms := range indexed {
+			if f.hasAll(terms) {
+				n++
+			}
+		}
+		if n > most {
+			rarest, most = i, n
 		}
 	}
 	return rarest, nil
+}
+
+// candidateOf returns the candidate that an entry of the index names.
+func candidateOf(e store.Entry) candidate {
+	return candidate{e.Key, e.Key[strings.LastIndexByte(e.Key, ' ')+1:]}
 }
 
 // byTerm examines the candidates of the rarest term after a key.
@@ -151,14 +180,14 @@ func (f *finder) byTerm(ctx context.Context, after string) error {
 			q.After.ID = after
 		}
 		for more := true; more; {
-			q.Limit = min(chunk, maxCandidates-f.examined)
+			q.Limit = f.step()
 			entries, err := f.r.Entries(ctx, q)
 			if err != nil {
 				return err
 			}
 			candidates := make([]candidate, len(entries))
 			for i, e := range entries {
-				candidates[i] = candidate{e.Key, e.Key[strings.LastIndexByte(e.Key, ' ')+1:]}
+				candidates[i] = candidateOf(e)
 				q.After.ID = e.Key
 			}
 			more = len(entries) == q.Limit
@@ -182,7 +211,7 @@ func (f *finder) byTerm(ctx context.Context, after string) error {
 func (f *finder) ofCustomer(ctx context.Context, after string) error {
 	q := f.Where
 	for more := true; more; {
-		q.After.ID, q.Limit = after, min(chunk, maxCandidates-f.examined)
+		q.After.ID, q.Limit = after, f.step()
 		licenses, err := f.r.Licenses(ctx, q)
 		if err != nil {
 			return err
@@ -202,6 +231,12 @@ func (f *finder) ofCustomer(ctx context.Context, after string) error {
 		}
 	}
 	return nil
+}
+
+// step returns how many candidates to read next: as many as fill the page if all
+// match, and more if they did not.
+func (f *finder) step() int {
+	return min(max(f.Where.Limit+1, f.examined), chunk, maxCandidates-f.examined)
 }
 
 // stop ends the page at a key after which there may be more.
