@@ -272,6 +272,23 @@ func TestLists(t *testing.T) {
 	a, err := c.ReleaseActivation(ctx, client.ReleaseActivationParams{LicenseID: other.ID, ActivationID: ids[0], Reason: "asked by mail"})
 	is.NoErr(err)
 	is.Equal(a.Status, client.ActivationReleased)
+
+	_, err = c.ValidateKey(ctx, client.ValidateKeyParams{Key: other.Key, ProductID: "other", Fingerprint: "b"})
+	is.NoErr(err)
+	var refusals []client.Refusal
+	for r, err := range c.ListRefusals(ctx, client.ListRefusalsParams{LicenseID: other.ID}) {
+		is.NoErr(err)
+		refusals = append(refusals, r)
+	}
+	is.Equal(len(refusals), 1)
+	is.Equal(refusals[0].Code, client.CodeProductMismatch)
+	is.Equal(refusals[0].Count, int64(1))
+	is.Equal(refusals[0].Days[0].Count, int64(1))
+	is.Equal(refusals[0].Recent[0].Fingerprint, "b")
+	is.Equal(refusals[0].Recent[0].Action, "validate")
+	for _, err := range c.ListRefusals(ctx, client.ListRefusalsParams{LicenseID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"}) {
+		is.True(errors.Is(err, client.CodeNotFound))
+	}
 }
 
 func TestEventFeed(t *testing.T) {

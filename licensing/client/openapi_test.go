@@ -327,6 +327,7 @@ var results = map[string]reflect.Type{
 	"RowResult": reflect.TypeFor[client.RowResult](), "RowFault": reflect.TypeFor[client.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
 	"Problem": reflect.TypeFor[client.Error](), "Fault": reflect.TypeFor[client.FieldError](),
+	"Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
 }
 
 // noResult are the schemas without a type of their own.
@@ -335,7 +336,7 @@ var noResult = []string{
 	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion",
 	"TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	// Pages, which iterators hide.
-	"LicenseList", "ActivationList", "WebhookList", "DeliveryList", "RowResults",
+	"LicenseList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults",
 	// Confirmations in which everything is known.
 	"Deleted", "WebhookDeleted",
 	// For monitoring.

@@ -41,11 +41,12 @@ const TakeOverOldest = "oldest"
 // Activate returns a [*DeniedError] if the license does not admit the
 // activation, or an [*InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.
-func (s *Service) Activate(ctx context.Context, p ActivateParams) (Verdict, error) {
+func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ Verdict, err error) {
 	if err := p.check(ctx); err != nil {
 		return Verdict{}, err
 	}
 	s = s.asHolder()
+	defer func() { s.observeActivation(ctx, p.Fingerprint, err) }()
 	// Refuse what the license itself forbids before waiting for the write lock.
 	if _, err := s.admit(ctx, s.reader(), p, s.now()); err != nil {
 		return Verdict{}, fmt.Errorf("activate: %w", err)

@@ -17,8 +17,9 @@ const (
 
 // Background returns the background work of the rules, which Handler.Run
 // does: it appends expiry notices, keeps the indexes near the end of the feed,
-// so that requests rarely have to catch up, and removes expired replies of
-// [Service.Once] and the activations of deleted licenses.
+// so that requests rarely have to catch up, stores usage and refusals, and
+// removes those that have expired, expired replies of [Service.Once] and the
+// activations of deleted licenses.
 func (s *Service) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
@@ -37,9 +38,11 @@ func (s *Service) Background() feed.Background {
 					}
 					return feed.In(indexEvery), nil
 				}},
+				s.flushTask(r),
 			}
 		},
-		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted},
+		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted, s.purgeUsage},
+		Drain:   s.drainUsage,
 		Running: s.noticesRun,
 	}
 }

@@ -66,6 +66,9 @@ func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int
 	if err := tx.removeSeats(ctx, l.ID); err != nil {
 		return 0, err
 	}
+	if err := tx.removeRefusals(ctx, l.ID); err != nil {
+		return 0, err
+	}
 	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})
 }
 

@@ -10,3 +10,12 @@ func (s *Service) Purge(ctx context.Context) (more bool, err error) { return s.p
 
 // Index brings the indexes up to date with the event feed.
 func (s *Service) Index(ctx context.Context) error { return s.index(ctx) }
+
+// StoreUsage stores the usage and the refusals that wait in memory.
+func (s *Service) StoreUsage(ctx context.Context) error {
+	_, err := s.flush(ctx)
+	return err
+}
+
+// PurgeUsage removes a batch of expired usage and refusals.
+func (s *Service) PurgeUsage(ctx context.Context) (more bool, err error) { return s.purgeUsage(ctx) }

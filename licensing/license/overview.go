@@ -12,8 +12,8 @@ import (
 
 // The ranges of an [Overview].
 const (
-	OverviewDays  = 90                  // length of Issued
-	OverviewWeeks = 26                  // length of Ending
+	OverviewDays  = 365                 // length of Issued
+	OverviewWeeks = 53                  // length of Ending
 	ExpiringSoon  = 30 * 24 * time.Hour // range of Expiring
 )
 

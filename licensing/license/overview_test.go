@@ -90,18 +90,18 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 func TestOverviewOverTime(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t) // on a Sunday
-	for _, at := range []time.Time{start.AddDate(0, 0, -90), start.AddDate(0, 0, -89), start.AddDate(0, 0, -1), start.AddDate(0, 0, -1)} {
+	for _, at := range []time.Time{start.AddDate(0, 0, -365), start.AddDate(0, 0, -364), start.AddDate(0, 0, -1), start.AddDate(0, 0, -1)} {
 		f.now = at
 		f.create(t)
 	}
 	f.now = start
-	for _, day := range []int{0, 1, 7, 7, 8, 25*7 + 1, 25*7 + 2} {
+	for _, day := range []int{0, 1, 7, 7, 8, 52*7 + 1, 52*7 + 2} {
 		f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(time.Date(2026, 3, 1+day, 23, 0, 0, 0, time.UTC)) })
 	}
 	o, err := f.Overview(t.Context())
 	is.NoErr(err)
 	is.Equal(len(o.Issued), license.OverviewDays)
-	is.Equal(o.Issued[0], license.Figure{From: time.Date(2025, 12, 2, 0, 0, 0, 0, time.UTC), N: 1}) // the day before is left out
+	is.Equal(o.Issued[0], license.Figure{From: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC), N: 1}) // the day before is left out
 	is.Equal(o.Issued[license.OverviewDays-2].N, int64(2))
 	is.Equal(o.Issued[license.OverviewDays-1], license.Figure{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), N: 7})
 	is.Equal(len(o.Ending), license.OverviewWeeks)

@@ -77,6 +77,7 @@ type Service struct {
 	st      store.Store
 	opts    Options
 	catalog *catalog.Catalog
+	pending *pendingUsage
 	caller  Caller
 	tx      *transaction // set inside Atomically and Once
 	holder  bool         // acts for a license key holder
@@ -101,7 +102,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts, catalog: catalog.New(st, feed.PurgedThrough)}
+	return &Service{st: st, opts: opts, catalog: catalog.New(st, feed.PurgedThrough), pending: newPendingUsage()}
 }
 
 // Options returns the options in effect, with defaults filled in.
@@ -114,6 +115,9 @@ type Caller struct {
 	Actor string
 	// RequestID is recorded in events.
 	RequestID string
+	// Address is the network address of the client, recorded with refusals;
+	// see [Service.Refusals]. Empty: unknown.
+	Address string
 	// Products limits the licenses that exist for the caller: nil means all
 	// products, otherwise only those listed. A license of any other product
 	// is [ErrNotFound], is missing from lists, and cannot be created.

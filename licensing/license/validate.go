@@ -26,7 +26,7 @@ type ValidateParams struct {
 // With a fingerprint, Validate also checks its activation. If nothing about
 // the license's state and scope is wrong, it renews the activation: with
 // LeaseSeconds, the lease starts again. An ended lease is never renewed. A
-// validation that renews nothing writes nothing.
+// validation that renews nothing writes nothing; but see [Service.Refusals].
 func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
@@ -66,6 +66,7 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 	if err != nil {
 		return Verdict{}, fmt.Errorf("validate: %w", err)
 	}
+	s.observeVerdict(ctx, p.Fingerprint, v)
 	return v, nil
 }
 

@@ -57,6 +57,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Do: web.Do((*rules).Rekey), OptionalBody: true},
 
 		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Do: web.Do((*rules).Explain)},
+		{Method: "GET", Path: "/license/{licenseID}/refusal", Scope: read, Do: web.List((*rules).Refusals)},
 		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Do: web.List((*rules).ListActivations)},
 		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Do: web.Do((*rules).ReleaseActivation)},
 

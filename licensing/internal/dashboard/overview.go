@@ -62,8 +62,8 @@ func showOverview(v *visit) error {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s] == 0})
 	}
 	body.Charts = []chart{
-		newChart("issued", "Issued in the last 90 days", "Day", "a day", o.Issued),
-		newChart("expiring", "Expiring in the next 26 weeks", "Week of", "a week", o.Ending),
+		newChart("issued", "Issued in the last 90 days", "Day", "a day", o.Issued[len(o.Issued)-90:]),
+		newChart("expiring", "Expiring in the next 26 weeks", "Week of", "a week", o.Ending[:26]),
 	}
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {

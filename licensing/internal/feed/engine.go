@@ -42,6 +42,9 @@ type Background struct {
 	// is done.
 	Running func(ctx context.Context, r store.Reader) (bool, error)
 
+	// Drain is called at the end of each call of Run, with its Work context.
+	Drain func(ctx context.Context)
+
 	Stopped func() // called at the end of each call of Run
 }
 
@@ -130,6 +133,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.mu.Unlock()
 	r.wg.Wait()
 	for _, b := range e.Background {
+		if b.Drain != nil {
+			b.Drain(work)
+		}
 		if b.Stopped != nil {
 			b.Stopped()
 		}

@@ -138,6 +138,9 @@ func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 		grant := exchangeOf(r.Context()).grant
 		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
 	}
+	if route.Key { // the only calls that record it
+		caller.Address = s.clientAddress(r)
+	}
 	return s.cfg.Rules.As(caller)
 }
 

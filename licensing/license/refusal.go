@@ -1,0 +1,216 @@
+package license
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Refusal counts how often Validate and Activate refused a license with one
+// code. Its JSON form is the API's.
+type Refusal struct {
+	Object string      `json:"object"` // always "refusal"
+	Code   VerdictCode `json:"code"`
+	Count  int64       `json:"count"` // in the last 90 days
+	LastAt time.Time   `json:"last_at"`
+	// Days are the days, in UTC, with such a refusal, newest first. Never
+	// nil.
+	Days []RefusalDay `json:"days"`
+	// Recent are those of the license's last twenty refusals that have the
+	// code, newest first. Never nil.
+	Recent []RefusedCall `json:"recent"`
+}
+
+// A RefusalDay is the number of refusals on one day.
+type RefusalDay struct {
+	Date  string `json:"date"` // such as "2026-03-01", in UTC
+	Count int64  `json:"count"`
+}
+
+// A RefusedCall is one call that was refused.
+type RefusedCall struct {
+	At          time.Time `json:"at"`
+	Action      string    `json:"action"`      // "validate" or "activate"
+	Fingerprint string    `json:"fingerprint"` // empty: the call had none
+	Address     string    `json:"address"`     // the Caller's Address; empty: unknown
+}
+
+// RefusalsParams are the parameters of [Service.Refusals].
+type RefusalsParams struct {
+	ID string `json:"-"` // of the license
+}
+
+const (
+	// refusalDays is how long refusals of a license are kept.
+	refusalDays = 90
+	// recentRefusals is how many refusals of a license are kept one by one.
+	recentRefusals = 20
+)
+
+// refusalKind is the kind of entries with the refusals of one license. Key is
+// the license ID; Data is a refusalRecord. Deleting the license deletes the
+// entry.
+const refusalKind = "refusal"
+
+// A refusalRecord holds the refusals of one license. It is limited by the
+// number of codes, by refusalDays and by recentRefusals.
+type refusalRecord struct {
+	Codes  map[VerdictCode]*codeRecord `json:"codes"`
+	Recent []refusedCall               `json:"recent"` // oldest first
+}
+
+type codeRecord struct {
+	Last time.Time     `json:"last"`
+	Days map[int]int64 `json:"days"` // by the number of the day; see dayOf
+}
+
+type refusedCall struct {
+	Code VerdictCode `json:"code"`
+	RefusedCall
+}
+
+// dayOf returns the number of a day in UTC.
+func dayOf(t time.Time) int { return int(t.Unix() / secondsPerDay) }
+
+// dayText returns the date of a day.
+func dayText(day int) string {
+	return time.Unix(int64(day)*secondsPerDay, 0).UTC().Format(time.DateOnly)
+}
+
+const secondsPerDay = 24 * 60 * 60
+
+// add counts one refusal.
+func (r *refusalRecord) add(c refusedCall) {
+	if r.Codes == nil {
+		r.Codes = map[VerdictCode]*codeRecord{}
+	}
+	count := r.Codes[c.Code]
+	if count == nil {
+		count = &codeRecord{Days: map[int]int64{}}
+		r.Codes[c.Code] = count
+	}
+	count.Last = c.At
+	count.Days[dayOf(c.At)]++
+	r.Recent = slices.Delete(append(r.Recent, c), 0, max(0, len(r.Recent)+1-recentRefusals))
+}
+
+// merge adds the refusals of another record, which it does not change.
+func (r *refusalRecord) merge(other refusalRecord) {
+	if r.Codes == nil {
+		r.Codes = make(map[VerdictCode]*codeRecord, len(other.Codes))
+	}
+	for code, from := range other.Codes {
+		to := r.Codes[code]
+		if to == nil {
+			to = &codeRecord{Days: make(map[int]int64, len(from.Days))}
+			r.Codes[code] = to
+		}
+		if from.Last.After(to.Last) {
+			to.Last = from.Last
+		}
+		for day, n := range from.Days {
+			to.Days[day] += n
+		}
+	}
+	r.Recent = append(r.Recent, other.Recent...)
+	slices.SortStableFunc(r.Recent, func(a, b refusedCall) int { return a.At.Compare(b.At) })
+	r.Recent = slices.Delete(r.Recent, 0, max(0, len(r.Recent)-recentRefusals))
+}
+
+// trim removes what is older than refusalDays.
+func (r *refusalRecord) trim(now time.Time) {
+	first := dayOf(now) - refusalDays + 1
+	for code, c := range r.Codes {
+		maps.DeleteFunc(c.Days, func(day int, _ int64) bool { return day < first })
+		if len(c.Days) == 0 {
+			delete(r.Codes, code)
+		}
+	}
+	r.Recent = slices.DeleteFunc(r.Recent, func(c refusedCall) bool { return dayOf(c.At) < first })
+}
+
+// expiry returns when everything in the record is older than refusalDays.
+func (r *refusalRecord) expiry() time.Time {
+	last := 0
+	for _, c := range r.Codes {
+		for day := range c.Days {
+			last = max(last, day)
+		}
+	}
+	return time.Unix(int64(last+refusalDays)*secondsPerDay, 0).UTC()
+}
+
+// refusals returns the public form of the record, latest first.
+func (r *refusalRecord) refusals() []Refusal {
+	list := make([]Refusal, 0, len(r.Codes))
+	for code, c := range r.Codes {
+		out := Refusal{Object: "refusal", Code: code, LastAt: c.Last, Days: []RefusalDay{}, Recent: []RefusedCall{}}
+		for _, day := range slices.Backward(slices.Sorted(maps.Keys(c.Days))) {
+			out.Count += c.Days[day]
+			out.Days = append(out.Days, RefusalDay{dayText(day), c.Days[day]})
+		}
+		for _, call := range slices.Backward(r.Recent) {
+			if call.Code == code {
+				out.Recent = append(out.Recent, call.RefusedCall)
+			}
+		}
+		list = append(list, out)
+	}
+	slices.SortFunc(list, func(a, b Refusal) int {
+		return cmp.Or(b.LastAt.Compare(a.LastAt), cmp.Compare(a.Code, b.Code))
+	})
+	return list
+}
+
+// Refusals returns why Validate and Activate refused a license in the last 90
+// days: one [Refusal] for each code, the one with the latest refusal first,
+// always on one page. It returns [ErrNotFound].
+//
+// A process keeps refusals in memory for up to a minute and then stores them
+// together, while Run runs in it and when Run ends. Without Run, a refused call
+// stores them, if the last were stored a minute ago or if refusals of 50
+// licenses wait. Refusals returns those that are stored and those in the memory
+// of this process. A process that is killed loses what it has not stored. If
+// refusals of 500 licenses wait, those of other licenses are only counted in
+// [Service.Usage].
+//
+// Calls inside Atomically or Once are not recorded, and neither are those of
+// [Service.Explain] and [Service.ValidateCustomer].
+func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal], error) {
+	var record refusalRecord
+	err := s.view(ctx, func(r store.Reader) error {
+		record = refusalRecord{}
+		if _, err := s.find(ctx, r, p.ID); err != nil {
+			return err
+		}
+		e, err := r.Entry(ctx, refusalKind, p.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return decode(e.Data, &record)
+	})
+	if err != nil {
+		return Page[Refusal]{}, fmt.Errorf("refusals: %w", err)
+	}
+	s.pending.copyTo(&record, p.ID)
+	record.trim(s.now())
+	return Page[Refusal]{Data: record.refusals()}, nil
+}
+
+// removeRefusals deletes the refusals of a deleted license.
+func (tx *transaction) removeRefusals(ctx context.Context, id string) error {
+	err := tx.DeleteEntries(ctx, refusalKind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// maxPending is how many licenses a pendingUsage holds. It is also what limits
+// its memory: a license has at most recentRefusals.
+const maxPending = 500
+
+// A pendingUsage holds usage and refusals in memory until they are stored, so
+// that a validation that renews nothing does not have to write. It is safe for
+// concurrent use.
+type pendingUsage struct {
+	flushing sync.Mutex // held while a batch is stored
+
+	mu       sync.Mutex // guards the fields below
+	licenses map[string]*refusalRecord
+	days     map[int]*usageRecord
+	flushed  time.Time // when it was last stored, or the first refusal
+	failed   bool      // storing failed after flushed
+	runs     int       // how many calls of Run store it
+	ring     func()    // wakes the task of the latest Run
+}
+
+func newPendingUsage() *pendingUsage {
+	return &pendingUsage{licenses: map[string]*refusalRecord{}, days: map[int]*usageRecord{}}
+}
+
+// observeVerdict counts a validation and, if its verdict is negative, the
+// refusal.
+func (s *Service) observeVerdict(ctx context.Context, fingerprint string, v Verdict) {
+	if s.tx != nil { // the function may be repeated, or undone
+		return
+	}
+	now := s.now()
+	s.pending.mu.Lock()
+	s.pending.day(now).Validations++
+	if v.Valid {
+		s.pending.mu.Unlock()
+		return
+	}
+	s.pending.refuse(v, RefusedCall{now, "validate", fingerprint, s.caller.Address})
+	s.flushIfDue(ctx, now)
+}
+
+// observeActivation counts the refusal if err is a [*DeniedError].
+func (s *Service) observeActivation(ctx context.Context, fingerprint string, err error) {
+	if err == nil || s.tx != nil {
+		return
+	}
+	denied, ok := errors.AsType[*DeniedError](err)
+	if !ok {
+		return
+	}
+	now := s.now()
+	s.pending.mu.Lock()
+	s.pending.refuse(denied.Verdict, RefusedCall{now, "activate", fingerprint, s.caller.Address})
+	s.flushIfDue(ctx, now)
+}
+
+// day returns the pending usage of the day of an instant.
+func (p *pendingUsage) day(at time.Time) *usageRecord {
+	day := dayOf(at)
+	u := p.days[day]
+	if u == nil {
+		u = &usageRecord{}
+		p.days[day] = u
+	}
+	return u
+}
+
+// refuse counts a refusal. An unknown key has no license, so it is only in the
+// usage of the day; so is a refusal of one license more than maxPending.
+func (p *pendingUsage) refuse(v Verdict, call RefusedCall) {
+	u := p.day(call.At)
+	if u.Refused == nil {
+		u.Refused = map[VerdictCode]int64{}
+	}
+	u.Refused[v.Code]++
+	if v.License == nil {
+		return
+	}
+	id := v.License.ID
+	r := p.licenses[id]
+	if r == nil {
+		if len(p.licenses) >= maxPending {
+			return
+		}
+		r = &refusalRecord{}
+		p.licenses[id] = r
+	}
+	r.add(refusedCall{v.Code, call})
+}
+
+// copyTo adds the pending refusals of a license to a record.
+func (p *pendingUsage) copyTo(record *refusalRecord, id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.licenses[id]; r != nil {
+		record.merge(*r)
+	}
+}
+
+// usage returns a copy of the pending usage by day.
+func (p *pendingUsage) usage() map[int]usageRecord {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	days := make(map[int]usageRecord, len(p.days))
+	for day, u := range p.days {
+		var c usageRecord
+		c.merge(*u)
+		days[day] = c
+	}
+	return days
+}
+
+// A usageBatch is the part of a pendingUsage that one Update stores.
+type usageBatch struct {
+	licenses map[string]*refusalRecord
+	days     map[int]*usageRecord
+}
+
+func (b usageBatch) empty() bool { return len(b.licenses) == 0 && len(b.days) == 0 }
+
+// take removes a batch of at most n licenses.
+func (p *pendingUsage) take(now time.Time, n int) usageBatch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := usageBatch{days: p.days, licenses: make(map[string]*refusalRecord, min(n, len(p.licenses)))}
+	p.days, p.flushed, p.failed = map[int]*usageRecord{}, now, false
+	for id, r := range p.licenses {
+		if len(b.licenses) == n {
+			break
+		}
+		b.licenses[id] = r
+		delete(p.licenses, id)
+	}
+	return b
+}
+
+// restore adds a batch that was not stored.
+func (p *pendingUsage) restore(b usageBatch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = true
+	for day, u := range b.days {
+		if now := p.days[day]; now != nil {
+			u.merge(*now)
+		}
+		p.days[day] = u
+	}
+	for id, r := range b.licenses {
+		if now := p.licenses[id]; now != nil {
+			r.merge(*now)
+		} else if len(p.licenses) >= maxPending {
+			continue
+		}
+		p.licenses[id] = r
+	}
+}

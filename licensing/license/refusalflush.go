@@ -1,0 +1,175 @@
+package license
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+const (
+	flushEvery = time.Minute
+	flushPause = time.Second // between two flushes under load
+	// flushBatch is how many licenses one Update stores refusals of.
+	flushBatch = 50
+	// flushTimeout limits a flush by a request.
+	flushTimeout = time.Second
+)
+
+// flushIfDue unlocks s.pending after a refusal. While Run runs in this process,
+// it wakes Run before the memory is full. Otherwise it stores a batch if one is
+// complete or if the last was stored a minute ago: one refused call in many
+// then waits for a write, and a call that is not refused never does.
+func (s *Service) flushIfDue(ctx context.Context, now time.Time) {
+	p := s.pending
+	if p.flushed.IsZero() || now.Before(p.flushed) {
+		p.flushed = now
+	}
+	var ring func()
+	due := false
+	if p.runs > 0 {
+		if len(p.licenses) >= maxPending/2 {
+			ring = p.ring
+		}
+	} else {
+		due = len(p.licenses) >= flushBatch && !p.failed || now.Sub(p.flushed) >= flushEvery
+	}
+	p.mu.Unlock()
+	if ring != nil {
+		ring()
+	}
+	if !due || !p.flushing.TryLock() {
+		return
+	}
+	defer p.flushing.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if _, err := s.flushBatch(ctx); err != nil {
+		s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: usage not stored; retrying", slog.Any("error", err))
+	}
+}
+
+// flushTask returns the task of Run that stores usage and refusals.
+func (s *Service) flushTask(r *feed.Run) feed.Task {
+	bell := r.NewBell()
+	s.pending.mu.Lock()
+	s.pending.runs++
+	s.pending.ring = bell.Ring
+	s.pending.mu.Unlock()
+	return feed.Task{Bell: bell, Step: func(context.Context) (feed.Next, error) {
+		n, err := s.flush(r.Work)
+		if n > flushBatch {
+			return feed.Next{After: flushPause, Deaf: true}, err
+		}
+		return feed.In(flushEvery), err
+	}}
+}
+
+// drainUsage stores what is pending at the end of a Run.
+func (s *Service) drainUsage(ctx context.Context) {
+	s.pending.mu.Lock()
+	s.pending.runs--
+	s.pending.mu.Unlock()
+	if _, err := s.flush(ctx); err != nil {
+		s.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: usage not stored", slog.Any("error", err))
+	}
+}
+
+// flush stores what is pending, batch by batch, and returns the number of
+// licenses.
+func (s *Service) flush(ctx context.Context) (total int, err error) {
+	s.pending.flushing.Lock()
+	defer s.pending.flushing.Unlock()
+	for range maxPending/flushBatch + 1 {
+		n, err := s.flushBatch(ctx)
+		total += n
+		if err != nil || n < flushBatch {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// flushBatch stores one batch and returns its number of licenses.
+func (s *Service) flushBatch(ctx context.Context) (n int, err error) {
+	b := s.pending.take(s.clock(), flushBatch)
+	if b.empty() {
+		return 0, nil
+	}
+	err = s.st.Update(ctx, func(tx store.Tx) error { return b.put(ctx, tx, s.clock()) })
+	if err != nil {
+		s.pending.restore(b)
+		return 0, err
+	}
+	return len(b.licenses), nil
+}
+
+// put adds the batch to the stored entries. Refusals of licenses that have
+// been deleted are dropped.
+func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
+	var entries []store.Entry
+	if ids := slices.Sorted(maps.Keys(b.licenses)); len(ids) > 0 {
+		licenses, err := tx.Licenses(ctx, store.LicenseQuery{IDs: ids})
+		if err != nil {
+			return err
+		}
+		stored, err := stored[refusalRecord](ctx, tx, refusalKind, ids)
+		if err != nil {
+			return err
+		}
+		for _, l := range licenses {
+			r := stored[l.ID]
+			r.merge(*b.licenses[l.ID])
+			if r.trim(now); len(r.Codes) == 0 {
+				continue
+			}
+			entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: encode(r), ExpiresAt: r.expiry(), CreatedAt: now})
+		}
+	}
+	if len(b.days) > 0 {
+		dates := map[string]int{}
+		for day := range b.days {
+			dates[dayText(day)] = day
+		}
+		keys := slices.Sorted(maps.Keys(dates))
+		stored, err := stored[usageRecord](ctx, tx, usageKind, keys)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			u, day := stored[key], dates[key]
+			u.merge(*b.days[day])
+			expiry := time.Unix(int64(day+usageDays)*secondsPerDay, 0).UTC()
+			entries = append(entries, store.Entry{Kind: usageKind, Key: key, Data: encode(u), ExpiresAt: expiry, CreatedAt: now})
+		}
+	}
+	return tx.PutEntries(ctx, entries...)
+}
+
+// stored reads the records with the given keys.
+func stored[T any](ctx context.Context, r store.Reader, kind string, keys []string) (map[string]T, error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	records := make(map[string]T, len(keys))
+	for _, e := range entries {
+		var record T
+		if err := decode(e.Data, &record); err != nil {
+			return nil, err
+		}
+		records[e.Key] = record
+	}
+	return records, nil
+}
+
+// purgeUsage removes a batch of expired usage and refusals and reports whether
+// more may be left.
+func (s *Service) purgeUsage(ctx context.Context) (more bool, err error) {
+	return purge.Expired(ctx, s.st, s.clock(), refusalKind, usageKind)
+}

@@ -1,0 +1,76 @@
+package license
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A UsageDay counts the validations and refusals of one day in UTC.
+type UsageDay struct {
+	From        time.Time // start of the day
+	Validations int64     // calls of Validate, whatever the verdict
+	// Refused counts refusals of Validate and Activate by code. Calls with
+	// unknown keys are counted as [VerdictNotFound].
+	Refused map[VerdictCode]int64
+}
+
+// usageKind is the kind of entries with the usage of one day. Key is the date;
+// Data is a usageRecord.
+const usageKind = "usage"
+
+// usageDays is how long usage is kept. It holds no personal data.
+const usageDays = OverviewDays + 1
+
+type usageRecord struct {
+	Validations int64                 `json:"validations"`
+	Refused     map[VerdictCode]int64 `json:"refused,omitempty"`
+}
+
+// merge adds the usage of another record, which it does not change.
+func (u *usageRecord) merge(other usageRecord) {
+	u.Validations += other.Validations
+	if u.Refused == nil {
+		u.Refused = make(map[VerdictCode]int64, len(other.Refused))
+	}
+	for code, n := range other.Refused {
+		u.Refused[code] += n
+	}
+}
+
+// Usage returns the validations and refusals of each of the last
+// [OverviewDays] days, oldest first and today last. It has the limits of
+// [Service.Refusals]: what other processes counted in the last minute can be
+// missing. A caller limited to some products gets [ErrProductForbidden].
+func (s *Service) Usage(ctx context.Context) ([]UsageDay, error) {
+	if s.caller.Products != nil {
+		return nil, fmt.Errorf("usage: %w", ErrProductForbidden)
+	}
+	first := dayOf(s.now()) - OverviewDays + 1
+	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: usageKind, From: dayText(first), Limit: OverviewDays})
+	if err != nil {
+		return nil, fmt.Errorf("usage: %w", err)
+	}
+	records := s.pending.usage()
+	for _, e := range entries {
+		var stored usageRecord
+		if err := decode(e.Data, &stored); err != nil {
+			return nil, fmt.Errorf("usage of %s: %w", e.Key, err)
+		}
+		day, err := time.Parse(time.DateOnly, e.Key)
+		if err != nil {
+			return nil, fmt.Errorf("usage: %w", err)
+		}
+		stored.merge(records[dayOf(day)])
+		records[dayOf(day)] = stored
+	}
+	list := make([]UsageDay, OverviewDays)
+	for i := range list {
+		u := records[first+i]
+		list[i] = UsageDay{time.Unix(int64(first+i)*secondsPerDay, 0).UTC(), u.Validations, maps.Clone(u.Refused)}
+	}
+	return list, nil
+}
