@@ -238,6 +238,7 @@ func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 			_, _, err := s.RotateSecret(ctx, RotateSecretParams{ClientID: s.client.ID})
 			return err
 		},
+		"delete": func(s *issuer, ctx context.Context) error { return s.DeleteClient(ctx, s.client.ID) },
 		"revoke the secret": func(s *issuer, ctx context.Context) error {
 			_, err := s.RevokeSecret(ctx, s.client.ID, s.client.Secrets[0].ID)
 			return err
@@ -252,7 +253,11 @@ func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 			}
 			calls := s.st.callsOf(func() { is.NoErr(change(s, t.Context())) })
 			is.Equal(len(calls), 4)
-			is.Equal(calls[:3], []string{"Update", "tx.Entry client", "tx.PutEntries client"}) // and an event
+			write := "tx.PutEntries client"
+			if name == "delete" {
+				write = "tx.DeleteEntries client"
+			}
+			is.Equal(calls[:3], []string{"Update", "tx.Entry client", write}) // and an event
 			for _, token := range tokens {
 				is.Equal(s.try(t, token).status, 401)
 			}
@@ -269,4 +274,27 @@ func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 			is.Equal(stored, 0)
 		})
 	}
+}
+
+func TestDeleteClient(t *testing.T) {
+	is := is.New(t)
+	s := newIssuer(t)
+	token := s.token(t, s.client.ID, s.secret)
+	s.turn(time.Minute)
+	is.NoErr(s.As(Caller{Actor: "operator:opr_1"}).DeleteClient(t.Context(), s.client.ID))
+	is.Equal(s.try(t, token).status, 401)
+	is.Equal(s.ask(t, s.client.ID, s.secret).status, 400)
+	_, err := s.GetClient(t.Context(), s.client.ID)
+	is.True(errors.Is(err, ErrNotFound))
+
+	events := s.events(t, s.client.ID)
+	last := events[len(events)-1]
+	is.Equal(last.Type, "client.deleted")
+	is.Equal(last.Actor, "operator:opr_1")
+	is.Equal(last.Time, start.Add(time.Minute))
+	is.True(strings.Contains(string(last.Data), `"name":"build farm"`)) // its last state
+	is.True(!strings.Contains(string(last.Data), digest(s.secret)))
+
+	is.True(errors.Is(s.DeleteClient(t.Context(), s.client.ID), ErrNotFound))
+	is.Equal(len(s.events(t, s.client.ID)), len(events))
 }

@@ -71,10 +71,10 @@ a token removes a few expired ones, so the number of tokens stays bounded withou
 # Events
 
 Every change of a client appends an event in the same update: client.created,
-client.updated, client.rotated or client.disabled, with the ID of the client as
-the subject. [Auth.As] sets the actor. Events never contain a secret. Issuing and
-using tokens appends no events; instead, a client and a secret have the time of
-their last use, updated at most every five minutes.
+client.updated, client.rotated, client.disabled or client.deleted, with the ID of
+the client as the subject. [Auth.As] sets the actor. Events never contain a
+secret. Issuing and using tokens appends no events; instead, a client and a secret
+have the time of their last use, updated at most every five minutes.
 
 # Errors
 

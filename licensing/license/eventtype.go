@@ -16,7 +16,7 @@ func EventTypes() []string {
 		EventCustomerErased,
 		"webhook.created", "webhook.updated", "webhook.disabled", "webhook.deleted", "webhook.test",
 		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",
-		"client.created", "client.updated", "client.rotated", "client.disabled",
+		"client.created", "client.updated", "client.rotated", "client.disabled", "client.deleted",
 		"operator.created", "operator.updated", "operator.signed_in", "operator.signed_out", "operator.sign_in_failed",
 	}
 }

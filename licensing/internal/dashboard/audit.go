@@ -143,7 +143,10 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 			row.SubjectLink = licensePath(e.Subject)
 		}
 	case data.Client != nil:
-		row.Subject, row.SubjectLink = data.Client.Name, credentialPath(data.Client.ID)
+		row.Subject = data.Client.Name
+		if !deleted {
+			row.SubjectLink = credentialPath(data.Client.ID)
+		}
 	case data.Operator != nil:
 		row.Subject = data.Operator.Email
 		if n.v.admin() && n.v.h.opts.Operator == nil {

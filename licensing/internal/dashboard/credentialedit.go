@@ -137,3 +137,25 @@ func (v *visit) setDisabled(disabled bool, done string) error {
 	v.redirectDone(credentialPath(c.ID), done)
 	return nil
 }
+
+func showDeleteCredential(v *visit) error {
+	c, err := v.credential()
+	if err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "confirm", page{Title: "Delete " + c.Name, Section: "credentials", Body: confirmation{
+		Heading: "Delete credential", Form: &form{}, Action: "Delete credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
+		Text: []string{
+			"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
+			"This cannot be undone. To stop it for a while, disable it instead.",
+		},
+	}})
+}
+
+func deleteCredential(v *visit) error {
+	if err := v.auth.DeleteClient(v.r.Context(), v.params["id"]); err != nil {
+		return err
+	}
+	v.redirectDone("settings/credentials", "credential-deleted")
+	return nil
+}

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +15,8 @@ const credentialsPage = 50
 // credentialRow is a credential with its times formatted for a page.
 type credentialRow struct {
 	Client   auth.Client
+	Access   string // what the credential allows
+	Products string // for which products
 	Created  *moment
 	LastUsed *moment
 	Secrets  []secretRow
@@ -27,11 +28,42 @@ type secretRow struct {
 }
 
 func (v *visit) credentialRow(c auth.Client) credentialRow {
-	row := credentialRow{Client: c, Created: v.moment(c.CreatedAt), LastUsed: v.moment(c.LastUsedAt)}
+	row := credentialRow{Client: c, Access: accessWords(c), Products: productWords(c), Created: v.moment(c.CreatedAt), LastUsed: v.moment(c.LastUsedAt)}
 	for _, s := range c.Secrets {
 		row.Secrets = append(row.Secrets, secretRow{s, v.moment(s.CreatedAt), v.moment(s.ExpiresAt), v.moment(s.LastUsedAt)})
 	}
 	return row
+}
+
+// scopeWords are the scopes in a few words.
+var scopeWords = map[string]string{
+	auth.ScopeLicenseRead:     "read licenses",
+	auth.ScopeLicenseWrite:    "change licenses",
+	auth.ScopeEventRead:       "read events",
+	auth.ScopeWebhookWrite:    "manage webhooks",
+	auth.ScopeTokenIntrospect: "introspect tokens",
+}
+
+// accessWords describes the scopes of a client: "Read and change licenses, read
+// events".
+func accessWords(c auth.Client) string {
+	var words []string
+	for _, s := range c.Scopes {
+		if s == auth.ScopeLicenseWrite && slices.Contains(words, scopeWords[auth.ScopeLicenseRead]) {
+			words[0] = "read and change licenses"
+			continue
+		}
+		words = append(words, scopeWords[s])
+	}
+	return sentenceCase(strings.Join(words, ", "))
+}
+
+// productWords describes the products that a client can access.
+func productWords(c auth.Client) string {
+	if c.Products == nil {
+		return "all products"
+	}
+	return "only " + strings.Join(c.Products, ", ")
 }
 
 func showCredentials(v *visit) error {
@@ -61,8 +93,8 @@ func showCredentials(v *visit) error {
 // credentialBody is the body of the page of one credential.
 type credentialBody struct {
 	credentialRow
-	Facts    []fact
-	Commands []command
+	Facts []fact
+	Quick *quickStart
 }
 
 func showCredential(v *visit) error {
@@ -70,15 +102,11 @@ func showCredential(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := credentialBody{credentialRow: v.credentialRow(c), Commands: v.credentialCommands(c, "YOUR_SECRET")}
-	products := "All products"
-	if c.Products != nil {
-		products = strings.Join(c.Products, ", ")
-	}
+	body := credentialBody{credentialRow: v.credentialRow(c), Quick: v.quickStart(c, "YOUR_SECRET")}
 	body.Facts = []fact{
 		{Label: "Client ID", Code: c.ID, ID: "id"},
+		{Label: "Access", Text: accessWords(c), Note: productWords(c)},
 		{Label: "Scopes", Tags: c.Scopes},
-		{Label: "Products", Text: products},
 		{Label: "Created", Moment: v.moment(c.CreatedAt)},
 		{Label: "Last changed", Moment: v.moment(c.UpdatedAt)},
 	}
@@ -96,33 +124,4 @@ var usedVia = map[string]string{
 	"form":  "secret sent in a form",
 	"json":  "secret sent as JSON",
 	"query": "secret sent in the URL, where it may be logged",
-}
-
-// credentialCommands returns example commands for one shell. The first sets
-// $TOKEN, and the second uses it as the scopes of the client allow. The commands
-// only read, unless the client has only write scopes.
-func (v *visit) credentialCommands(c auth.Client, secret string) []command {
-	token := v.command("Get an access token in $TOKEN", "TOKEN=$(curl -sS -u '"+c.ID+":"+secret+"' -d grant_type=client_credentials ", "/oauth/token")
-	token.Tail = ` | sed 's/.*"access_token": *"\([^"]*\)".*/\1/'); echo "$TOKEN"`
-	const bearer = `curl -sS -H "Authorization: Bearer $TOKEN" `
-	var use command
-	switch may := func(scope string) bool { return slices.Contains(c.Scopes, scope) }; {
-	case may(auth.ScopeLicenseRead):
-		use = v.command("List licenses", bearer, "/license?limit=5")
-	case may(auth.ScopeEventRead):
-		use = v.command("List events", bearer, "/event?limit=5")
-	case may(auth.ScopeWebhookWrite):
-		use = v.command("List webhooks", bearer, "/webhook")
-	case may(auth.ScopeLicenseWrite):
-		product := "PRODUCT_ID"
-		if len(c.Products) > 0 {
-			product = c.Products[0]
-		}
-		body, _ := json.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // strings always encode
-		use = v.command("Create a license (this adds a real license)",
-			bearer+`-H "Content-Type: application/json" -d '`+strings.ReplaceAll(string(body), "'", `'\''`)+"' ", "/license")
-	default: // auth.ScopeTokenIntrospect
-		use = v.command("Introspect the token", "curl -sS -u '"+c.ID+":"+secret+`' -d "token=$TOKEN" `, "/oauth/introspect")
-	}
-	return []command{token, use}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -37,15 +38,21 @@ func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// explainNotFound replaces a license.ErrNotFound for a license or webhook. If the
-// events show that the object was deleted, the new error says when and by whom.
+// explainNotFound replaces the error for an unknown license, webhook or
+// credential. If the events show that the object was deleted, the new error says
+// when and by whom.
 func (v *visit) explainNotFound(err error) error {
 	id := v.params["id"]
-	if id == "" || !errors.Is(err, license.ErrNotFound) {
+	if id == "" {
 		return err
 	}
 	kind := "license"
-	if strings.HasPrefix(v.path, "settings/webhooks/") {
+	switch isCredential := strings.HasPrefix(v.path, "settings/credentials/"); {
+	case isCredential && errors.Is(err, auth.ErrNotFound):
+		kind = "credential"
+	case isCredential || !errors.Is(err, license.ErrNotFound):
+		return err
+	case strings.HasPrefix(v.path, "settings/webhooks/"):
 		kind = "webhook"
 	}
 	newest, failed := v.licenses.Events(v.r.Context(), license.EventsParams{Subject: id, NewestFirst: true, Limit: 1})

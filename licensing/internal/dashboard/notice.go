@@ -32,6 +32,7 @@ var notices = map[string]string{
 	"password":           "Your password has been changed. Your other sessions have ended.",
 	"disabled":           "The credential has been disabled and its access tokens revoked.",
 	"enabled":            "The credential has been enabled. It can get access tokens again.",
+	"credential-deleted": "The credential has been deleted.",
 	"revoked":            "The secret and the access tokens issued for it have been revoked.",
 	"invitation-revoked": "The invitation has been revoked.",
 	"signed-out":         "All sessions of this operator have ended.",

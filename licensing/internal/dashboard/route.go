@@ -88,6 +88,8 @@ func init() {
 		{method: post, path: "settings/credentials/{id}/rotate", access: admins, handle: rotate},
 		{method: get, path: "settings/credentials/{id}/disable", access: admins, handle: showDisableCredential},
 		{method: post, path: "settings/credentials/{id}/disable", access: admins, handle: disableCredential},
+		{method: get, path: "settings/credentials/{id}/delete", access: admins, handle: showDeleteCredential},
+		{method: post, path: "settings/credentials/{id}/delete", access: admins, handle: deleteCredential},
 		{method: post, path: "settings/credentials/{id}/enable", access: admins, handle: enableCredential},
 		{method: get, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: showRevokeSecret},
 		{method: post, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: revokeSecret},

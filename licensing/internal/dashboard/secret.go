@@ -17,8 +17,8 @@ type secretPage struct {
 	Name                string
 	Values              []fact
 	Hint                string
-	Commands            []command
-	Next                string // the page after this one, as a reference from dashboard/
+	Quick               *quickStart // nil: none
+	Next                string      // the page after this one, as a reference from dashboard/
 }
 
 // renderCredentialSecret shows a new secret. The secret appears only in this
@@ -26,8 +26,8 @@ type secretPage struct {
 func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) error {
 	return v.render(http.StatusOK, "secret", page{Title: title, Section: "credentials", Body: secretPage{
 		ListTitle: "API credentials", ListPath: "settings/credentials", Name: c.Name, Next: credentialPath(c.ID),
-		Values:   []fact{{Label: "Client ID", Code: c.ID, ID: "client-id"}, {Label: "Client secret", Code: secret, ID: "client-secret"}},
-		Commands: v.credentialCommands(c, secret),
+		Values: []fact{{Label: "Client ID", Code: c.ID, ID: "client-id"}, {Label: "Client secret", Code: secret, ID: "client-secret"}},
+		Quick:  v.quickStart(c, secret),
 	}})
 }
 

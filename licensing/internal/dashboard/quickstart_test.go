@@ -1,0 +1,124 @@
+package dashboard_test
+
+import (
+	"go/parser"
+	"go/token"
+	"html"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// quickStarts returns the programs of the quick start on a page by language, with
+// the address of the site.
+func (s *site) quickStarts(a reply) map[string]string {
+	list := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?s)<code id="quick-(\w+)">(.*?)</code>`).FindAllStringSubmatch(a.body, -1) {
+		text := regexp.MustCompile(`<span data-address>[^<]*</span>`).ReplaceAllString(m[2], s.base)
+		list[m[1]] = html.UnescapeString(text)
+	}
+	return list
+}
+
+// TestQuickStart runs the curl program on the page of a new credential in a
+// shell, for each scope. The tests in example/e2e run those in other languages.
+func TestQuickStart(t *testing.T) {
+	for _, tool := range []string{"sh", "curl", "sed"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	s := newSite(t)
+	v := s.admin()
+	s.license(license.CreateParams{Name: "Atlas"})
+	for name, tt := range map[string]struct {
+		scopes  []string
+		product string
+		says    string
+		creates int
+	}{
+		"read":       {[]string{auth.ScopeLicenseRead}, "", `"object":"list"`, 0},
+		"both":       {[]string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}, "", `"name":"Atlas"`, 0},
+		"events":     {[]string{auth.ScopeEventRead}, "", `"type":"license.created"`, 0},
+		"webhooks":   {[]string{auth.ScopeWebhookWrite}, "", `"object":"list"`, 0},
+		"introspect": {[]string{auth.ScopeTokenIntrospect}, "", `"active":true`, 0},
+		"write":      {[]string{auth.ScopeLicenseWrite}, "o'`<atlas>", "\"product_id\":\"o'`<atlas>\"", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			form := []string{"name", "Web shop " + name, "products", tt.product}
+			for _, scope := range tt.scopes {
+				form = append(form, "scopes", scope)
+			}
+			a, id, secret := create(v, form...)
+			is.Equal(strings.Contains(a.body, "this adds a real license"), tt.creates > 0) // a program that creates something says so
+			licenses := func() int {
+				page, err := s.Service().List(t.Context(), license.ListParams{})
+				is.NoErr(err)
+				return len(page.Data)
+			}
+			before := licenses()
+			programs := s.quickStarts(a)
+			is.Equal(len(programs), 4)
+			for _, source := range programs {
+				is.True(strings.Contains(source, secret))
+			}
+			_, err := parser.ParseFile(token.NewFileSet(), "main.go", programs["go"], 0)
+			is.NoErr(err)
+			out, err := exec.CommandContext(t.Context(), "sh", "-c", programs["curl"]).CombinedOutput()
+			is.NoErr(err)
+			is.True(strings.Contains(strings.ReplaceAll(string(out), `": `, `":`), tt.says))
+			is.Equal(licenses()-before, tt.creates)
+
+			later := s.quickStarts(v.get("settings/credentials/" + id)) // the secret is unknown then
+			is.Equal(strings.ReplaceAll(later["curl"], "YOUR_SECRET", secret), programs["curl"])
+		})
+	}
+}
+
+func TestCredentialList(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeLicenseWrite, "scopes", auth.ScopeEventRead, "products", "atlas\ncompass")
+	_, other, _ := create(v, "name", "Reports", "scopes", auth.ScopeLicenseWrite)
+	a := v.get("settings/credentials")
+	is.True(a.says(`id="id-`+id+`">`+id+`<`) && a.says(`data-copy="id-`+id+`"`) && a.says(`aria-label="Copy client ID of Web shop"`))
+	is.True(a.says(`Read and change licenses, read events <span class="sub">only atlas, compass</span>`))
+	is.True(a.says(`Change licenses <span class="sub">all products</span>`))
+	is.Equal(strings.Count(a.body, `<span class="muted">Never</span>`), 2)
+	s.token(id, secret)
+	a = v.get("settings/credentials")
+	is.Equal(strings.Count(a.body, `<span class="muted">Never</span>`), 1)
+	is.True(a.says("just now") || a.says("in a moment"))
+	is.True(v.get("settings/credentials/" + other).says("Change licenses <span class=\"muted\">· all products</span>"))
+}
+
+func TestDeleteCredential(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
+	page := "settings/credentials/" + id
+	is.True(v.get(page).says(`href="../../settings/credentials/` + id + `/delete"`))
+	is.True(v.get(page + "/delete").says("This cannot be undone."))
+	a := v.post(page + "/delete")
+	is.Equal(a.to(), "../../../settings/credentials")
+	is.Equal(v.follow(a).notice(), "The credential has been deleted.")
+	is.True(s.token(id, secret) != 200)
+	is.True(!v.get("settings/credentials").says(id))
+
+	gone := v.get(page)
+	is.Equal(gone.StatusCode, 404)
+	is.True(gone.says("This credential was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com."))
+	audit := v.get("audit?subject=" + id)
+	is.True(audit.says("Credential deleted") && audit.says("Web shop"))
+	is.Equal(v.post(page+"/delete").StatusCode, 404)
+	is.True(v.get("settings/credentials/cid_nowhere").says("There is no credential with this ID."))
+}
