@@ -39,7 +39,7 @@ func TestAuditLog(t *testing.T) {
 		"License suspended", "“The invoice is open”", "ada@example.com",
 		"License created", ">Web shop 2</a>", "<code>req_1</code>", `href="./licenses/` + l.ID + `"`,
 		"Activation created", "Reception", "license key holder",
-		"Credential updated", "name: Web shop → Web shop 2", "Operator signed in", "License deleted",
+		"Credential updated", "Name: Web shop → Web shop 2", "Operator signed in", "License deleted",
 	} {
 		is.True(all.says(text))
 	}

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -133,43 +131,9 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 		if field == "status" || field == "status_reason" {
 			continue // included in the text
 		}
-		h.Details = append(h.Details, formatChange(field, data.Changes[field]))
+		h.Details = append(h.Details, describeChange(field, data.Changes[field])...)
 	}
 	return h
-}
-
-// formatChange describes the change of a field, with both values if they are
-// short enough.
-func formatChange(field string, c license.FieldChange) string {
-	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
-		return field + " changed"
-	}
-	if line := fmt.Sprintf("%s: %s → %s", field, formatValue(c.From), formatValue(c.To)); len(line) <= 2000 {
-		return line
-	}
-	return field + " changed"
-}
-
-// isObjectList reports whether x is a list of JSON objects, such as the secrets
-// of a client.
-func isObjectList(x any) bool {
-	list, _ := x.([]any)
-	return slices.ContainsFunc(list, func(y any) bool { _, ok := y.(map[string]any); return ok })
-}
-
-// formatValue formats a value of an event for a page.
-func formatValue(x any) string {
-	switch x := x.(type) {
-	case nil:
-		return "none"
-	case string:
-		return x
-	}
-	b, err := json.Marshal(x)
-	if err != nil {
-		return "…"
-	}
-	return string(b)
 }
 
 // licensePath returns the page of a license, as a reference from dashboard/.

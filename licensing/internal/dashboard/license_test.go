@@ -390,7 +390,7 @@ func TestHistoryPages(t *testing.T) {
 	is.True(v.get("licenses/" + l.ID).says("View all activity"))
 	for {
 		a := v.get(page)
-		for _, m := range regexp.MustCompile(`name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
+		for _, m := range regexp.MustCompile(`Name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
 			steps = append(steps, m[1])
 		}
 		older := regexp.MustCompile(`rel="next" href="(\?before=\d+)"`).FindStringSubmatch(a.body)

@@ -1,0 +1,164 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// changeLabels are the labels of fields in the changes of an event.
+var changeLabels = map[string]string{
+	"product_id": "Product", "customer_id": "Customer", "starts_at": "Starts", "expires_at": "Expires",
+	"grace_seconds": "Grace period", "max_activations": "Maximum activations", "lease_seconds": "Activation lease",
+	"entitlements": "Entitlement", "metadata": "Metadata", "types": "Events", "url": "URL",
+}
+
+// changeBlanks are the texts for fields without a value.
+var changeBlanks = map[string]string{
+	"expires_at": "no expiry", "max_activations": "unlimited", "products": "all products", "types": "all events", "description": "blank",
+}
+
+// maxMapChanges is the number of changed entitlements or metadata entries that
+// an event shows.
+const maxMapChanges = 20
+
+// describeChange describes the change of a field in one or more lines, such as
+// "Expires: 31 Jan 2027 → 31 Jan 2028". A line contains both values if they are
+// short enough.
+func describeChange(field string, c license.FieldChange) []string {
+	label := changeLabels[field]
+	if label == "" {
+		label = sentenceCase(strings.ReplaceAll(field, "_", " "))
+	}
+	if field == "entitlements" || field == "metadata" {
+		return describeMapChange(label, c)
+	}
+	if c.From == nil && c.To == nil || isObjectList(c.From) || isObjectList(c.To) {
+		return []string{label + " changed"}
+	}
+	from, to := describeValue(field, c.From), describeValue(field, c.To)
+	before, after := changedTime(c.From), changedTime(c.To)
+	format := "2 Jan 2006"
+	if clockOf(before) != clockOf(after) {
+		format = "2 Jan 2006, 15:04:05 UTC"
+	}
+	if before != nil {
+		from = before.Format(format)
+	}
+	if after != nil {
+		to = after.Format(format)
+	}
+	return []string{changeLine(label, from, to)}
+}
+
+// changeLine describes a change with both values if they are short enough.
+func changeLine(label, from, to string) string {
+	if line := label + ": " + from + " → " + to; len(line) <= 2000 {
+		return line
+	}
+	return label + " changed"
+}
+
+// describeMapChange describes the changed members of entitlements or metadata.
+func describeMapChange(label string, c license.FieldChange) (lines []string) {
+	before, _ := c.From.(map[string]any)
+	after, _ := c.To.(map[string]any)
+	names := slices.Collect(maps.Keys(before))
+	for name := range after {
+		if _, kept := before[name]; !kept {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		from, had := before[name]
+		to, has := after[name]
+		text := label + " " + name
+		switch {
+		case !has:
+			lines = append(lines, changeLine(text, formatValue(from), "removed"))
+		case !had && to == true:
+			lines = append(lines, text+" added")
+		case !had:
+			lines = append(lines, changeLine(text, "none", formatValue(to)))
+		case !reflect.DeepEqual(from, to):
+			lines = append(lines, changeLine(text, formatValue(from), formatValue(to)))
+		}
+	}
+	if more := len(lines) - maxMapChanges; more > 0 {
+		lines = append(lines[:maxMapChanges], "and "+count(more, "more change"))
+	}
+	return lines
+}
+
+// describeValue formats a value of a field for a page.
+func describeValue(field string, x any) string {
+	list, isList := x.([]any)
+	if x == nil || x == "" || isList && len(list) == 0 {
+		if blank, ok := changeBlanks[field]; ok {
+			return blank
+		}
+	}
+	switch n, isNumber := x.(float64); {
+	case isNumber && strings.HasSuffix(field, "_seconds"):
+		return describeSeconds(int64(n))
+	case isNumber && field == "max_activations":
+		return thousands(int64(n))
+	case x == true:
+		return "yes"
+	case x == false:
+		return "no"
+	case isList:
+		var all []string
+		for _, v := range list {
+			all = append(all, formatValue(v))
+		}
+		return strings.Join(all, ", ")
+	}
+	return formatValue(x)
+}
+
+// changedTime returns the value of a field if it is a time.
+func changedTime(x any) *time.Time {
+	text, _ := x.(string)
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		t = t.UTC()
+		return &t
+	}
+	return nil
+}
+
+// clockOf returns the time of day of t; for nil, that is midnight.
+func clockOf(t *time.Time) string {
+	if t == nil {
+		return "00:00:00"
+	}
+	return t.Format(time.TimeOnly)
+}
+
+// isObjectList reports whether x is a list of JSON objects, such as the secrets
+// of a client.
+func isObjectList(x any) bool {
+	list, _ := x.([]any)
+	return slices.ContainsFunc(list, func(y any) bool { _, ok := y.(map[string]any); return ok })
+}
+
+// formatValue formats a value of an event for a page.
+func formatValue(x any) string {
+	switch x := x.(type) {
+	case nil:
+		return "none"
+	case string:
+		return x
+	}
+	b, err := json.Marshal(x)
+	if err != nil {
+		return "…"
+	}
+	return string(b)
+}

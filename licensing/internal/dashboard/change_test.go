@@ -1,0 +1,62 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestReadableChanges checks how the audit log and the activity of a license
+// describe changed fields.
+func TestReadableChanges(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 11, 0)
+	l := s.license(license.CreateParams{
+		Name: "Atlas", ExpiresAt: &end,
+		Entitlements: map[string]any{"seats": 5, "export": true, "tier": "gold"}, Metadata: map[string]string{"order": "A-1"},
+	})
+	ctx := t.Context()
+	_, err := s.Service().Renew(ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}})
+	is.NoErr(err)
+	grace, most, product := int64(3*86400), int64(12000), "compass"
+	later := end.AddDate(1, 0, 1).Add(90_000 * time.Second)
+	_, err = s.Service().Update(ctx, license.UpdateParams{
+		ID: l.ID, ProductID: &product, ExpiresAt: license.To(later), GraceSeconds: &grace, MaxActivations: license.To(most), LeaseSeconds: license.To(int64(900)),
+		Entitlements: license.To(map[string]any{"seats": 10, "tier": nil, "sso": true}),
+		Metadata:     license.To(map[string]*string{"order": new("B-2"), "note": new("paid")}),
+	})
+	is.NoErr(err)
+	_, err = s.Service().Update(ctx, license.UpdateParams{ID: l.ID, ExpiresAt: license.ToNull[time.Time](), MaxActivations: license.ToNull[int64]()})
+	is.NoErr(err)
+	c, _, err := s.Auth().CreateClient(ctx, auth.CreateClientParams{Name: "Shop"})
+	is.NoErr(err)
+	_, err = s.Auth().UpdateClient(ctx, auth.UpdateClientParams{ID: c.ID, Products: &[]string{"atlas", "compass"}, Disabled: new(true)})
+	is.NoErr(err)
+	_, _, err = s.Auth().RotateSecret(ctx, auth.RotateSecretParams{ClientID: c.ID})
+	is.NoErr(err)
+
+	for page, lines := range map[string][]string{
+		"audit": {
+			"Expires: 1 Feb 2027 → 1 Feb 2028", "Expires: 1 Feb 2028, 12:00:00 UTC → 3 Feb 2028, 13:00:00 UTC", "Expires: 3 Feb 2028, 13:00:00 UTC → no expiry",
+			"Grace period: none → 3 days", "Maximum activations: unlimited → 12,000", "Maximum activations: 12,000 → unlimited", "Activation lease: none → 15 minutes",
+			"Entitlement seats: 5 → 10", "Entitlement tier: gold → removed", "Entitlement sso added", "Metadata order: A-1 → B-2", "Metadata note: none → paid",
+			"Product: atlas → compass", "Products: all products → atlas, compass", "Disabled: no → yes", "Secrets changed",
+		},
+		"licenses/" + l.ID + "/activity": {"Expires: 1 Feb 2027 → 1 Feb 2028", "Entitlement seats: 5 → 10"},
+	} {
+		a := v.get(page)
+		for _, line := range lines {
+			if !a.says(">" + line + "<") {
+				t.Errorf("%s does not contain %q", page, line)
+			}
+		}
+		is.True(!strings.Contains(a.body, "Entitlement export")) // unchanged
+	}
+}
