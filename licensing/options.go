@@ -159,7 +159,8 @@ type LimitOptions struct {
 // DashboardOptions are about the pages.
 type DashboardOptions struct {
 	// Operator returns who is signed in to the host application: an
-	// operator with an ID, an e-mail address to show, and a role. It returns
+	// operator with an ID, an e-mail address to show, and a role, which decides
+	// what the operator may see and do. It returns
 	// false once it has answered the request itself, for instance with a
 	// redirect to the host's sign-in; if it has not, the answer is 500 and
 	// the log says so. Its answer does not get the security headers of the

@@ -16,8 +16,9 @@ of this package are then not used.
 # Accounts
 
 An operator has an e-mail address, a password and a [Role]. An admin may see and
-change everything; a viewer may see everything. [Service.Update] changes an
-operator and never leaves the service without an admin who can sign in.
+change everything. A viewer may see everything except license keys. A support
+operator may also renew and reinstate licenses and release activations, but sees
+no API credentials. [Service.Update] changes an operator and never leaves the service without an admin who can sign in.
 
 There are three ways to an account:
 

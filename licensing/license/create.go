@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	if err != nil {
 		return License{}, fmt.Errorf("create license: %w", err)
 	}
-	return created, nil
+	return s.shown(created), nil
 }
 
 // add writes a new record and appends the event.

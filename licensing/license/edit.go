@@ -64,5 +64,5 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 	if err != nil {
 		return License{}, fmt.Errorf("%s license: %w", e.verb, err)
 	}
-	return edited, nil
+	return s.shown(edited), nil
 }

@@ -58,14 +58,18 @@ func (l License) row() ImportRow {
 }
 
 // Export writes the licenses that p selects to w, one [ImportRow] per line,
-// in the order of [Service.All]. The output contains license keys; store it
-// accordingly.
+// in the order of [Service.All]. The output contains license keys unless the
+// Caller may not see them; store it accordingly.
 func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	for l, err := range s.All(ctx, p) {
+		row := l.row()
+		if s.caller.MaskKeys {
+			row.Key = ""
+		}
 		if err == nil {
-			err = encoder.Encode(l.row())
+			err = encoder.Encode(row)
 		}
 		if err != nil {
 			return fmt.Errorf("export licenses: %w", err)

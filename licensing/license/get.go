@@ -15,7 +15,8 @@ func (s *Service) Get(ctx context.Context, id string) (License, error) {
 	if err != nil {
 		return License{}, err
 	}
-	return fromRecord(rec, s.now())
+	l, err := fromRecord(rec, s.now())
+	return s.shown(l), err
 }
 
 // find returns the record with the given ID if it exists for the caller.

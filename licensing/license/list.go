@@ -65,6 +65,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
 	}
+	p.SearchKeys = p.SearchKeys && !s.caller.MaskKeys
 	if p.Search != "" {
 		return s.search(ctx, p)
 	}
@@ -127,7 +128,7 @@ func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Pa
 		if err != nil {
 			return Page[License]{}, fmt.Errorf("list licenses: %w", err)
 		}
-		page.Data = append(page.Data, l)
+		page.Data = append(page.Data, s.shown(l))
 	}
 	return page, nil
 }
@@ -191,7 +192,7 @@ func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q s
 	if isID("lic", search) {
 		rec, err = r.License(ctx, search)
 	}
-	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {
+	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) && !s.caller.MaskKeys {
 		rec, err = r.LicenseByKey(ctx, key)
 	}
 	if errors.Is(err, store.ErrNotFound) {

@@ -122,6 +122,10 @@ type Caller struct {
 	// products, otherwise only those listed. A license of any other product
 	// is [ErrNotFound], is missing from lists, and cannot be created.
 	Products []string
+	// MaskKeys hides license keys from the caller: of each key, only the last
+	// four characters are returned, no search finds a license by its key, and
+	// an export has no keys. As keeps it set. Methods that take a key still do.
+	MaskKeys bool
 }
 
 // As returns a Service on the same store that acts for c. Inside Atomically
@@ -129,6 +133,7 @@ type Caller struct {
 func (s *Service) As(c Caller) *Service {
 	as := *s
 	as.caller = c
+	as.caller.MaskKeys = c.MaskKeys || s.caller.MaskKeys
 	return &as
 }
 

@@ -46,7 +46,7 @@ var commands = []command{
 	{"check", []string{"DATABASE"}, "look for damage in a SQLite database", check},
 	{"export", []string{"DATABASE", "ARCHIVE"}, "write everything to an archive that any store reads", exportArchive},
 	{"import", []string{"ARCHIVE", "DATABASE"}, "read an archive into a new database", importArchive},
-	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin or viewer", createOperator},
+	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
 }
 
 // A call is one run of a command.

@@ -145,7 +145,7 @@ func TestCreateOperator(t *testing.T) {
 	is.Equal(op.Role, operator.RoleAdmin)
 
 	_, err = run(t, "create-operator", db, "grace@example.com", "owner")
-	is.True(err != nil && strings.Contains(err.Error(), "admin or viewer"))
+	is.True(err != nil && strings.Contains(err.Error(), "admin, support or viewer"))
 }
 
 // A mistyped name must not create a database.

@@ -145,7 +145,7 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 	case data.Client != nil:
 		row.Subject = data.Client.Name
 		if !deleted {
-			row.SubjectLink = credentialPath(data.Client.ID)
+			row.SubjectLink = n.v.credentialLink(data.Client.ID)
 		}
 	case data.Operator != nil:
 		row.Subject = data.Operator.Email

@@ -66,6 +66,16 @@ func productWords(c auth.Client) string {
 	return "only " + strings.Join(c.Products, ", ")
 }
 
+// showSettings redirects to the first page of the settings.
+func showSettings(v *visit) error {
+	to := "settings/credentials"
+	if !v.may(auditors) {
+		to = "settings/webhooks"
+	}
+	v.redirect(to)
+	return nil
+}
+
 func showCredentials(v *visit) error {
 	after := v.r.URL.Query().Get("after")
 	clients, err := v.auth.ListClients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPage + 1})

@@ -190,9 +190,9 @@ func (v *visit) identify(route *route) (done bool, err error) {
 			return true, nil
 		}
 	}
-	if route.access == admins && !v.admin() {
-		return false, &web.Problem{Status: http.StatusForbidden, Code: "viewer",
-			Detail: "Viewers cannot make changes. Ask an admin to do this or to change your role."}
+	if route.access != public && !v.mayOpen(route) {
+		return false, &web.Problem{Status: http.StatusForbidden, Code: "role_forbids",
+			Detail: "Your role, " + string(v.op.Role) + ", does not allow this. Ask an admin to do it or to change your role."}
 	}
 	if v.signedIn {
 		web.SetOperator(v.r, v.op.ID)
@@ -200,7 +200,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	actor := v.actor()
 	v.auth = v.h.opts.Auth.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
-	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id})
+	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id, MaskKeys: !v.may(keyReaders)})
 	v.webhooks = v.h.opts.Webhooks.In(v.licenses)
 	return false, nil
 }
@@ -230,8 +230,8 @@ func operatorProblem(op operator.Operator) string {
 		return "the ID is empty"
 	case op.Disabled:
 		return "the operator is disabled"
-	case op.Role != operator.RoleAdmin && op.Role != operator.RoleViewer:
-		return fmt.Sprintf("the role %q is unknown; it must be %q or %q", op.Role, operator.RoleAdmin, operator.RoleViewer)
+	case granted[op.Role] == nil:
+		return fmt.Sprintf("the role %q is unknown; it must be %q, %q or %q", op.Role, operator.RoleAdmin, operator.RoleSupport, operator.RoleViewer)
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func (n *actorNames) actor(actor string) (name, link string) {
 	case "client":
 		name = id
 		if c, err := n.v.auth.GetClient(n.v.r.Context(), id); err == nil {
-			name, link = c.Name, credentialPath(id)
+			name, link = c.Name, n.v.credentialLink(id)
 		}
 	case "license":
 		name = "the license key holder"

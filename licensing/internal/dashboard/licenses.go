@@ -50,7 +50,7 @@ func (f filter) query() url.Values {
 
 // params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
-	// All operators may see license keys.
+	// The license service ignores SearchKeys for operators who may not see keys.
 	p := license.ListParams{Search: f.Search, SearchKeys: true, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	for _, w := range expiryWindows {
 		if w.value == f.Expires {

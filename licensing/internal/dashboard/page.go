@@ -51,7 +51,10 @@ type page struct {
 	Theme      string
 	Operator   operator.Operator
 	Known      bool
-	Admin      bool
+	Admin      bool   // the operator may make all changes
+	Supports   bool   // the operator may renew, reinstate and release
+	Audits     bool   // the operator may view the API credentials
+	SeesKeys   bool   // the operator may see license keys
 	Home       string // the URL of the host application; empty: no link
 	SignIn     bool   // the built-in sign-in is enabled
 	Base       string // the mount as a relative reference, if PublicURL is not set
@@ -64,6 +67,7 @@ func (v *visit) render(status int, name string, p page) error {
 	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
 	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
 	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
+	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)
 	p.Home, p.SignIn = v.h.opts.HomeURL, v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
 	p.Notice = v.notice()

@@ -2,15 +2,6 @@ package dashboard
 
 import "net/http"
 
-// access is the role that a route requires.
-type access int
-
-const (
-	operators access = iota // any operator who is signed in
-	admins                  // operators with the admin role
-	public                  // no sign-in
-)
-
 // A route is one page or one form action.
 type route struct {
 	method   string
@@ -44,22 +35,22 @@ func init() {
 		{method: get, path: "licenses.csv", handle: exportLicenses, download: true},
 		{method: get, path: "licenses/new", access: admins, handle: showNewLicense},
 		{method: post, path: "licenses/new", access: admins, handle: createLicense},
-		{method: get, path: "licenses/selected/{move}", access: admins, handle: showSelected},
-		{method: post, path: "licenses/selected/{move}", access: admins, handle: moveSelected},
+		{method: get, path: "licenses/selected/{move}", access: byMove, handle: showSelected},
+		{method: post, path: "licenses/selected/{move}", access: byMove, handle: moveSelected},
 		{method: get, path: "licenses/{id}", handle: showLicense},
 		{method: get, path: "licenses/{id}/edit", access: admins, handle: showEditLicense},
 		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},
 		{method: get, path: "licenses/{id}/delete", access: admins, handle: showDeleteLicense},
 		{method: post, path: "licenses/{id}/delete", access: admins, handle: deleteLicense},
-		{method: get, path: "licenses/{id}/renew", access: admins, handle: showRenew},
-		{method: post, path: "licenses/{id}/renew", access: admins, handle: renew},
+		{method: get, path: "licenses/{id}/renew", access: supporters, handle: showRenew},
+		{method: post, path: "licenses/{id}/renew", access: supporters, handle: renew},
 		{method: get, path: "licenses/{id}/activations", handle: showActivations},
 		{method: get, path: "licenses/{id}/activity", handle: showActivity},
 		{method: get, path: "licenses/{id}/api", handle: showLicenseAPI},
-		{method: get, path: "licenses/{id}/activations/{activation}/release", access: admins, handle: showRelease},
-		{method: post, path: "licenses/{id}/activations/{activation}/release", access: admins, handle: release},
-		{method: get, path: "licenses/{id}/{move}", access: admins, handle: showMove},
-		{method: post, path: "licenses/{id}/{move}", access: admins, handle: makeMove},
+		{method: get, path: "licenses/{id}/activations/{activation}/release", access: supporters, handle: showRelease},
+		{method: post, path: "licenses/{id}/activations/{activation}/release", access: supporters, handle: release},
+		{method: get, path: "licenses/{id}/{move}", access: byMove, handle: showMove},
+		{method: post, path: "licenses/{id}/{move}", access: byMove, handle: makeMove},
 
 		{method: get, path: "customers", handle: customers.show},
 		{method: get, path: "products", handle: products.show},
@@ -77,11 +68,11 @@ func init() {
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
 		{method: get, path: "reference", handle: showReference},
 
-		{method: get, path: "settings", handle: func(v *visit) error { v.redirect("settings/credentials"); return nil }},
-		{method: get, path: "settings/credentials", handle: showCredentials},
+		{method: get, path: "settings", handle: showSettings},
+		{method: get, path: "settings/credentials", access: auditors, handle: showCredentials},
 		{method: get, path: "settings/credentials/new", access: admins, handle: showNewCredential},
 		{method: post, path: "settings/credentials/new", access: admins, handle: createCredential},
-		{method: get, path: "settings/credentials/{id}", handle: showCredential},
+		{method: get, path: "settings/credentials/{id}", access: auditors, handle: showCredential},
 		{method: get, path: "settings/credentials/{id}/edit", access: admins, handle: showEditCredential},
 		{method: post, path: "settings/credentials/{id}/edit", access: admins, handle: updateCredential},
 		{method: get, path: "settings/credentials/{id}/rotate", access: admins, handle: showRotate},

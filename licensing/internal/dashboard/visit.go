@@ -84,7 +84,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 }
 
 // admin reports whether the operator has the admin role.
-func (v *visit) admin() bool { return v.signedIn && v.op.Role == operator.RoleAdmin && !v.op.Disabled }
+func (v *visit) admin() bool { return v.may(admins) }
 
 // here returns the page with its query, as a reference from dashboard/.
 func (v *visit) here() string {
