@@ -22,6 +22,8 @@ const (
 	EventActivationEvicted  = "activation.evicted"
 
 	EventCustomerErased = "customer.erased"
+
+	EventLicensesExported = "license_export.created" // an export that contains license keys
 )
 
 // EventData is the JSON document in the Data of an event about a license or

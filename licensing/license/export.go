@@ -3,6 +3,7 @@ package license
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -59,21 +60,94 @@ func (l License) row() ImportRow {
 
 // Export writes the licenses that p selects to w, one [ImportRow] per line,
 // in the order of [Service.All]. The output contains license keys unless the
-// Caller may not see them; store it accordingly.
+// Caller may not see them; store it accordingly. An export with keys appends a
+// license_export.created event before it writes its last page, or after it fails.
 func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	for l, err := range s.All(ctx, p) {
-		row := l.row()
-		if s.caller.MaskKeys {
-			row.Key = ""
+	err := s.export(ctx, "ndjson", p, func(list []License) error {
+		for _, l := range list {
+			row := l.row()
+			if s.caller.MaskKeys {
+				row.Key = ""
+			}
+			if err := encoder.Encode(row); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = encoder.Encode(row)
-		}
-		if err != nil {
-			return fmt.Errorf("export licenses: %w", err)
-		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("export licenses: %w", err)
 	}
 	return nil
+}
+
+// export calls write for each page of the licenses that p selects. It appends an
+// event if any key was written. The last page is written only after the event is
+// stored, so an export that returned nil has its event.
+func (s *Service) export(ctx context.Context, format string, p ListParams, write func([]License) error) error {
+	p.Limit, p.Cursor = maxLimit, ""
+	rows := 0
+	for {
+		page, err := s.List(ctx, p)
+		if err == nil {
+			rows += len(page.Data)
+			if p.Cursor = page.NextCursor; p.Cursor == "" {
+				if err := s.exported(ctx, format, p, rows); err != nil {
+					return err
+				}
+				return write(page.Data)
+			}
+			err = write(page.Data)
+		}
+		if err != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exportEventTimeout)
+			defer cancel()
+			return errors.Join(err, s.exported(ctx, format, p, rows))
+		}
+	}
+}
+
+// exportEventTimeout is how long a failed export waits for its event to be stored.
+const exportEventTimeout = 10 * time.Second
+
+// exportEvent is the data of a license_export.created event.
+type exportEvent struct {
+	Export struct {
+		Format string       `json:"format"` // "csv" or "ndjson"
+		Rows   int          `json:"rows"`   // licenses written; an export that failed may have written fewer
+		Filter exportFilter `json:"filter"`
+	} `json:"export"`
+}
+
+// exportFilter has the filters of an export. It does not have the search text,
+// which can be a license key.
+type exportFilter struct {
+	CustomerID    string     `json:"customer_id,omitempty"`
+	ProductID     string     `json:"product_id,omitempty"`
+	Status        Status     `json:"status,omitempty"`
+	ExpiresBefore *time.Time `json:"expires_before,omitempty"`
+	ExpiresAfter  *time.Time `json:"expires_after,omitempty"`
+	Search        bool       `json:"search,omitempty"`
+}
+
+// exported appends the event of an export that has keys.
+func (s *Service) exported(ctx context.Context, format string, p ListParams, rows int) error {
+	if s.caller.MaskKeys || rows == 0 {
+		return nil
+	}
+	var data exportEvent
+	data.Export.Format, data.Export.Rows = format, rows
+	data.Export.Filter = exportFilter{
+		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: p.Search != "",
+		ExpiresBefore: optionalTime(p.ExpiresBefore), ExpiresAfter: optionalTime(p.ExpiresAfter),
+	}
+	return s.update(ctx, func(tx *transaction) error {
+		_, err := tx.AppendEvents(ctx, store.Event{
+			ID: store.NewID("evt", tx.now), Type: EventLicensesExported, Time: tx.now,
+			Actor: s.actor(), RequestID: s.caller.RequestID, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: encode(data),
+		})
+		return err
+	})
 }

@@ -170,6 +170,9 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 	if row.Subject == "" && e.Type == "operator.sign_in_failed" {
 		row.Subject = "an unknown account"
 	}
+	if data.Export != nil {
+		row.Details = append(row.Details, data.Export.describe()...)
+	}
 	if data.Erased {
 		row.Details = append(row.Details, "Personal data has been erased.")
 	}

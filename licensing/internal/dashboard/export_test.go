@@ -19,12 +19,11 @@ func Assets() map[string]string { return hashedNames }
 
 // Functions with their own tests.
 var (
-	Local         = local
-	ParseSeconds  = parseSeconds
-	ParseTerm     = parseTerm
-	Relative      = relative
-	Thousands     = thousands
-	EscapeFormula = escapeFormula
+	Local        = local
+	ParseSeconds = parseSeconds
+	ParseTerm    = parseTerm
+	Relative     = relative
+	Thousands    = thousands
 )
 
 // SetAuditReads sets the maximum number of reads for a page of the audit log. It

@@ -33,6 +33,7 @@ type eventData struct {
 	Reason     string                         `json:"reason"`
 	Address    string                         `json:"address"`
 	Erased     bool                           `json:"erased"`
+	Export     *exportData                    `json:"export"`
 }
 
 // eventFamilies are the kinds of objects that events are about. The family is
@@ -41,6 +42,7 @@ var eventFamilies = []struct{ family, name, label string }{
 	{"license", "License", "Licenses"},
 	{"activation", "Activation", "Activations"},
 	{"customer", "Customer", "Customers"},
+	{"license_export", "License export", "Exports"},
 	{"client", "Credential", "API credentials"},
 	{"operator", "Operator", "Operators"},
 	{"webhook", "Webhook", "Webhooks"},

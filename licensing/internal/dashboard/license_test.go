@@ -14,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -361,7 +362,9 @@ func TestExportLicenses(t *testing.T) {
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(a.Header.Get("Content-Type"), "text/csv; charset=utf-8")
 		is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="licenses-2026-03-01.csv"`)
-		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+		text, marked := strings.CutPrefix(a.body, "\ufeff") // so that spreadsheets read it as UTF-8
+		is.True(marked)
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		is.NoErr(err)
 		return rows
 	}
@@ -373,6 +376,21 @@ func TestExportLicenses(t *testing.T) {
 		is.Equal(row[1], texts[len(texts)-1-i]) // not a formula for a spreadsheet
 	}
 	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // an invalid filter does not export everything
+
+	audit := v.get("audit?type=license_export.created")
+	is.True(audit.says("License export created <code") && audit.says("456 licenses with keys, as CSV") && audit.says("product_id: compass"))
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 3)
+	is.True(strings.HasPrefix(events.Data[0].Actor, "operator:opr_"))
+	is.Equal(string(events.Data[1].Data), `{"export":{"format":"csv","rows":225,"filter":{"product_id":"compass"}}}`)
+
+	s.operator("vic@example.com", operator.RoleViewer) // an export without keys
+	a := s.signedIn("vic@example.com").get("licenses.csv")
+	is.True(a.says("id,name,product_id,customer_id,status,") && a.says("Number 001"))
+	events, err = s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 3)
 }
 
 func TestHistoryPages(t *testing.T) {

@@ -1,17 +1,13 @@
 package dashboard
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -188,90 +184,3 @@ func readWindow(q url.Values) (from, until time.Time, ok bool) {
 }
 
 func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// csvColumns are the columns of the CSV export. They have the names of the API.
-var csvColumns = []string{
-	"id", "name", "product_id", "customer_id", "key", "status", "status_reason", "starts_at", "expires_at", "grace_seconds",
-	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
-}
-
-// partTimeout is the write timeout for one part of an export.
-const partTimeout = 30 * time.Second
-
-// exportLicenses streams all licenses that match the filter as CSV (RFC 4180).
-// It holds one page of licenses in memory.
-func exportLicenses(v *visit) error {
-	ctx := v.r.Context()
-	p := readFilter(v.r.URL.Query()).params(v.h.opts.Now())
-	p.Limit = 200
-	result, err := v.licenses.List(ctx, p)
-	if err != nil {
-		return err
-	}
-	h := v.w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="licenses-`+v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
-	web.CloseAfter(v.w, v.r) // the write deadlines must not apply to a later request
-	control := http.NewResponseController(v.w)
-	out := csv.NewWriter(v.w)
-	out.UseCRLF = true
-	_ = out.Write(csvColumns)
-	for {
-		// Each part gets a new deadline in place of the one of the server.
-		_ = control.SetWriteDeadline(time.Now().Add(partTimeout))
-		for _, l := range result.Data {
-			_ = out.Write(csvRow(l))
-		}
-		out.Flush()
-		if out.Error() != nil {
-			return nil // the browser has disconnected
-		}
-		_ = control.Flush()
-		if result.NextCursor == "" {
-			return nil
-		}
-		p.Cursor = result.NextCursor
-		if result, err = v.licenses.List(ctx, p); err != nil {
-			return err
-		}
-	}
-}
-
-func csvRow(l license.License) []string {
-	when := func(t *time.Time) string {
-		if t == nil {
-			return ""
-		}
-		return t.Format(time.RFC3339Nano)
-	}
-	number := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.FormatInt(*n, 10)
-	}
-	document := func(x any) string {
-		b, err := json.Marshal(x)
-		if err != nil {
-			return ""
-		}
-		return string(b)
-	}
-	row := []string{
-		l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, string(l.Status), l.StatusReason, when(l.StartsAt), when(l.ExpiresAt),
-		strconv.FormatInt(l.GraceSeconds, 10), number(l.MaxActivations), number(l.LeaseSeconds), document(l.Entitlements), document(l.Metadata),
-		strconv.FormatInt(l.Revision, 10), when(&l.CreatedAt), when(&l.UpdatedAt),
-	}
-	for i, cell := range row {
-		row[i] = escapeFormula(cell)
-	}
-	return row
-}
-
-// formula matches the text that a spreadsheet can interpret as the start of a
-// formula: at the start of a cell or after a semicolon, which is the cell
-// separator in many locales.
-var formula = regexp.MustCompile(`(^|;[ "]*)([=+\-@\t\r\n＝＋－＠])`)
-
-// escapeFormula prevents a spreadsheet from interpreting text as a formula.
-func escapeFormula(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }

@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+)
+
+// exportLicenses streams all licenses that match the filter as CSV.
+func exportLicenses(v *visit) error {
+	p := readFilter(v.r.URL.Query()).params(v.h.opts.Now())
+	d := &csvDownload{v: v}
+	err := v.licenses.ExportCSV(v.r.Context(), d, p)
+	if err != nil && d.broken {
+		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
+		return nil
+	}
+	return err
+}
+
+// partTimeout is the write timeout for one part of an export.
+const partTimeout = 30 * time.Second
+
+// A csvDownload is the response of an export. It sends its headers with the first
+// part, so that an export that fails before it can answer with an error page.
+type csvDownload struct {
+	v       *visit
+	started bool
+	broken  bool // the browser has disconnected
+	control *http.ResponseController
+}
+
+func (d *csvDownload) Write(part []byte) (int, error) {
+	if !d.started {
+		d.started = true
+		h := d.v.w.Header()
+		h.Set("Content-Type", "text/csv; charset=utf-8")
+		h.Set("Content-Disposition", `attachment; filename="licenses-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
+		web.CloseAfter(d.v.w, d.v.r) // the write deadlines must not apply to a later request
+		d.control = http.NewResponseController(d.v.w)
+	}
+	// Each part gets a new deadline in place of the one of the server.
+	_ = d.control.SetWriteDeadline(time.Now().Add(partTimeout))
+	n, err := d.v.w.Write(part)
+	if err != nil {
+		d.broken = true
+		return n, err
+	}
+	_ = d.control.Flush()
+	return n, nil
+}
+
+// exportData is the data of an event about an export.
+type exportData struct {
+	Format string         `json:"format"`
+	Rows   int            `json:"rows"`
+	Filter map[string]any `json:"filter"`
+}
+
+// describe returns what was exported, with the filters.
+func (d exportData) describe() []string {
+	lines := []string{count(d.Rows, "license") + " with keys, as " + strings.ToUpper(d.Format)}
+	for _, name := range slices.Sorted(maps.Keys(d.Filter)) {
+		lines = append(lines, name+": "+formatValue(d.Filter[name]))
+	}
+	return lines
+}
