@@ -34,9 +34,10 @@ var arrows = map[string][]string{
 	"licensing/internal/seal":      {},
 	"licensing/internal/forms":     {"internal/purge", "store"},
 	"licensing/internal/outbox":    {"store"},
-	"licensing/internal/catalog":   {"store"},
+	"licensing/internal/record":    {"store"},
+	"licensing/internal/catalog":   {"licensing/internal/record", "store"},
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/catalog"},
+	"licensing/license":            {"internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog"},
 	"licensing/webhook":            {"licensing/internal/seal", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},

@@ -2,24 +2,19 @@ package store
 
 import "time"
 
-// An Activation is one seat of a license, taken by one fingerprint. The store
-// gives no meaning to any field but LicenseID, ID, Fingerprint and the ones
-// that an [ActivationQuery] names.
+// An Activation is one seat of a license, taken by one fingerprint: its ids, the
+// fields that an [ActivationQuery] names, and one document with all others. The
+// store gives no meaning to the document.
 type Activation struct {
 	LicenseID   string
 	ID          string // unique within the license; time-ordered, made by the rules
 	Fingerprint string // unique within the license
-	Name        string // what the seat's holder calls itself
 
 	// LeaseEndsAt is when the seat frees itself; zero: never. A seat that
 	// was ended by hand keeps its row, with EndedAt set.
 	LeaseEndsAt time.Time
 	EndedAt     time.Time // zero: not ended by hand
-	EndReason   string
-
-	CreatedAt  time.Time
-	LastSeenAt time.Time
-	Metadata   []byte // a JSON document, opaque to the store
+	Document    []byte    // opaque to the store
 }
 
 // An ActivationQuery selects the activations of one license, in order of ID or,

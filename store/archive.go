@@ -8,20 +8,20 @@ const KindCursor = "cursor"
 // the notices of the clock have been given.
 const KindWatermark = "watermark"
 
-// archiveFormat is the version of the form of an archive. Format 1, of the
-// first release, is read as well.
-const archiveFormat = 2
+// archiveFormat is the version of the form of an archive. Formats 1, of the
+// first release, and 2 are read as well.
+const archiveFormat = 3
 
 // An archiveLine is one line of an archive. One field is set.
 type archiveLine struct {
 	Archive    *archiveHead `json:"archive,omitempty"` // the first line
-	License    *license1    `json:"license,omitempty"`
+	License    *License     `json:"license,omitempty"`
 	Activation *Activation  `json:"activation,omitempty"`
 	Event      *Event       `json:"event,omitempty"`
 	Entry      *Entry       `json:"entry,omitempty"`
-	Delivery   *delivery1   `json:"delivery,omitempty"` // in format 1
-	Tally      *tally1      `json:"tally,omitempty"`    // in format 1
-	End        *archiveEnd  `json:"end,omitempty"`      // the last line
+	End        *archiveEnd  `json:"end,omitempty"` // the last line
+
+	words []Entry // of a license of format 1
 }
 
 type archiveHead struct {

@@ -26,18 +26,17 @@ func fill(t *testing.T, st store.Store, n int) {
 		var errs []error
 		try := func(err error) { errs = append(errs, err) }
 		for i := range n {
-			l := store.License{ID: fmt.Sprintf("lic_%04d", i), Key: fmt.Sprint("key ", i), Name: "<Ünïcode>\u2028", MaxActivations: -1, LeaseSeconds: -1}
+			l := store.License{ID: fmt.Sprintf("lic_%04d", i), Key: fmt.Sprint("key ", i), Document: []byte(`{"name":"<Ünïcode>"}`)}
 			if i%2 == 0 {
-				l.ProductID, l.CustomerID, l.State, l.StateReason, l.StateAt = "p", "c", store.StateRevoked, "why", at(1)
-				l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds = at(2), at(3), 4, 5, 6
-				l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt = []byte(`{"a": 1.0}`), []byte(`{}`), 7, at(8), at(9)
+				l.ProductID, l.CustomerID, l.State = "p", "<Ünïcode>\u2028", store.StateRevoked
+				l.StartsAt, l.ExpiresAt, l.Document = at(2), at(3), []byte("\x00\xff")
 			}
 			try(tx.CreateLicenses(ctx, l))
 			_, err := tx.AppendEvents(ctx, store.Event{ID: fmt.Sprint("evt ", i), Type: "t", Time: at(i), Actor: "a", RequestID: "r", Subject: l.ID, ProductID: "p", CustomerID: "c", Data: []byte(`{"n":1}`)})
 			try(err)
 		}
 		for i := range 3 {
-			try(tx.PutActivations(ctx, store.Activation{LicenseID: "lic_0000", ID: fmt.Sprint("act ", i), Fingerprint: fmt.Sprint("f ", i), Name: "n", LeaseEndsAt: at(1), EndedAt: at(2), EndReason: "released", CreatedAt: at(3), LastSeenAt: at(4), Metadata: []byte("{}")}))
+			try(tx.PutActivations(ctx, store.Activation{LicenseID: "lic_0000", ID: fmt.Sprint("act ", i), Fingerprint: fmt.Sprint("f ", i), LeaseEndsAt: at(1), EndedAt: at(2), Document: []byte("{}")}))
 			try(tx.PutEntries(ctx, store.Entry{Kind: "client", Key: fmt.Sprint("cid ", i), Owner: "o", Data: []byte("\x00\xff"), ExpiresAt: at(i), CreatedAt: at(1)}))
 		}
 		try(tx.PutEntries(ctx, store.Entry{Kind: "token", Key: "short-lived", Move: store.Passing}))
@@ -126,13 +125,35 @@ func TestArchiveOfNothing(t *testing.T) {
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			_, err := tx.AppendEvents(ctx, store.Event{ID: "evt_1", Data: nothing})
 			return errors.Join(err,
-				tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "k", Entitlements: nothing, Metadata: nothing}),
-				tx.PutActivations(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1", Metadata: nothing}),
+				tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "k", Document: nothing}),
+				tx.PutActivations(ctx, store.Activation{LicenseID: "lic_1", ID: "act_1", Document: nothing}),
 				tx.PutEntries(ctx, store.Entry{Kind: "client", Key: "cid_1", Data: nothing}))
 		}))
 		archives = append(archives, export(t, st))
 	}
 	is.Equal(archives[0], archives[1])
+}
+
+// TestImportOfFormat2 reads an archive whose records have no documents.
+func TestImportOfFormat2(t *testing.T) {
+	is := is.New(t)
+	const never = `"0001-01-01T00:00:00Z"`
+	archive := strings.ReplaceAll(`{"archive":{"format":2}}
+{"license":{"ID":"lic_1","Name":"<n>","ProductID":"p","CustomerID":"c","Key":"k","State":"active","StateReason":"","StateAt":"2030-01-01T00:00:00.001Z","StartsAt":never,"ExpiresAt":"2031-01-01T00:00:00Z","GraceSeconds":0,"MaxActivations":0,"LeaseSeconds":-1,"Entitlements":"eyJhIjoxLjB9","Metadata":null,"Revision":2,"CreatedAt":"1970-01-01T00:00:00Z","UpdatedAt":never}}
+{"activation":{"LicenseID":"lic_1","ID":"act_1","Fingerprint":"f","Name":"n","LeaseEndsAt":never,"EndedAt":never,"EndReason":"","CreatedAt":"1970-01-01T00:00:00.002Z","LastSeenAt":never,"Metadata":"e30="}}
+{"end":{"records":2}}
+`, "never", never)
+	st := memory.New()
+	is.NoErr(store.Import(t.Context(), st, strings.NewReader(archive)))
+	l, err := st.License(t.Context(), "lic_1")
+	is.NoErr(err)
+	is.Equal(l, store.License{
+		ID: "lic_1", Key: "k", CustomerID: "c", ProductID: "p", State: "active", ExpiresAt: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC),
+		Document: []byte(`{"name":"<n>","since":1893456000001,"seats":0,"entitlements":{"a":1.0},"revision":2,"created":0}`),
+	})
+	a, err := st.Activation(t.Context(), "lic_1", "f")
+	is.NoErr(err)
+	is.Equal(a, store.Activation{LicenseID: "lic_1", ID: "act_1", Fingerprint: "f", Document: []byte(`{"name":"n","metadata":{},"created":2}`)})
 }
 
 func TestImportRefuses(t *testing.T) {
@@ -148,14 +169,14 @@ func TestImportRefuses(t *testing.T) {
 		"empty":          "",
 		"something else": `{"licenses":[]}`,
 		"headless":       strings.Join(lines[1:], ""),
-		"newer":          strings.Replace(archive, `"format":2`, `"format":3`, 1),
+		"newer":          strings.Replace(archive, `"format":3`, `"format":4`, 1),
 		"cut short":      strings.Join(lines[:len(lines)-2], ""),
 		"cut in a line":  archive[:len(archive)/2],
 		"a line lost":    lines[0] + strings.Join(lines[2:], ""),
 		"a line twice":   lines[0] + lines[1] + strings.Join(lines[1:], ""),
 		"unknown record": lines[0] + `{"thing":{}}` + "\n" + strings.Join(lines[1:], ""),
 		"no record":      lines[0] + `{}` + "\n" + strings.Join(lines[1:], ""),
-		"unknown field":  strings.Replace(archive, `"Name"`, `"Nom"`, 1),
+		"unknown field":  strings.Replace(archive, `"State"`, `"Name"`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)

@@ -13,7 +13,9 @@ any backend against the rules below, and each failure names its rule:
 
 The store keeps records and makes changes atomic. It never reads a clock,
 derives a state or decides what is allowed: packages licensing/license and auth
-do.
+do. A record has the fields that queries and rules name, and one document with
+everything else, which the store returns as it was given: a new field that no
+query selects by changes no backend.
 
 # The rules
 

@@ -86,8 +86,8 @@ func (e *exporter) licenses() {
 		}
 		return e.r.Licenses(e.ctx, q)
 	}, func(l License) {
-		l.Entitlements, l.Metadata = some(l.Entitlements), some(l.Metadata)
-		e.put(archiveLine{License: &license1{License: l}})
+		l.Document = some(l.Document)
+		e.put(archiveLine{License: &l})
 		pages(e, func(last *Activation) ([]Activation, error) {
 			q := ActivationQuery{LicenseID: l.ID}
 			if last != nil {
@@ -95,7 +95,7 @@ func (e *exporter) licenses() {
 			}
 			return e.r.Activations(e.ctx, q)
 		}, func(a Activation) {
-			a.Metadata = some(a.Metadata)
+			a.Document = some(a.Document)
 			e.put(archiveLine{Activation: &a})
 		})
 	})

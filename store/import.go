@@ -39,8 +39,8 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 	var batch []archiveLine
 	records := 0
 	for {
-		var line archiveLine
-		if err := in.Decode(&line); err == io.EOF {
+		line, err := readLine(in, head.Archive.Format)
+		if err == io.EOF {
 			return fmt.Errorf("the archive is cut short after %d records", records)
 		} else if err != nil {
 			return fmt.Errorf("record %d: %w", records+1, err)
@@ -60,6 +60,19 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 		batch = append(batch, line)
 		records++
 	}
+}
+
+// readLine reads one line of an archive of any format.
+func readLine(in *json.Decoder, format int) (line archiveLine, err error) {
+	if format == archiveFormat {
+		err = in.Decode(&line)
+		return line, err
+	}
+	var old line2
+	if err := in.Decode(&old); err != nil {
+		return archiveLine{}, err
+	}
+	return old.convert()
 }
 
 // checkEmpty returns [ErrExists] if st holds anything that an archive keeps.
@@ -94,22 +107,14 @@ func importLines(ctx context.Context, st Store, batch []archiveLine) error {
 	for _, line := range batch {
 		switch {
 		case line.License != nil:
-			licenses = append(licenses, line.License.License)
-			entries = append(entries, line.License.words()...)
+			licenses = append(licenses, *line.License)
+			entries = append(entries, line.words...)
 		case line.Activation != nil:
 			activations = append(activations, *line.Activation)
 		case line.Event != nil:
 			events = append(events, *line.Event)
 		case line.Entry != nil && line.Entry.Kind != "":
 			entries = append(entries, *line.Entry)
-		case line.Delivery != nil:
-			e, err := line.Delivery.entry()
-			if err != nil {
-				return err
-			}
-			entries = append(entries, e)
-		case line.Tally != nil:
-			entries = append(entries, line.Tally.entry())
 		default:
 			return errors.New("a line without a record")
 		}

@@ -2,32 +2,18 @@ package store
 
 import "time"
 
-// A License is the stored record of a license. The store gives no meaning to
-// any field but ID, Key and the ones that a [LicenseQuery] names.
+// A License is the stored record of a license: its id, its key, the fields that
+// a [LicenseQuery] names, and one document with all others. The store gives no
+// meaning to the document.
 type License struct {
 	ID         string // unique; time-ordered, made by the rules
-	Name       string
-	ProductID  string
-	CustomerID string
 	Key        string // unique; up to 1,024 bytes of ASCII
-
-	State       State // stored state; what a clock adds to it is derived by the rules
-	StateReason string
-	StateAt     time.Time // when State was last set
-
-	StartsAt     time.Time // zero: none
-	ExpiresAt    time.Time // zero: none
-	GraceSeconds int64
-
-	MaxActivations int64 // a negative number: unlimited
-	LeaseSeconds   int64 // a negative number: an activation lasts until released
-
-	Entitlements []byte // a JSON document, opaque to the store
-	Metadata     []byte // a JSON document, opaque to the store
-
-	Revision  int64
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	CustomerID string
+	ProductID  string
+	State      State     // stored state; what a clock adds to it is derived by the rules
+	StartsAt   time.Time // zero: none
+	ExpiresAt  time.Time // zero: none
+	Document   []byte    // opaque to the store
 }
 
 // A State is the stored state of a license. To the store it is a word like

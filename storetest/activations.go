@@ -59,7 +59,7 @@ func activationIDs(rows []store.Activation) []string {
 var activationListing = func() listing {
 	row := func(rank int) store.Activation {
 		a := activation(license(1).ID, rank)
-		a.CreatedAt = day(rank * 17 % ranks)
+		a.LeaseEndsAt = day(rank * 17 % ranks)
 		a.Fingerprint = word("print", rank*17%ranks)
 		return a
 	}
@@ -209,7 +209,7 @@ func activationsTogether(b *bench) {
 		want = append(want, rows[n].ID)
 	}
 	other, again := activation(two, 1), activation(one, 7)
-	again.Name = "changed"
+	again.Document = []byte("changed")
 	b.update(func(tx store.Tx) error { return tx.PutActivations(b.ctx, append(rows, other, again)...) })
 	ids := func(r store.Reader, id string) []string {
 		rows, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: id, Limit: many})
@@ -220,7 +220,7 @@ func activationsTogether(b *bench) {
 	b.equal(ids(b, two), []string{other.ID}, "activations of the other license after PutActivations of 42")
 	got, err := b.Activation(b.ctx, one, again.Fingerprint)
 	b.equal(err, nil, "Activation")
-	b.equal(got.Name, again.Name, "Name of an activation that was put twice in one call")
+	b.equal(string(got.Document), string(again.Document), "Document of an activation that was put twice in one call")
 
 	before := b.dump()
 	twin := activation(one, 91)
@@ -238,7 +238,7 @@ func activationsTogether(b *bench) {
 	} {
 		for _, place := range []int{1, 20} {
 			changed := activation(one, 5)
-			changed.Name = "changed"
+			changed.Document = []byte("changed")
 			call := []store.Activation{activation(one, 90), changed}
 			for n := range 20 {
 				call = append(call, activation(two, 100+n))

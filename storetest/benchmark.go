@@ -39,7 +39,7 @@ func Benchmark(b *testing.B, open func(*testing.B) store.Store) {
 			if err != nil {
 				return err
 			}
-			a.LastSeenAt = a.LastSeenAt.Add(1e9)
+			a.Document = document(int(next.Load()))
 			return tx.PutActivations(ctx, a)
 		})
 	}

@@ -61,7 +61,7 @@ var writeCalls = []writeCall{
 	}},
 	{"UpdateLicense", func(ctx context.Context, w store.Writer) error {
 		l := license(1)
-		l.Name = "changed"
+		l.Document = []byte("changed")
 		return w.UpdateLicense(ctx, l)
 	}},
 	{"DeleteLicense", func(ctx context.Context, w store.Writer) error {

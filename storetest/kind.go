@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -134,17 +133,6 @@ func (k kind[R]) whole(b *bench) {
 	carry(&bare, next, slices.Concat(k.identity, k.unique, k.kept))
 	b.update(func(tx store.Tx) error { return k.replace(b.ctx, tx, next, bare) })
 	k.check(b, bare, "after it was replaced by one with no fields set")
-
-	for i, extreme := range []int64{1<<63 - 1, -1 << 63, -1} {
-		row := k.plain(10 + i)
-		for f, v := range fields(&row, k.fixed) {
-			if f.Type.Kind() == reflect.Int64 {
-				v.SetInt(extreme)
-			}
-		}
-		b.add(row)
-		k.check(b, row, fmt.Sprintf("with numbers of %d", extreme))
-	}
 }
 
 // times writes instants into every time field of a record.

@@ -126,7 +126,7 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 			q := store.LicenseQuery{CustomerID: "customer", Order: order, Descending: descending, Limit: limit}
 			if after >= 0 {
 				l := row(after)
-				q.After = store.Position{Time: l.CreatedAt, ID: l.ID} // by ID, only the ID counts
+				q.After = store.Position{Time: l.StartsAt, ID: l.ID} // by ID, only the ID counts
 				switch order {
 				case store.ByExpiresAt:
 					q.After.Time = l.ExpiresAt.In(elsewhere)

@@ -153,7 +153,7 @@ func (w halfLicense) UpdateLicense(ctx context.Context, l store.License) error {
 	err := w.Writer.UpdateLicense(ctx, l)
 	if errors.Is(err, store.ErrExists) {
 		if old, err := w.tx.License(ctx, l.ID); err == nil {
-			old.Name = l.Name
+			old.Document = l.Document
 			_ = w.Writer.UpdateLicense(ctx, old)
 		}
 	}

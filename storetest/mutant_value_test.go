@@ -19,12 +19,12 @@ var valueMutants = []mutant{
 	{7, "treats keys that differ in case as equal", writing(func(tx store.Tx) store.Writer { return foldsKeys{tx, tx} })},
 	{7, "trims customers", onLicense(func(l *store.License) { l.CustomerID = strings.TrimRight(l.CustomerID, " ") })},
 	{7, "composes accents", onEntry(func(e *store.Entry) { e.Owner = strings.ReplaceAll(e.Owner, "e\u0301", "é") })},
-	{7, "cuts names at 255 bytes", onLicense(func(l *store.License) { l.Name = l.Name[:min(len(l.Name), 255)] })},
+	{7, "cuts actors at 255 bytes", onEvent(func(e *store.Event) { e.Actor = e.Actor[:min(len(e.Actor), 255)] })},
 	{7, "cuts keys at 1,000 bytes", onLicense(func(l *store.License) { l.Key = l.Key[:min(len(l.Key), 1000)] })},
 	{7, "compacts documents", onLicense(func(l *store.License) {
 		var b bytes.Buffer
-		if json.Compact(&b, l.Metadata) == nil {
-			l.Metadata = b.Bytes()
+		if json.Compact(&b, l.Document) == nil {
+			l.Document = b.Bytes()
 		}
 	})},
 	{7, "rewrites numbers in documents", onEvent(func(e *store.Event) {
@@ -37,12 +37,12 @@ var valueMutants = []mutant{
 	{7, "takes wildcards in subjects", reading(func(r store.Reader) store.Reader { return wildSubjects{r} })},
 
 	{8, "returns local times", reading(func(r store.Reader) store.Reader { return localTimes{r} })},
-	{8, "keeps whole seconds", onLicense(func(l *store.License) { l.StateAt = l.StateAt.Truncate(time.Second) })},
+	{8, "keeps whole seconds", onEvent(func(e *store.Event) { e.Time = e.Time.Truncate(time.Second) })},
 	{8, "returns the epoch for the zero time", reading(func(r store.Reader) store.Reader { return epochs{r} })},
 	{8, "keeps nanoseconds in 64 bits", onEntry(func(e *store.Entry) { e.CreatedAt = time.Unix(0, e.CreatedAt.UnixNano()).UTC() })},
 	{8, "treats the epoch as the zero time", onActivation(func(a *store.Activation) {
-		if a.LastSeenAt.UnixMilli() == 0 {
-			a.LastSeenAt = time.Time{}
+		if a.EndedAt.UnixMilli() == 0 {
+			a.EndedAt = time.Time{}
 		}
 	})},
 	{8, "drops zones", onEvent(func(e *store.Event) {
@@ -50,11 +50,11 @@ var valueMutants = []mutant{
 		e.Time = e.Time.UTC().Add(time.Duration(offset) * time.Second)
 	})},
 
-	{9, "keeps the reason of a license", writing(func(tx store.Tx) store.Writer { return keepsReason{tx, tx} })},
+	{9, "keeps the document of a license", writing(func(tx store.Tx) store.Writer { return keepsDocument{tx, tx} })},
 	{9, "keeps the owner when it is cleared", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
 	{9, "loses the Move of an entry", onEntry(func(e *store.Entry) { e.Move = store.Kept })},
-	{9, "keeps numbers in 32 bits", onLicense(func(l *store.License) { l.LeaseSeconds = int64(int32(l.LeaseSeconds)) })},
-	{9, "loses metadata in lists", reading(func(r store.Reader) store.Reader { return listsWithoutMetadata{r} })},
+	{9, "renews only the lease of an activation", writing(func(tx store.Tx) store.Writer { return renewsLease{tx, tx} })},
+	{9, "loses documents in lists", reading(func(r store.Reader) store.Reader { return listsWithoutDocuments{r} })},
 	{9, "replaces an event's data only", writing(func(tx store.Tx) store.Writer { return replacesDataOnly{tx, tx} })},
 	{9, "finds licenses by their old keys", newOldKeys},
 }
@@ -207,16 +207,31 @@ func (r epochs) License(ctx context.Context, id string) (store.License, error) {
 	return l, err
 }
 
-type keepsReason struct {
+type keepsDocument struct {
 	store.Writer
 	tx store.Tx
 }
 
-func (w keepsReason) UpdateLicense(ctx context.Context, l store.License) error {
+func (w keepsDocument) UpdateLicense(ctx context.Context, l store.License) error {
 	if old, err := w.tx.License(ctx, l.ID); err == nil {
-		l.StateReason = old.StateReason
+		l.Document = old.Document
 	}
 	return w.Writer.UpdateLicense(ctx, l)
+}
+
+type renewsLease struct {
+	store.Writer
+	tx store.Tx
+}
+
+func (w renewsLease) PutActivations(ctx context.Context, activations ...store.Activation) error {
+	activations = slices.Clone(activations)
+	for i, a := range activations {
+		if old, err := w.tx.Activation(ctx, a.LicenseID, a.Fingerprint); err == nil && old.ID == a.ID {
+			activations[i].Document = old.Document
+		}
+	}
+	return w.Writer.PutActivations(ctx, activations...)
 }
 
 type keepsOwner struct {
@@ -234,12 +249,12 @@ func (w keepsOwner) PutEntries(ctx context.Context, entries ...store.Entry) erro
 	return w.Writer.PutEntries(ctx, entries...)
 }
 
-type listsWithoutMetadata struct{ store.Reader }
+type listsWithoutDocuments struct{ store.Reader }
 
-func (r listsWithoutMetadata) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+func (r listsWithoutDocuments) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	rows, err := r.Reader.Licenses(ctx, q)
 	for i := range rows {
-		rows[i].Metadata = nil
+		rows[i].Document = nil
 	}
 	return rows, err
 }

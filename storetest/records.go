@@ -26,24 +26,14 @@ func document(n int) []byte { return fmt.Appendf(nil, `{"number":%d}`, n) }
 
 func license(n int) store.License {
 	return store.License{
-		ID:             word("lic", n),
-		Name:           word("name", n),
-		ProductID:      word("product", n),
-		CustomerID:     word("customer", n),
-		Key:            word("key", n),
-		State:          store.State(word("state", n)),
-		StateReason:    word("reason", n),
-		StateAt:        day(n),
-		StartsAt:       day(n + 1),
-		ExpiresAt:      day(n + 2),
-		GraceSeconds:   int64(10_000 + n),
-		MaxActivations: int64(20_000 + n),
-		LeaseSeconds:   int64(30_000 + n),
-		Entitlements:   document(n),
-		Metadata:       document(n + 1),
-		Revision:       int64(40_000 + n),
-		CreatedAt:      day(n + 3),
-		UpdatedAt:      day(n + 4),
+		ID:         word("lic", n),
+		Key:        word("key", n),
+		CustomerID: word("customer", n),
+		ProductID:  word("product", n),
+		State:      store.State(word("state", n)),
+		StartsAt:   day(n + 1),
+		ExpiresAt:  day(n + 2),
+		Document:   document(n),
 	}
 }
 
@@ -53,13 +43,9 @@ func activation(licenseID string, n int) store.Activation {
 		LicenseID:   licenseID,
 		ID:          word("act", n),
 		Fingerprint: word("print", n),
-		Name:        word("name", n),
 		LeaseEndsAt: day(n),
 		EndedAt:     day(n + 1),
-		EndReason:   word("reason", n),
-		CreatedAt:   day(n + 2),
-		LastSeenAt:  day(n + 3),
-		Metadata:    document(n),
+		Document:    document(n),
 	}
 }
 

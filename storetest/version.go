@@ -19,7 +19,7 @@ import (
 // write moves from version n-1 to version n.
 func write(ctx context.Context, w store.Writer, n int) error {
 	l := license(1)
-	l.Name, l.Revision = number("name", n), int64(n)
+	l.State, l.Document = store.State(number("state", n)), fmt.Appendf(nil, "%d", n)
 	create := replace
 	if n == 1 {
 		create = put
@@ -29,7 +29,7 @@ func write(ctx context.Context, w store.Writer, n int) error {
 	}
 	rows := []any{activation(l.ID, 1), event(n), entry("version", 1)}
 	a, e := rows[0].(store.Activation), rows[2].(store.Entry)
-	a.Name, a.EndReason = number("name", n), number("reason", n)
+	a.EndedAt, a.Document = day(n), fmt.Appendf(nil, "%d", n)
 	e.Owner, e.Data = number("owner", n), fmt.Appendf(nil, "%d", n)
 	rows[0], rows[2] = a, e
 	if n > 1 {
@@ -95,18 +95,18 @@ func look(ctx context.Context, r store.Reader) ([]sighting, error) {
 	id := license(1).ID
 
 	l, err := r.License(ctx, id)
-	see("License", version(l.Name, l.Revision), err)
+	see("License", version(l.State, numberIn(l.Document)), err)
 	l, err = r.LicenseByKey(ctx, license(1).Key)
-	see("LicenseByKey", version(l.Name, l.Revision), err)
+	see("LicenseByKey", version(l.State, numberIn(l.Document)), err)
 	ls, err := r.Licenses(ctx, store.LicenseQuery{Limit: many})
 	n := 0
 	for _, l := range ls {
-		n = max(n, version(l.Name, l.Revision))
+		n = max(n, version(l.State, numberIn(l.Document)))
 	}
 	see("Licenses", n, err)
 
 	a, err := r.Activation(ctx, id, activation(id, 1).Fingerprint)
-	see("Activation", version(a.Name, a.EndReason), err)
+	see("Activation", version(int(a.EndedAt.Sub(day(0)).Hours()/24), numberIn(a.Document)), err)
 	as, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: many})
 	see("Activations", len(as), err)
 
@@ -125,10 +125,12 @@ func look(ctx context.Context, r store.Reader) ([]sighting, error) {
 	return seen, failed
 }
 
-func entryVersion(e store.Entry) int {
-	var n int
-	_ = json.Unmarshal(e.Data, &n) // what is no number is no version
-	return version(e.Owner, n)
+func entryVersion(e store.Entry) int { return version(e.Owner, numberIn(e.Data)) }
+
+// numberIn returns the number that a document is, or 0.
+func numberIn(document []byte) (n int) {
+	_ = json.Unmarshal(document, &n) // what is no number is no version
+	return n
 }
 
 // sees reads r and records a failure for each method that does not show version

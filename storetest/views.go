@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"runtime"
 	"sync/atomic"
 
@@ -88,25 +89,25 @@ func viewSnapshotOfLists(b *bench) {
 // torn runs Updates that give two licenses the same revision, one higher each
 // time, and concurrently calls read, which returns a revision that it saw and
 // whether it found no failure.
-func torn(b *bench, read func(first, second string) (revision int64, ok bool)) {
+func torn(b *bench, read func(first, second string) (revision int, ok bool)) {
 	first, second := license(1), license(2)
-	first.Revision, second.Revision = 0, 0
+	first.Document, second.Document = []byte("0"), []byte("0")
 	b.add(first, second)
 	var over atomic.Bool
 	b.together(2, func(i int) {
 		if i == 1 {
 			defer over.Store(true)
-			revision, ok := int64(0), true
+			revision, ok := 0, true
 			for n := 0; ok && (n < 50 || n < 5000 && revision < 5); n++ {
 				revision, ok = read(first.ID, second.ID)
 				runtime.Gosched()
 			}
 			return
 		}
-		for n := int64(1); !over.Load(); n++ {
+		for n := 1; !over.Load(); n++ {
 			b.update(func(tx store.Tx) error {
 				first, second := first, second
-				first.Revision, second.Revision = n, n
+				first.Document, second.Document = fmt.Appendf(nil, "%d", n), fmt.Appendf(nil, "%d", n)
 				if err := tx.UpdateLicense(b.ctx, first); err != nil {
 					return err
 				}
@@ -122,10 +123,10 @@ func torn(b *bench, read func(first, second string) (revision int64, ok bool)) {
 // them; the other way round, part of an Update was seen, which the
 // next case covers.
 func readsSeeOneState(b *bench) {
-	torn(b, func(first, second string) (int64, bool) {
+	torn(b, func(first, second string) (int, bool) {
 		rows, err := b.Licenses(b.ctx, store.LicenseQuery{Limit: many})
 		b.ok(err, "Licenses")
-		if len(rows) == 2 && !b.equal(rows[0].Revision, rows[1].Revision, "revisions in one list, always written together") {
+		if len(rows) == 2 && !b.equal(numberIn(rows[0].Document), numberIn(rows[1].Document), "revisions in one list, always written together") {
 			return 0, false
 		}
 		var one, two store.License
@@ -137,27 +138,27 @@ func readsSeeOneState(b *bench) {
 			two, err = r.License(b.ctx, second)
 			return err
 		})
-		if one.Revision < two.Revision {
-			b.fail(two.Revision, one.Revision, "revision of the second license in a View, always written with the first")
+		if one, two := numberIn(one.Document), numberIn(two.Document); one < two {
+			b.fail(two, one, "revision of the second license in a View, always written with the first")
 			return 0, false
 		}
-		return two.Revision, true
+		return numberIn(two.Document), true
 	})
 }
 
 // noPartOfAnUpdate checks that the first of two licenses is never ahead of the
 // second, which is read later.
 func noPartOfAnUpdate(b *bench) {
-	torn(b, func(first, second string) (int64, bool) {
+	torn(b, func(first, second string) (int, bool) {
 		one, err := b.License(b.ctx, first)
 		b.ok(err, "License")
 		two, err := b.License(b.ctx, second)
 		b.ok(err, "License")
-		if one.Revision > two.Revision {
-			b.fail(two.Revision, one.Revision, "revision of the second license, read after the first and always written with it")
+		if one, two := numberIn(one.Document), numberIn(two.Document); one > two {
+			b.fail(two, one, "revision of the second license, read after the first and always written with it")
 			return 0, false
 		}
-		return two.Revision, true
+		return numberIn(two.Document), true
 	})
 }
 

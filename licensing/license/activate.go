@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -139,7 +140,7 @@ func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParam
 	if !changed {
 		return nil
 	}
-	return tx.PutActivations(ctx, kept)
+	return tx.PutActivations(ctx, kept.Row())
 }
 
 // takeSeat creates an activation for the fingerprint, freeing a seat first
@@ -164,17 +165,19 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 		}
 		f.count -= f.own()
 	}
-	f.seated, f.seat = true, store.Activation{
-		LicenseID:   f.license.ID,
-		ID:          store.NewID("act", tx.now),
-		Fingerprint: p.Fingerprint,
-		Name:        p.Name,
-		LeaseEndsAt: leaseEnd(f.license, tx.now),
-		CreatedAt:   tx.now,
-		LastSeenAt:  tx.now,
-		Metadata:    encodeMap(p.Metadata),
+	f.seated, f.seat = true, record.Activation{
+		Activation: store.Activation{
+			LicenseID:   f.license.ID,
+			ID:          store.NewID("act", tx.now),
+			Fingerprint: p.Fingerprint,
+			LeaseEndsAt: leaseEnd(f.license, tx.now),
+		},
+		Name:       p.Name,
+		CreatedAt:  tx.now,
+		LastSeenAt: tx.now,
+		Metadata:   encodeMap(p.Metadata),
 	}
-	if err := tx.PutActivations(ctx, f.seat); err != nil {
+	if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
 		return false, err
 	}
 	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, ""); err != nil {
@@ -196,13 +199,15 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	if takeOver == "" || f.taken == 0 || int64(f.taken) > f.license.MaxActivations {
 		return denied
 	}
-	var victim store.Activation
+	var victim record.Activation
 	if takeOver == TakeOverOldest {
 		oldest, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: f.license.ID, LiveAt: f.at, Limit: 1})
 		if err != nil {
 			return err
 		}
-		victim = oldest[0]
+		if victim, err = record.ReadActivation(oldest[0]); err != nil {
+			return err
+		}
 	} else if victim, err = seat(ctx, tx, f.license.ID, takeOver); errors.Is(err, ErrNotFound) {
 		return denied
 	} else if err != nil {
@@ -217,7 +222,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 
 // deniedFull returns the error for a license that is valid but has no free
 // seat.
-func deniedFull(rec store.License, at time.Time) (*DeniedError, error) {
+func deniedFull(rec record.License, at time.Time) (*DeniedError, error) {
 	l, err := fromRecord(rec, at)
 	if err != nil {
 		return nil, err
@@ -237,7 +242,7 @@ const keepEnded = 30 * 24 * time.Hour
 // before it), so that ended activations are found before they outnumber the
 // rest, wherever they lie. It returns how many of the deleted activations
 // had only let their lease end, and so are still in the seat count.
-func sweep(ctx context.Context, tx *transaction, l store.License) (counted int, err error) {
+func sweep(ctx context.Context, tx *transaction, l record.License) (counted int, err error) {
 	age := tx.now.Sub(l.CreatedAt)
 	if age < keepEnded {
 		return 0, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -40,7 +41,7 @@ const (
 
 // activationStatusAt derives the status of a stored activation. The store's
 // LiveAt filter applies the same rule.
-func activationStatusAt(a store.Activation, at time.Time) ActivationStatus {
+func activationStatusAt(a record.Activation, at time.Time) ActivationStatus {
 	switch {
 	case !a.EndedAt.IsZero():
 		return ActivationStatus(a.EndReason)
@@ -51,7 +52,7 @@ func activationStatusAt(a store.Activation, at time.Time) ActivationStatus {
 }
 
 // activationAt converts a stored activation to its state at an instant.
-func activationAt(a store.Activation, at time.Time) (Activation, error) {
+func activationAt(a record.Activation, at time.Time) (Activation, error) {
 	out := Activation{
 		Object:      "activation",
 		ID:          a.ID,
@@ -124,7 +125,11 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 			page.HasMore, page.NextCursor = true, at.String()
 		}
 		for _, row := range rows {
-			a, err := activationAt(row, at.pinned)
+			rec, err := record.ReadActivation(row)
+			if err != nil {
+				return err
+			}
+			a, err := activationAt(rec, at.pinned)
 			if err != nil {
 				return err
 			}
@@ -140,14 +145,14 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 
 // seatsOf returns the license whose activations the caller manages, by its
 // ID or, if Options.KeyHolderSeats is set, by its key.
-func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (store.License, error) {
+func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (record.License, error) {
 	switch {
 	case (id == "") == (key == ""):
-		return store.License{}, Invalid("license_id", CodeRequired, "name the license by its id or its key")
+		return record.License{}, Invalid("license_id", CodeRequired, "name the license by its id or its key")
 	case id != "":
 		return s.find(ctx, r, id)
 	case !s.opts.KeyHolderSeats:
-		return store.License{}, ErrForbidden
+		return record.License{}, ErrForbidden
 	}
 	rec, ok, err := s.byKey(ctx, r, key)
 	if err == nil && !ok {
@@ -159,34 +164,37 @@ func (s *Service) seatsOf(ctx context.Context, r store.Reader, id, key string) (
 // byKey returns the license with a typed key if it exists for the caller. A
 // malformed key is looked up like any other, so that the time the store
 // takes reveals nothing.
-func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec store.License, ok bool, err error) {
+func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec record.License, ok bool, err error) {
 	key := canonicalKey(typed)
 	if !isKey(key) {
 		key = NewKey() // no license has it
 	}
-	rec, err = r.LicenseByKey(ctx, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(rec.ProductID) {
-		return store.License{}, false, nil
+	row, err := r.LicenseByKey(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
+		return record.License{}, false, nil
+	}
+	if err == nil {
+		rec, err = record.ReadLicense(row)
 	}
 	return rec, err == nil, err
 }
 
 // seat returns the activation of a license with that id, or [ErrNotFound].
-func seat(ctx context.Context, r store.Reader, licenseID, id string) (store.Activation, error) {
+func seat(ctx context.Context, r store.Reader, licenseID, id string) (record.Activation, error) {
 	missing := fmt.Errorf("activation: %w", ErrNotFound)
 	if !isID("act", id) {
-		return store.Activation{}, missing
+		return record.Activation{}, missing
 	}
 	// The id without its last character sorts before it, and before at most
 	// 31 others.
 	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: licenseID, After: id[:len(id)-1], Limit: 32})
 	if err != nil {
-		return store.Activation{}, err
+		return record.Activation{}, err
 	}
 	for _, row := range rows {
 		if row.ID == id {
-			return row, nil
+			return record.ReadActivation(row)
 		}
 	}
-	return store.Activation{}, missing
+	return record.Activation{}, missing
 }

@@ -73,10 +73,10 @@ func TestDeletingALicenseWithManyActivations(t *testing.T) {
 			for i := range n {
 				a := store.Activation{
 					LicenseID: l.ID, ID: store.NewID("act", start.Add(time.Duration(i)*time.Millisecond)), Fingerprint: fmt.Sprint("pc-", i),
-					CreatedAt: start,
+					Document: []byte("{}"),
 				}
 				if i%2 == 0 {
-					a.EndedAt, a.EndReason = start, string(license.ActivationReleased)
+					a.EndedAt, a.Document = start, []byte(`{"reason":"released"}`)
 				}
 				rows = append(rows, a)
 			}
@@ -117,7 +117,7 @@ func TestUpkeepRemovesActivationsOfDeletedLicenses(t *testing.T) {
 		l := f.create(t)
 		var rows []store.Activation
 		for i := range 250 {
-			rows = append(rows, store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), CreatedAt: start})
+			rows = append(rows, store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), Document: []byte("{}")})
 		}
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
 		ids = append(ids, l.ID)
@@ -157,7 +157,7 @@ func TestValidateCustomerReadsFewLicenses(t *testing.T) {
 		for i := range 2500 {
 			err = errors.Join(err, tx.CreateLicenses(t.Context(), store.License{
 				ID: store.NewID("lic", start.Add(time.Second)), Key: fmt.Sprint("key-", i), CustomerID: good.CustomerID, ProductID: good.ProductID,
-				State: store.StateActive, ExpiresAt: start.Add(-time.Hour), MaxActivations: -1, LeaseSeconds: -1,
+				State: store.StateActive, ExpiresAt: start.Add(-time.Hour), Document: []byte("{}"),
 			}))
 		}
 		return err

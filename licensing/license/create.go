@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -27,9 +28,8 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	}
 	var created License
 	err := s.update(ctx, func(tx *transaction) (err error) {
-		rec := store.License{
-			ID:        store.NewID("lic", tx.now),
-			State:     store.StateActive,
+		rec := record.License{
+			License:   store.License{ID: store.NewID("lic", tx.now), State: store.StateActive},
 			StateAt:   tx.now,
 			Revision:  1,
 			CreatedAt: tx.now,
@@ -49,12 +49,12 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 }
 
 // add writes a new record and appends the event.
-func (s *Service) add(ctx context.Context, tx *transaction, rec store.License) (License, error) {
+func (s *Service) add(ctx context.Context, tx *transaction, rec record.License) (License, error) {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
 		return License{}, err
 	}
-	if err := tx.CreateLicenses(ctx, rec); errors.Is(err, store.ErrExists) {
+	if err := tx.CreateLicenses(ctx, rec.Row()); errors.Is(err, store.ErrExists) {
 		return License{}, ErrKeyTaken
 	} else if err != nil {
 		return License{}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -50,7 +51,11 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 				if !s.sees(row.ProductID) {
 					continue
 				}
-				found, err := evaluate(q, facts{at: now, license: row, found: true})
+				rec, err := record.ReadLicense(row)
+				if err != nil {
+					return nil, err
+				}
+				found, err := evaluate(q, facts{at: now, license: rec, found: true})
 				if err != nil {
 					return nil, err
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -14,11 +15,11 @@ type edit struct {
 	verb    string // for errors
 	event   string // type of the event to append
 	reason  string // recorded in the event
-	find    func(store.Reader) (store.License, error)
+	find    func(store.Reader) (record.License, error)
 	ifMatch []Version
 	// apply puts the change of l into next, which is l's record, or says
 	// which rule forbids it.
-	apply func(l License, next *store.License, now time.Time) error
+	apply func(l License, next *record.License, now time.Time) error
 }
 
 // edit applies one change in one Update: it replaces the record and
@@ -53,7 +54,7 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		}
 		next.Revision, next.UpdatedAt = rec.Revision+1, tx.now
 		after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
-		if err := tx.UpdateLicense(ctx, next); errors.Is(err, store.ErrExists) {
+		if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
 			return ErrKeyTaken
 		} else if err != nil {
 			return err

@@ -95,8 +95,8 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 		return Erased{}, err
 	}
 	activations := 0
-	for _, rec := range recs {
-		l, err := fromRecord(rec, tx.now)
+	for _, row := range recs {
+		l, err := fromRow(row, tx.now)
 		if err != nil {
 			return Erased{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -20,39 +21,42 @@ func (s *Service) Get(ctx context.Context, id string) (License, error) {
 }
 
 // find returns the record with the given ID if it exists for the caller.
-func (s *Service) find(ctx context.Context, r store.Reader, id string) (store.License, error) {
+func (s *Service) find(ctx context.Context, r store.Reader, id string) (record.License, error) {
 	if !isID("lic", id) {
-		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
+		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
 	}
-	rec, err := r.License(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(rec.ProductID) {
-		return store.License{}, fmt.Errorf("license %s: %w", id, ErrNotFound)
+	row, err := r.License(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
+		return record.License{}, fmt.Errorf("license %s: %w", id, ErrNotFound)
 	}
-	return rec, err
+	if err != nil {
+		return record.License{}, err
+	}
+	return record.ReadLicense(row)
 }
 
 // maxAmbiguous is how many IDs an [*AmbiguousError] lists.
 const maxAmbiguous = 20
 
 // match returns the only license of a product and a customer.
-func (s *Service) match(ctx context.Context, r store.Reader, m Match) (store.License, error) {
+func (s *Service) match(ctx context.Context, r store.Reader, m Match) (record.License, error) {
 	if !s.sees(m.ProductID) {
-		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
+		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
 	}
 	recs, err := r.Licenses(ctx, store.LicenseQuery{ProductID: m.ProductID, CustomerID: m.CustomerID, Limit: maxAmbiguous})
 	switch {
 	case err != nil:
-		return store.License{}, err
+		return record.License{}, err
 	case len(recs) == 0:
-		return store.License{}, fmt.Errorf("license: %w", ErrNotFound)
+		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
 	case len(recs) > 1:
 		ambiguous := &AmbiguousError{}
 		for _, rec := range recs {
 			ambiguous.IDs = append(ambiguous.IDs, rec.ID)
 		}
-		return store.License{}, ambiguous
+		return record.License{}, ambiguous
 	}
-	return recs[0], nil
+	return record.ReadLicense(recs[0])
 }
 
 // at checks that l is at one of the given versions, if there are any.

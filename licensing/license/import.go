@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -162,9 +163,8 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 			return "", err
 		}
 	}
-	rec := store.License{
-		ID:          row.ID,
-		State:       row.State,
+	rec := record.License{
+		License:     store.License{ID: row.ID, State: row.State},
 		StateReason: row.StateReason,
 		StateAt:     tx.now,
 		Revision:    1,

@@ -124,7 +124,7 @@ func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Pa
 		at = pinned // show the status that the filter saw
 	}
 	for _, rec := range recs {
-		l, err := fromRecord(rec, at)
+		l, err := fromRow(rec, at)
 		if err != nil {
 			return Page[License]{}, fmt.Errorf("list licenses: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -60,9 +61,9 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 		verb:    m.name,
 		event:   m.event,
 		reason:  p.Reason,
-		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
+		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
-		apply: func(l License, next *store.License, now time.Time) error {
+		apply: func(l License, next *record.License, now time.Time) error {
 			if err := check(ctx, p); err != nil {
 				return err
 			}
@@ -93,9 +94,9 @@ func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 		verb:    "rekey",
 		event:   EventLicenseRekeyed,
 		reason:  p.Reason,
-		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
+		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
-		apply: func(l License, next *store.License, _ time.Time) error {
+		apply: func(l License, next *record.License, _ time.Time) error {
 			if err := check(ctx, p); err != nil {
 				return err
 			}

@@ -152,7 +152,7 @@ func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset tim
 		if rec.State == store.StateRevoked || s.isNoticeOutdated(offset, rec.ExpiresAt, tx.now) {
 			continue
 		}
-		l, err := fromRecord(rec, tx.now)
+		l, err := fromRow(rec, tx.now)
 		if err != nil {
 			return false, err
 		}

@@ -8,11 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
+// fromRow converts a row of the store to its state at an instant.
+func fromRow(row store.License, at time.Time) (License, error) {
+	rec, err := record.ReadLicense(row)
+	if err != nil {
+		return License{}, err
+	}
+	return fromRecord(rec, at)
+}
+
 // fromRecord converts a stored license to its state at an instant.
-func fromRecord(rec store.License, at time.Time) (License, error) {
+func fromRecord(rec record.License, at time.Time) (License, error) {
 	l := License{
 		Object:         "license",
 		ID:             rec.ID,
@@ -20,7 +30,7 @@ func fromRecord(rec store.License, at time.Time) (License, error) {
 		ProductID:      rec.ProductID,
 		CustomerID:     rec.CustomerID,
 		Key:            rec.Key,
-		Status:         statusAt(rec, at),
+		Status:         statusAt(rec.License, at),
 		StatusReason:   rec.StateReason,
 		StartsAt:       optionalTime(rec.StartsAt),
 		ExpiresAt:      optionalTime(rec.ExpiresAt),
@@ -59,7 +69,7 @@ func (l License) params() CreateParams {
 
 // write copies the checked fields of p, and values derived from them, to a
 // record.
-func (p CreateParams) write(rec *store.License) {
+func (p CreateParams) write(rec *record.License) {
 	rec.Name, rec.ProductID, rec.CustomerID, rec.Key = p.Name, p.ProductID, p.CustomerID, p.Key
 	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
 	rec.GraceSeconds = p.GraceSeconds

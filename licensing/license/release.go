@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -23,7 +24,7 @@ func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activatio
 		return Activation{}, err
 	}
 	q := question{fingerprint: p.Fingerprint}
-	return s.asHolder().release(ctx, "", func(r store.Reader, now time.Time) (store.License, store.Activation, error) {
+	return s.asHolder().release(ctx, "", func(r store.Reader, now time.Time) (record.License, record.Activation, error) {
 		f, err := s.findByKey(ctx, r, p.Key, q, now)
 		if err == nil && !f.seated {
 			err = fmt.Errorf("activation: %w", ErrNotFound)
@@ -53,10 +54,10 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 	if p.Key != "" {
 		s = s.asHolder()
 	}
-	return s.release(ctx, p.Reason, func(r store.Reader, _ time.Time) (store.License, store.Activation, error) {
+	return s.release(ctx, p.Reason, func(r store.Reader, _ time.Time) (record.License, record.Activation, error) {
 		l, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
-			return store.License{}, store.Activation{}, err
+			return record.License{}, record.Activation{}, err
 		}
 		a, err := seat(ctx, r, l.ID, p.ActivationID)
 		return l, a, err
@@ -66,7 +67,7 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 // release ends the activation that find returns unless it has ended. It
 // reads first, so that it takes the write lock only if there is something to
 // write.
-func (s *Service) release(ctx context.Context, reason string, find func(store.Reader, time.Time) (store.License, store.Activation, error)) (Activation, error) {
+func (s *Service) release(ctx context.Context, reason string, find func(store.Reader, time.Time) (record.License, record.Activation, error)) (Activation, error) {
 	var released Activation
 	err := s.view(ctx, func(r store.Reader) error {
 		now := s.now()
@@ -99,7 +100,7 @@ func (s *Service) release(ctx context.Context, reason string, find func(store.Re
 }
 
 // releaseSeat ends an active activation and updates the seat count.
-func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, reason string) error {
+func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, reason string) error {
 	n, _, err := seatCount(ctx, tx, l.ID)
 	if err != nil {
 		return err
@@ -112,9 +113,9 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l store.Lice
 
 // endSeat ends an active activation, keeps its row and appends an event. The
 // caller stores the seat count.
-func (s *Service) endSeat(ctx context.Context, tx *transaction, l store.License, a *store.Activation, how ActivationStatus, reason string) error {
+func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how ActivationStatus, reason string) error {
 	a.EndedAt, a.EndReason = tx.now, string(how)
-	if err := tx.PutActivations(ctx, *a); err != nil {
+	if err := tx.PutActivations(ctx, a.Row()); err != nil {
 		return err
 	}
 	eventType := EventActivationReleased
@@ -125,7 +126,7 @@ func (s *Service) endSeat(ctx context.Context, tx *transaction, l store.License,
 }
 
 // appendSeat adds an event about an activation to the feed.
-func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec store.License, row store.Activation, reason string) error {
+func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec record.License, row record.Activation, reason string) error {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
 		return err

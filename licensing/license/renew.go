@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -40,9 +41,9 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 		verb:    "renew",
 		event:   EventLicenseRenewed,
 		reason:  p.Reason,
-		find:    func(r store.Reader) (store.License, error) { return s.find(ctx, r, p.ID) },
+		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
-		apply: func(l License, next *store.License, now time.Time) error {
+		apply: func(l License, next *record.License, now time.Time) error {
 			if err := p.check(ctx); err != nil {
 				return err
 			}

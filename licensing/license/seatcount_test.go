@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -114,7 +115,7 @@ func TestManySeatsAreCounted(t *testing.T) {
 	l := f.create(t, seats(6, 0))
 	var rows []store.Activation
 	for i := range 1150 {
-		a := store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), CreatedAt: start}
+		a := store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), Document: []byte("{}")}
 		if i >= 5 {
 			a.LeaseEndsAt = start
 		}
@@ -185,9 +186,11 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 				lease := license.UpdateParams{ID: l.ID, LeaseSeconds: license.To(int64(3600))}
 				if by == "the admission" { // as when the process ends after the update
 					is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-						rec, err := tx.License(t.Context(), l.ID)
+						row, err := tx.License(t.Context(), l.ID)
+						is.NoErr(err)
+						rec, err := record.ReadLicense(row)
 						rec.LeaseSeconds = 3600
-						return errors.Join(err, tx.UpdateLicense(t.Context(), rec))
+						return errors.Join(err, tx.UpdateLicense(t.Context(), rec.Row()))
 					}))
 					for range 3 {
 						_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})

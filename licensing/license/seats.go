@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -138,7 +139,12 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 		return f.seated && row.ID == f.seat.ID // takeSeat replaces it
 	})
 	for i, row := range ended {
-		ended[i].EndedAt, ended[i].EndReason = row.LeaseEndsAt, string(ActivationLeaseEnded)
+		a, err := record.ReadActivation(row)
+		if err != nil {
+			return false, err
+		}
+		a.EndedAt, a.EndReason = a.LeaseEndsAt, string(ActivationLeaseEnded)
+		ended[i] = a.Row()
 		f.count, f.taken, f.recount = f.count-1, f.taken-1, true
 		need--
 	}
@@ -170,7 +176,7 @@ func (f *facts) own() int {
 // LeaseSeconds was set or shortened. A program that rechecks as its last
 // verdict told it to, which is within recheckValid, has a whole lease to do
 // so.
-func cutLeases(ctx context.Context, tx *transaction, l store.License) (n int, err error) {
+func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, err error) {
 	if l.LeaseSeconds < 0 {
 		return 0, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -26,9 +27,9 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	edited, err := s.edit(ctx, edit{
 		verb:    "update",
 		event:   EventLicenseUpdated,
-		find:    func(r store.Reader) (store.License, error) { return s.target(ctx, r, p) },
+		find:    func(r store.Reader) (record.License, error) { return s.target(ctx, r, p) },
 		ifMatch: p.IfMatch,
-		apply: func(l License, next *store.License, _ time.Time) error {
+		apply: func(l License, next *record.License, _ time.Time) error {
 			fields := l.params()
 			p.apply(&fields)
 			if err := s.checkFields(ctx, &fields); err != nil {
@@ -47,7 +48,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 }
 
 // target returns the record that p selects.
-func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (store.License, error) {
+func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (record.License, error) {
 	if p.Match != nil {
 		return s.match(ctx, r, *p.Match)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -34,10 +35,10 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
 	var v Verdict
 	var renews bool
-	answer := func(r store.Reader, now time.Time) (store.Activation, error) {
+	answer := func(r store.Reader, now time.Time) (record.Activation, error) {
 		f, err := s.findByKey(ctx, r, p.Key, q, now)
 		if err != nil {
-			return store.Activation{}, err
+			return record.Activation{}, err
 		}
 		renews = f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0
 		if renews {
@@ -60,7 +61,7 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 			if err != nil || !renews {
 				return err
 			}
-			return tx.PutActivations(ctx, seat)
+			return tx.PutActivations(ctx, seat.Row())
 		})
 	}
 	if err != nil {
@@ -98,12 +99,15 @@ func (f *facts) findSeat(ctx context.Context, r store.Reader, fingerprint string
 }
 
 // findActivation reads the activation of a fingerprint.
-func (f *facts) findActivation(ctx context.Context, r store.Reader, fingerprint string) (err error) {
-	f.seat, err = r.Activation(ctx, f.seatsID(), fingerprint)
-	f.seated = err == nil
+func (f *facts) findActivation(ctx context.Context, r store.Reader, fingerprint string) error {
+	row, err := r.Activation(ctx, f.seatsID(), fingerprint)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
+	if err == nil {
+		f.seat, err = record.ReadActivation(row)
+	}
+	f.seated = err == nil
 	return err
 }
 
@@ -122,7 +126,7 @@ const seenEvery = time.Hour
 // renewSeat returns an active activation with its lease restarted, and
 // whether there is anything to write. The lease length is the license's
 // current LeaseSeconds.
-func renewSeat(l store.License, a store.Activation, now time.Time) (renewed store.Activation, changed bool) {
+func renewSeat(l record.License, a record.Activation, now time.Time) (renewed record.Activation, changed bool) {
 	renewed = a
 	renewed.LeaseEndsAt = leaseEnd(l, now)
 	renewed.LastSeenAt = now
@@ -133,7 +137,7 @@ func renewSeat(l store.License, a store.Activation, now time.Time) (renewed stor
 }
 
 // leaseEnd returns when a lease that starts now ends; zero: never.
-func leaseEnd(l store.License, now time.Time) time.Time {
+func leaseEnd(l record.License, now time.Time) time.Time {
 	if l.LeaseSeconds < 0 {
 		return time.Time{}
 	}

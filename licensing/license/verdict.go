@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -84,10 +85,10 @@ type question struct {
 // facts are what the store holds about a question at an instant.
 type facts struct {
 	at      time.Time
-	license store.License
+	license record.License
 	found   bool
 	// seat is the activation of the fingerprint.
-	seat   store.Activation
+	seat   record.Activation
 	seated bool
 	// taken is how many seats are in use; set if the fingerprint uses none
 	// and seats are limited.
@@ -134,14 +135,14 @@ func verdictAt(q question, f facts, at time.Time) Verdict {
 	switch {
 	case len(reasons) > 0:
 		return deny(reasons...)
-	case statusAt(f.license, at) == StatusExpired:
+	case statusAt(f.license.License, at) == StatusExpired:
 		return Verdict{Valid: true, Code: VerdictInGrace, Reasons: []Reason{}}
 	}
 	return Verdict{Valid: true, Code: VerdictValid, Reasons: []Reason{}}
 }
 
 // timeReasons checks the stored state and the time, independently.
-func timeReasons(l store.License, at time.Time) (reasons []Reason) {
+func timeReasons(l record.License, at time.Time) (reasons []Reason) {
 	switch l.State {
 	case store.StateRevoked:
 		reasons = append(reasons, Reason{VerdictRevoked, "The license was revoked."})
@@ -158,11 +159,11 @@ func timeReasons(l store.License, at time.Time) (reasons []Reason) {
 }
 
 // graceEnd returns when an expiring license stops being valid.
-func graceEnd(l store.License) time.Time {
+func graceEnd(l record.License) time.Time {
 	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
 }
 
-func scopeReasons(q question, l store.License) (reasons []Reason) {
+func scopeReasons(q question, l record.License) (reasons []Reason) {
 	if q.productID != "" && q.productID != l.ProductID {
 		reasons = append(reasons, Reason{VerdictProductMismatch, "The license is for another product."})
 	}
@@ -192,11 +193,11 @@ func seatReasons(q question, f facts, at time.Time) (reasons []Reason) {
 	return reasons
 }
 
-func fullReason(l store.License) Reason {
+func fullReason(l record.License) Reason {
 	return Reason{VerdictActivationLimit, fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
 }
 
-func entitlementReasons(q question, l store.License) (reasons []Reason) {
+func entitlementReasons(q question, l record.License) (reasons []Reason) {
 	if len(q.entitlements) == 0 {
 		return nil
 	}

@@ -15,17 +15,15 @@ func millis(t time.Time) time.Time { return t.Truncate(time.Millisecond).UTC() }
 
 func copyLicense(l *store.License) *store.License {
 	c := *l
-	c.StateAt, c.StartsAt, c.ExpiresAt = millis(l.StateAt), millis(l.StartsAt), millis(l.ExpiresAt)
-	c.CreatedAt, c.UpdatedAt = millis(l.CreatedAt), millis(l.UpdatedAt)
-	c.Entitlements, c.Metadata = bytes.Clone(l.Entitlements), bytes.Clone(l.Metadata)
+	c.StartsAt, c.ExpiresAt = millis(l.StartsAt), millis(l.ExpiresAt)
+	c.Document = bytes.Clone(l.Document)
 	return &c
 }
 
 func copyActivation(a *store.Activation) *store.Activation {
 	c := *a
 	c.LeaseEndsAt, c.EndedAt = millis(a.LeaseEndsAt), millis(a.EndedAt)
-	c.CreatedAt, c.LastSeenAt = millis(a.CreatedAt), millis(a.LastSeenAt)
-	c.Metadata = bytes.Clone(a.Metadata)
+	c.Document = bytes.Clone(a.Document)
 	return &c
 }
 

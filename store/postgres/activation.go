@@ -7,12 +7,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const activationColumns = `a.license_id, a.id, a.fingerprint, a.name,
-	a.lease_ends_at, a.ended_at, a.end_reason, a.created_at, a.last_seen_at, a.metadata`
+const activationColumns = `a.license_id, a.id, a.fingerprint, a.lease_ends_at, a.ended_at, a.document`
 
 func scanActivation(rows *sql.Rows) (a store.Activation, err error) {
-	err = rows.Scan(&a.LicenseID, &a.ID, &a.Fingerprint, &a.Name,
-		instant{&a.LeaseEndsAt}, instant{&a.EndedAt}, &a.EndReason, instant{&a.CreatedAt}, instant{&a.LastSeenAt}, &a.Metadata)
+	err = rows.Scan(&a.LicenseID, &a.ID, &a.Fingerprint, instant{&a.LeaseEndsAt}, instant{&a.EndedAt}, &a.Document)
 	return a, err
 }
 
@@ -67,7 +65,7 @@ func activations(q store.ActivationQuery) *selection {
 }
 
 // activationKinds are the kinds of activationColumns, for a recordset.
-const activationKinds = "ttttiitiid"
+const activationKinds = "tttiid"
 
 // PutActivations adds or replaces in one statement, which does nothing if a
 // license is missing or another of its activations has a fingerprint. If several
@@ -77,8 +75,7 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 	sent, prints, licenses := map[[2]string]int{}, map[[2]string]string{}, map[string]bool{}
 	unique := true
 	for _, a := range activations {
-		row := []any{a.LicenseID, a.ID, a.Fingerprint, a.Name, millis(a.LeaseEndsAt), millis(a.EndedAt), a.EndReason,
-			millis(a.CreatedAt), millis(a.LastSeenAt), document(a.Metadata)}
+		row := []any{a.LicenseID, a.ID, a.Fingerprint, millis(a.LeaseEndsAt), millis(a.EndedAt), document(a.Document)}
 		print := [2]string{a.LicenseID, a.Fingerprint}
 		id, taken := prints[print]
 		unique = unique && (!taken || id == a.ID)
@@ -100,9 +97,8 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 			SELECT FROM added a JOIN licensing_activation other
 			ON other.license_id = a.license_id AND other.fingerprint = a.fingerprint AND other.id <> a.id)
 		ON CONFLICT (license_id, id) DO UPDATE SET
-			fingerprint = excluded.fingerprint, name = excluded.name, lease_ends_at = excluded.lease_ends_at,
-			ended_at = excluded.ended_at, end_reason = excluded.end_reason, created_at = excluded.created_at,
-			last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`, unique, int64(len(licenses)))
+			fingerprint = excluded.fingerprint, lease_ends_at = excluded.lease_ends_at,
+			ended_at = excluded.ended_at, document = excluded.document`, unique, int64(len(licenses)))
 	if err == nil && int(n) < len(rows) {
 		err = store.ErrExists
 		for id := range licenses {

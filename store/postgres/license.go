@@ -7,22 +7,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const licenseColumns = `l.id, l.name, l.product_id, l.customer_id, l.key, l.state, l.state_reason, l.state_at,
-	l.starts_at, l.expires_at, l.grace_seconds, l.max_activations, l.lease_seconds,
-	l.entitlements, l.metadata, l.revision, l.created_at, l.updated_at`
+const licenseColumns = `l.id, l.key, l.customer_id, l.product_id, l.state, l.starts_at, l.expires_at, l.document`
 
 func scanLicense(rows *sql.Rows) (l store.License, err error) {
-	err = rows.Scan(&l.ID, &l.Name, &l.ProductID, &l.CustomerID, &l.Key, &l.State, &l.StateReason, instant{&l.StateAt},
-		instant{&l.StartsAt}, instant{&l.ExpiresAt}, &l.GraceSeconds, &l.MaxActivations, &l.LeaseSeconds,
-		&l.Entitlements, &l.Metadata, &l.Revision, instant{&l.CreatedAt}, instant{&l.UpdatedAt})
+	err = rows.Scan(&l.ID, &l.Key, &l.CustomerID, &l.ProductID, &l.State, instant{&l.StartsAt}, instant{&l.ExpiresAt}, &l.Document)
 	return l, err
 }
 
 // licenseValues are the values of licenseColumns.
 func licenseValues(l store.License) []any {
-	return []any{l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, string(l.State), l.StateReason, millis(l.StateAt),
-		millis(l.StartsAt), millis(l.ExpiresAt), l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
-		document(l.Entitlements), document(l.Metadata), l.Revision, millis(l.CreatedAt), millis(l.UpdatedAt)}
+	return []any{l.ID, l.Key, l.CustomerID, l.ProductID, string(l.State), millis(l.StartsAt), millis(l.ExpiresAt), document(l.Document)}
 }
 
 // License reads by the primary key.
@@ -81,7 +75,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 }
 
 // licenseKinds are the kinds of licenseColumns, for a recordset.
-const licenseKinds = "tttttttiiiiiiddiii"
+const licenseKinds = "tttttiid"
 
 // CreateLicenses adds the licenses in one statement, which does nothing if an id
 // or a key is taken, or if there are activations of a deleted license.
@@ -114,10 +108,8 @@ func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error
 func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
 	n, err := t.write(ctx, `
 		UPDATE licensing_license SET
-			name = $2, product_id = $3, customer_id = $4, key = $5, state = $6, state_reason = $7, state_at = $8,
-			starts_at = $9, expires_at = $10, grace_seconds = $11, max_activations = $12, lease_seconds = $13,
-			entitlements = $14, metadata = $15, revision = $16, created_at = $17, updated_at = $18
-		WHERE id = $1 AND NOT EXISTS (SELECT FROM licensing_license other WHERE other.key = $5 AND other.id <> $1)`,
+			key = $2, customer_id = $3, product_id = $4, state = $5, starts_at = $6, expires_at = $7, document = $8
+		WHERE id = $1 AND NOT EXISTS (SELECT FROM licensing_license other WHERE other.key = $2 AND other.id <> $1)`,
 		licenseValues(l)...)
 	if err == nil && n == 0 {
 		if _, err = t.License(ctx, l.ID); err == nil {

@@ -7,13 +7,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const activationColumns = `license_id, id, fingerprint, name, lease_ends_at, ended_at, end_reason, created_at, last_seen_at, metadata`
+const activationColumns = `license_id, id, fingerprint, lease_ends_at, ended_at, document`
 
 func scanActivation(r *row) store.Activation {
 	return store.Activation{
-		LicenseID: r.text(), ID: r.text(), Fingerprint: r.text(), Name: r.text(),
-		LeaseEndsAt: r.time(), EndedAt: r.time(), EndReason: r.text(),
-		CreatedAt: r.time(), LastSeenAt: r.time(), Metadata: r.bytes(),
+		LicenseID: r.text(), ID: r.text(), Fingerprint: r.text(),
+		LeaseEndsAt: r.time(), EndedAt: r.time(), Document: r.bytes(),
 	}
 }
 
@@ -79,26 +78,24 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 	if len(activations) == 1 {
 		a := activations[0]
 		n, err := t.count(ctx, `
-			UPDATE activation SET name = ?, lease_ends_at = ?, ended_at = ?, end_reason = ?, created_at = ?, last_seen_at = ?, metadata = ?
+			UPDATE activation SET lease_ends_at = ?, ended_at = ?, document = ?
 			WHERE license_id = ? AND id = ? AND fingerprint = ? AND EXISTS (SELECT 1 FROM license WHERE license.id = license_id)`,
-			a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata,
-			a.LicenseID, a.ID, a.Fingerprint)
+			a.LeaseEndsAt, a.EndedAt, a.Document, a.LicenseID, a.ID, a.Fingerprint)
 		if err != nil || n > 0 {
 			return wrap(err, "put activation %s of license %s", a.ID, a.LicenseID)
 		}
 	}
 	return together(ctx, t, activations, func(ctx context.Context, chunk []store.Activation) error {
-		args := make([]any, 0, 10*len(chunk))
+		args := make([]any, 0, 6*len(chunk))
 		for _, a := range chunk {
-			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.Name, a.LeaseEndsAt, a.EndedAt, a.EndReason, a.CreatedAt, a.LastSeenAt, a.Metadata)
+			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.LeaseEndsAt, a.EndedAt, a.Document)
 		}
 		err := t.change(ctx, `
-			WITH added AS (VALUES `+places(len(chunk), 10)+`)
+			WITH added AS (VALUES `+places(len(chunk), 6)+`)
 			INSERT INTO activation (`+activationColumns+`) SELECT * FROM added
 			WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN license ON license.id = column1 WHERE license.id IS NULL)
-			ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint, name = excluded.name,
-				lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, end_reason = excluded.end_reason,
-				created_at = excluded.created_at, last_seen_at = excluded.last_seen_at, metadata = excluded.metadata`, args...)
+			ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint,
+				lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, document = excluded.document`, args...)
 		return wrap(err, "put activation %s of license %s", chunk[0].ID, chunk[0].LicenseID)
 	})
 }

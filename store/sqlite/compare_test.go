@@ -46,17 +46,15 @@ func (c chance) limit() int { return pick(c, 0, 1, 2, 5) }
 
 func (c chance) license() store.License {
 	return store.License{
-		ID: c.id(), Key: c.id() + c.opt(), Name: c.opt(), CustomerID: c.key(), ProductID: c.key(),
-		State: store.State(c.opt()), StateReason: c.opt(), StateAt: c.time(), StartsAt: c.time(), ExpiresAt: c.time(),
-		GraceSeconds: c.Int64(), MaxActivations: -1, LeaseSeconds: c.Int64N(3), Entitlements: c.doc(), Metadata: c.doc(),
-		Revision: c.Int64(), CreatedAt: c.time(), UpdatedAt: c.time(),
+		ID: c.id(), Key: c.id() + c.opt(), CustomerID: c.key(), ProductID: c.key(),
+		State: store.State(c.opt()), StartsAt: c.time(), ExpiresAt: c.time(), Document: c.doc(),
 	}
 }
 
 func (c chance) activation() store.Activation {
 	return store.Activation{
-		LicenseID: c.id(), ID: c.id(), Fingerprint: c.key(), Name: c.opt(), LeaseEndsAt: c.time(), EndedAt: pick(c, time.Time{}, c.time()),
-		EndReason: c.opt(), CreatedAt: c.time(), LastSeenAt: c.time(), Metadata: c.doc(),
+		LicenseID: c.id(), ID: c.id(), Fingerprint: c.key(), LeaseEndsAt: c.time(), EndedAt: pick(c, time.Time{}, c.time()),
+		Document: c.doc(),
 	}
 }
 

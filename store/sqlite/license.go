@@ -6,17 +6,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const licenseColumns = `l.id, l.name, l.product_id, l.customer_id, l.key, l.state, l.state_reason, l.state_at,
-	l.starts_at, l.expires_at, l.grace_seconds, l.max_activations, l.lease_seconds,
-	l.entitlements, l.metadata, l.revision, l.created_at, l.updated_at`
+const licenseColumns = `l.id, l.key, l.customer_id, l.product_id, l.state, l.starts_at, l.expires_at, l.document`
 
 func scanLicense(r *row) store.License {
 	return store.License{
-		ID: r.text(), Name: r.text(), ProductID: r.text(), CustomerID: r.text(), Key: r.text(),
-		State: store.State(r.text()), StateReason: r.text(), StateAt: r.time(),
-		StartsAt: r.time(), ExpiresAt: r.time(), GraceSeconds: r.integer(), MaxActivations: r.integer(), LeaseSeconds: r.integer(),
-		Entitlements: r.bytes(), Metadata: r.bytes(),
-		Revision: r.integer(), CreatedAt: r.time(), UpdatedAt: r.time(),
+		ID: r.text(), Key: r.text(), CustomerID: r.text(), ProductID: r.text(), State: store.State(r.text()),
+		StartsAt: r.time(), ExpiresAt: r.time(), Document: r.bytes(),
 	}
 }
 
@@ -114,17 +109,13 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 // activations of a deleted license, adds none.
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	return together(ctx, t, licenses, func(ctx context.Context, chunk []store.License) error {
-		args := make([]any, 0, 18*len(chunk))
+		args := make([]any, 0, 8*len(chunk))
 		for _, l := range chunk {
-			args = append(args, l.ID, l.Name, l.ProductID, l.CustomerID, l.Key, l.State, l.StateReason, l.StateAt,
-				l.StartsAt, l.ExpiresAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
-				l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt)
+			args = append(args, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document)
 		}
 		err := t.change(ctx, `
-			WITH added AS (VALUES `+places(len(chunk), 18)+`)
-			INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at,
-				starts_at, expires_at, grace_seconds, max_activations, lease_seconds,
-				entitlements, metadata, revision, created_at, updated_at)
+			WITH added AS (VALUES `+places(len(chunk), 8)+`)
+			INSERT INTO license (id, key, customer_id, product_id, state, starts_at, expires_at, document)
 			SELECT * FROM added
 			WHERE NOT EXISTS (SELECT 1 FROM added CROSS JOIN activation WHERE license_id = column1)`, args...)
 		if err == store.ErrNotFound {
@@ -161,12 +152,7 @@ func (t *tx) updateLicense(ctx context.Context, l store.License) error {
 			return err
 		}
 	}
-	return t.change(ctx, `
-		UPDATE license SET name = ?, state_reason = ?, state_at = ?, grace_seconds = ?, max_activations = ?, lease_seconds = ?,
-			entitlements = ?, metadata = ?, revision = ?, created_at = ?, updated_at = ?
-		WHERE id = ?`,
-		l.Name, l.StateReason, l.StateAt, l.GraceSeconds, l.MaxActivations, l.LeaseSeconds,
-		l.Entitlements, l.Metadata, l.Revision, l.CreatedAt, l.UpdatedAt, l.ID)
+	return t.change(ctx, `UPDATE license SET document = ? WHERE id = ?`, l.Document, l.ID)
 }
 
 // DeleteLicense removes a row.

@@ -152,10 +152,20 @@ func migrate(c *conn, deadline time.Time) error {
 		return fmt.Errorf("the file system does not support a write-ahead log (journal mode %q); put the file on a local disk", mode)
 	}
 	steps := steps()
+	if done, err := version(c); err != nil || done == len(steps) {
+		return err
+	}
+	// A migration may sort a whole table.
+	if err := c.script("PRAGMA temp_store = file"); err != nil {
+		return err
+	}
 	for {
 		done, err := version(c)
-		if err != nil || done == len(steps) {
+		if err != nil {
 			return err
+		}
+		if done == len(steps) {
+			return c.script("PRAGMA temp_store = memory")
 		}
 		if err := begin(context.Background(), c, deadline); err != nil {
 			return err

@@ -62,6 +62,10 @@ func TestSecondSchemaMovesForward(t *testing.T) {
 	is.NoErr(c.script(`
 		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, grace_seconds, max_activations, lease_seconds, revision, expires_at)
 		VALUES ('l', 'n', 'p', 'c', 'k', 'active', '', 0, 3, 60, 1, 5000), ('m', 'n', 'p', 'c', 'k2', 'active', '', 0, 3, 60, 1, NULL);
+		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, state_at, starts_at, expires_at, grace_seconds,
+			max_activations, lease_seconds, entitlements, metadata, revision, created_at, updated_at)
+		VALUES ('n', 'Ünïcode "\' || char(9, 1, 39, 8232) || '</', 'x', 'c', 'k3', 'revoked', 'why', 0, 1, -1, 7, 0, -1, x'7b2261223a20312e307d', x'7b7d', 9, -1, 3),
+			('o', '', 'x', 'c', 'k4', 'active', '', NULL, NULL, NULL, 0, -1, -1, NULL, NULL, 0, NULL, NULL);
 		INSERT INTO activation (license_id, id, fingerprint, name, lease_ends_at, ended_at, end_reason, created_at, last_seen_at, metadata)
 		VALUES ('l', 'a', 'fa', 'n', 2000, NULL, 'r', 1, 2, x'7b7d'), ('l', 'b', 'fb', '', NULL, NULL, '', 1, 2, NULL), ('l', 'c', 'fc', '', NULL, 3, '', 1, 2, NULL),
 			('m', 'a', 'fa', '', NULL, NULL, '', 1, 2, NULL);
@@ -73,9 +77,19 @@ func TestSecondSchemaMovesForward(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(rows), 3)
 	is.Equal(rows[0], store.Activation{
-		LicenseID: "l", ID: "a", Fingerprint: "fa", Name: "n", LeaseEndsAt: time.UnixMilli(2000).UTC(), EndReason: "r",
-		CreatedAt: time.UnixMilli(1).UTC(), LastSeenAt: time.UnixMilli(2).UTC(), Metadata: []byte("{}"),
+		LicenseID: "l", ID: "a", Fingerprint: "fa", LeaseEndsAt: time.UnixMilli(2000).UTC(),
+		Document: []byte(`{"name":"n","reason":"r","metadata":{},"created":1,"seen":2}`),
 	})
+	licenses, err := st.Licenses(ctx, store.LicenseQuery{ProductID: "x"})
+	is.NoErr(err)
+	is.Equal(licenses, []store.License{{
+		ID: "n", Key: "k3", CustomerID: "c", ProductID: "x", State: "revoked",
+		StartsAt: time.UnixMilli(1).UTC(), ExpiresAt: time.UnixMilli(-1).UTC(),
+		Document: []byte(`{"name":"Ünïcode \"\\\t\u0001'` + "\u2028" + `</","reason":"why","since":0,"grace":7,"seats":0,` +
+			`"entitlements":{"a": 1.0},"metadata":{},"revision":9,"created":-1,"updated":3}`),
+	}, {
+		ID: "o", Key: "k4", CustomerID: "c", ProductID: "x", State: "active", Document: []byte("{}"),
+	}})
 	for id, want := range map[string]string{"l": "2", "m": "7"} {
 		e, err := st.Entry(ctx, "seats", id)
 		is.NoErr(err)

@@ -3,9 +3,12 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -48,10 +51,60 @@ func TestManyProcessesStartAtOnce(t *testing.T) {
 
 	var versions int
 	is.NoErr(admin.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_schema`).Scan(&versions))
-	is.Equal(versions, 4) // each migration ran once
+	is.Equal(versions, 5) // each migration ran once
 	found, err := newStore(t, admin, schema).Licenses(t.Context(), store.LicenseQuery{})
 	is.NoErr(err)
 	is.Equal(len(found), len(errs))
+}
+
+// TestEarlierTablesGetDocuments migrates tables from before licenses and
+// activations had documents.
+func TestEarlierTablesGetDocuments(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	db := open(t, "pgx", sharedDSN(t))
+	schema := newSchema(t, db)
+	conn, err := db.Conn(ctx)
+	is.NoErr(err)
+	defer conn.Close()
+	exec := func(text string) {
+		t.Helper()
+		_, err := conn.ExecContext(ctx, text)
+		is.NoErr(err)
+	}
+	exec(`CREATE SCHEMA ` + quote(schema) + `; SET search_path = ` + quote(schema))
+	files, err := filepath.Glob("../../../store/postgres/migrations/000[1-4]_*.sql")
+	is.NoErr(err)
+	is.Equal(len(files), 4)
+	for i, file := range files {
+		text, err := os.ReadFile(file)
+		is.NoErr(err)
+		exec(string(text))
+		exec(fmt.Sprintf(`INSERT INTO licensing_schema (version) VALUES (%d)`, i+1))
+	}
+	exec(`INSERT INTO licensing_license VALUES
+		('a', U&'\00DCn\00EFcode "\\' || chr(9) || chr(1) || chr(39) || chr(8232) || '</', 'p', 'c', 'k', 'revoked', 'why', 0, 1, -1, 7, 0, -1, '{"a": 1.0}', '{}', 9, -1, 3),
+		('b', '', 'p', 'c', 'k2', 'active', '', NULL, NULL, NULL, 0, -1, -1, '', '', 0, NULL, NULL)`)
+	exec(`INSERT INTO licensing_activation VALUES ('a', 'x', 'f', 'n', 2000, NULL, 'r', 1, 2, '{}')`)
+	exec(`RESET search_path`)
+
+	st := newStore(t, db, schema)
+	rows, err := st.Licenses(ctx, store.LicenseQuery{})
+	is.NoErr(err)
+	is.Equal(rows, []store.License{{
+		ID: "a", Key: "k", CustomerID: "c", ProductID: "p", State: "revoked",
+		StartsAt: time.UnixMilli(1).UTC(), ExpiresAt: time.UnixMilli(-1).UTC(),
+		Document: []byte(`{"name":"Ünïcode \"\\\t\u0001'` + "\u2028" + `</","reason":"why","since":0,"grace":7,"seats":0,` +
+			`"entitlements":{"a": 1.0},"metadata":{},"revision":9,"created":-1,"updated":3}`),
+	}, {
+		ID: "b", Key: "k2", CustomerID: "c", ProductID: "p", State: "active", Document: []byte("{}"),
+	}})
+	seats, err := st.Activations(ctx, store.ActivationQuery{LicenseID: "a"})
+	is.NoErr(err)
+	is.Equal(seats, []store.Activation{{
+		LicenseID: "a", ID: "x", Fingerprint: "f", LeaseEndsAt: time.UnixMilli(2000).UTC(),
+		Document: []byte(`{"name":"n","reason":"r","metadata":{},"created":1,"seen":2}`),
+	}})
 }
 
 func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {

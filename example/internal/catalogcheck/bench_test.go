@@ -22,14 +22,15 @@ func fill(b *testing.B, st store.Store, licenses int) {
 		err := st.Update(b.Context(), func(tx store.Tx) error {
 			for i := n; i < n+500; i++ {
 				l := store.License{
-					ID: store.NewID("lic", time.Now()), Key: license.NewKey(), Name: fmt.Sprintf("Atlas Editor for number %d", i), ProductID: fmt.Sprint("prod_", i%20),
-					CustomerID: fmt.Sprint("customer_", i/3), State: store.StateActive, MaxActivations: 3, LeaseSeconds: -1, Revision: 1,
-					ExpiresAt: time.Now().Add(time.Duration(i%400) * 24 * time.Hour), Metadata: []byte(`{"order":"2026-0042"}`), CreatedAt: time.Now(), UpdatedAt: time.Now(),
+					ID: store.NewID("lic", time.Now()), Key: license.NewKey(), ProductID: fmt.Sprint("prod_", i%20),
+					CustomerID: fmt.Sprint("customer_", i/3), State: store.StateActive,
+					ExpiresAt: time.Now().Add(time.Duration(i%400) * 24 * time.Hour), Document: fmt.Appendf(nil,
+						`{"name":"Atlas Editor for number %d","seats":3,"metadata":{"order":"2026-0042"},"revision":1,"created":%[2]d,"updated":%[2]d}`, i, time.Now().UnixMilli()),
 				}
 				if err := tx.CreateLicenses(b.Context(), l); err != nil {
 					return err
 				}
-				a := store.Activation{LicenseID: l.ID, ID: store.NewID("act", time.Now()), Fingerprint: fmt.Sprintf("host-%d", i)}
+				a := store.Activation{LicenseID: l.ID, ID: store.NewID("act", time.Now()), Fingerprint: fmt.Sprintf("host-%d", i), Document: []byte("{}")}
 				if err := tx.PutActivations(b.Context(), a); err != nil {
 					return err
 				}

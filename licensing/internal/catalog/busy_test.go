@@ -39,7 +39,7 @@ func TestProgressOfAScan(t *testing.T) {
 	st := memory.New()
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) (err error) {
 		for _, id := range []string{"lic_0000000000a", "lic_0000000050b", "lic_0000000100c"} {
-			if err = tx.CreateLicenses(t.Context(), store.License{ID: id, Key: id}); err != nil {
+			if err = tx.CreateLicenses(t.Context(), store.License{ID: id, Key: id, Document: []byte("{}")}); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -42,7 +43,11 @@ type Count struct {
 
 // countTerms returns the keys of the counts that include l: what it is counted
 // by, a slash and the name.
-func countTerms(_ context.Context, _ store.Reader, l store.License) (terms []string, err error) {
+func countTerms(_ context.Context, _ store.Reader, row store.License) (terms []string, err error) {
+	l, err := record.ReadLicense(row)
+	if err != nil {
+		return nil, err
+	}
 	add := func(by, name string) {
 		if name != "" {
 			terms = append(terms, by+"/"+name)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -30,8 +31,12 @@ func wordTerms(ctx context.Context, r store.Reader, l store.License) ([]string, 
 
 // recordTerms returns the terms of the record of l: the words of its name,
 // customer, product and metadata values, and the groups of its key.
-func recordTerms(l store.License) (termSet, error) {
+func recordTerms(row store.License) (termSet, error) {
 	var t termSet
+	l, err := record.ReadLicense(row)
+	if err != nil {
+		return t, err
+	}
 	for _, group := range keyGroups(l.Key) {
 		t.add(group)
 	}

@@ -13,16 +13,14 @@ import (
 func cut(t time.Time) time.Time { return t.Truncate(time.Millisecond).UTC() }
 
 func copyLicense(l store.License) store.License {
-	l.StateAt, l.StartsAt, l.ExpiresAt = cut(l.StateAt), cut(l.StartsAt), cut(l.ExpiresAt)
-	l.CreatedAt, l.UpdatedAt = cut(l.CreatedAt), cut(l.UpdatedAt)
-	l.Entitlements, l.Metadata = bytes.Clone(l.Entitlements), bytes.Clone(l.Metadata)
+	l.StartsAt, l.ExpiresAt = cut(l.StartsAt), cut(l.ExpiresAt)
+	l.Document = bytes.Clone(l.Document)
 	return l
 }
 
 func copyActivation(a store.Activation) store.Activation {
 	a.LeaseEndsAt, a.EndedAt = cut(a.LeaseEndsAt), cut(a.EndedAt)
-	a.CreatedAt, a.LastSeenAt = cut(a.CreatedAt), cut(a.LastSeenAt)
-	a.Metadata = bytes.Clone(a.Metadata)
+	a.Document = bytes.Clone(a.Document)
 	return a
 }
 
