@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -116,6 +117,10 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 		ProductID:  "atlas-enterprise-with-extended-support-and-onboarding",
 		CustomerID: "the.royal.observatory.of.the.northern.isles@procurement.example.org",
 	})
+	none := int64(0)
+	locked := create(license.CreateParams{Name: "Compass, no seats", ProductID: "compass", CustomerID: "harbour-pilots", MaxActivations: &none})
+	_, err := svc.As(license.Caller{Address: "203.0.113.7"}).Activate(ctx, license.ActivateParams{Key: locked.Key, Fingerprint: "pilot-3"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
 	full := create(license.CreateParams{
 		Name: "Atlas Pro, 25 seats", ProductID: "atlas-pro", CustomerID: "studio-meridian", StartsAt: in(-40), ExpiresAt: in(325),
 		GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease,
@@ -128,6 +133,12 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	is.NoErr(err)
 	_, err = svc.Suspend(ctx, license.MoveParams{ID: page.Data[0].ID, Reason: "The invoice of March is open"})
 	is.NoErr(err)
+	for _, fingerprint := range []string{"", "kestrel-bench-1", "the-workstation-of-the-optical-bench-in-the-northern-laboratory"} {
+		_, err = svc.As(license.Caller{Address: "2001:db8:85a3::8a2e:370:7334"}).Validate(ctx, license.ValidateParams{Key: page.Data[0].Key, ProductID: "compass", Fingerprint: fingerprint})
+		is.NoErr(err)
+		_, err = svc.Validate(ctx, license.ValidateParams{Key: page.Data[1].Key, ProductID: "other", Fingerprint: fingerprint})
+		is.NoErr(err)
+	}
 	_, err = svc.Revoke(ctx, license.MoveParams{ID: page.Data[1].ID, Reason: "Charge-back"})
 	is.NoErr(err)
 	name := "Atlas Pro, 25 floating seats"

@@ -167,6 +167,10 @@ func TestEveryPage(t *testing.T) {
 			}},
 			{"license-edit", func(b *browser) { b.open("licenses/" + licenseID + "/edit") }},
 			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Data[0].ID) }},
+			{"license-refused", func(b *browser) {
+				b.open("licenses/" + suspended.Data[0].ID)
+				b.unfold("Last 3 requests")
+			}},
 			{"license-suspend", func(b *browser) { b.open("licenses/" + licenseID + "/suspend") }},
 			{"license-move-forbidden", func(b *browser) { b.open("licenses/" + licenseID + "/reinstate") }},
 			{"license-delete", func(b *browser) { b.open("licenses/" + long.Data[0].ID + "/delete") }},

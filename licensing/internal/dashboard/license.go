@@ -22,6 +22,7 @@ type licensePage struct {
 	Entitlements []pair
 	Metadata     []pair
 	Verdict      verdictPanel
+	Refusals     refusalPanel
 	History      []historyEntry
 	Older        bool // the license has older events
 }
@@ -67,6 +68,9 @@ func showLicense(v *visit) error {
 		return err
 	}
 	if body.Verdict, err = v.verdictPanel(l); err != nil {
+		return err
+	}
+	if body.Refusals, err = v.refusalPanel(l, body.Seats, body.SeatsText); err != nil {
 		return err
 	}
 	status := http.StatusOK

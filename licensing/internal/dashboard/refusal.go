@@ -1,0 +1,170 @@
+package dashboard
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A refusalRow shows how often a license was refused for one reason, and what
+// resolves it.
+type refusalRow struct {
+	Reason  string
+	Times   string
+	Last    *moment
+	Text    string // what is wrong now, or that it is resolved
+	Applies bool   // the next request is refused for this reason, too
+	Actions []refusalAction
+}
+
+// A refusalAction is a link to what resolves a refusal.
+type refusalAction struct {
+	Label string
+	Path  string // below the page of the license
+	Field string // the id of an element of that page; may be empty
+	Admin bool   // for admins only
+	// Dialog is set if the page is a confirmation, which opens as a dialog.
+	Dialog bool
+}
+
+// A refusedRow shows one request that was refused.
+type refusedRow struct {
+	Reason      string
+	Action      string
+	Fingerprint string
+	Address     string
+	At          *moment
+	at          time.Time
+}
+
+// refusalPanel shows why a license was refused.
+type refusalPanel struct {
+	Rows   []refusalRow
+	Recent []refusedRow
+	Apply  bool // a reason applies now
+}
+
+// refusalReasons are the codes of refusals in words.
+var refusalReasons = map[license.VerdictCode]string{
+	license.VerdictNotFound:           "Unknown key",
+	license.VerdictRevoked:            "Revoked",
+	license.VerdictSuspended:          "Suspended",
+	license.VerdictExpired:            "Expired",
+	license.VerdictScheduled:          "Not started",
+	license.VerdictProductMismatch:    "Wrong product",
+	license.VerdictCustomerMismatch:   "Wrong customer",
+	license.VerdictNotActivated:       "Not activated",
+	license.VerdictLeaseEnded:         "Lease expired",
+	license.VerdictEvicted:            "Seat taken over",
+	license.VerdictActivationLimit:    "No seat free",
+	license.VerdictEntitlementMissing: "Entitlement missing",
+}
+
+// refusalReason returns a code in words.
+func refusalReason(code license.VerdictCode) string {
+	if words, ok := refusalReasons[code]; ok {
+		return words
+	}
+	return sentenceCase(strings.ReplaceAll(string(code), "_", " "))
+}
+
+// refusalPanel reads the refusals of a license. The seats are those that are
+// used now.
+func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText string) (p refusalPanel, err error) {
+	list, err := v.licenses.Refusals(v.r.Context(), license.RefusalsParams{ID: l.ID})
+	if err != nil {
+		return p, err
+	}
+	for _, r := range list.Data {
+		row := resolveRefusal(r.Code, l, seats.Full, strings.TrimSuffix(seatsText, "."))
+		row.Reason, row.Times, row.Last = refusalReason(r.Code), thousands(r.Count)+" times", v.moment(r.LastAt)
+		if r.Count == 1 {
+			row.Times = "Once"
+		}
+		p.Rows, p.Apply = append(p.Rows, row), p.Apply || row.Applies
+		for _, c := range r.Recent {
+			p.Recent = append(p.Recent, refusedRow{row.Reason, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), c.At})
+		}
+	}
+	slices.SortStableFunc(p.Rows, func(a, b refusalRow) int { return compareBool(b.Applies, a.Applies) })
+	slices.SortStableFunc(p.Recent, func(a, b refusedRow) int { return b.at.Compare(a.at) })
+	return p, nil
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// resolveRefusal says whether a reason still applies to a license, and what
+// resolves it.
+func resolveRefusal(code license.VerdictCode, l license.License, full bool, seats string) refusalRow {
+	var (
+		activations = refusalAction{Label: "View activations", Path: "/activations"}
+		release     = refusalAction{Label: "Release an activation", Path: "/activations"}
+		addSeat     = refusalAction{Label: "Add a seat", Path: "/edit", Field: "f-max_activations", Admin: true}
+		renew       = refusalAction{Label: "Renew", Path: "/renew", Admin: true}
+		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Admin: true, Dialog: true}
+		edit        = func(label, field string) refusalAction {
+			return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, Admin: true}
+		}
+	)
+	noSeat := refusalRow{Text: seats + ".", Applies: true, Actions: []refusalAction{release, addSeat}}
+	resolved := func(text string) refusalRow { return refusalRow{Text: "Resolved: " + text} }
+	applies := func(text string, actions ...refusalAction) refusalRow {
+		return refusalRow{Text: text, Applies: true, Actions: actions}
+	}
+	check := func(text string, actions ...refusalAction) refusalRow {
+		return refusalRow{Text: text, Actions: actions}
+	}
+	switch code {
+	case license.VerdictActivationLimit:
+		if full {
+			return noSeat
+		}
+		return resolved("a seat is free now. The program can activate again.")
+	case license.VerdictExpired:
+		if l.Status == license.StatusExpired {
+			return applies("The license has expired.", renew)
+		}
+		return resolved("the license has been renewed.")
+	case license.VerdictSuspended:
+		if l.Status == license.StatusSuspended {
+			return applies("The license is suspended.", reinstate)
+		}
+		return resolved("the license is no longer suspended.")
+	case license.VerdictRevoked:
+		return applies("The license was revoked, which is final. Issue a new license if the customer should have one.")
+	case license.VerdictScheduled:
+		if l.Status == license.StatusScheduled {
+			return applies("The license has not started.", edit("Change the start", "starts_at"))
+		}
+		return resolved("the license has started.")
+	case license.VerdictProductMismatch:
+		return check("The program asked for another product. Correct the product ID in the program or in the license.", edit("Change the product", "product_id"))
+	case license.VerdictCustomerMismatch:
+		return check("The program asked for another customer. Correct the customer ID in the program or in the license.", edit("Change the customer", "customer_id"))
+	case license.VerdictNotActivated:
+		if full {
+			return noSeat
+		}
+		return check("The program has to activate before it validates with a fingerprint.", activations)
+	case license.VerdictLeaseEnded:
+		if full {
+			return noSeat
+		}
+		return check("The program did not validate before its lease expired. It can activate again.", edit("Change the lease", "lease"))
+	case license.VerdictEvicted:
+		return check("Another activation took over the seat.", activations, addSeat)
+	case license.VerdictEntitlementMissing:
+		return check("The program requires an entitlement that the license does not include.", edit("Change the entitlements", "entitlements"))
+	}
+	return refusalRow{}
+}

@@ -1,0 +1,116 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestRefusalsOfLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr(int64(1)), ExpiresAt: ptr(s.now.AddDate(0, 1, 0))})
+	page := func() reply { return v.get("licenses/" + l.ID) }
+	is.True(page().says("No request was refused in the last 90 days."))
+	activate := func(fingerprint string) {
+		_, _ = s.Service().As(license.Caller{Address: "203.0.113.7"}).Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
+	}
+	activate("pc-1")
+	activate("pc-2")
+	s.advance(time.Minute)
+	activate("<pc-3>")
+	a := page()
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.True(a.says(`<h3 class="label">No seat free</h3><span class="pill revoked">applies now</span>`))
+	is.True(a.says("2 times, last") && a.says("<p>1 of 1 seats used.</p>"))
+	self := `href="../licenses/` + l.ID
+	is.True(a.says(self+`/activations">Release an activation</a>`) && a.says(self+`/edit#f-max_activations">Add a seat</a>`))
+	is.True(a.says("<summary>Last 2 requests</summary>") && a.says("<code>&lt;pc-3&gt;</code> · from 203.0.113.7"))
+	is.True(strings.Index(a.body, "&lt;pc-3&gt;") < strings.Index(a.body, "<code>pc-2</code> · from")) // newest first
+	is.True(!a.says(l.Key[:20] + `</code> · from`))
+
+	s.operator("vic@example.com", operator.RoleViewer)
+	viewer := s.signedIn("vic@example.com").get("licenses/" + l.ID)
+	is.True(viewer.says("Release an activation") && !viewer.says("Add a seat"))
+
+	is.True(strings.Index(a.body, `id="refusals"`) < strings.Index(a.body, `id="validity-title"`)) // at the top
+	_, err := s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	is.NoErr(err)
+	a = page()
+	is.True(a.says("Resolved: a seat is free now.") && !a.says("applies now") && !a.says("Add a seat"))
+	is.True(strings.Index(a.body, `id="refusals"`) > strings.Index(a.body, `id="validity-title"`))
+}
+
+// TestRefusalActions checks what resolves each reason, while it applies and
+// afterwards.
+func TestRefusalActions(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	validate := func(l license.License, p license.ValidateParams) {
+		p.Key = l.Key
+		_, err := s.Service().Validate(t.Context(), p)
+		is.NoErr(err)
+	}
+	shows := func(l license.License, texts ...string) {
+		t.Helper()
+		a := v.get("licenses/" + l.ID)
+		for _, text := range texts {
+			if !a.says(text) {
+				t.Errorf("the page does not contain %q", text)
+			}
+		}
+	}
+	ctx := t.Context()
+
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: ptr(s.now.Add(time.Hour))})
+	s.advance(2 * time.Hour)
+	validate(l, license.ValidateParams{})
+	shows(l, ">Expired</h3>", "applies now", "/renew\">Renew</a>")
+	_, err := s.Service().Renew(ctx, license.RenewParams{ID: l.ID, Duration: license.Duration{Years: 1}})
+	is.NoErr(err)
+	shows(l, "Resolved: the license has been renewed.")
+
+	_, err = s.Service().Suspend(ctx, license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	validate(l, license.ValidateParams{})
+	shows(l, ">Suspended</h3>", "<a class=\"button slim\" data-dialog href=\"../licenses/"+l.ID+"/reinstate\">Reinstate</a>")
+	_, err = s.Service().Reinstate(ctx, license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	shows(l, "Resolved: the license is no longer suspended.")
+
+	validate(l, license.ValidateParams{ProductID: "other"})
+	validate(l, license.ValidateParams{CustomerID: "other"})
+	validate(l, license.ValidateParams{Fingerprint: "pc"})
+	validate(l, license.ValidateParams{Entitlements: []string{"export"}})
+	shows(l, "Change the product", "Change the customer", "has to activate before", "/edit#f-entitlements\">Change the entitlements")
+
+	_, err = s.Service().Revoke(ctx, license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	validate(l, license.ValidateParams{})
+	shows(l, "The license was revoked, which is final.")
+
+	l = s.license(license.CreateParams{Name: "Later", StartsAt: ptr(s.clock().AddDate(0, 1, 0))})
+	validate(l, license.ValidateParams{})
+	shows(l, ">Not started</h3>", "Change the start")
+
+	l = s.license(license.CreateParams{Name: "Floating", LeaseSeconds: ptr(int64(60)), MaxActivations: ptr(int64(1))})
+	_, err = s.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	is.NoErr(err)
+	s.advance(2 * time.Minute)
+	validate(l, license.ValidateParams{Fingerprint: "pc-1"})
+	shows(l, ">Lease expired</h3>", "/edit#f-lease\">Change the lease")
+	for _, fingerprint := range []string{"pc-1", "pc-2"} {
+		_, err = s.Service().Activate(ctx, license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, TakeOver: license.TakeOverOldest})
+		is.NoErr(err)
+	}
+	validate(l, license.ValidateParams{Fingerprint: "pc-1"})
+	shows(l, ">Seat taken over</h3>", "Add a seat", "<p>1 of 1 seats used.</p>")
+}
