@@ -24,7 +24,9 @@ type refusalAction struct {
 	Label string
 	Path  string // below the page of the license
 	Field string // the id of an element of that page; may be empty
-	Admin bool   // for admins only
+	// Admin is set if the page is for admins, Support if it is also for
+	// operators who support customers.
+	Admin, Support bool
 	// Dialog is set if the page is a confirmation, which opens as a dialog.
 	Dialog bool
 }
@@ -110,8 +112,8 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 		activations = refusalAction{Label: "View activations", Path: "/activations"}
 		release     = refusalAction{Label: "Release an activation", Path: "/activations"}
 		addSeat     = refusalAction{Label: "Add a seat", Path: "/edit", Field: "f-max_activations", Admin: true}
-		renew       = refusalAction{Label: "Renew", Path: "/renew", Admin: true}
-		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Admin: true, Dialog: true}
+		renew       = refusalAction{Label: "Renew", Path: "/renew", Support: true}
+		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Support: true, Dialog: true}
 		edit        = func(label, field string) refusalAction {
 			return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, Admin: true}
 		}

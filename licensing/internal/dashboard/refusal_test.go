@@ -40,8 +40,18 @@ func TestRefusalsOfLicense(t *testing.T) {
 	viewer := s.signedIn("vic@example.com").get("licenses/" + l.ID)
 	is.True(viewer.says("Release an activation") && !viewer.says("Add a seat"))
 
+	support := s.operator("sue@example.com", operator.RoleSupport)
+	suspended := s.license(license.CreateParams{Name: "Held"})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	is.NoErr(err)
+	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: suspended.Key})
+	is.NoErr(err)
+	reinstate := "/reinstate\">Reinstate</a></p>"
+	is.True(s.signedIn(support.Email).get("licenses/" + suspended.ID).says(reinstate))
+	is.True(!s.signedIn("vic@example.com").get("licenses/" + suspended.ID).says(reinstate))
+
 	is.True(strings.Index(a.body, `id="refusals"`) < strings.Index(a.body, `id="validity-title"`)) // at the top
-	_, err := s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
+	_, err = s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	a = page()
 	is.True(a.says("Resolved: a seat is free now.") && !a.says("applies now") && !a.says("Add a seat"))
