@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,23 +15,32 @@ import (
 // auditPerPage is the number of events on a page of the audit log.
 const auditPerPage = 50
 
-// auditReads and auditTime limit the work for one page. Each read scans up to
-// 2,000 events for matches; no new read starts after auditTime.
+// auditBudget and auditTime limit the work for one page: the number of events
+// that it examines, and the time after which it starts no new read.
 var (
-	auditReads = 50
-	auditTime  = time.Second
+	auditBudget = 100_000
+	auditTime   = time.Second
+)
+
+// One read examines up to typeReads events if it selects a type, and up to
+// auditReads otherwise; see [license.Service.Events].
+const (
+	typeReads  = 2000
+	auditReads = 200
 )
 
 // auditLog is the body of the audit log page.
 type auditLog struct {
-	Types             []choices
-	Subject, Customer string
-	Filtered          bool
-	Rows              []auditRow
-	Next              string // the query of the next page, with older events
-	Stopped           bool   // the search stopped early: the page is not full, and older events may match
-	First             string // the query of the first page, if this is another page
-	Problem           string
+	Filter   *auditFilter
+	Types    []choices
+	Actors   []choices
+	Filtered bool
+	Rows     []auditRow
+	Next     string // the query of the next page, with older events
+	Stopped  string // why the page is not full although older events may match; empty: it is full or the last
+	First    string // the query of the first page, if this is another page
+	CSV      string // the export with the same filter, as a reference from dashboard/
+	Problem  string
 }
 
 // choices are options with a common heading.
@@ -44,67 +52,99 @@ type choices struct {
 // auditRow is one event of the audit log.
 type auditRow struct {
 	historyEntry
-	Type, RequestID string
-	Subject         string // the name of the object
-	SubjectLink     string
-	SubjectID       string
+	Event       license.Event
+	Subject     string // the name of the object
+	SubjectLink string
 }
-
-// HasDetails reports whether the row has anything to show in its last column.
-func (r auditRow) HasDetails() bool { return r.Reason != "" || r.RequestID != "" || len(r.Details) > 0 }
 
 func showAudit(v *visit) error {
 	q := v.r.URL.Query()
-	p := license.EventsParams{
-		Type: q.Get("type"), Subject: strings.TrimSpace(q.Get("subject")), CustomerID: q.Get("customer"),
-		After: q.Get("after"), NewestFirst: true, Limit: auditPerPage,
-	}
-	filter := url.Values{}
-	for name, value := range map[string]string{"type": p.Type, "subject": p.Subject, "customer": p.CustomerID} {
-		if value != "" {
-			filter.Set(name, value)
-		}
-	}
-	body := auditLog{Types: eventChoices(p.Type), Subject: p.Subject, Customer: p.CustomerID, Filtered: len(filter) > 0}
-	if p.After != "" {
+	f, err := v.readAuditFilter(q)
+	filter := f.query()
+	body := auditLog{Filter: f, Types: eventChoices(f.Type), Filtered: len(filter) > 0, CSV: withQuery("audit.csv", filter.Encode())}
+	after := q.Get("after")
+	if after != "" {
 		body.First = "?" + filter.Encode()
 	}
+	var events auditPage
+	if err == nil {
+		events, err = v.fillAudit(f, after)
+	}
 	status := http.StatusOK
-	events, err := v.fillAudit(p)
-	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
-		status, body.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the newest events."
-		if x := invalid.Fields[0]; x.Field != "after" {
-			body.Problem = sentence(strings.TrimSuffix(x.Field, "_id") + " " + x.Detail)
-		}
+	if problem, ok := auditProblem(err); ok {
+		status, body.Problem = http.StatusBadRequest, problem
 	} else if err != nil {
 		return err
 	}
-	if events.HasMore {
-		filter.Set("after", events.NextCursor)
-		body.Next, body.Stopped = "?"+filter.Encode(), len(events.Data) < auditPerPage
+	if events.next != "" {
+		filter.Set("after", events.next)
+		body.Next = "?" + filter.Encode()
+		if len(events.list) < auditPerPage {
+			body.Stopped = events.stopped(v)
+		}
 	}
-	names := actorNames{v: v}
-	for _, e := range events.Data {
-		body.Rows = append(body.Rows, names.auditRow(e))
+	if body.Actors, err = v.actorChoices(f); err != nil {
+		return err
+	}
+	for _, e := range events.list {
+		body.Rows = append(body.Rows, f.actors.auditRow(e))
 	}
 	return v.render(status, "audit", page{Title: "Audit log", Section: "audit", Body: body})
 }
 
+// An auditPage is a page of the audit log.
+type auditPage struct {
+	list     []license.Event
+	next     string // the cursor of the next page; empty: none
+	examined int    // the maximum number of events that were examined
+}
+
+// stopped describes how far the search went.
+func (p auditPage) stopped(v *visit) string {
+	text := "This page searched up to " + thousands(int64(p.examined)) + " events"
+	at, err := v.licenses.Events(v.r.Context(), license.EventsParams{After: p.next, NewestFirst: true, Limit: 1})
+	if err == nil && len(at.Data) > 0 {
+		text += ", back to " + v.moment(at.Data[0].Timestamp).Full
+	}
+	return text + "."
+}
+
 // fillAudit reads events until the page is full, the events end, or a limit is
-// reached. NextCursor continues where the reads stopped.
-func (v *visit) fillAudit(p license.EventsParams) (page license.Page[license.Event], err error) {
+// reached.
+func (v *visit) fillAudit(f *auditFilter, after string) (page auditPage, err error) {
 	start := time.Now()
-	for range auditReads {
-		p.Limit = auditPerPage - len(page.Data)
-		part, err := v.licenses.Events(v.r.Context(), p)
-		if err != nil {
-			return license.Page[license.Event]{}, err
+	if after == "" {
+		if after, err = v.seekAudit(f); err != nil {
+			return auditPage{}, err
 		}
-		part.Data = append(page.Data, part.Data...)
-		page, p.After = part, part.NextCursor
-		if !page.HasMore || len(page.Data) == auditPerPage || time.Since(start) > auditTime {
+	}
+	for page.examined < auditBudget && time.Since(start) <= auditTime {
+		part, err := v.licenses.Events(v.r.Context(), f.params(after, auditPerPage-len(page.list)))
+		if err != nil {
+			return auditPage{}, err
+		}
+		page.examined += len(part.Data)
+		if f.Type != "" {
+			page.examined += typeReads - len(part.Data)
+		}
+		for i, e := range part.Data {
+			if f.ended(e) {
+				page.next = ""
+				return page, nil
+			}
+			if f.matches(e) {
+				page.list = append(page.list, e)
+			}
+			if len(page.list) == auditPerPage && (i < len(part.Data)-1 || part.HasMore) {
+				page.next = placeAt(e.Seq)
+				return page, nil
+			}
+		}
+		if page.next = part.NextCursor; !part.HasMore {
+			page.next = ""
 			break
 		}
+		after = page.next
 	}
 	return page, nil
 }
@@ -132,7 +172,7 @@ func eventChoices(chosen string) (list []choices) {
 func (n *actorNames) auditRow(e license.Event) auditRow {
 	var data eventData
 	_ = json.Unmarshal(e.Data, &data) // unreadable data is left out
-	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Type: e.Type, RequestID: e.RequestID, SubjectID: e.Subject}
+	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Event: e}
 	name, verb := describeType(e.Type)
 	row.Text = name + " " + verb
 	deleted := strings.HasSuffix(e.Type, ".deleted")

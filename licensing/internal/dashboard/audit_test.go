@@ -1,19 +1,27 @@
 package dashboard_test
 
 import (
+	"context"
+	"encoding/csv"
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestAuditLog(t *testing.T) {
@@ -48,13 +56,7 @@ func TestAuditLog(t *testing.T) {
 	is.True(!all.says(l.Key))
 	is.True(all.says("All credential events") && all.says("All webhook events"))
 
-	types := func(query string) []string {
-		var list []string
-		for _, m := range regexp.MustCompile(`<code class="sub">([\w.]+)</code>`).FindAllStringSubmatch(v.get("audit"+query).body, -1) {
-			list = append(list, m[1])
-		}
-		return list
-	}
+	types := func(query string) []string { return auditTypes(v.get("audit" + query)) }
 	is.Equal(types("?type=license.suspended"), []string{"license.suspended"})
 	is.Equal(types("?type=client.*"), []string{"client.updated", "client.created"})
 	is.Equal(types("?subject="+c.ID), []string{"client.updated", "client.created"})
@@ -78,10 +80,10 @@ func TestAuditLogOfSignIns(t *testing.T) {
 	is.Equal(v.post("sign-out").StatusCode, http.StatusSeeOther)
 
 	a := s.signedIn("ada@example.com").get("audit")
-	is.Equal(strings.Count(a.body, "Operator signed in"), 1+2) // one option of the filter and two sign-ins
-	is.Equal(strings.Count(a.body, "Operator signed out"), 1+1)
-	is.Equal(strings.Count(a.body, "an anonymous visitor"), 2)
-	is.Equal(strings.Count(a.body, "an unknown account"), 1)
+	is.Equal(strings.Count(a.body, `rowheader">Operator signed in<`), 2)
+	is.Equal(strings.Count(a.body, `rowheader">Operator signed out<`), 1)
+	is.Equal(strings.Count(a.body, "<span>an anonymous visitor"), 2)
+	is.Equal(strings.Count(a.body, "<span>an unknown account"), 1)
 	is.True(!a.says("<span>the host application") && !a.says("sessions changed"))
 }
 
@@ -124,13 +126,176 @@ func TestAuditLogPages(t *testing.T) {
 	is.True(a.says("license.created</code>") && older(a) == "")
 
 	// The work for one page is limited; the next page continues.
-	defer dashboard.SetAuditReads(2)()
+	defer dashboard.SetAuditBudget(4000)()
 	page, pages := "audit?type=license.created", 0
 	for ; !v.get(page).says("license.created</code>"); pages++ {
 		a = v.get(page)
 		is.True(a.says("No matches found yet") && a.says("Search older events"))
+		is.True(a.says("This page searched up to 4,000 events, back to 1 Mar 2026, 12:00:00 UTC."))
 		page = older(a)
 		is.True(page != "")
 	}
 	is.Equal(pages, 3) // 4,000 events each
+}
+
+// TestAuditLogFilters checks the filters by actor, day and text, alone and
+// together, on the page and in the export.
+func TestAuditLogFilters(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	ada, err := s.Operators().List(t.Context(), operator.ListParams{})
+	is.NoErr(err)
+	vic := s.operator("vic@example.com", operator.RoleAdmin)
+	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	l := s.license(license.CreateParams{Name: "Atlas für Zoë", CustomerID: "bakery"})
+	s.advance(48 * time.Hour) // 3 Mar
+	v = s.signedIn("ada@example.com")
+	v.post("licenses/"+l.ID+"/suspend", "reason", "=The <invoice> is open")
+	_, err = s.Service().As(license.Caller{Actor: "operator:" + vic.ID}).Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	s.advance(24 * time.Hour) // 4 Mar
+	_, err = s.Service().As(license.Caller{Actor: "client:" + c.ID, RequestID: "req-77"}).Update(t.Context(), license.UpdateParams{ID: l.ID, Name: new("Compass")})
+	is.NoErr(err)
+	s.advance(30 * 24 * time.Hour)
+
+	v = s.signedIn("ada@example.com")
+	for query, want := range map[string]string{
+		"actor=operator:" + vic.ID:                       "license.reinstated",
+		"actor=client:":                                  "license.updated",
+		"actor=client:" + c.ID:                           "license.updated",
+		"actor=go&type=license.*":                        "license.created",
+		"actor=system":                                   "",
+		"from=2026-03-03&to=2026-03-03&type=license.*":   "license.reinstated license.suspended",
+		"from=2026-03-03&to=2026-04-01&type=license.*":   "license.updated license.reinstated license.suspended",
+		"to=2026-03-02&type=license.*":                   "license.created",
+		"from=2026-03-04&to=2026-03-31":                  "license.updated",
+		"q=INVOICE":                                      "license.suspended",
+		"q=" + url.QueryEscape("<invoice>"):              "license.suspended", // escaped in the data
+		"q=" + url.QueryEscape("ZOË") + "&to=2026-03-02": "license.created",
+		"q=req-77":                                           "license.updated",
+		"q=compass":                                          "license.updated",
+		"q=vic@example.com&type=license.*":                   "license.reinstated",
+		"q=" + l.ID + "&type=license.suspended":              "license.suspended",
+		"q=product_id":                                       "", // names of members are not text
+		"q=atlas&actor=operator:" + ada[0].ID:                "license.suspended",
+		"q=shop&type=client.*&subject=" + c.ID:               "client.created",
+		"q=atlas&customer=bakery&from=2026-03-03&actor=go":   "",
+		"customer=bakery&to=2026-03-01&actor=go&type=&q=zo":  "license.created",
+		"from=2026-03-03&to=2026-03-03&q=open&actor=client:": "",
+	} {
+		a := v.get("audit?" + query)
+		is.Equal(a.StatusCode, http.StatusOK)
+		if got := strings.Join(auditTypes(a), " "); got != want {
+			t.Errorf("%s: %q, not %q", query, got, want)
+		}
+		export := v.get("audit.csv?" + query)
+		rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(export.body, "\ufeff"))).ReadAll()
+		is.NoErr(err)
+		var types []string
+		for _, row := range rows[1:] {
+			types = append(types, row[2])
+		}
+		is.Equal(strings.Join(types, " "), want)
+	}
+	for query, says := range map[string]string{
+		"from=soon":                     "From must be a date, such as 2027-01-31.",
+		"from=2026-03-04&to=2026-03-03": "To must not be before the first day.",
+	} {
+		a := v.get("audit?" + query)
+		is.Equal(a.StatusCode, http.StatusBadRequest)
+		is.True(a.says(says))
+		is.Equal(v.get("audit.csv?"+query).StatusCode, http.StatusUnprocessableEntity)
+	}
+
+	a := v.get("audit?q=invoice&actor=operator:" + ada[0].ID + "&from=2026-03-03&to=2026-03-03")
+	is.True(a.says(`value="operator:`+ada[0].ID+`" selected>ada@example.com`) && a.says(`name="from" type="date" value="2026-03-03"`))
+	link := regexp.MustCompile(`href="\./(audit\.csv[^"]*)"`).FindStringSubmatch(a.body)
+	export := v.get(html.UnescapeString(link[1])) // with the same filter
+	is.Equal(export.Header.Get("Content-Disposition"), `attachment; filename="audit-log-2026-04-03.csv"`)
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(export.body, "\ufeff"))).ReadAll()
+	is.NoErr(err)
+	is.Equal(len(rows), 2)
+	is.Equal(rows[1][:5], []string{"2026-03-03T12:00:00Z", "License suspended", "license.suspended", "Atlas für Zoë", l.ID})
+	is.Equal(rows[1][9], "'=The <invoice> is open") // not a formula for a spreadsheet
+	is.True(v.get("audit?actor=client:" + c.ID).says(`value="client:` + c.ID + `" selected>Web shop`))
+}
+
+// auditTypes returns the types of the events on a page of the audit log.
+func auditTypes(a reply) (list []string) {
+	for _, m := range regexp.MustCompile(`<code class="type">([\w.]+)</code>`).FindAllStringSubmatch(a.body, -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// TestAuditLogFindsDays checks that a range of days in a long log is found with a
+// few reads, and that pages of a search are full.
+func TestAuditLogFindsDays(t *testing.T) {
+	is := is.New(t)
+	st := &eventReads{Store: memory.New()}
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	first := s.now.AddDate(0, 0, -1000)
+	const perDay = 20
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+		for i := range 1000 * perDay {
+			e := store.Event{ID: fmt.Sprintf("evt_%05d", i), Type: "license.updated", Time: first.AddDate(0, 0, i/perDay), Subject: "lic_x", Actor: "go",
+				Data: fmt.Appendf(nil, `{"license":{"name":"Name %d"}}`, i)}
+			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	day := first.AddDate(0, 0, 300)
+	date := day.Format(time.DateOnly)
+	st.n.Store(0)
+	a := v.get("audit?from=" + date + "&to=" + date)
+	is.Equal(len(auditTypes(a)), perDay)
+	is.True(!a.says(`rel="next"`)) // no older event can match
+	if n := st.n.Load(); n > 40 {
+		t.Errorf("the page took %d reads of the feed", n)
+	}
+	is.True(v.get("audit?to=" + first.AddDate(0, 0, -1).Format(time.DateOnly)).says("No matching events"))
+
+	pages, seen := 0, 0
+	for page := "audit?q=7&to=" + date; page != ""; pages++ {
+		a := v.get(page)
+		n := len(auditTypes(a))
+		m := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
+		seen += n
+		if page = ""; m != nil {
+			is.Equal(n, 50) // every page but the last is full
+			page = "audit" + html.UnescapeString(m[1])
+		}
+	}
+	want := 0
+	for i := range 301 * perDay {
+		if strings.Contains(fmt.Sprintf("Name %d evt_%05d", i, i), "7") {
+			want++
+		}
+	}
+	is.Equal(seen, want)
+}
+
+// eventReads is a store that counts reads of the feed.
+type eventReads struct {
+	store.Store
+	n atomic.Int64
+}
+
+func (s *eventReads) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error { return fn(eventReader{r, s}) })
+}
+
+type eventReader struct {
+	store.Reader
+	s *eventReads
+}
+
+func (r eventReader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	r.s.n.Add(1)
+	return r.Reader.Events(ctx, q)
 }

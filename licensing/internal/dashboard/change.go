@@ -27,6 +27,17 @@ var changeBlanks = map[string]string{
 // an event shows.
 const maxMapChanges = 20
 
+// describeChanges describes changes of fields, except the status and its reason,
+// which are part of the text of an event.
+func describeChanges(changes map[string]license.FieldChange) (lines []string) {
+	for _, field := range slices.Sorted(maps.Keys(changes)) {
+		if field != "status" && field != "status_reason" {
+			lines = append(lines, describeChange(field, changes[field])...)
+		}
+	}
+	return lines
+}
+
 // describeChange describes the change of a field in one or more lines, such as
 // "Expires: 31 Jan 2027 → 31 Jan 2028". A line contains both values if they are
 // short enough.

@@ -26,10 +26,10 @@ var (
 	Thousands    = thousands
 )
 
-// SetAuditReads sets the maximum number of reads for a page of the audit log. It
-// returns a function that restores the number.
-func SetAuditReads(n int) (restore func()) {
-	before := auditReads
-	auditReads = n
-	return func() { auditReads = before }
+// SetAuditBudget sets the maximum number of events that a page of the audit log
+// examines. It returns a function that restores the number.
+func SetAuditBudget(n int) (restore func()) {
+	before := auditBudget
+	auditBudget = n
+	return func() { auditBudget = before }
 }

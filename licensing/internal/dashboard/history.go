@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +103,7 @@ func (n *actorNames) actor(actor string) (name, link string) {
 		name = "the host application"
 	case "anonymous":
 		name = "an anonymous visitor"
-	case "clock":
+	case "clock", "delivery":
 		name = "the system"
 	case "setup":
 		name = "the dashboard setup"
@@ -129,12 +127,7 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 	if data.Address != "" {
 		h.Details = append(h.Details, "from "+data.Address)
 	}
-	for _, field := range slices.Sorted(maps.Keys(data.Changes)) {
-		if field == "status" || field == "status_reason" {
-			continue // included in the text
-		}
-		h.Details = append(h.Details, describeChange(field, data.Changes[field])...)
-	}
+	h.Details = append(h.Details, describeChanges(data.Changes)...)
 	return h
 }
 

@@ -59,6 +59,7 @@ func init() {
 		{method: get, path: "customer/erase", access: admins, handle: showErase},
 		{method: post, path: "customer/erase", access: admins, handle: erase},
 		{method: get, path: "audit", handle: showAudit},
+		{method: get, path: "audit.csv", handle: exportAudit, download: true},
 
 		{method: get, path: "settings/operators", handle: showOperators, signIn: true},
 		{method: get, path: "settings/operators/new", access: admins, handle: showInvite, signIn: true},
