@@ -35,6 +35,7 @@ func (s *site) paths() func(string) string {
 		path = strings.Replace(path, "licenses/{id}", "licenses/"+l.ID, 1)
 		path = strings.Replace(path, "{move}", "suspend", 1)
 		path = strings.Replace(path, "{activation}", seat.ID, 1)
+		path = strings.Replace(path, "{name}", "createLicense", 1)
 		path = strings.Replace(path, "credentials/{id}", "credentials/"+c.ID, 1)
 		return strings.Replace(path, "{secret}", c.Secrets[0].ID, 1)
 	}

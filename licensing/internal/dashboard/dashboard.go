@@ -53,13 +53,13 @@ type Options struct {
 type Handler struct {
 	opts      Options
 	origin    *http.CrossOriginProtection
-	reference func() referencePage // built on first use
+	reference func() *reference // built on first use
 }
 
 // New returns a Handler. It panics if an origin is invalid.
 func New(opts Options) *Handler {
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
-	h.reference = sync.OnceValue(func() referencePage { return newReference(opts.Description) })
+	h.reference = sync.OnceValue(func() *reference { return newReference(opts.Description) })
 	for _, o := range opts.Origins {
 		if err := h.origin.AddTrustedOrigin(o); err != nil {
 			panic("dashboard: " + err.Error())

@@ -23,7 +23,26 @@ type description struct {
 		Schemas    members[schema]
 		Parameters map[string]parameter
 		Responses  map[string]response
+		Examples   map[string]example
 	}
+}
+
+// example returns the example of a body as indented JSON, or "".
+func (d description) example(c content) string {
+	value := c.Example
+	for _, e := range c.Examples {
+		if value == nil {
+			value = e.Value.Value
+			if e.Value.Ref != "" {
+				value = d.Components.Examples[refName(e.Value.Ref)].Value
+			}
+		}
+	}
+	var b bytes.Buffer
+	if len(value) == 0 || json.Indent(&b, value, "", "  ") != nil {
+		return ""
+	}
+	return b.String()
 }
 
 // members are the members of a JSON object, in document order.
@@ -95,8 +114,14 @@ type response struct {
 }
 
 type content struct {
-	Schema  schema
-	Example json.RawMessage
+	Schema   schema
+	Example  json.RawMessage
+	Examples members[example]
+}
+
+type example struct {
+	Ref   string `json:"$ref"`
+	Value json.RawMessage
 }
 
 type schema struct {

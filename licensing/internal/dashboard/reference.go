@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// referencePage is the body of the API reference, built from the OpenAPI
-// document.
-type referencePage struct {
+// A reference is the API reference, built from the OpenAPI document.
+type reference struct {
 	Version string
 	Intro   []markup
 	Groups  []tagGroup
 	Objects []object
+
+	operations map[string]operationView // by id
+	objects    map[string]object        // by name
 }
 
 // A tagGroup has the operations of one tag.
@@ -27,16 +29,24 @@ type tagGroup struct {
 type operationView struct {
 	ID, Method, Path string
 	Summary          string
+	Tag              string
 	Text             markup
 	Scope            string
 	Parameters       []fieldView
 	Body             []fieldView
 	BodyTypes        []string
-	Responses        []responseView
-	Command          command
+	Successes        []responseView // status below 400
+	Failures         []responseView
+	Example          string // the body of a successful response; empty: none
+	ExampleStatus    string
+	Before, After    *referenceLink // the operations next to this one
 
 	curl, address string // the parts of the command
+	text          string // what the filter searches, in lower case
 }
+
+// A referenceLink is a link to another page of the reference.
+type referenceLink struct{ Name, Title string }
 
 type responseView struct {
 	Status string
@@ -51,6 +61,8 @@ type object struct {
 	Fields []fieldView
 	Kind   string // the type, if there are no fields
 	Object string // the name of the objects, if it is a list
+
+	text string // what the filter searches, in lower case
 }
 
 // A fieldView is one parameter or one member of an object.
@@ -73,47 +85,100 @@ func parseMarkup(s string) markup {
 	return strings.Split(s, "`")
 }
 
-// showReference renders the reference. Only the addresses in the commands depend
-// on the request.
+// referencePage is the body of a page of the reference: of one operation, of one
+// object, or the index.
+type referencePage struct {
+	*reference
+	Groups    []tagGroup // those that match the filter
+	Objects   []object
+	Filter    string
+	Operation *operationView
+	Command   command
+	Object    *object
+}
+
+// showReference renders the index of the reference.
 func showReference(v *visit) error {
-	body := v.h.reference()
-	groups := slices.Clone(body.Groups)
-	for i, g := range groups {
-		groups[i].Operations = slices.Clone(g.Operations)
-		for j, o := range g.Operations {
-			groups[i].Operations[j].Command = v.command(o.Summary, o.curl, o.address)
+	ref := v.h.reference()
+	body := referencePage{reference: ref, Filter: strings.TrimSpace(v.r.URL.Query().Get("q"))}
+	words := strings.Fields(strings.ToLower(body.Filter))
+	for _, g := range ref.Groups {
+		g.Operations = slices.DeleteFunc(slices.Clone(g.Operations), func(o operationView) bool { return !containsAll(o.text, words) })
+		if len(g.Operations) > 0 {
+			body.Groups = append(body.Groups, g)
 		}
 	}
-	body.Groups = groups
+	body.Objects = slices.DeleteFunc(slices.Clone(ref.Objects), func(o object) bool { return !containsAll(o.text, words) })
 	return v.render(http.StatusOK, "reference", page{Title: "API reference", Section: "reference", Body: body})
+}
+
+// containsAll reports whether text contains all words.
+func containsAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// showReferencePart renders the page of an operation or an object.
+func showReferencePart(v *visit) error {
+	ref := v.h.reference()
+	body, title := referencePage{reference: ref}, ""
+	if o, ok := ref.operations[v.params["name"]]; ok {
+		body.Operation, body.Command, title = &o, v.command(o.Summary, o.curl, o.address), o.Summary
+	} else if o, ok := ref.objects[v.params["name"]]; ok {
+		body.Object, title = &o, o.Name+" object"
+	} else {
+		return notFound("The API has no such operation or object.")
+	}
+	return v.render(http.StatusOK, "reference", page{Title: title + " (API reference)", Section: "reference", Body: body})
 }
 
 // newReference builds the reference from the OpenAPI document. It panics if the
 // document is invalid; a test prevents that.
-func newReference(document []byte) referencePage {
+func newReference(document []byte) *reference {
 	var d description
 	if err := json.Unmarshal(document, &d); err != nil {
 		panic(fmt.Errorf("dashboard: parse the OpenAPI document: %w", err))
 	}
-	body := referencePage{Version: d.Info.Version}
+	ref := &reference{Version: d.Info.Version, operations: map[string]operationView{}, objects: map[string]object{}}
 	for paragraph := range strings.SplitSeq(d.Info.Description, "\n\n") {
-		body.Intro = append(body.Intro, parseMarkup(paragraph))
+		ref.Intro = append(ref.Intro, parseMarkup(paragraph))
 	}
+	var last *operationView
 	for _, tag := range d.Tags {
 		g := tagGroup{Name: tag.Name, Text: parseMarkup(tag.Description)}
 		for _, path := range d.Paths {
 			g.Operations = append(g.Operations, operations(d, tag.Name, path)...)
 		}
-		body.Groups = append(body.Groups, g)
+		for i := range g.Operations {
+			o := &g.Operations[i]
+			if last != nil {
+				o.Before, last.After = &referenceLink{last.ID, last.Summary}, &referenceLink{o.ID, o.Summary}
+			}
+			last = o
+		}
+		ref.Groups = append(ref.Groups, g)
+	}
+	for _, g := range ref.Groups {
+		for _, o := range g.Operations {
+			ref.operations[o.ID] = o
+		}
 	}
 	for _, s := range d.Components.Schemas {
 		o := object{Name: s.Name, Text: parseMarkup(s.Value.Description), Fields: s.Value.fields()}
 		if len(o.Fields) == 0 {
 			o.Kind, o.Object = s.Value.kind()
 		}
-		body.Objects = append(body.Objects, o)
+		o.text = strings.ToLower(fmt.Sprint(o.Name, " ", s.Value.Description, fieldNames(o.Fields)))
+		ref.Objects, ref.objects[o.Name] = append(ref.Objects, o), o
 	}
-	return body
+	return ref
+}
+
+// fieldNames returns the names of fields.
+func fieldNames(fields []fieldView) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // operations returns the operations of a path that have the tag.
@@ -142,7 +207,7 @@ func decodePart(part json.RawMessage, v any) {
 }
 
 func newOperationView(d description, method, path string, o operation) operationView {
-	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: parseMarkup(o.Description), Scope: o.scope()}
+	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Tag: o.Tags[0], Text: parseMarkup(o.Description), Scope: o.scope()}
 	for i, p := range o.Parameters {
 		if p.Ref != "" {
 			p = d.Components.Parameters[refName(p.Ref)]
@@ -172,10 +237,19 @@ func newOperationView(d description, method, path string, o operation) operation
 		a := responseView{Status: r.Name, Text: parseMarkup(answer.Description)}
 		for _, c := range answer.Content {
 			a.Kind, a.Object = c.Value.Schema.kind()
+			if example := d.example(c.Value); view.Example == "" && strings.HasPrefix(r.Name, "2") && example != "" {
+				view.Example, view.ExampleStatus = example, r.Name
+			}
 		}
-		view.Responses = append(view.Responses, a)
+		if r.Name < "400" {
+			view.Successes = append(view.Successes, a)
+		} else {
+			view.Failures = append(view.Failures, a)
+		}
 	}
 	view.curl, view.address = curl(method, o), examplePath(path, o)
+	view.text = strings.ToLower(fmt.Sprint(method, " ", path, " ", o.OperationID, " ", o.Summary, " ", o.Description, " ", view.Scope,
+		fieldNames(view.Parameters), fieldNames(view.Body)))
 	return view
 }
 

@@ -14,13 +14,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-func TestReferenceMatchesOpenAPI(t *testing.T) {
-	is := is.New(t)
-	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://shop.example/licensing"})
-	v := s.admin()
-	page := v.get("reference")
-	is.Equal(page.StatusCode, http.StatusOK)
+// A documentedOperation has what the OpenAPI document says about an operation.
+type documentedOperation struct {
+	OperationID string
+	Summary     string
+	Security    []map[string][]string
+	Parameters  []struct{ Name string }
+	Responses   map[string]struct {
+		Content map[string]struct{ Example json.RawMessage }
+	}
+}
 
+// operations returns the operations of openapi.json by path and method, and the
+// schemas.
+func (s *site) operations() (paths map[string]map[string]documentedOperation, schemas map[string]struct{ Properties map[string]any }) {
+	s.t.Helper()
+	is := is.New(s.t)
 	var doc struct {
 		Paths      map[string]map[string]json.RawMessage
 		Components struct {
@@ -31,50 +40,106 @@ func TestReferenceMatchesOpenAPI(t *testing.T) {
 	is.NoErr(err)
 	defer resp.Body.Close()
 	is.NoErr(json.NewDecoder(resp.Body).Decode(&doc))
-
-	count := 0
+	paths = map[string]map[string]documentedOperation{}
 	for path, item := range doc.Paths {
+		paths[path] = map[string]documentedOperation{}
 		for method, raw := range item {
 			if method == "parameters" {
 				continue
 			}
-			count++
-			var o struct {
-				OperationID string
-				Summary     string
-				Security    []map[string][]string
-				Parameters  []struct{ Name string }
-				Responses   map[string]any
-			}
+			var o documentedOperation
 			is.NoErr(json.Unmarshal(raw, &o))
-			_, section, found := strings.Cut(page.body, `<section class="card" id="`+o.OperationID+`"`)
-			section, _, _ = strings.Cut(section, "</section>")
-			section = html.UnescapeString(section)
-			if !found {
-				t.Errorf("%s %s is not in the reference", method, path)
-				continue
-			}
-			is.True(strings.Contains(section, "<strong>"+strings.ToUpper(method)+"</strong> "+path+"<"))
-			is.True(strings.Contains(section, o.Summary))
-			is.True(strings.Contains(section, "'https://shop.example/licensing"+strings.Split(path, "{")[0]))
+			paths[path][strings.ToUpper(method)] = o
+		}
+	}
+	return paths, doc.Components.Schemas
+}
+
+func TestReferenceMatchesOpenAPI(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://shop.example/licensing"})
+	v := s.admin()
+	index := v.get("reference")
+	is.Equal(index.StatusCode, http.StatusOK)
+	paths, schemas := s.operations()
+	count := 0
+	for path, item := range paths {
+		for method, o := range item {
+			count++
+			is.True(index.says(`href="./reference/` + o.OperationID + `"`))
+			is.True(index.says("<strong>" + method + "</strong> " + path + "<"))
+			a := v.get("reference/" + o.OperationID)
+			is.Equal(a.StatusCode, http.StatusOK)
+			text := html.UnescapeString(a.body)
+			is.True(strings.Contains(text, "<h1>"+o.Summary+"</h1>"))
+			is.True(strings.Contains(text, "<strong>"+method+"</strong> "+path+"<"))
+			is.True(strings.Contains(text, "'https://shop.example/licensing"+strings.Split(path, "{")[0]))
 			if len(o.Security) > 0 && o.Security[0]["oauth2"] != nil {
-				is.True(strings.Contains(section, `<span class="tag">`+o.Security[0]["oauth2"][0]))
+				is.True(strings.Contains(text, `<span class="tag">`+o.Security[0]["oauth2"][0]))
 			}
 			for _, p := range o.Parameters {
-				is.True(p.Name == "" || strings.Contains(section, "<dt><code>"+p.Name+"</code>"))
+				is.True(p.Name == "" || strings.Contains(text, "<dt><code>"+p.Name+"</code>"))
 			}
-			for status := range o.Responses {
-				is.True(strings.Contains(section, "<dt>"+status+"</dt>"))
+			for status, r := range o.Responses {
+				is.True(strings.Contains(text, "<dt>"+status+"</dt>"))
+				if want := r.Content["application/json"].Example; want != nil && status[0] == '2' {
+					is.Equal(compactJSON(t, exampleOn(a)), compactJSON(t, string(want)))
+				}
+			}
+			for _, link := range regexp.MustCompile(`<a (?:class="button" rel="\w+" )?href="(\w+)"`).FindAllStringSubmatch(a.body, -1) {
+				_, isObject := schemas[link[1]]
+				is.True(isObject || index.says(`href="./reference/`+link[1]+`"`)) // links lead to other pages of the reference
 			}
 		}
 	}
-	is.Equal(len(regexp.MustCompile(`<code id="\w+-curl">`).FindAllString(page.body, -1)), count)
-	for name, schema := range doc.Components.Schemas {
-		_, section, found := strings.Cut(page.body, `<section class="card" id="`+name+`"`)
-		section, _, _ = strings.Cut(section, "</section>")
-		is.True(found)
+	is.Equal(len(regexp.MustCompile(`rowheader"><a href="\./reference/`).FindAllString(index.body, -1)), count)
+	for name, schema := range schemas {
+		is.True(index.says(`href="./reference/` + name + `"`))
+		a := v.get("reference/" + name)
+		is.Equal(a.StatusCode, http.StatusOK)
 		for property := range schema.Properties {
-			is.True(strings.Contains(section, "<dt><code>"+property+"</code>"))
+			is.True(a.says("<dt><code>" + property + "</code>"))
 		}
 	}
+	is.Equal(v.get("reference/nothing").StatusCode, http.StatusNotFound)
+
+	created := exampleOn(v.get("reference/createLicense")) // an example that openapi.json refers to
+	is.True(strings.HasPrefix(created, "{\n  \"object\": \"license\",\n"))
+	is.True(v.get("reference/createLicense").says("Response 201"))
+}
+
+// exampleOn returns the response example on the page of an operation.
+func exampleOn(a reply) string {
+	m := regexp.MustCompile(`(?s)<code id="example">(.*?)</code>`).FindStringSubmatch(a.body)
+	if m == nil {
+		return ""
+	}
+	return html.UnescapeString(m[1])
+}
+
+func compactJSON(t *testing.T, text string) string {
+	t.Helper()
+	var x any
+	is.New(t).NoErr(json.Unmarshal([]byte(text), &x))
+	b, err := json.Marshal(x)
+	is.New(t).NoErr(err)
+	return string(b)
+}
+
+func TestReferenceFilter(t *testing.T) {
+	is := is.New(t)
+	v := newSite(t).admin()
+	found := func(query string) string {
+		var list []string
+		for _, m := range regexp.MustCompile(`href="\./reference/(\w+)"`).FindAllStringSubmatch(v.get("reference?q="+query).body, -1) {
+			list = append(list, m[1])
+		}
+		return strings.Join(list, " ")
+	}
+	is.Equal(found("rekey"), "rekeyLicense Rekey") // an operation and an object
+	is.Equal(found("DELETE+webhook"), "deleteWebhook WebhookDeleted") // all words, in any case
+	is.True(strings.Contains(found("max_activations"), "createLicense"))
+	is.True(strings.Contains(found("event:read"), "listEvents") && !strings.Contains(found("event:read"), "createLicense"))
+	is.Equal(found("submarine"), "")
+	is.True(v.get("reference?q=submarine").says("No matches"))
 }
