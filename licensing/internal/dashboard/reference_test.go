@@ -136,7 +136,7 @@ func TestReferenceFilter(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	is.Equal(found("rekey"), "rekeyLicense Rekey") // an operation and an object
+	is.Equal(found("rekey"), "rekeyLicense Rekey")                    // an operation and an object
 	is.Equal(found("DELETE+webhook"), "deleteWebhook WebhookDeleted") // all words, in any case
 	is.True(strings.Contains(found("max_activations"), "createLicense"))
 	is.True(strings.Contains(found("event:read"), "listEvents") && !strings.Contains(found("event:read"), "createLicense"))
