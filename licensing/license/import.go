@@ -134,13 +134,14 @@ func stopped(line int) ImportResult {
 // errExists: the license of a row already exists.
 var errExists = errors.New("exists")
 
-// importRow writes one row and returns the ID of its license.
-func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow) (id string, err error) {
+// importExists checks whether the license of a row exists. It returns errExists with
+// the ID of the license, or an [*InvalidError] if another license has its ID or key.
+func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRow) (id string, err error) {
 	if !s.sees(row.ProductID) {
 		return "", Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
 	}
 	if row.ID != "" {
-		rec, err := tx.License(ctx, row.ID)
+		rec, err := r.License(ctx, row.ID)
 		if err == nil && s.sees(rec.ProductID) && (row.Key == "" || row.Key == rec.Key) {
 			return rec.ID, errExists
 		}
@@ -152,7 +153,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		}
 	}
 	if row.Key != "" {
-		rec, err := tx.LicenseByKey(ctx, row.Key)
+		rec, err := r.LicenseByKey(ctx, row.Key)
 		if err == nil && s.sees(rec.ProductID) && row.ID == "" {
 			return rec.ID, errExists
 		}
@@ -162,6 +163,14 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		if !errors.Is(err, store.ErrNotFound) {
 			return "", err
 		}
+	}
+	return row.ID, nil
+}
+
+// importRow writes one row and returns the ID of its license.
+func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow) (id string, err error) {
+	if id, err := s.importExists(ctx, tx, row); err != nil {
+		return id, err
 	}
 	rec := record.License{
 		License:     store.License{ID: row.ID, State: row.State},

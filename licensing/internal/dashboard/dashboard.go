@@ -126,7 +126,7 @@ func (h *Handler) handler(route *route) web.Handler {
 	}
 }
 
-const maxForm = 256 << 10 // the maximum size of a submitted form, in bytes
+const maxForm = 256 << 10 // the maximum size of a submitted form without a file, in bytes
 
 // serve checks the origin, the content, the operator and the role of a request,
 // in this order, and then calls the handler of the route.
@@ -142,10 +142,15 @@ func (v *visit) serve(route *route) error {
 	if route.signIn && v.h.opts.Operator != nil {
 		return notFound("The host application handles the sign-in.")
 	}
+	if route.upload { // a stranger must not make the process read a large form
+		if done, err := v.identify(route); done || err != nil {
+			return err
+		}
+	}
 	// Read the form before the session: a session that ends during a slow
 	// upload must not count.
 	if v.r.Method == http.MethodPost {
-		if err := v.readForm(); err != nil {
+		if err := v.readForm(route.upload); err != nil {
 			return err
 		}
 	}

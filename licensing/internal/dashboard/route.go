@@ -9,7 +9,8 @@ type route struct {
 	access   access
 	handle   func(*visit) error
 	signIn   bool // part of the built-in sign-in
-	download bool // has no time limit
+	download bool // may take longer than other pages
+	upload   bool // the form is multipart/form-data and may be larger
 }
 
 // routes has all pages. It is set by init because the error pages refer to it.
@@ -35,6 +36,9 @@ func init() {
 		{method: get, path: "licenses.csv", handle: exportLicenses, download: true},
 		{method: get, path: "licenses/new", access: admins, handle: showNewLicense},
 		{method: post, path: "licenses/new", access: admins, handle: createLicense},
+		{method: get, path: "licenses/import", access: admins, handle: showImport},
+		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
+		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
 		{method: get, path: "licenses/selected/{move}", access: byMove, handle: showSelected},
 		{method: post, path: "licenses/selected/{move}", access: byMove, handle: moveSelected},
 		{method: get, path: "licenses/{id}", handle: showLicense},

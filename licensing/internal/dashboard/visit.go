@@ -131,12 +131,18 @@ func notInReference(c rune) bool {
 }
 
 // readForm reads the submitted form. The query is not part of it.
-func (v *visit) readForm() error {
-	if t, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
+func (v *visit) readForm(upload bool) error {
+	want, size := "application/x-www-form-urlencoded", int64(maxForm)
+	parse := func() error { return v.r.ParseForm() }
+	if upload {
+		want, size = "multipart/form-data", maxImport
+		parse = func() error { return v.r.ParseMultipartForm(maxImport) } // all of it in memory
+	}
+	if t, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type")); err != nil || t != want {
 		return &web.Problem{Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: "This page accepts only form data."}
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
-	if err := v.r.ParseForm(); err != nil {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, size)
+	if err := parse(); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return &web.Problem{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Detail: "The form is too large.", Cause: err}
 		}

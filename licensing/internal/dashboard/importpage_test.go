@@ -1,0 +1,102 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// upload submits a form with a file, or with a value if there is no file.
+func (v *visitor) upload(page, field, value string, file bool) reply {
+	v.s.t.Helper()
+	is := is.New(v.s.t)
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	if file {
+		part, err := w.CreateFormFile(field, "licenses.csv")
+		is.NoErr(err)
+		_, err = part.Write([]byte(value))
+		is.NoErr(err)
+	} else {
+		is.NoErr(w.WriteField(field, value))
+	}
+	is.NoErr(w.Close())
+	req, err := http.NewRequestWithContext(v.s.t.Context(), http.MethodPost, v.s.base+"/dashboard/"+page, &b)
+	is.NoErr(err)
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	return v.do(req)
+}
+
+func (s *site) count() int {
+	s.t.Helper()
+	n := 0
+	for _, err := range s.Service().All(s.t.Context(), license.ListParams{}) {
+		is.New(s.t).NoErr(err)
+		n++
+	}
+	return n
+}
+
+func TestImportCSV(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	is.True(v.get("licenses/import").says(`enctype="multipart/form-data"`))
+	var file strings.Builder
+	file.WriteString("\ufeffname,product_id,customer_id,expires_at\r\n")
+	for i := range 25 {
+		fmt.Fprintf(&file, "Zoë %d,atlas,cus_1,2027-01-31\r\n", i)
+	}
+	a := v.upload("licenses/import", "file", file.String(), true)
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.True(a.says("25 licenses will be created.") && a.says("Zoë 9") && !a.says("Zoë 10") && a.says("And 15 more.") && a.says("31 Jan 2027"))
+	is.Equal(s.count(), 0) // nothing is written before the confirmation
+
+	lines := html.UnescapeString(a.hidden("lines"))
+	a = v.upload("licenses/import/run", "lines", lines, false)
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.True(a.says("25 licenses created."))
+	is.Equal(s.count(), 25)
+	a = v.upload("licenses/import/run", "lines", lines, false) // a repeated form
+	is.True(a.says("0 licenses created.") && a.says("25 licenses existed already"))
+	is.Equal(s.count(), 25)
+
+	export := v.get("licenses.csv")
+	a = v.upload("licenses/import", "file", export.body, true)
+	is.True(a.says("Nothing to import.") && a.hidden("lines") == "")
+}
+
+func TestImportCSVWithFaults(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	a := v.upload("licenses/import", "file", "name,product_id,customer_id,max_activations\nAda,atlas,cus_1,many\nBob,,cus_1,2\nEve,atlas,cus_1,3\n", true)
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	is.True(a.says("2 rows cannot be imported.") && a.hidden("lines") == "")
+	is.True(strings.Contains(a.body, `rowheader">2</th>
+<td role="cell" data-label="Column"><code>max_activations</code>`))
+	is.True(strings.Contains(a.body, `rowheader">3</th>
+<td role="cell" data-label="Column"><code>product_id</code>`))
+
+	for text, want := range map[string]string{
+		"name,price\n": "Column “price” is not a column",
+		"name,product_id,customer_id\n" + strings.Repeat("x", 1<<20): "larger than 1 MiB",
+		"": "Choose a CSV file.",
+	} {
+		a := v.upload("licenses/import", "file", text, text != "")
+		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+		is.True(a.says(want)) // want
+	}
+	is.Equal(v.upload("licenses/import", "file", strings.Repeat("x", 4<<20+100<<10), true).StatusCode, http.StatusRequestEntityTooLarge)
+	is.Equal(v.upload("licenses/import/run", "lines", "not base64", false).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post("licenses/import", "file", "x").StatusCode, http.StatusUnsupportedMediaType)
+	is.Equal(s.count(), 0)
+}

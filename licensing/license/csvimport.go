@@ -1,0 +1,216 @@
+package license
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// MaxCSVRows is the maximum number of rows of [Service.PreviewCSV].
+const MaxCSVRows = 5000
+
+// A CSVPreview says what an import of a CSV file would do.
+type CSVPreview struct {
+	// Results has a result for each row, in order. Line is the number of the
+	// row in a spreadsheet: the header is row 1. The Field of an error begins
+	// with the name of the column.
+	Results []ImportResult
+	Rows    []ImportRow // the row of each result; incomplete if it is refused
+	// NDJSON has the rows for [Service.Import]; nil if any row is refused.
+	// Rows without an ID and a key have new IDs, so that a repeated import
+	// creates no license twice.
+	NDJSON []byte
+}
+
+// PreviewCSV checks a CSV file with a header and the columns of
+// [Service.ExportCSV], in any order, and writes nothing. The columns name,
+// product_id and customer_id are required; revision and updated_at are ignored.
+// Fields are separated by commas or semicolons. Times may be dates, which begin at
+// midnight UTC. A fault of the whole file is an [*InvalidError].
+func (s *Service) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, error) {
+	columns, records, err := readCSV(file)
+	if err != nil {
+		return CSVPreview{}, err
+	}
+	now := s.now()
+	var p CSVPreview
+	var lines bytes.Buffer
+	refused := false
+	first := map[string]int{} // the row that has an ID or a key
+	err = s.view(ctx, func(r store.Reader) error {
+		p, refused = CSVPreview{}, false
+		lines.Reset()
+		clear(first)
+		for i, record := range records {
+			if !slices.ContainsFunc(record, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
+				continue
+			}
+			result := ImportResult{Line: i + 2, Result: ImportCreated}
+			line := rowOfCells(columns, record, now)
+			var row ImportRow
+			err := parseRow(ctx, line, &row)
+			if err == nil {
+				err = seen(first, row, result.Line)
+			}
+			if err == nil {
+				result.ID, err = s.importExists(ctx, r, row)
+			}
+			var invalid *InvalidError
+			switch {
+			case errors.Is(err, errExists):
+				result.Result = ImportExists
+			case errors.As(err, &invalid):
+				refused = true
+				result.Result, result.Errors = ImportRefused, byColumn(invalid.Fields)
+			case err != nil:
+				return err
+			}
+			p.Results, p.Rows = append(p.Results, result), append(p.Rows, row)
+			lines.Write(append(line, '\n'))
+		}
+		return nil
+	})
+	if err != nil {
+		return CSVPreview{}, fmt.Errorf("preview import: %w", err)
+	}
+	if len(p.Results) == 0 {
+		return CSVPreview{}, Invalid("", CodeRequired, "the file has no rows below its header")
+	}
+	if !refused {
+		p.NDJSON = lines.Bytes()
+	}
+	return p, nil
+}
+
+// readCSV returns the columns and the records of a file.
+func readCSV(file []byte) (columns []string, records [][]string, err error) {
+	text := strings.TrimPrefix(string(file), byteOrderMark)
+	if !utf8.ValidString(text) {
+		return nil, nil, Invalid("", CodeInvalidFormat, "the file is not UTF-8; save it as “CSV UTF-8”")
+	}
+	in := csv.NewReader(strings.NewReader(text))
+	header, _, _ := strings.Cut(text, "\n")
+	if strings.Count(header, ";") > strings.Count(header, ",") {
+		in.Comma = ';'
+	}
+	in.FieldsPerRecord = -1
+	records, err = in.ReadAll()
+	if broken, ok := errors.AsType[*csv.ParseError](err); ok {
+		return nil, nil, Invalid("", CodeInvalidFormat, fmt.Sprintf("line %d, character %d: the quotation marks are not balanced", broken.Line, broken.Column))
+	}
+	if len(records) == 0 {
+		return nil, nil, Invalid("", CodeRequired, "the file is empty")
+	}
+	columns, records = records[0], records[1:]
+	if len(records) > MaxCSVRows {
+		return nil, nil, Invalid("", CodeTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), MaxCSVRows))
+	}
+	var broken []FieldError
+	for i, name := range columns {
+		name = strings.ToLower(strings.TrimSpace(name))
+		columns[i] = name
+		switch {
+		case name != "" && !slices.Contains(csvColumns, name):
+			broken = append(broken, FieldError{Field: name, Code: CodeUnknown, Detail: "is not a column; the columns are " + strings.Join(csvColumns, ", ")})
+		case name != "" && slices.Contains(columns[:i], name):
+			broken = append(broken, FieldError{Field: name, Code: CodeInvalidFormat, Detail: "appears more than once in the header"})
+		}
+	}
+	for _, name := range []string{"name", "product_id", "customer_id"} {
+		if !slices.Contains(columns, name) {
+			broken = append(broken, FieldError{Field: name, Code: CodeRequired, Detail: "is missing in the header"})
+		}
+	}
+	for i, record := range records {
+		if len(record) > len(columns) && strings.Join(record[len(columns):], "") != "" {
+			broken = append(broken, FieldError{Code: CodeInvalidFormat, Detail: fmt.Sprintf("row %d has more cells than the header", i+2)})
+		}
+	}
+	if broken != nil {
+		return nil, nil, &InvalidError{Fields: broken[:min(len(broken), maxRowErrors)]}
+	}
+	return columns, records, nil
+}
+
+// date matches a date without a time.
+var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+
+// unescape matches what escapeFormula has added.
+var unescape = regexp.MustCompile(`(^|;[ "]*)'([=+\-@\t\r\n＝＋－＠])`)
+
+// rowOfCells returns a record as a line of an import. Cells of the wrong form
+// become values of the wrong type, which the checks of the import report.
+func rowOfCells(columns, record []string, now time.Time) []byte {
+	row := map[string]any{}
+	for i, name := range columns {
+		if i >= len(record) {
+			break
+		}
+		cell := unescape.ReplaceAllString(strings.TrimSpace(record[i]), "$1$2")
+		if cell == "" {
+			continue
+		}
+		switch name {
+		case "", "revision", "updated_at":
+		case "status":
+			switch status := Status(strings.ToLower(cell)); status {
+			case StatusActive, StatusExpired, StatusScheduled: // follow from the times
+			default:
+				row["state"] = status
+			}
+		case "status_reason":
+			row["state_reason"] = cell
+		case "starts_at", "expires_at", "created_at":
+			if date.MatchString(cell) {
+				cell += "T00:00:00Z"
+			}
+			row[name] = cell
+		case "grace_seconds", "max_activations", "lease_seconds", "entitlements", "metadata":
+			if row[name] = cell; json.Valid([]byte(cell)) {
+				row[name] = json.RawMessage(cell)
+			}
+		default:
+			row[name] = cell
+		}
+	}
+	if row["id"] == nil && row["key"] == nil {
+		row["id"] = store.NewID("lic", now)
+	}
+	return encode(row)
+}
+
+// seen reports an ID or a key that an earlier row has, and adds those of row.
+func seen(first map[string]int, row ImportRow, number int) error {
+	for _, x := range [2][2]string{{"id", row.ID}, {"key", row.Key}} {
+		name, value := x[0], x[1]
+		if value == "" {
+			continue
+		}
+		if n, ok := first[name+value]; ok {
+			return Invalid(name, CodeTaken, fmt.Sprintf("is the same as in row %d", n))
+		}
+		first[name+value] = number
+	}
+	return nil
+}
+
+// byColumn returns the errors of a row with the names of the columns.
+func byColumn(fields []FieldError) []FieldError {
+	fields = slices.Clone(fields[:min(len(fields), maxRowErrors)])
+	for i, x := range fields {
+		if rest, ok := strings.CutPrefix(x.Field, "state"); ok {
+			fields[i].Field = "status" + rest
+		}
+	}
+	return fields
+}

@@ -1,0 +1,114 @@
+package license_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// importLines imports the rows of a preview and returns the results.
+func (f *fixture) importLines(t *testing.T, p license.CSVPreview) (results []string) {
+	t.Helper()
+	is.New(t).NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r license.ImportResult) error {
+		results = append(results, r.Result)
+		return nil
+	}))
+	return results
+}
+
+func TestExportedCSVCanBeImported(t *testing.T) {
+	is := is.New(t)
+	from, to := newFixture(t), newFixture(t)
+	end, seats := start.AddDate(1, 0, 0), int64(5)
+	from.create(t, func(p *license.CreateParams) {
+		p.Name, p.ExpiresAt, p.MaxActivations, p.GraceSeconds = "=Zoë; -1", &end, &seats, 60
+		p.Entitlements = map[string]any{"export": true, "projects": 3.5, "tier": "=gold"}
+		p.Metadata = map[string]string{"order": "+7, \"x\"", "empty": ""}
+	})
+	revoked := from.create(t, func(p *license.CreateParams) { p.Key = "OLD-SYSTEM-KEY-000001" })
+	_, err := from.Revoke(t.Context(), license.MoveParams{ID: revoked.ID, Reason: "Refund"})
+	is.NoErr(err)
+	var out bytes.Buffer
+	is.NoErr(from.ExportCSV(t.Context(), &out, license.ListParams{}))
+
+	p, err := to.PreviewCSV(t.Context(), out.Bytes())
+	is.NoErr(err)
+	is.Equal(len(to.events(t, "")), 0)
+	is.Equal(to.importLines(t, p), []string{"created", "created"})
+	want, err := from.List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	got, err := to.List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	for i := range want.Data {
+		want.Data[i].Revision, want.Data[i].UpdatedAt = got.Data[i].Revision, got.Data[i].UpdatedAt
+	}
+	is.Equal(got.Data, want.Data)
+
+	p, err = to.PreviewCSV(t.Context(), out.Bytes())
+	is.NoErr(err)
+	is.Equal([]string{p.Results[0].Result, p.Results[1].Result}, []string{"exists", "exists"})
+}
+
+func TestPreviewCSVOfASpreadsheet(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	p, err := f.PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations\r\n"+
+		"Zoë;cus_1;atlas;2027-01-31;3\r\n;;;;\r\nBob ; cus_2;atlas;;\r\n"))
+	is.NoErr(err)
+	is.Equal(len(p.Results), 2)
+	is.Equal(p.Results[1].Line, 4) // as in the spreadsheet
+	is.Equal(f.importLines(t, p), []string{"created", "created"})
+	is.Equal(f.importLines(t, p), []string{"exists", "exists"}) // the new IDs are in the lines
+	list, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_1"})
+	is.NoErr(err)
+	l := list.Data[0]
+	is.True(l.Name == "Zoë" && l.ExpiresAt.Equal(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)) && *l.MaxActivations == 3 && l.Key != "")
+}
+
+func TestPreviewCSVReportsAllFaults(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	other := f.create(t)
+	p, err := f.PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
+		"Ada,atlas,cus_1,,31.01.2027,many,order=7,\n"+
+		",atlas,cus_1,,,,,paused\n"+
+		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
+		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
+		"Eve,atlas,cus_1,"+other.Key+",,,,\n"))
+	is.NoErr(err)
+	is.True(p.NDJSON == nil)
+	var got []string
+	for _, r := range p.Results {
+		for _, x := range r.Errors {
+			got = append(got, fmt.Sprintf("%d %s %s", r.Line, x.Field, x.Code))
+		}
+	}
+	for _, want := range []string{"2 expires_at", "2 max_activations", "2 metadata", "3 name", "3 status", "5 key taken"} {
+		is.True(strings.Contains(strings.Join(got, "\n")+"\n", want)) // want
+	}
+	is.Equal(p.Results[2].Result, license.ImportCreated)
+	is.Equal(p.Results[4].Result, license.ImportExists)
+
+	for text, want := range map[string]string{
+		"":                                          "empty",
+		"name,product_id,customer_id\n":             "no rows",
+		"name,product_id\nAda,atlas\n":              "is missing in the header",
+		"name,product_id,customer_id,price\n":       "is not a column",
+		"name,product_id,customer_id,name\n":        "more than once",
+		"name,product_id,customer_id\na,b,c,d\n":    "row 2 has more cells",
+		"name,product_id,customer_id\n\"a,b,c\n":    "quotation marks",
+		"name,product_id,customer_id\nZo\xeb,b,c\n": "not UTF-8",
+		"name,product_id,customer_id\n" + strings.Repeat("a,b,c\n", 5001): "5001 rows",
+	} {
+		_, err := f.PreviewCSV(t.Context(), []byte(text))
+		invalid, ok := errors.AsType[*license.InvalidError](err)
+		is.True(ok && strings.Contains(invalid.Fields[0].Detail, want)) // want
+	}
+}
