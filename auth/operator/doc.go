@@ -52,6 +52,9 @@ a browser limits it to the folder of the page that set it: call
 [Service.CompleteSetup] and [Service.AcceptInvitation] only on pages of one
 folder, and [Service.Session] anywhere below it. The dashboard does this.
 
+An operator has at most 50 open sessions. [Service.Sessions] lists them and
+[Service.EndSession] ends one.
+
 Signing out, a new password, a new role and disabling an operator end all
 sessions of the operator immediately, in every process.
 

@@ -18,19 +18,36 @@ type change struct {
 	To   any `json:"to,omitempty"`
 }
 
-// appendChange appends an event about op. Events never contain the password,
-// its hash, or anything about the session.
-func (s *Service) appendChange(ctx context.Context, tx store.Tx, typ string, op Operator, made changes) error {
-	type shown struct {
+// eventData is the data of an event about an operator.
+type eventData struct {
+	Operator struct {
 		ID       string `json:"id"`
 		Email    string `json:"email"`
 		Role     Role   `json:"role"`
 		Disabled bool   `json:"disabled"`
+	} `json:"operator"`
+	Changes changes `json:"changes,omitempty"`
+	Address string  `json:"address,omitempty"` // of the client that signed in
+}
+
+// appendChange appends an event about op. Events never contain the password,
+// its hash, or anything about the session.
+func (s *Service) appendChange(ctx context.Context, tx store.Tx, typ string, op Operator, made changes) error {
+	return s.appendData(ctx, tx, typ, op, eventData{Changes: made})
+}
+
+// appendSignIn appends the event of a sign-in.
+func (s *Service) appendSignIn(ctx context.Context, tx store.Tx, op Operator, addr netip.Addr) error {
+	data := eventData{}
+	if addr.IsValid() {
+		data.Address = addr.String()
 	}
-	data, err := json.Marshal(struct {
-		Operator shown   `json:"operator"`
-		Changes  changes `json:"changes,omitempty"`
-	}{shown{op.ID, op.Email, op.Role, op.Disabled}, made})
+	return s.appendData(ctx, tx, "operator.signed_in", op, data)
+}
+
+func (s *Service) appendData(ctx context.Context, tx store.Tx, typ string, op Operator, d eventData) error {
+	d.Operator.ID, d.Operator.Email, d.Operator.Role, d.Operator.Disabled = op.ID, op.Email, op.Role, op.Disabled
+	data, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}

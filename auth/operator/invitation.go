@@ -208,7 +208,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 			if err != nil {
 				return err
 			}
-			in, err = s.recordSignIn(ctx, tx, e, op)
+			in, err = s.recordSignIn(ctx, tx, e, op, s.opts.ClientIP(r))
 			return err
 		}
 		e, op, err := readRecord(ctx, tx, rec.OperatorID)
@@ -226,7 +226,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 		if err := by.appendChange(ctx, tx, "operator.updated", op.operator(e), changes{"password": {}}); err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, op)
+		in, err = s.recordSignIn(ctx, tx, e, op, s.opts.ClientIP(r))
 		return err
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -128,12 +129,22 @@ func (s *Service) openSession(w http.ResponseWriter, r *http.Request, in signedI
 	m.SetDeadline(ctx, s.now().Add(sessionLifetime))
 	m.Put(ctx, "operator", in.ID)
 	m.Put(ctx, "generation", in.generation)
+	m.Put(ctx, "address", s.address(r))
+	m.Put(ctx, "agent", strings.ToValidUTF8(r.UserAgent()[:min(len(r.UserAgent()), maxUserAgent)], ""))
 	token, expires, err := m.Commit(ctx)
 	if err != nil {
 		return err
 	}
 	m.WriteSessionCookie(ctx, w, token, expires)
 	return nil
+}
+
+// address returns the address of the client, or "" if it is unknown.
+func (s *Service) address(r *http.Request) string {
+	if addr := s.opts.ClientIP(r); addr.IsValid() {
+		return addr.String()
+	}
+	return ""
 }
 
 // SignOut removes the session cookie and ends all sessions of the operator who

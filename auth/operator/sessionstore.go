@@ -11,7 +11,7 @@ import (
 )
 
 // sessionStore stores the sessions of scs as entries, under the hashes of
-// their tokens. They expire by the clock of the service.
+// their tokens, owned by the operator. They expire by the clock of the service.
 type sessionStore struct{ service *Service }
 
 var _ scs.CtxStore = sessionStore{}
@@ -25,8 +25,18 @@ func (st sessionStore) FindCtx(ctx context.Context, token string) ([]byte, bool,
 }
 
 func (st sessionStore) CommitCtx(ctx context.Context, token string, data []byte, expires time.Time) error {
+	_, values, err := scs.GobCodec{}.Decode(data)
+	if err != nil {
+		return err
+	}
+	owner, _ := values["operator"].(string)
 	return st.service.st.Update(ctx, func(tx store.Tx) error {
-		return tx.PutEntries(ctx, store.Entry{Kind: kindSession, Key: token, Data: data, ExpiresAt: expires, CreatedAt: st.service.now(), Move: store.Passing})
+		if owner != "" {
+			if err := endOldest(ctx, tx, owner); err != nil {
+				return err
+			}
+		}
+		return tx.PutEntries(ctx, store.Entry{Kind: kindSession, Key: token, Owner: owner, Data: data, ExpiresAt: expires, CreatedAt: st.service.now(), Move: store.Passing})
 	})
 }
 

@@ -107,7 +107,7 @@ func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, em
 		if err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec)
+		in, err = s.recordSignIn(ctx, tx, e, rec, s.opts.ClientIP(r))
 		return err
 	})
 	if err != nil {

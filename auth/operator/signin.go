@@ -92,7 +92,7 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 		if err := at.reset(ctx, tx); err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec)
+		in, err = s.recordSignIn(ctx, tx, e, rec, addr)
 		return err
 	})
 	if err != nil {
@@ -106,13 +106,13 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 }
 
 // recordSignIn writes rec with the time of the sign-in, and appends the event.
-func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec record) (signedIn, error) {
+func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec record, addr netip.Addr) (signedIn, error) {
 	rec.LastSignInAt = s.now()
 	if err := putJSON(ctx, tx, e, rec); err != nil {
 		return signedIn{}, err
 	}
 	in := signedIn{rec.operator(e), rec.Generation}
-	return in, s.asOperator(in.ID).appendChange(ctx, tx, "operator.signed_in", in.Operator, nil)
+	return in, s.asOperator(in.ID).appendSignIn(ctx, tx, in.Operator, addr)
 }
 
 // passwordOf returns the ID of the operator with that address and the hash of

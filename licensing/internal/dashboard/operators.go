@@ -130,11 +130,16 @@ func showOperator(v *visit) error {
 }
 
 func (v *visit) renderOperator(status int, op operator.Operator, f *form) error {
+	a, err := v.operatorAccess(op.ID)
+	if err != nil {
+		return err
+	}
 	return v.render(status, "operator", page{Title: op.Email, Section: "operators", Body: struct {
 		operatorRow
+		operatorAccess
 		Form *form
 		Self bool
-	}{v.operatorRow(op), f, op.ID == v.op.ID}})
+	}{v.operatorRow(op), a, f, op.ID == v.op.ID}})
 }
 
 // changeOperator performs one of the actions on the page of an operator.
@@ -158,6 +163,12 @@ func changeOperator(v *visit) error {
 			return err
 		}
 		v.redirectDone(operatorPath(op.ID), "signed-out")
+		return nil
+	case "end-session":
+		if err := v.endSession(op.ID); err != nil {
+			return err
+		}
+		v.redirectDone(operatorPath(op.ID), "session-ended")
 		return nil
 	case "password":
 		code, err := v.operators.CreatePasswordReset(v.r.Context(), op.ID)

@@ -22,14 +22,14 @@ var templates = loadTemplates()
 func loadTemplates() map[string]*template.Template {
 	base := template.Must(template.New("layout.html").Funcs(template.FuncMap{
 		"asset": func(name string) string { return "static/" + hashedNames[name] },
-	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html"))
+	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err)
 	}
 	pages := map[string]*template.Template{}
 	for _, f := range files {
-		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" {
+		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" && name != "operatorparts" {
 			pages[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
 		}
 	}

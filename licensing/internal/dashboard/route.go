@@ -31,6 +31,7 @@ func init() {
 		{method: post, path: "join", access: public, handle: join, signIn: true},
 		{method: get, path: "password", handle: showPassword, signIn: true},
 		{method: post, path: "password", handle: changePassword, signIn: true},
+		{method: post, path: "sessions", handle: endOwnSession, signIn: true},
 
 		{method: get, path: "licenses", handle: showLicenses},
 		{method: get, path: "licenses.csv", handle: exportLicenses, download: true},

@@ -170,18 +170,6 @@ func passwordForm() *form {
 	}}}}
 }
 
-// account is the body of the account page.
-type account struct {
-	Form       *form
-	LastSignIn *moment
-}
-
-func showPassword(v *visit) error { return v.renderAccount(http.StatusOK, passwordForm()) }
-
-func (v *visit) renderAccount(status int, f *form) error {
-	return v.render(status, "account", page{Title: "Your account", Section: "account", Body: account{f, v.moment(v.op.LastSignInAt)}})
-}
-
 func changePassword(v *visit) error {
 	f := passwordForm()
 	f.fill(v)

@@ -1,0 +1,108 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// maxSessions is the maximum number of open sessions of an operator. A further
+// sign-in ends the oldest one.
+const maxSessions = 50
+
+// maxUserAgent is how much of a User-Agent header a session keeps, in bytes.
+const maxUserAgent = 255
+
+// A Session is an open session of an operator.
+type Session struct {
+	ID        string // for [Service.EndSession]; the cookie cannot be derived from it
+	Address   string // of the client that signed in; empty: unknown
+	UserAgent string // the User-Agent header of the sign-in; anything the client sent
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	Current   bool // the session of the request
+}
+
+// Sessions returns the open sessions of an operator, newest first, at most 50. The
+// one of r is marked as Current. It returns [auth.ErrNotFound] if there is no such
+// operator.
+func (s *Service) Sessions(r *http.Request, operatorID string) ([]Session, error) {
+	ctx := r.Context()
+	_, rec, err := readRecord(ctx, s.st, operatorID)
+	if err != nil {
+		return nil, err
+	}
+	current := ""
+	if c, err := r.Cookie(sessionCookie); err == nil {
+		current = sessionKey(c.Value)
+	}
+	open := store.TimeRange{From: s.now().Add(time.Millisecond)}
+	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindSession, Order: store.ByExpiry, Owner: operatorID, Expires: open, Limit: maxSessions})
+	if err != nil {
+		return nil, err
+	}
+	var list []Session
+	for _, e := range entries {
+		_, values, err := scs.GobCodec{}.Decode(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("operator: session: %w", err)
+		}
+		if values["generation"] != rec.Generation || rec.Disabled {
+			continue // ended, and not removed yet
+		}
+		address, _ := values["address"].(string)
+		agent, _ := values["agent"].(string)
+		list = append(list, Session{ID: e.Key, Address: address, UserAgent: agent, CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt, Current: e.Key == current})
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// sessionKey returns the key of the entry of a session. It is that of scs.
+func sessionKey(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// EndSession ends one session of an operator immediately, in every process, and
+// appends operator.signed_out. It returns [auth.ErrNotFound] if the operator has no
+// such session.
+func (s *Service) EndSession(ctx context.Context, operatorID, sessionID string) error {
+	return s.st.Update(ctx, func(tx store.Tx) error {
+		session, err := tx.Entry(ctx, kindSession, sessionID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && (session.Owner != operatorID || operatorID == "") {
+			return fmt.Errorf("operator: session: %w", auth.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		e, rec, err := readRecord(ctx, tx, operatorID)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteEntries(ctx, kindSession, sessionID); err != nil {
+			return err
+		}
+		return s.appendChange(ctx, tx, "operator.signed_out", rec.operator(e), nil)
+	})
+}
+
+// endOldest ends the oldest sessions of an operator, so that there is room for one
+// more.
+func endOldest(ctx context.Context, tx store.Tx, operatorID string) error {
+	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: kindSession, Order: store.ByExpiry, Owner: operatorID, Limit: maxSessions})
+	if err != nil || len(entries) < maxSessions {
+		return err
+	}
+	return tx.DeleteEntries(ctx, kindSession, entries[0].Key)
+}

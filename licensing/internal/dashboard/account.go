@@ -1,0 +1,102 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// The number of sign-ins that a page shows, and of events that are read for them.
+const (
+	signInsShown = 20
+	signInsRead  = 100
+)
+
+// operatorAccess has the sessions and the sign-in history of an operator, for the page of
+// the operator and for the operator's own account.
+type operatorAccess struct {
+	Sessions    []sessionRow
+	SessionPath string // the target of the forms that end a session, as a reference from dashboard/; empty: the page itself
+	SignIns     []signInRow
+}
+
+type sessionRow struct {
+	operator.Session
+	Created, Expires *moment
+}
+
+// signInRow is one sign-in, failed sign-in or sign-out.
+type signInRow struct {
+	Text, Address string
+	Failed        bool
+	Time          *moment
+}
+
+func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
+	sessions, err := v.operators.Sessions(v.r, id)
+	if err != nil {
+		return a, err
+	}
+	for _, s := range sessions {
+		a.Sessions = append(a.Sessions, sessionRow{s, v.moment(s.CreatedAt), v.moment(s.ExpiresAt)})
+	}
+	events, err := v.licenses.Events(v.r.Context(), license.EventsParams{Type: "operator.*", Subject: id, NewestFirst: true, Limit: signInsRead})
+	if err != nil {
+		return a, err
+	}
+	for _, e := range events.Data {
+		if !slices.Contains([]string{"operator.signed_in", "operator.signed_out", "operator.sign_in_failed"}, e.Type) {
+			continue
+		}
+		var data eventData
+		_ = json.Unmarshal(e.Data, &data) // unreadable data is left out
+		_, verb := describeType(e.Type)
+		a.SignIns = append(a.SignIns, signInRow{sentenceCase(verb), data.Address, e.Type == "operator.sign_in_failed", v.moment(e.Timestamp)})
+		if len(a.SignIns) == signInsShown {
+			break
+		}
+	}
+	return a, nil
+}
+
+// endSession ends a session of an operator. A session that has ended already is
+// not an error.
+func (v *visit) endSession(operatorID string) error {
+	err := v.operators.EndSession(v.r.Context(), operatorID, v.sent("session"))
+	if errors.Is(err, auth.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// endOwnSession ends a session of the operator who is signed in.
+func endOwnSession(v *visit) error {
+	if err := v.endSession(v.op.ID); err != nil {
+		return err
+	}
+	v.redirectDone("password", "session-ended")
+	return nil
+}
+
+// account is the body of the account page.
+type account struct {
+	operatorAccess
+	Form       *form
+	LastSignIn *moment
+}
+
+func showPassword(v *visit) error { return v.renderAccount(http.StatusOK, passwordForm()) }
+
+func (v *visit) renderAccount(status int, f *form) error {
+	a, err := v.operatorAccess(v.op.ID)
+	if err != nil {
+		return err
+	}
+	a.SessionPath = "sessions"
+	return v.render(status, "account", page{Title: "Your account", Section: "account", Body: account{a, f, v.moment(v.op.LastSignInAt)}})
+}
