@@ -10,7 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // An auditFilter selects events of the audit log.
@@ -196,9 +195,8 @@ func (v *visit) seekAudit(f *auditFilter) (string, error) {
 	return placeAt(high), nil
 }
 
-// placeAt returns the cursor for the events below a Seq, newest first. Such a
-// list ignores which event has that Seq.
-func placeAt(seq int64) string { return feed.PlaceOf(store.Event{Seq: seq}).String() }
+// placeAt returns the cursor for the events below a Seq, newest first.
+func placeAt(seq int64) string { return feed.PlaceAt(seq).String() }
 
 // actorChoices returns the actors for the filter.
 func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {

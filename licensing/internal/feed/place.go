@@ -29,6 +29,10 @@ func PlaceOf(e store.Event) Place {
 	return Place{e.Seq, [8]byte(sum[:])}
 }
 
+// PlaceAt returns a position for lists that are newest first. They begin below
+// seq and ignore which event has it.
+func PlaceAt(seq int64) Place { return PlaceOf(store.Event{Seq: seq}) }
+
 // Seq returns the Seq of the event before the position.
 func (p Place) Seq() int64 { return p.seq }
 
