@@ -20,20 +20,21 @@ var licenses = flag.Int("licenses", 50_000, "how many `licenses` the tables hold
 // are active, customers have ten each except one that has a twentieth of all,
 // most activations have ended, most entries expire, and few deliveries are due.
 var fill = []string{
-	`INSERT INTO licensing_license SELECT
-		'lic_' || lpad(i::text, 10, '0'), 'License ' || i, 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
+	`INSERT INTO licensing_license (id, product_id, customer_id, key, state, starts_at, expires_at, document) SELECT
+		'lic_' || lpad(i::text, 10, '0'), 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
 		'customer_' || CASE WHEN i % 20 = 0 THEN 0 ELSE i / 10 END, 'key_' || md5(i::text),
-		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END, '', i,
+		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
 		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
-		0, 5, -1, '{}', '{"note":"some words of metadata"}', 1, i, i
+		convert_to('{"name":"License ' || i || '","seats":5,"metadata":{"note":"some words of metadata"},"revision":1}', 'UTF8')
 		FROM generate_series(1, $1) AS i`,
 	`INSERT INTO licensing_entry SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0
 		FROM licensing_license`,
-	`INSERT INTO licensing_activation
-		SELECT id, 'act_' || n, 'fingerprint_' || n, '', 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '', 1, 1, '{}'
+	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
+		SELECT id, 'act_' || n, 'fingerprint_' || n, 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '{}'
 		FROM licensing_license, generate_series(1, 2) AS n`,
-	`INSERT INTO licensing_activation SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, '', n, NULL, '', 1, 1, '{}'
+	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
+		SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, n, NULL, '{}'
 		FROM generate_series(1, 1500) AS n`,
 	`INSERT INTO licensing_event (id, type, time, actor, request_id, subject, product_id, customer_id, data)
 		SELECT 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
