@@ -32,14 +32,15 @@ var arrows = map[string][]string{
 	"auth/operator":                {"store", "auth", "auth/internal/throttle", "internal/purge", "auth/internal/loopback"},
 	"licensing/internal/input":     {"internal/valid", "auth"}, // of auth, the errors of fields
 	"licensing/internal/seal":      {},
+	"licensing/internal/jsontext":  {},
 	"licensing/internal/forms":     {"internal/purge", "store"},
 	"licensing/internal/outbox":    {"store"},
 	"licensing/internal/record":    {"store"},
 	"licensing/internal/catalog":   {"licensing/internal/record", "store"},
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog"},
+	"licensing/license":            {"internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext"},
 	"licensing/webhook":            {"licensing/internal/seal", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
-	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
 	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/jsontext"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -172,7 +173,7 @@ func encodeMap[V any](m map[string]V) []byte {
 
 // encode returns v as JSON. Encoding v must not be able to fail.
 func encode(v any) []byte {
-	document, err := json.Marshal(v)
+	document, err := jsontext.Marshal(v, true)
 	if err != nil {
 		panic(err)
 	}

@@ -1,11 +1,11 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/jsontext"
 )
 
 // An Answer is an [http.ResponseWriter] that records the response status.
@@ -40,11 +40,11 @@ func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // Marshal returns v as JSON with a newline at the end and without HTML
 // escaping: "<" stays "<".
 func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
+	text, err := jsontext.Marshal(v, false)
+	if err != nil {
+		return nil, err
+	}
+	return append(text, '\n'), nil
 }
 
 // WriteJSON responds with v as JSON. It encodes v before it writes, so that the
