@@ -2,34 +2,41 @@ package dashboard
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// A chart shows counts over time as a bar chart and as a table.
+// A chart shows counts over time as a bar chart and as a table. Positions and
+// sizes are percentages of the plot, so that text keeps its size at any width.
 type chart struct {
-	ID      string // the id of its heading
-	Title   string
-	Column  string // the heading of the first column of the table
-	Summary string
-	Bars    []bar
-	Rows    []figure
-	Width   int // of the viewBox of the SVG
+	ID       string // the id of its heading
+	Title    string
+	Column   string // the heading of the first column of the table
+	Counted  string // the heading of the second column
+	Summary  string
+	Link     string // the filtered list, as a reference from dashboard/; empty: none
+	LinkText string
+	Empty    bool // every count is zero
+	Bars     []bar
+	Grid     []tick // horizontal lines, from zero up
+	Ticks    []tick // vertical lines
+	Rows     []figure
 }
 
-// The sizes of the chart and its bars, in units of the viewBox of the SVG.
-const (
-	chartHeight  = 100
-	barStep      = 10
-	barWidth     = 8
-	minBarHeight = 3 // keeps a small count visible next to a large one
-)
-
-// A bar is one rectangle of the chart.
+// A bar is the count of one day or week. The slot is the area of its tooltip.
 type bar struct {
-	X, Y, Width, Height int
+	X, Y, Width, Height string
+	Slot, SlotWidth     string
 	Label               string
+}
+
+// A tick is a line across the plot with a label. At is its position.
+type tick struct {
+	At    string
+	Label string
+	Minor bool // the label is hidden on narrow screens
 }
 
 // A figure is one row of the table.
@@ -38,31 +45,142 @@ type figure struct {
 	N          int64
 }
 
-// First and Last return the labels of the two ends of the axis.
-func (c chart) First() string { return c.Rows[0].Label }
-func (c chart) Last() string  { return c.Rows[len(c.Rows)-1].Label }
-
 // newChart returns a chart of the figures. Each figure is a count for one unit
 // of time, which is "a day" or "a week".
-func newChart(id, title, column, unit string, figures []license.Figure) chart {
-	c := chart{ID: id, Title: title, Column: column, Width: len(figures) * barStep}
+func newChart(id, title, counted, unit string, figures []license.Figure) chart {
+	c := chart{ID: id, Title: title, Column: "Day", Counted: counted}
+	if unit == "a week" {
+		c.Column = "Week of"
+	}
 	var total, most int64
 	for _, f := range figures {
 		total, most = total+f.N, max(most, f.N)
+		c.Rows = append(c.Rows, figure{f.From.Format("2 Jan 2006"), f.From.Format(time.DateOnly), f.N})
+	}
+	if total == 0 {
+		c.Empty, c.Summary = true, "None."
+		return c
 	}
 	c.Summary = thousands(total) + " total, peak " + thousands(most) + " " + unit + "."
-	if total == 0 {
-		c.Summary = "None."
+	step := gridStep(most)
+	top := (most + step - 1) / step * step
+	for n := int64(0); n <= top; n += step {
+		c.Grid = append(c.Grid, tick{At: percent(100 - 100*float64(n)/float64(top)), Label: axisLabel(n)})
 	}
+	slot := 100 / float64(len(figures))
 	for i, f := range figures {
-		label := f.From.Format("2 Jan 2006")
-		c.Rows = append(c.Rows, figure{label, f.From.Format(time.DateOnly), f.N})
+		height := 100 * float64(f.N) / float64(top)
 		if f.N > 0 {
-			height := max(minBarHeight, int(f.N*chartHeight/most))
-			c.Bars = append(c.Bars, bar{i*barStep + (barStep-barWidth)/2, chartHeight - height, barWidth, height, label + ": " + thousands(f.N)})
+			height = max(height, 1) // visible next to a large count
+		}
+		x := slot * float64(i)
+		c.Bars = append(c.Bars, bar{
+			X: percent(x + slot*.1), Width: percent(slot * .8), Y: percent(100 - height), Height: percent(height),
+			Slot: percent(x), SlotWidth: percent(slot), Label: c.Rows[i].Label + ": " + thousands(f.N),
+		})
+	}
+	c.Ticks = timeTicks(figures, slot)
+	return c
+}
+
+// timeTicks returns ticks at the months of the figures or, if they cover little
+// more than a month, at the weeks.
+func timeTicks(figures []license.Figure, slot float64) (list []tick) {
+	months := figures[len(figures)-1].From.Sub(figures[0].From) > 40*24*time.Hour
+	for i, f := range figures {
+		at := slot * float64(i)
+		label := ""
+		switch {
+		case months && (i == 0 && f.From.Day() == 1 || i > 0 && f.From.Month() != figures[i-1].From.Month()):
+			if label = f.From.Format("Jan"); f.From.Month() == time.January {
+				label = f.From.Format("2006")
+			}
+		case !months && f.From.Weekday() == time.Monday:
+			label = f.From.Format("2 Jan")
+		default:
+			continue
+		}
+		if at > 94 {
+			label = "" // there is no room
+		}
+		list = append(list, tick{At: percent(at), Label: label, Minor: len(list)%2 == 1})
+	}
+	return list
+}
+
+// weekly adds up daily figures by weeks from Monday. The first and the last can
+// be parts of a week.
+func weekly(figures []license.Figure) (list []license.Figure) {
+	for i, f := range figures {
+		if i == 0 || f.From.Weekday() == time.Monday {
+			list = append(list, license.Figure{From: f.From})
+		}
+		list[len(list)-1].N += f.N
+	}
+	return list
+}
+
+// gridStep returns the distance of the lines of a grid for counts up to most:
+// 1, 2 or 5 times a power of ten, so that there are at most five lines.
+func gridStep(most int64) int64 {
+	for power := int64(1); ; power *= 10 {
+		for _, n := range []int64{1, 2, 5} {
+			if (most+n*power-1)/(n*power) <= 4 {
+				return n * power
+			}
 		}
 	}
-	return c
+}
+
+// percent formats a position or a size for an SVG attribute.
+func percent(x float64) string {
+	return strconv.FormatFloat(x, 'f', 2, 64) + "%"
+}
+
+// axisLabel formats the label of an axis: "500", "20k", "1.5M".
+func axisLabel(n int64) string {
+	short := func(unit int64, suffix string) string {
+		return strconv.FormatFloat(float64(n)/float64(unit), 'f', -1, 64) + suffix
+	}
+	switch {
+	case n >= 1_000_000:
+		return short(1_000_000, "M")
+	case n >= 10_000:
+		return short(1_000, "k")
+	}
+	return thousands(n)
+}
+
+// A share is one part of a whole, in a stacked bar or a list of bars.
+type share struct {
+	X, Width string
+	Label    string
+	Class    string
+}
+
+// stack returns the shares of a stacked bar. A count above zero is always
+// visible.
+func stack(counts []statusCount) (list []share) {
+	const least = 1.0 // percent
+	var total, extra float64
+	for _, c := range counts {
+		total += float64(c.Count)
+	}
+	for _, c := range counts {
+		if c.Count > 0 {
+			extra += max(0, least-100*float64(c.Count)/total)
+		}
+	}
+	x := 0.0
+	for _, c := range counts {
+		if c.Count == 0 {
+			continue
+		}
+		width := max(least, 100*float64(c.Count)/total) * 100 / (100 + extra)
+		list = append(list, share{percent(x), percent(width), strings.Join([]string{sentenceCase(string(c.Status)), c.N}, ": "), string(c.Status)})
+		x += width
+	}
+	return list
 }
 
 // thousands formats a number with thousands separators: "12,345".

@@ -46,7 +46,7 @@ func TestIndexingNote(t *testing.T) {
 	s := newSiteOn(t, st, licensing.Options{})
 	v := s.admin()
 	const note = `<p class="note warn" role="status">The index cannot be updated`
-	pages := map[string]string{"": "1 licenses by status", "customers": "harbour-pilots", "products": "atlas", "licenses?q=har": "harbour-pilots"}
+	pages := map[string]string{"": "1 license by status", "customers": "harbour-pilots", "products": "atlas", "licenses?q=har": "harbour-pilots"}
 	st.frozen.Store(true)
 	s.license(license.CreateParams{Name: "Atlas"})
 	for path := range pages {

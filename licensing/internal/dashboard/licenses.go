@@ -25,6 +25,7 @@ var expiryWindows = []struct {
 	{"7d", "in the next 7 days", 0, 7 * 24 * time.Hour},
 	{"30d", "in the next 30 days", 0, 30 * 24 * time.Hour},
 	{"90d", "in the next 90 days", 0, 90 * 24 * time.Hour},
+	{"365d", "in the next 365 days", 0, 365 * 24 * time.Hour},
 	{"past30d", "in the last 30 days", -30 * 24 * time.Hour, 0},
 }
 

@@ -83,7 +83,7 @@ func (d directory) showOne(v *visit) error {
 			byStatus[l.Status]++
 		}
 		for _, s := range statusOrder {
-			body.Statuses = append(body.Statuses, statusCount{s, thousands(byStatus[s]), byStatus[s] == 0})
+			body.Statuses = append(body.Statuses, statusCount{s, thousands(byStatus[s]), byStatus[s]})
 		}
 	} else {
 		n, lag, err := d.total(ctx, v.licenses, id)

@@ -1,24 +1,40 @@
 package dashboard
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 // overview is the body of the overview page.
 type overview struct {
 	Total     string
+	Licenses  int64
 	Statuses  []statusCount
+	Shares    []share // the statuses as a stacked bar
+	Periods   []period
+	Days      int // the current period
 	Charts    []chart
+	Refused   []refusedCount // top reasons, most frequent first
 	Attention []attentionItem
 	Expiring  []licenseRow // licenses that expire next
-	Steps     []step       // setup steps; empty if there are licenses
+	Steps     []step       // setup steps; empty if each is done
+	Open      int          // how many of them are not done
 	Indexing  string       // the note that the counts lag behind, if they do
 }
+
+// A period is an option of the time that the charts cover.
+type period struct {
+	Days    int
+	Current bool
+}
+
+// periods are the options, in days.
+var periods = []int{30, 90, 365}
 
 // statusOrder is the order in which pages show the statuses.
 var statusOrder = []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked}
@@ -27,22 +43,19 @@ var statusOrder = []license.Status{license.StatusActive, license.StatusScheduled
 type statusCount struct {
 	Status license.Status
 	N      string
-	None   bool
+	Count  int64
 }
 
-// An attentionItem is a problem or a note for the operator.
-type attentionItem struct {
-	Count   string // the number of affected objects, the text of the link
-	Text    string
-	Link    string // a reference from dashboard/
-	Problem bool
-}
+// None reports whether no license has the status.
+func (c statusCount) None() bool { return c.Count == 0 }
 
-// A step is one item of the setup checklist.
-type step struct {
-	Done         bool
-	Title, Text  string
-	Link, Action string // the page for the step, as a reference from dashboard/; empty if there is none
+// A refusedCount is the number of refusals for one reason.
+type refusedCount struct {
+	Reason string
+	N      string
+	Link   string // licenses with the status, as a reference from dashboard/; empty: none
+	Width  string // of the bar
+	count  int64
 }
 
 func showOverview(v *visit) error {
@@ -51,20 +64,40 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := overview{Total: thousands(o.Total), Indexing: indexingNote(o.Indexing)}
-	if o.Total == 0 && o.Indexing == nil {
-		if body.Steps, err = v.steps(); err != nil {
+	body := overview{Total: thousands(o.Total), Licenses: o.Total, Indexing: indexingNote(o.Indexing)}
+	empty := o.Total == 0 && o.Indexing == nil
+	if empty || v.admin() {
+		if body.Steps, err = v.steps(o.Total); err != nil {
 			return err
 		}
+		for _, s := range body.Steps {
+			if !s.Done {
+				body.Open++
+			}
+		}
+	}
+	if empty {
 		return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 	}
 	for _, s := range statusOrder {
-		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s] == 0})
+		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s]})
 	}
-	body.Charts = []chart{
-		newChart("issued", "Issued in the last 90 days", "Day", "a day", o.Issued[len(o.Issued)-90:]),
-		newChart("expiring", "Expiring in the next 26 weeks", "Week of", "a week", o.Ending[:26]),
+	body.Shares = stack(body.Statuses)
+	body.Days = 90
+	for _, days := range periods {
+		if v.r.URL.Query().Get("days") == strconv.Itoa(days) {
+			body.Days = days
+		}
 	}
+	for _, days := range periods {
+		body.Periods = append(body.Periods, period{days, days == body.Days})
+	}
+	usage, err := v.licenses.Usage(ctx)
+	if err != nil {
+		return err
+	}
+	usage = usage[len(usage)-body.Days:]
+	body.Charts, body.Refused = overviewCharts(o, usage, body.Days), topRefusals(usage)
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
@@ -78,86 +111,51 @@ func showOverview(v *visit) error {
 	return v.render(http.StatusOK, "overview", page{Title: "Overview", Section: "overview", Body: body})
 }
 
-// attention returns the items that need attention.
-func (v *visit) attention(o license.Overview) (list []attentionItem, err error) {
-	if n := o.Expiring; n > 0 {
-		list = append(list, attentionItem{count(int(n), "license"), expireVerb(n) + " in the next 30 days", "licenses?status=active&expires=30d", false})
+// overviewCharts returns the charts of a number of days: what was validated and
+// issued in the last days, and what expires in the next.
+func overviewCharts(o license.Overview, usage []license.UsageDay, days int) []chart {
+	validated := make([]license.Figure, len(usage))
+	for i, u := range usage {
+		validated[i] = license.Figure{From: u.From, N: u.Validations}
 	}
-	if n := o.ByStatus[license.StatusSuspended]; n > 0 {
-		list = append(list, attentionItem{count(int(n), "license"), isVerb(n) + " suspended", "licenses?status=suspended", false})
+	issued, unit := o.Issued[len(o.Issued)-days:], "a day"
+	if days == 365 {
+		validated, issued, unit = weekly(validated), weekly(issued), "a week"
 	}
-	backlog, err := v.h.opts.Backlog(v.r.Context())
-	if err != nil {
-		return nil, err
+	weeks := (days + 6) / 7
+	charts := []chart{
+		newChart("validations", fmt.Sprintf("Validations in the last %d days", days), "Validations", unit, validated),
+		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", unit, issued),
+		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", "a week", o.Ending[:weeks]),
 	}
-	for _, text := range failingNotices(backlog) {
-		list = append(list, attentionItem{Text: text, Problem: true})
-	}
-	hooks, err := v.webhooks.List(v.r.Context())
-	if err != nil || len(hooks) == 0 {
-		return list, err
-	}
-	failing := int64(0)
-	for _, w := range hooks {
-		if w.FailingSince != nil || w.Status == webhook.StatusDisabled {
-			failing++
+	charts[1].Link, charts[1].LinkText = "licenses?sort=newest", "View the newest licenses"
+	charts[2].Link = fmt.Sprintf("licenses?status=active&expires=%dd", days)
+	charts[2].LinkText = fmt.Sprintf("View licenses that expire in the next %d days", days)
+	return charts
+}
+
+// topRefusals returns the most frequent reasons of refusals, at most six.
+func topRefusals(usage []license.UsageDay) []refusedCount {
+	counts := map[license.VerdictCode]int64{}
+	for _, u := range usage {
+		for code, n := range u.Refused {
+			counts[code] += n
 		}
 	}
-	if failing > 0 {
-		list = append(list, attentionItem{count(int(failing), "webhook"), isVerb(failing) + " failing or disabled", "settings/webhooks", true})
-	}
-	if text := stalledNotice(backlog); text != "" {
-		list = append(list, attentionItem{Text: text, Problem: true})
-	}
-	if !v.h.opts.Sealed {
-		list = append(list, attentionItem{Text: unencryptedNotice})
-	}
-	return list, nil
-}
-
-func expireVerb(n int64) string {
-	if n == 1 {
-		return "expires"
-	}
-	return "expire"
-}
-
-func isVerb(n int64) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-// steps returns the setup checklist.
-func (v *visit) steps() ([]step, error) {
-	ctx := v.r.Context()
-	clients, err := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	list := []step{
-		{
-			Title: "Create the first license", Text: "A license allows a customer to use a product, and has a key that the licensed program validates.",
-			Link: "licenses/new", Action: "New license",
-		},
-		{
-			Done: len(clients) > 0, Title: "Create an API credential", Text: "Your shop or build server uses it to create licenses over the API.",
-			Link: "settings/credentials/new", Action: "New credential",
-		},
-	}
-	if v.h.opts.Operator == nil {
-		people, err := v.operators.List(ctx, operator.ListParams{Limit: 2})
-		if err != nil {
-			return nil, err
+	var list []refusedCount
+	for code, n := range counts {
+		r := refusedCount{Reason: refusalReason(code), N: thousands(n), count: n}
+		if slices.Contains(statusOrder, license.Status(code)) {
+			r.Link = "licenses?status=" + string(code)
 		}
-		list = append(list, step{
-			Done: len(people) > 1, Title: "Invite a second operator", Text: "Another admin can reset your password if you lose it.",
-			Link: "settings/operators/new", Action: "Invite operator",
-		})
+		list = append(list, r)
 	}
-	return append(list, step{
-		Done: v.h.opts.PublicURL != "", Title: "Set the public URL",
-		Text: "Set Options.PublicURL in the host application. Clients use it to find the OAuth endpoints, and the example commands show it.",
-	}), nil
+	slices.SortFunc(list, func(a, b refusedCount) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Reason, b.Reason))
+	})
+	list = list[:min(len(list), 6)]
+	for i := range list {
+		list[i].Width = percent(max(1, 100*float64(list[i].count)/float64(list[0].count)))
+	}
+	return list
 }

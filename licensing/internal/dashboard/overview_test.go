@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -63,8 +64,8 @@ func TestOverview(t *testing.T) {
 	}
 	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
 	is.True(a.says(`<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> expire in the next 30 days`))
-	is.True(a.says(`<a href="./licenses?status=suspended">1 license</a> is suspended`))
-	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+26) // the tables of the charts
+	is.True(!a.says("is suspended") && !a.says("unencrypted"))     // nothing to act on
+	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+13) // the tables of the charts; nothing was validated
 	is.True(a.says("6 total, peak 6 a day.") && a.says(`<title>1 Mar 2026: 6</title>`))
 	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // expiring soon
 }
@@ -73,5 +74,82 @@ func TestThousands(t *testing.T) {
 	is := is.New(t)
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100", -1000: "-1,000"} {
 		is.Equal(dashboard.Thousands(n), want)
+	}
+}
+
+func TestOverviewUsage(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	validate := func(key, product string) {
+		_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: key, ProductID: product})
+		is.NoErr(err)
+	}
+	validate(l.Key, "other")
+	s.advance(40 * 24 * time.Hour)
+	validate(l.Key, "")
+	validate(license.NewKey(), "")
+	validate(license.NewKey(), "")
+	validate(l.Key, "other")
+	v := s.admin()
+
+	a := v.get("")
+	is.True(a.says(`<a href="./?days=90" aria-current="true">90 days</a>`))
+	is.True(a.says("Validations in the last 90 days") && a.says("5 total, peak 4 a day."))
+	is.True(a.says("<title>1 Mar 2026: 1</title>") && a.says("<title>10 Apr 2026: 4</title>"))
+	is.True(a.says(`text-anchor="end">4</text>`) && a.says(`>Apr</text>`)) // the axes
+	ranking := func(a reply) (list []string) {
+		for _, m := range regexp.MustCompile(`<li><p><span>(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {
+			list = append(list, m[1]+" "+m[2])
+		}
+		return list
+	}
+	is.Equal(ranking(a), []string{"Unknown key 2", "Wrong product 2"})
+
+	a = v.get("?days=30")
+	is.True(a.says("Validations in the last 30 days") && a.says("4 total, peak 4 a day.") && !a.says(">1 Mar 2026"))
+	is.True(a.says("Expiring in the next 5 weeks") && a.says(`href="./licenses?status=active&amp;expires=30d"`))
+	is.Equal(ranking(a), []string{"Unknown key 2", "Wrong product 1"})
+	a = v.get("?days=365")
+	is.True(a.says("5 total, peak 4 a week.") && a.says(`<th scope="col">Week of</th>`) && a.says("expires=365d"))
+	is.True(v.get("licenses?status=active&expires=365d").says("In the next 365 days"))
+	is.True(v.get("?days=7").says("Validations in the last 90 days"))
+
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	validate(l.Key, "")
+	is.Equal(ranking(v.get(""))[2], `<a href="./licenses?status=suspended">Suspended</a> 1`)
+}
+
+// TestSetup: admins see the checklist until each step is done.
+func TestSetup(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://example.com/licensing", MasterKey: make([]byte, 32)})
+	v := s.admin()
+	s.license(license.CreateParams{Name: "Atlas"})
+	is.True(v.get("").says("Setup: 2 steps left"))
+	s.operator("vic@example.com", operator.RoleViewer)
+	is.True(v.get("").says("Setup: 1 step left"))
+	is.True(!s.signedIn("vic@example.com").get("").says("Setup:"))
+	_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	is.True(!v.get("").says("Setup:"))
+}
+
+// TestOverviewIsInOrder: what needs attention comes first.
+func TestOverviewIsInOrder(t *testing.T) {
+	s := newSite(t)
+	s.license(license.CreateParams{Name: "Atlas"})
+	a := s.admin().get("")
+	at := -1
+	for _, heading := range []string{"Needs attention", "1 license by status", "Validations in", "Issued in", "Expiring in", "Top refusal reasons", "Setup:"} {
+		i := strings.Index(a.body, heading)
+		if i <= at {
+			t.Errorf("%q is missing or too early", heading)
+		}
+		at = i
+	}
+	if !a.says("Nothing needs attention.") {
+		t.Error("something needs attention")
 	}
 }

@@ -168,7 +168,7 @@ func TestStalledDeliveriesAreShown(t *testing.T) {
 	s := newSiteOn(t, memory.New(), licensing.Options{Webhooks: webhook.Options{Transport: unreachable{}}})
 	v := s.admin()
 	s.license(license.CreateParams{Name: "Atlas"})
-	is.True(!v.get("").says("MasterKey")) // no warning without webhooks
+	is.True(!v.get("settings/webhooks").says("MasterKey")) // no warning without webhooks
 	w := s.webhook("https://shop.example/hooks")
 	_, err := s.Webhooks().Test(t.Context(), w.ID)
 	is.NoErr(err)

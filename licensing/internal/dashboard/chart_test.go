@@ -1,0 +1,62 @@
+package dashboard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// days returns daily figures that begin on a day.
+func days(from time.Time, counts ...int64) (list []license.Figure) {
+	for i, n := range counts {
+		list = append(list, license.Figure{From: from.AddDate(0, 0, i), N: n})
+	}
+	return list
+}
+
+func TestGridStep(t *testing.T) {
+	is := is.New(t)
+	for most, want := range map[int64]int64{1: 1, 4: 1, 5: 2, 8: 2, 9: 5, 20: 5, 21: 10, 100: 50, 2_500_000: 1_000_000} {
+		is.Equal(gridStep(most), want)
+	}
+}
+
+func TestAxisLabel(t *testing.T) {
+	is := is.New(t)
+	for n, want := range map[int64]string{0: "0", 5000: "5,000", 20_000: "20k", 1_500_000: "1.5M"} {
+		is.Equal(axisLabel(n), want)
+	}
+}
+
+func TestChart(t *testing.T) {
+	is := is.New(t)
+	c := newChart("x", "X", "Licenses", "a day", days(time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC), 0, 5, 1, 8))
+	is.Equal(c.Grid, []tick{{At: "100.00%", Label: "0"}, {At: "75.00%", Label: "2"}, {At: "50.00%", Label: "4"}, {At: "25.00%", Label: "6"}, {At: "0.00%", Label: "8"}})
+	is.Equal(c.Bars[0].Height, "0.00%")
+	is.Equal(c.Bars[1], bar{X: "27.50%", Width: "20.00%", Y: "37.50%", Height: "62.50%", Slot: "25.00%", SlotWidth: "25.00%", Label: "31 Mar 2026: 5"})
+	is.Equal(c.Ticks, []tick{{At: "0.00%", Label: "30 Mar"}}) // a Monday
+	is.True(newChart("x", "X", "Licenses", "a day", days(time.Now(), 0, 0)).Empty)
+}
+
+func TestMonthTicks(t *testing.T) {
+	is := is.New(t)
+	c := newChart("x", "X", "Licenses", "a day", days(time.Date(2025, 12, 20, 0, 0, 0, 0, time.UTC), make([]int64, 100)...))
+	is.True(c.Empty)
+	list := timeTicks(days(time.Date(2025, 12, 20, 0, 0, 0, 0, time.UTC), make([]int64, 100)...), 1)
+	is.Equal(list, []tick{{At: "12.00%", Label: "2026"}, {At: "43.00%", Label: "Feb", Minor: true}, {At: "71.00%", Label: "Mar"}})
+}
+
+func TestWeekly(t *testing.T) {
+	is := is.New(t)
+	saturday := time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)
+	is.Equal(weekly(days(saturday, 1, 2, 3, 4)), []license.Figure{{From: saturday, N: 3}, {From: saturday.AddDate(0, 0, 2), N: 7}})
+}
+
+func TestStack(t *testing.T) {
+	is := is.New(t)
+	list := stack([]statusCount{{license.StatusActive, "999,999", 999_999}, {license.StatusExpired, "0", 0}, {license.StatusRevoked, "1", 1}})
+	is.Equal(list, []share{{"0.00%", "99.01%", "Active: 999,999", "active"}, {"99.01%", "0.99%", "Revoked: 1", "revoked"}})
+}
