@@ -103,7 +103,11 @@ func timeTicks(figures []license.Figure, slot float64) (list []tick) {
 		if at > 94 {
 			label = "" // there is no room
 		}
-		list = append(list, tick{At: percent(at), Label: label, Minor: len(list)%2 == 1})
+		list = append(list, tick{At: percent(at), Label: label})
+	}
+	const most = 6 // labels on a narrow screen
+	for i := range list {
+		list[i].Minor = len(list) > most && i%2 == 1
 	}
 	return list
 }

@@ -46,7 +46,16 @@ func TestMonthTicks(t *testing.T) {
 	c := newChart("x", "X", "Licenses", "a day", days(time.Date(2025, 12, 20, 0, 0, 0, 0, time.UTC), make([]int64, 100)...))
 	is.True(c.Empty)
 	list := timeTicks(days(time.Date(2025, 12, 20, 0, 0, 0, 0, time.UTC), make([]int64, 100)...), 1)
-	is.Equal(list, []tick{{At: "12.00%", Label: "2026"}, {At: "43.00%", Label: "Feb", Minor: true}, {At: "71.00%", Label: "Mar"}})
+	is.Equal(list, []tick{{At: "12.00%", Label: "2026"}, {At: "43.00%", Label: "Feb"}, {At: "71.00%", Label: "Mar"}})
+}
+
+// TestManyTicks: a narrow screen shows every second of many labels.
+func TestManyTicks(t *testing.T) {
+	is := is.New(t)
+	list := timeTicks(days(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), make([]int64, 365)...), 100./365)
+	is.Equal(len(list), 12)
+	is.Equal([]bool{list[0].Minor, list[1].Minor, list[2].Minor}, []bool{false, true, false})
+	is.Equal(list[11].Label, "") // January is too close to the edge
 }
 
 func TestWeekly(t *testing.T) {
