@@ -17,7 +17,7 @@ type Event struct {
 	Data       []byte // a JSON document, opaque to the store
 }
 
-// An EventQuery selects events in order of Seq.
+// An EventQuery selects events in order of Seq. Every set field must match.
 //
 // A reader who asks again and again with After set to the last Seq it was
 // given sees every event exactly once: no event is ever committed with a Seq
@@ -25,6 +25,7 @@ type Event struct {
 type EventQuery struct {
 	Subject    string // only events of this subject
 	CustomerID string // only events of this customer
+	ProductID  string // only events of this product
 	After      int64  // only events with a Seq above this one, or below it when Descending; zero starts at the beginning
 	Descending bool   // newest first
 	Limit      int

@@ -25,12 +25,15 @@ store/sqlite and store/postgres check that each is served by its index.
 	Events                                          event: seq, unique
 	Events: Subject                                 event: subject, seq
 	Events: CustomerID                              event: customer_id, seq; those that have it
+	Events: ProductID                               event: product_id, seq; those that have it
 	Entry, Entries: ByKey                           entry: kind, key, unique
 	Entries: ByExpiry                               entry: kind, expires_at, key; those that expire
 	Entries: ByExpiry, Owner                        entry: kind, owner, expires_at, key; those that expire
 
 A list by ID with several of CustomerID, ProductID and State walks the index of
 the first of them. A list by time with other filters walks the index of its
-time, or of its product and time, and skips what does not match.
+time, or of its product and time, and skips what does not match. A list of
+events with several of Subject, CustomerID and ProductID walks the index of the
+first of them.
 */
 package store

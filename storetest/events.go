@@ -52,6 +52,9 @@ var events = kind[store.Event]{
 		{"Events by CustomerID", func(ctx context.Context, r store.Reader, want store.Event) ([]store.Event, error) {
 			return r.Events(ctx, store.EventQuery{CustomerID: want.CustomerID, Limit: many})
 		}, true},
+		{"Events by ProductID", func(ctx context.Context, r store.Reader, want store.Event) ([]store.Event, error) {
+			return r.Events(ctx, store.EventQuery{ProductID: want.ProductID, Limit: many})
+		}, true},
 	},
 }
 
@@ -68,7 +71,7 @@ func plainEvents(n int) []store.Event {
 	rows := make([]store.Event, n)
 	for i := range rows {
 		rows[i] = event(i * 7 % n)
-		rows[i].Subject, rows[i].CustomerID = "subject", "customer"
+		rows[i].Subject, rows[i].CustomerID, rows[i].ProductID = "subject", "customer", "product"
 	}
 	return rows
 }
@@ -77,7 +80,10 @@ func plainEvents(n int) []store.Event {
 func eventOrder(b *bench) {
 	b.append(plainEvents(20)...)
 	b.appendTogether(event(100), event(99), event(101))
-	for _, q := range []store.EventQuery{{}, {Subject: "subject"}, {CustomerID: "customer"}, {Subject: "subject", CustomerID: "customer"}} {
+	for _, q := range []store.EventQuery{
+		{}, {Subject: "subject"}, {CustomerID: "customer"}, {ProductID: "product"}, {Subject: "subject", CustomerID: "customer"},
+		{CustomerID: "customer", ProductID: "product"},
+	} {
 		q.Limit = many
 		b.readers(func(how string, r store.Reader) {
 			for _, q.Descending = range []bool{false, true} {
@@ -102,7 +108,7 @@ func eventFilters(b *bench) {
 	var rows []store.Event
 	for n := range 50 {
 		e := event(n)
-		e.Subject, e.CustomerID = word("subject", rnd.IntN(3)), word("customer", rnd.IntN(3))
+		e.Subject, e.CustomerID, e.ProductID = word("subject", rnd.IntN(3)), word("customer", rnd.IntN(3)), word("product", rnd.IntN(3))
 		if n%7 == 0 {
 			e.CustomerID = ""
 		}
@@ -120,9 +126,11 @@ func eventFilters(b *bench) {
 	sweep(b, slices.Concat(
 		by("Subject", func(q *query, v string) { q.Subject = v }, "subject_0000", "subject_0001", "nothing"),
 		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nothing"),
+		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0001", "nothing"),
 		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
 	), rows, func(e store.Event) string { return e.ID }, func(q query, e store.Event) bool {
-		return (q.Subject == "" || e.Subject == q.Subject) && (q.CustomerID == "" || e.CustomerID == q.CustomerID)
+		return (q.Subject == "" || e.Subject == q.Subject) && (q.CustomerID == "" || e.CustomerID == q.CustomerID) &&
+			(q.ProductID == "" || e.ProductID == q.ProductID)
 	}, func(r store.Reader, q query) ([]string, error) {
 		q.Limit = many
 		rows, err := r.Events(b.ctx, q)
@@ -130,18 +138,19 @@ func eventFilters(b *bench) {
 	})
 }
 
-// eventPaging reads one subject's events in pages of many sizes and from every
-// position, in both directions.
+// eventPaging reads the events of one subject, and of one product, in pages of
+// many sizes and from every position, in both directions.
 func eventPaging(b *bench) {
 	all := plainEvents(20)
 	for i := range all {
 		if i%5 == 4 {
-			all[i].Subject = "other"
+			all[i].Subject, all[i].ProductID = "other", "other"
 		}
 	}
 	b.append(all...)
-	q := store.EventQuery{Subject: "subject"}
-	for _, q.Descending = range []bool{false, true} {
+	for _, q := range []store.EventQuery{
+		{Subject: "subject"}, {Subject: "subject", Descending: true}, {ProductID: "product"}, {ProductID: "product", Descending: true},
+	} {
 		want := b.feed(q)
 		b.readers(func(how string, r store.Reader) {
 			q := q

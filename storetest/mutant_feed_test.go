@@ -152,6 +152,7 @@ func (r feedReader) Events(ctx context.Context, q store.EventQuery) ([]store.Eve
 	}
 	rows = slices.DeleteFunc(rows, func(e store.Event) bool {
 		return q.Subject != "" && e.Subject != q.Subject || q.CustomerID != "" && e.CustomerID != q.CustomerID ||
+			q.ProductID != "" && e.ProductID != q.ProductID ||
 			q.After != 0 && (q.Descending && e.Seq >= q.After || !q.Descending && e.Seq <= q.After)
 	})
 	return rows[:min(len(rows), store.Limit(q.Limit))], nil

@@ -28,6 +28,7 @@ var listMutants = []mutant{
 	{11, "lists nothing with no Limit", reading(func(r store.Reader) store.Reader { return literalLimit{r} })},
 	{11, "lists one too many", reading(func(r store.Reader) store.Reader { return oneTooMany{r} })},
 	{11, "ignores the owner in a list by expiry", reading(func(r store.Reader) store.Reader { return forgetsOwner{r} })},
+	{11, "ignores the product of a customer's events", reading(func(r store.Reader) store.Reader { return forgetsProduct{r} })},
 	{11, "lists an entry at the end of a range of keys", reading(func(r store.Reader) store.Reader { return closedRange{r} })},
 
 	{12, "repeats the last license of the page before", reading(func(r store.Reader) store.Reader { return repeats{r} })},
@@ -190,6 +191,15 @@ func (r forgetsOwner) Entries(ctx context.Context, q store.EntryQuery) ([]store.
 		q.Owner = ""
 	}
 	return r.Reader.Entries(ctx, q)
+}
+
+type forgetsProduct struct{ store.Reader }
+
+func (r forgetsProduct) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	if q.CustomerID != "" {
+		q.ProductID = ""
+	}
+	return r.Reader.Events(ctx, q)
 }
 
 type closedRange struct{ store.Reader }

@@ -68,7 +68,7 @@ func textReads(b *bench) {
 	l := license(1)
 	l.CustomerID, l.ProductID, l.State, l.Key, l.ID = "ab", "ab", "ab", "ab", "ab"
 	a, e, ev := activation(l.ID, 1), entry("ab", 1), event(1)
-	a.Fingerprint, e.Key, e.Owner, ev.Subject, ev.CustomerID = "ab", "ab", "ab", "ab", "ab"
+	a.Fingerprint, e.Key, e.Owner, ev.Subject, ev.CustomerID, ev.ProductID = "ab", "ab", "ab", "ab", "ab", "ab"
 	b.add(l, a, e, ev)
 	b.readers(func(how string, r store.Reader) {
 		for _, text := range notText {
@@ -94,7 +94,7 @@ func textReads(b *bench) {
 			}
 			seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: text})
 			nothing(len(seats), err, "Activations")
-			for _, q := range []store.EventQuery{{Subject: text}, {CustomerID: text}} {
+			for _, q := range []store.EventQuery{{Subject: text}, {CustomerID: text}, {ProductID: text}} {
 				rows, err := r.Events(b.ctx, q)
 				nothing(len(rows), err, "Events")
 			}

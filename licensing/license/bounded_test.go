@@ -14,10 +14,10 @@ import (
 )
 
 // A boundedStore notes the most activations that one Update removes, and how
-// many licenses and entries are read.
+// many licenses, entries and events are read.
 type boundedStore struct {
 	store.Store
-	removed, licenses, entries int
+	removed, licenses, entries, events int
 }
 
 type boundedReader struct {
@@ -52,6 +52,12 @@ func (r boundedReader) Licenses(ctx context.Context, q store.LicenseQuery) ([]st
 func (r boundedReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	rows, err := r.Reader.Entries(ctx, q)
 	r.s.entries += len(rows)
+	return rows, err
+}
+
+func (r boundedReader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	rows, err := r.Reader.Events(ctx, q)
+	r.s.events += len(rows)
 	return rows, err
 }
 

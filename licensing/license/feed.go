@@ -1,9 +1,11 @@
 package license
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
@@ -44,7 +46,7 @@ type EventsParams struct {
 // How many events one call examines for a filter.
 const (
 	feedBatch  = 500
-	feedBudget = 2000
+	feedBudget = 1000
 )
 
 // Events reads the event feed in commit order. A consumer that keeps passing
@@ -106,12 +108,12 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 	}
 	page := Page[Event]{Data: make([]Event, 0, min(p.Limit, defaultLimit))}
 	for examined := 0; ; {
-		rows, err := r.Events(ctx, q)
+		rows, more, err := s.listEvents(ctx, r, q)
 		if err != nil {
 			return Page[Event]{}, err
 		}
 		for _, row := range rows {
-			if (p.Type == "" || feed.MatchType(p.Type, row.Type)) && (s.caller.Products == nil || s.sees(row.ProductID)) {
+			if p.Type == "" || feed.MatchType(p.Type, row.Type) {
 				if len(page.Data) == p.Limit {
 					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil
@@ -122,8 +124,8 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 		}
 		q.After = at.Seq()
 		examined += len(rows)
-		page.HasMore = len(rows) == q.Limit
-		if !page.HasMore && !p.NewestFirst && (p.Subject != "" || p.CustomerID != "") {
+		page.HasMore = more
+		if !page.HasMore && !p.NewestFirst && (p.Subject != "" || p.CustomerID != "" || s.caller.Products != nil) {
 			// The rest of the feed was examined too. A cursor at the last match
 			// would be gone as soon as retention removes that event.
 			newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
@@ -141,4 +143,44 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 			return page, nil
 		}
 	}
+}
+
+// listEvents returns events of q that exist for the caller, and whether more may
+// follow them. A store filters by one product at a time, so it reads one list
+// per product of a limited caller and merges them.
+func (s *Service) listEvents(ctx context.Context, r store.Reader, q store.EventQuery) (rows []store.Event, more bool, err error) {
+	if s.caller.Products == nil {
+		rows, err = r.Events(ctx, q)
+		return rows, len(rows) == q.Limit, err
+	}
+	products := s.products()
+	limit := q.Limit
+	q.Limit = limit/max(len(products), 1) + 1
+	var end int64 // where the first of the lists that continue has been read to
+	for _, q.ProductID = range products {
+		part, err := r.Events(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, part...)
+		if len(part) == q.Limit {
+			last := part[len(part)-1].Seq
+			if !more || last < end != q.Descending {
+				end = last
+			}
+			more = true
+		}
+	}
+	slices.SortFunc(rows, func(a, b store.Event) int {
+		if q.Descending {
+			a, b = b, a
+		}
+		return cmp.Compare(a.Seq, b.Seq)
+	})
+	for i, row := range rows {
+		if i == limit || more && row.Seq > end != q.Descending && row.Seq != end {
+			return rows[:i], true, nil
+		}
+	}
+	return rows, more, nil
 }

@@ -84,24 +84,84 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 		}
 		return nil
 	}))
-	for name, s := range map[string]*license.Service{
-		"by type":    f.Service,
-		"by product": f.As(license.Caller{Products: []string{"q", "r"}}),
+	for _, test := range []struct {
+		name     string
+		products []string
+		p        license.EventsParams
+		calls    int
+		examined int // by one call, at most
+	}{
+		{"by type", nil, license.EventsParams{Type: "license.deleted"}, 6, 1000},
+		{"by product", []string{"q", "r"}, license.EventsParams{}, 1, 5},
+		{"by product and type", []string{"q", "r"}, license.EventsParams{Type: "license.deleted"}, 1, 5},
+		{"by type in a product", []string{"p", "q"}, license.EventsParams{Type: "license.deleted"}, 5, 1500},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			is := is.New(t)
-			p := license.EventsParams{}
-			if name == "by type" {
-				p.Type = "license.deleted"
-			}
-			got, calls := readFeed(t, s, p)
+			bounded := &boundedStore{Store: f.store}
+			s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }}).As(license.Caller{Products: test.products})
+			got, calls := readFeed(t, s, test.p)
 			is.Equal(got, []string{"100", "4900"})
-			is.Equal(calls, 3)
-			p.NewestFirst, p.Limit = true, 1
-			got, _ = readFeed(t, s, p)
+			is.Equal(calls, test.calls)
+			is.True(bounded.events <= test.calls*test.examined)
+			test.p.NewestFirst, test.p.Limit = true, 1
+			got, _ = readFeed(t, s, test.p)
 			is.Equal(got, []string{"4900", "100"})
 		})
 	}
+}
+
+// TestTheFeedOfSeveralProducts merges the events of products of which one has
+// many more than the others.
+func TestTheFeedOfSeveralProducts(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var want []string
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		want = nil
+		for i := range 400 {
+			e := store.Event{ID: fmt.Sprint(i), Type: "license.created", Subject: fmt.Sprint(i), ProductID: "often"}
+			switch {
+			case i%50 == 7:
+				e.ProductID = "rare"
+			case i%3 == 0:
+				e.ProductID = "other"
+			case i >= 390:
+				e.ProductID = "late"
+			}
+			if e.ProductID != "other" {
+				want = append(want, e.Subject)
+			}
+			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	s := f.As(license.Caller{Products: []string{"rare", "often", "late", "none"}})
+	for _, newest := range []bool{false, true} {
+		for _, limit := range []int{1, 2, 7, 100} {
+			got, _ := readFeed(t, s, license.EventsParams{Limit: limit, NewestFirst: newest})
+			is.Equal(got, want)
+			got, _ = readFeed(t, s, license.EventsParams{Limit: limit, NewestFirst: newest, Type: "license.*"})
+			is.Equal(got, want)
+		}
+		slices.Reverse(want)
+	}
+	page, err := f.As(license.Caller{Products: []string{"rare"}}).Events(t.Context(), license.EventsParams{})
+	is.NoErr(err)
+	newest, err := f.Events(t.Context(), license.EventsParams{NewestFirst: true, Limit: 1})
+	is.NoErr(err)
+	is.Equal(newest.Data[0].Subject, "399")
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { // the cursor is not behind a purge of what it examined
+		_, err := tx.DeleteEvents(t.Context(), 399, 399)
+		return err
+	}))
+	_, err = f.As(license.Caller{Products: []string{"rare"}}).Events(t.Context(), license.EventsParams{After: page.NextCursor})
+	is.NoErr(err)
+	page, err = f.As(license.Caller{Products: []string{}}).Events(t.Context(), license.EventsParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 0)
 }
 
 func TestTheFeedRefuses(t *testing.T) {

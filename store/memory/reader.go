@@ -166,7 +166,7 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 		after = end("", q.Descending)
 	}
 	return list(s.events.beyond(after, q.Descending), func(e *store.Event) bool {
-		return matches(q.Subject, e.Subject) && matches(q.CustomerID, e.CustomerID)
+		return matches(q.Subject, e.Subject) && matches(q.CustomerID, e.CustomerID) && matches(q.ProductID, e.ProductID)
 	}, copyEvent, q.Limit), nil
 }
 

@@ -16,13 +16,18 @@ func scanEvent(rows *sql.Rows) (e store.Event, err error) {
 	return e, err
 }
 
-// Events walks the feed, or the subject's or the customer's part of it.
+// Events walks the feed, or the subject's, the customer's or the product's part
+// of it.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	s := from(eventColumns, "licensing_event e")
 	s.leading("e.subject", q.Subject)
 	s.leading("e.customer_id", q.CustomerID)
+	s.leading("e.product_id", q.ProductID)
 	if q.CustomerID != "" {
 		s.and("e.customer_id <> ''") // the condition of the partial index
+	}
+	if q.ProductID != "" {
+		s.and("e.product_id <> ''")
 	}
 	s.order(q.Descending, after(q.After), "e.seq")
 	found, err := page(ctx, r, scanEvent, s, q.Limit)

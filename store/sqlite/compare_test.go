@@ -105,7 +105,7 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 		licenses.Order, licenses.IDs = store.ByID, []string{c.id(), c.id(), c.id()}
 	}
 	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), LeaseEnds: c.span(), After: pick(c, "", c.id()), Limit: c.limit()}
-	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}
+	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), ProductID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}
 	entries := pick(c,
 		store.EntryQuery{Kind: kind, Order: store.ByExpiry, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()},
 		store.EntryQuery{Kind: kind, From: c.opt(), Before: c.opt(), Descending: down, After: c.after(), Limit: c.limit()},

@@ -16,8 +16,8 @@ func scanEvent(r *row) store.Event {
 	}
 }
 
-// Events walks the feed, or the part of it that one subject or one customer
-// has in an index. A Seq is drawn and committed in the writer's turn, so that
+// Events walks the feed, or the part of it that one subject, one customer or one
+// product has in an index. A Seq is drawn and committed in the writer's turn, so that
 // none appears below one that has been read.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	s := &selection{}
@@ -27,12 +27,17 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 		s.add(` INDEXED BY event_subject`)
 	case q.CustomerID != "":
 		s.add(` INDEXED BY event_customer`)
+	case q.ProductID != "":
+		s.add(` INDEXED BY event_product`)
 	}
 	if q.Subject != "" {
 		s.and(`subject = ?`, q.Subject)
 	}
 	if q.CustomerID != "" {
 		s.and(`customer_id = ? AND customer_id <> ''`, q.CustomerID)
+	}
+	if q.ProductID != "" {
+		s.and(`product_id = ? AND product_id <> ''`, q.ProductID)
 	}
 	if q.Descending && q.After != 0 {
 		s.and(`seq < ?`, q.After)
@@ -41,7 +46,13 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	} else {
 		s.and(`seq > ?`, q.After)
 	}
-	s.exact = q.Subject == "" || q.CustomerID == ""
+	filters := 0
+	for _, value := range []string{q.Subject, q.CustomerID, q.ProductID} {
+		if value != "" {
+			filters++
+		}
+	}
+	s.exact = filters <= 1
 	s.order(q.Descending, q.Limit, `seq`)
 	found, err := list(ctx, r, scanEvent, s)
 	return found, wrap(err, "events")

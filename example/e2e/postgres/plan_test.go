@@ -160,6 +160,7 @@ func TestNoStatementLooksAtManyRows(t *testing.T) {
 
 	for _, q := range []store.EventQuery{
 		{}, {Subject: lic}, {Subject: "none"}, {CustomerID: "nobody"}, {CustomerID: customer}, {CustomerID: "customer_0"}, {Subject: lic, CustomerID: customer},
+		{ProductID: "none"}, {ProductID: product}, {ProductID: "product_0"}, {Subject: lic, ProductID: product}, {CustomerID: customer, ProductID: "product_0"},
 	} {
 		for _, descending := range []bool{false, true} {
 			for _, after := range []int64{0, int64(*licenses)} {

@@ -25,7 +25,7 @@ var (
 // One read examines up to typeReads events if it selects a type, and up to
 // auditReads otherwise; see [license.Service.Events].
 const (
-	typeReads  = 2000
+	typeReads  = 1000
 	auditReads = 200
 )
 

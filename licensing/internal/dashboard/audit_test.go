@@ -92,7 +92,7 @@ func TestAuditLogPages(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Number 0"})
-	const changes = 12_000 // six times the limit of one read
+	const changes = 12_000 // twelve times the limit of one read
 	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
 		for i := range changes {
 			e := store.Event{ID: fmt.Sprintf("evt_%05d", i), Type: "license.updated", Time: s.clock(), Subject: l.ID, Actor: "go"}

@@ -138,7 +138,7 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	found, err := find(ctx, r, func(e store.Event) bool {
-		return is(q.Subject, e.Subject) && is(q.CustomerID, e.CustomerID)
+		return is(q.Subject, e.Subject) && is(q.CustomerID, e.CustomerID) && is(q.ProductID, e.ProductID)
 	}, copyEvent)
 	var after store.Position
 	if q.After != 0 {
