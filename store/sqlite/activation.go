@@ -9,6 +9,11 @@ import (
 
 const activationColumns = `license_id, id, fingerprint, lease_ends_at, ended_at, document`
 
+var (
+	selectActivations       = `SELECT ` + results(``, activationColumns) + ` FROM activation`
+	activationByFingerprint = selectActivations + ` WHERE license_id = ? AND fingerprint = ?`
+)
+
 func scanActivation(r *row) store.Activation {
 	return store.Activation{
 		LicenseID: r.text(), ID: r.text(), Fingerprint: r.text(),
@@ -18,8 +23,7 @@ func scanActivation(r *row) store.Activation {
 
 // Activation looks in the index of fingerprints.
 func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
-	a, err := one(ctx, r, scanActivation,
-		`SELECT `+activationColumns+` FROM activation WHERE license_id = ? AND fingerprint = ?`, licenseID, fingerprint)
+	a, err := one(ctx, r, scanActivation, activationByFingerprint, licenseID, fingerprint)
 	return a, wrap(err, "activation of license %s by %q", licenseID, fingerprint)
 }
 
@@ -44,7 +48,7 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 // activations begins a selection of what q matches.
 func activations(q store.ActivationQuery) *selection {
 	s := &selection{}
-	s.add(`SELECT ` + activationColumns + ` FROM activation`)
+	s.add(selectActivations)
 	ends := q.LeaseEnds
 	switch {
 	case !ends.IsZero():
@@ -71,6 +75,14 @@ func activations(q store.ActivationQuery) *selection {
 	return s
 }
 
+var putActivations = forRows(6, func(places string) string {
+	return `WITH added AS (VALUES ` + places + `)
+		INSERT INTO activation (` + activationColumns + `) SELECT * FROM added
+		WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN license ON license.id = column1 WHERE license.id IS NULL)
+		ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint,
+			lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, document = excluded.document`
+})
+
 // PutActivations tries first to replace all but the columns that identify a
 // single seat: renewing a lease, which is by far the most frequent, need not
 // touch the index of fingerprints.
@@ -90,12 +102,7 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 		for _, a := range chunk {
 			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.LeaseEndsAt, a.EndedAt, a.Document)
 		}
-		err := t.change(ctx, `
-			WITH added AS (VALUES `+places(len(chunk), 6)+`)
-			INSERT INTO activation (`+activationColumns+`) SELECT * FROM added
-			WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN license ON license.id = column1 WHERE license.id IS NULL)
-			ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint,
-				lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, document = excluded.document`, args...)
+		err := t.change(ctx, putActivations[len(chunk)], args...)
 		return wrap(err, "put activation %s of license %s", chunk[0].ID, chunk[0].LicenseID)
 	})
 }

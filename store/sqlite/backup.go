@@ -32,7 +32,7 @@ func (s *Store) backup(ctx context.Context, path string) error {
 	return place(path, func(part *os.File) error {
 		return s.maintain(ctx, func(c *conn) error {
 			// The engine writes into an empty file, with the mode it has.
-			_, err := c.raw.ExecContext(ctx, "VACUUM INTO ?", bind([]any{part.Name()}))
+			_, err := c.raw.ExecContext(ctx, "VACUUM INTO ?", c.bind([]any{part.Name()}))
 			return err
 		})
 	})

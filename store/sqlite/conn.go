@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	engine "modernc.org/sqlite"
@@ -20,6 +21,10 @@ import (
 type conn struct {
 	raw   rawConn
 	stmts map[string]rawStmt // by their text
+
+	// For the statement that runs; the driver keeps neither.
+	args []driver.NamedValue
+	row  row
 }
 
 // maxStmts is the largest number of prepared statements per connection. Lists
@@ -73,7 +78,8 @@ func (c *conn) exec(text string, args ...any) (driver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ExecContext(context.Background(), bind(args))
+	defer c.unbind()
+	return s.ExecContext(context.Background(), c.bind(args))
 }
 
 // query runs a statement and calls each for every row. The end of ctx stops
@@ -97,12 +103,14 @@ func (c *conn) rows(ctx, interrupt context.Context, text string, args []any, eac
 	if err != nil {
 		return err
 	}
-	rows, err := s.QueryContext(interrupt, bind(args))
+	defer c.unbind()
+	rows, err := s.QueryContext(interrupt, c.bind(args))
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	r := row{values: make([]driver.Value, len(rows.Columns()))}
+	r := &c.row
+	r.values = slices.Grow(r.values[:0], len(rows.Columns()))[:len(rows.Columns())]
 	for {
 		switch err := rows.Next(r.values); {
 		case err == io.EOF:
@@ -113,7 +121,7 @@ func (c *conn) rows(ctx, interrupt context.Context, text string, args []any, eac
 			return ctx.Err()
 		}
 		r.next = 0
-		each(&r)
+		each(r)
 	}
 }
 
@@ -146,8 +154,8 @@ func (c *conn) prepared(text string) (rawStmt, error) {
 
 // bind converts the values of records to the types of columns. The zero time and
 // the empty document become NULL.
-func bind(args []any) []driver.NamedValue {
-	bound := make([]driver.NamedValue, len(args))
+func (c *conn) bind(args []any) []driver.NamedValue {
+	c.args = slices.Grow(c.args[:0], len(args))[:len(args)]
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case time.Time:
@@ -167,9 +175,15 @@ func bind(args []any) []driver.NamedValue {
 		default:
 			panic(fmt.Sprintf("sqlite: no column holds a %T", arg))
 		}
-		bound[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+		c.args[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
 	}
-	return bound
+	return c.args
+}
+
+// unbind forgets the values of the statement that has run.
+func (c *conn) unbind() {
+	clear(c.args)
+	clear(c.row.values)
 }
 
 // A row is read column by column, in the order of its SELECT. The caller owns the

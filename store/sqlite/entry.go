@@ -9,6 +9,11 @@ import (
 
 const entryColumns = `kind, key, owner, data, expires_at, created_at, move`
 
+var (
+	selectEntries = `SELECT ` + results(``, entryColumns) + ` FROM entry`
+	entryByKey    = selectEntries + ` WHERE kind = ? AND key = ?`
+)
+
 // In this table alone the zero time is a number like any other, the lowest
 // there is.
 var never = time.Time{}.UnixMilli()
@@ -24,7 +29,7 @@ func scanEntry(r *row) store.Entry {
 
 // Entry looks in the table itself.
 func (r reader) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	e, err := one(ctx, r, scanEntry, `SELECT `+entryColumns+` FROM entry WHERE kind = ? AND key = ?`, kind, key)
+	e, err := one(ctx, r, scanEntry, entryByKey, kind, key)
 	return e, wrap(err, "%s entry", kind) // a key may be a credential
 }
 
@@ -35,7 +40,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 		return nil, wrap(err, "%s entries", q.Kind)
 	}
 	s := &selection{exact: true}
-	s.add(`SELECT ` + entryColumns + ` FROM entry`)
+	s.add(selectEntries)
 	switch {
 	case q.Order == store.ByExpiry && q.Owner != "":
 		s.add(` INDEXED BY entry_owner`)
@@ -66,6 +71,12 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	return found, wrap(err, "%s entries", q.Kind)
 }
 
+var putEntries = forRows(7, func(places string) string {
+	return `INSERT INTO entry (` + entryColumns + `) VALUES ` + places + `
+		ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
+			expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`
+})
+
 // PutEntries adds rows or replaces them. The engine writes them in order, so
 // that the last of those with one key stays.
 func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
@@ -74,10 +85,7 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 		for _, e := range chunk {
 			args = append(args, e.Kind, e.Key, e.Owner, e.Data, e.ExpiresAt.UnixMilli(), e.CreatedAt, int64(e.Move))
 		}
-		_, err := t.exec(ctx, `
-			INSERT INTO entry (`+entryColumns+`) VALUES `+places(len(chunk), 7)+`
-			ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
-				expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`, args...)
+		_, err := t.exec(ctx, putEntries[len(chunk)], args...)
 		return wrap(err, "put %s entry", chunk[0].Kind)
 	})
 }

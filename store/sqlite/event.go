@@ -9,6 +9,8 @@ import (
 
 const eventColumns = `seq, id, type, time, actor, request_id, subject, product_id, customer_id, data`
 
+var selectEvents = `SELECT ` + results(``, eventColumns) + ` FROM event`
+
 func scanEvent(r *row) store.Event {
 	return store.Event{
 		Seq: r.integer(), ID: r.text(), Type: r.text(), Time: r.time(), Actor: r.text(), RequestID: r.text(),
@@ -21,7 +23,7 @@ func scanEvent(r *row) store.Event {
 // none appears below one that has been read.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	s := &selection{}
-	s.add(`SELECT ` + eventColumns + ` FROM event`)
+	s.add(selectEvents)
 	switch {
 	case q.Subject != "":
 		s.add(` INDEXED BY event_subject`)
@@ -58,6 +60,10 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	return found, wrap(err, "events")
 }
 
+var appendEvents = forRows(10, func(places string) string {
+	return `INSERT INTO event (` + eventColumns + `) VALUES ` + places
+})
+
 // AppendEvents adds rows at the end. No other process can add one in between, so
 // the Seqs that the engine gives follow each other without a gap.
 func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
@@ -87,7 +93,7 @@ func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, 
 			}
 			args = append(args, seq, e.ID, e.Type, e.Time, e.Actor, e.RequestID, e.Subject, e.ProductID, e.CustomerID, e.Data)
 		}
-		result, err := t.exec(ctx, `INSERT INTO event (`+eventColumns+`) VALUES `+places(len(chunk), 10), args...)
+		result, err := t.exec(ctx, appendEvents[len(chunk)], args...)
 		if err != nil {
 			return err
 		}

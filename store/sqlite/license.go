@@ -6,7 +6,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const licenseColumns = `l.id, l.key, l.customer_id, l.product_id, l.state, l.starts_at, l.expires_at, l.document`
+const licenseColumns = `id, key, customer_id, product_id, state, starts_at, expires_at, document`
+
+var (
+	selectLicenses = `SELECT ` + results(`l.`, licenseColumns) + ` FROM license l`
+	licenseByID    = selectLicenses + ` WHERE l.id = ?`
+	licenseByKey   = selectLicenses + ` WHERE l.key = ?`
+)
 
 func scanLicense(r *row) store.License {
 	return store.License{
@@ -17,13 +23,13 @@ func scanLicense(r *row) store.License {
 
 // License looks in the table itself.
 func (r reader) License(ctx context.Context, id string) (store.License, error) {
-	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM license l WHERE l.id = ?`, id)
+	l, err := one(ctx, r, scanLicense, licenseByID, id)
 	return l, wrap(err, "license %s", id)
 }
 
 // LicenseByKey looks in the index of keys.
 func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, error) {
-	l, err := one(ctx, r, scanLicense, `SELECT `+licenseColumns+` FROM license l WHERE l.key = ?`, key)
+	l, err := one(ctx, r, scanLicense, licenseByKey, key)
 	return l, wrap(err, "license by key") // a key is a credential
 }
 
@@ -37,28 +43,25 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		return nil, wrap(err, "licenses")
 	}
 	s := &selection{}
-	s.add(`SELECT ` + licenseColumns + ` FROM `)
+	s.add(selectLicenses)
 	switch {
 	case q.IDs != nil:
-		s.add(`license l`)
 	case q.Order == store.ByExpiresAt && q.ProductID != "":
-		s.add(`license l INDEXED BY license_product_expiry`)
+		s.add(` INDEXED BY license_product_expiry`)
 	case q.Order == store.ByExpiresAt:
-		s.add(`license l INDEXED BY license_expiry`)
+		s.add(` INDEXED BY license_expiry`)
 	case q.Order == store.ByStartsAt && q.ProductID != "":
-		s.add(`license l INDEXED BY license_product_start`)
+		s.add(` INDEXED BY license_product_start`)
 	case q.Order == store.ByStartsAt:
-		s.add(`license l INDEXED BY license_start`)
+		s.add(` INDEXED BY license_start`)
 	case q.CustomerID != "" && q.ProductID != "":
-		s.add(`license l INDEXED BY license_customer_product`)
+		s.add(` INDEXED BY license_customer_product`)
 	case q.CustomerID != "":
-		s.add(`license l INDEXED BY license_customer`)
+		s.add(` INDEXED BY license_customer`)
 	case q.ProductID != "":
-		s.add(`license l INDEXED BY license_product`)
+		s.add(` INDEXED BY license_product`)
 	case q.State != "":
-		s.add(`license l INDEXED BY license_state`)
-	default:
-		s.add(`license l`)
+		s.add(` INDEXED BY license_state`)
 	}
 
 	filters := 0
@@ -105,6 +108,13 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, wrap(err, "licenses")
 }
 
+var createLicenses = forRows(8, func(places string) string {
+	return `WITH added AS (VALUES ` + places + `)
+		INSERT INTO license (` + licenseColumns + `)
+		SELECT * FROM added
+		WHERE NOT EXISTS (SELECT 1 FROM added CROSS JOIN activation WHERE license_id = column1)`
+})
+
 // CreateLicenses adds rows. A statement that meets a taken id or key, or
 // activations of a deleted license, adds none.
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
@@ -113,11 +123,7 @@ func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) erro
 		for _, l := range chunk {
 			args = append(args, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document)
 		}
-		err := t.change(ctx, `
-			WITH added AS (VALUES `+places(len(chunk), 8)+`)
-			INSERT INTO license (id, key, customer_id, product_id, state, starts_at, expires_at, document)
-			SELECT * FROM added
-			WHERE NOT EXISTS (SELECT 1 FROM added CROSS JOIN activation WHERE license_id = column1)`, args...)
+		err := t.change(ctx, createLicenses[len(chunk)], args...)
 		if err == store.ErrNotFound {
 			err = store.ErrExists
 		}
@@ -125,34 +131,21 @@ func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) erro
 	})
 }
 
-// UpdateLicense writes only what an update may have changed: to give an
-// indexed column its old value again costs as much as to give it a new one.
+// UpdateLicense tries first to write only the document, which is all that most
+// updates change: to give an indexed column its old value again costs as much as
+// to give it a new one.
 func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
-	err := t.updateLicense(ctx, l)
-	return wrap(err, "update license %s", l.ID)
-}
-
-func (t *tx) updateLicense(ctx context.Context, l store.License) error {
-	old, err := one(ctx, t.reader, func(r *row) store.License {
-		return store.License{
-			Key: r.text(), CustomerID: r.text(), ProductID: r.text(), State: store.State(r.text()),
-			StartsAt: r.time(), ExpiresAt: r.time(),
-		}
-	}, `SELECT key, customer_id, product_id, state, starts_at, expires_at FROM license WHERE id = ?`, l.ID)
-	if err != nil {
-		return err
-	}
-	if l.Key != old.Key || l.CustomerID != old.CustomerID || l.ProductID != old.ProductID || l.State != old.State ||
-		!l.StartsAt.Equal(old.StartsAt) || !l.ExpiresAt.Equal(old.ExpiresAt) {
+	n, err := t.count(ctx, `
+		UPDATE license SET document = ?
+		WHERE id = ? AND +key = ? AND +customer_id = ? AND +product_id = ? AND +state = ? AND +starts_at IS ? AND +expires_at IS ?`,
+		l.Document, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt)
+	if err == nil && n == 0 {
 		err = t.change(ctx, `
-			UPDATE license SET key = ?, customer_id = ?, product_id = ?, state = ?, starts_at = ?, expires_at = ?
+			UPDATE license SET key = ?, customer_id = ?, product_id = ?, state = ?, starts_at = ?, expires_at = ?, document = ?
 			WHERE id = ?`,
-			l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.ID)
-		if err != nil {
-			return err
-		}
+			l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document, l.ID)
 	}
-	return t.change(ctx, `UPDATE license SET document = ? WHERE id = ?`, l.Document, l.ID)
+	return wrap(err, "update license %s", l.ID)
 }
 
 // DeleteLicense removes a row.

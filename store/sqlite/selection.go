@@ -22,6 +22,17 @@ func (s *selection) size() size {
 	return scan
 }
 
+// results returns columns as the results of a SELECT, without names and types:
+// the driver copies both for each result of each query. An expression has no
+// type, and an empty name takes no copy.
+func results(table, columns string) string {
+	names := strings.Split(columns, ", ")
+	for i, name := range names {
+		names[i] = "+" + table + name + ` ""`
+	}
+	return strings.Join(names, ", ")
+}
+
 // add appends text as it is.
 func (s *selection) add(text string, args ...any) {
 	s.text.WriteString(text)

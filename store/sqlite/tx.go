@@ -91,10 +91,15 @@ func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx contex
 	return err
 }
 
-// places returns the parameters of n rows.
-func places(n, columns int) string {
+// forRows returns the statements that add 1 to rowsPerStatement rows, each at
+// the index of its number of rows.
+func forRows(columns int, statement func(places string) string) [rowsPerStatement + 1]string {
+	var texts [rowsPerStatement + 1]string
 	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
-	return row + strings.Repeat(", "+row, n-1)
+	for n := 1; n < len(texts); n++ {
+		texts[n] = statement(row + strings.Repeat(", "+row, n-1))
+	}
+	return texts
 }
 
 // idsPerStatement is how many ids one statement of remove has.
