@@ -1,0 +1,167 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+// A countedConn counts the statements that it runs.
+type countedConn struct {
+	rawConn
+	ran *int
+}
+
+func (c countedConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	s, err := c.rawConn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return countedStmt{s.(rawStmt), c.ran}, nil
+}
+
+type countedStmt struct {
+	rawStmt
+	ran *int
+}
+
+func (s countedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	*s.ran++
+	return s.rawStmt.ExecContext(ctx, args)
+}
+
+func (s countedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	*s.ran++
+	return s.rawStmt.QueryContext(ctx, args)
+}
+
+// count counts the statements of each connection that one caller uses.
+func (s *Store) count(t *testing.T, ran *int) {
+	is := is.New(t)
+	conns := []*conn{s.writer.conn}
+	for _, p := range []*pool{s.readers, s.lists, s.views} {
+		c, err := p.take(t.Context())
+		is.NoErr(err)
+		defer p.put(c)
+		conns = append(conns, c)
+	}
+	for _, c := range conns {
+		for text, stmt := range c.stmts {
+			is.NoErr(stmt.Close())
+			delete(c.stmts, text)
+		}
+		c.raw = countedConn{c.raw, ran}
+	}
+}
+
+// The cost of a request must not grow by accident. A change that lowers it lowers
+// the bound too. Every update includes four statements: BEGIN, SAVEPOINT, RELEASE
+// and COMMIT. Consumers of events, such as the catalog, do not run here.
+func TestCostOfRequests(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	is := is.New(t)
+	st, err := Open(filepath.Join(t.TempDir(), "cost.db"))
+	is.NoErr(err)
+	defer st.Close()
+	now := time.Now() // stands still, so that the verified token stays in its cache
+	h := licensing.NewHandler(st, licensing.Options{
+		Now:    func() time.Time { return now },
+		Logger: slog.New(slog.DiscardHandler), Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
+	})
+	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "test"})
+	is.NoErr(err)
+	ran, token := 0, ""
+	st.count(t, &ran)
+
+	request := func(method, path, body string) *http.Request {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+token)
+		return r
+	}
+	tokenRequest := func() *http.Request {
+		return httptest.NewRequest("GET", "/oauth/token?client_id="+client.ID+"&client_secret="+secret, nil)
+	}
+	send := func(r *http.Request) map[string]any {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		var answer map[string]any
+		is.NoErr(json.Unmarshal(w.Body.Bytes(), &answer))
+		is.True(w.Code < 300)
+		return answer
+	}
+	token = send(tokenRequest())["access_token"].(string)
+	create := func() map[string]any {
+		return send(request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1"}`))
+	}
+	first := create()
+	id, key := first["id"].(string), first["key"].(string)
+	for range 19 {
+		create()
+	}
+	const runs = 30
+	var doomed []string
+	for range runs + 1 {
+		l := send(request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_2"}`))
+		doomed = append(doomed, l["id"].(string))
+	}
+
+	n := 0
+	for _, tt := range []struct {
+		name                    string
+		statements, allocations float64 // for one request, at most
+		request                 func() *http.Request
+	}{
+		{"get", 1, 80, func() *http.Request { return request("GET", "/license/"+id, "") }},
+		{"list 20", 1, 535, func() *http.Request { return request("GET", "/license?customer_id=cus_1", "") }},
+		{"validate", 1, 102, func() *http.Request { return request("POST", "/license/validate", `{"key":"`+key+`"}`) }},
+		{"activate", 12.1, 330, func() *http.Request {
+			return request("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, key, n))
+		}},
+		{"validate an activation", 5, 145, func() *http.Request {
+			return request("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-1"}`)
+		}},
+		{"create", 6, 168, func() *http.Request {
+			return request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_3"}`)
+		}},
+		{"update", 7, 232, func() *http.Request {
+			return request("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n))
+		}},
+		{"delete", 10, 190, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
+		{"token", 6.5, 136, tokenRequest}, // one in ten writes the count
+	} {
+		requests := make([]*http.Request, runs+1)
+		for n = range requests {
+			requests[n] = tt.request()
+		}
+		n, ran = 0, 0
+		failed := false
+		allocations := testing.AllocsPerRun(runs, func() {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, requests[n])
+			failed = failed || w.Code >= 300
+			n++
+		})
+		is.True(!failed)
+		statements := float64(ran) / (runs + 1)
+		if statements > tt.statements || allocations > tt.allocations {
+			t.Errorf("%s takes %.2f statements and %.0f allocations; allowed are %v and %v",
+				tt.name, statements, allocations, tt.statements, tt.allocations)
+		}
+	}
+}
