@@ -143,7 +143,7 @@ func (r *refusalRecord) expiry() time.Time {
 			last = max(last, day)
 		}
 	}
-	return time.Unix(int64(last+refusalDays)*secondsPerDay, 0).UTC()
+	return expiryOf(last)
 }
 
 // refusals returns the public form of the record, latest first.

@@ -364,3 +364,45 @@ func TestRefusalsInsideAtomically(t *testing.T) {
 	}))
 	is.Equal(len(refusals(t, f.Service, l.ID)), 0)
 }
+
+func TestRecentlyRefused(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	recent := func() (ids []string) {
+		list, err := f.RecentlyRefused(t.Context())
+		is.NoErr(err)
+		for _, l := range list {
+			ids = append(ids, l.License.ID)
+			is.Equal(l.Refusals[0].Code, license.VerdictActivationLimit)
+		}
+		return ids
+	}
+	is.Equal(len(recent()), 0)
+	old, gone, one, two := f.create(t, noSeats), f.create(t, noSeats), f.create(t, noSeats), f.create(t, noSeats)
+	f.create(t)
+	refuse := func(hours int, l license.License) {
+		f.now = start.Add(time.Duration(hours) * time.Hour)
+		deny(t, f.Service, l.Key, "pc")
+	}
+	refuse(0, old)
+	refuse(2*24, gone)
+	refuse(3*24, two)
+	refuse(3*24+1, one)
+	is.NoErr(f.StoreUsage(t.Context()))
+	refuse(7*24+1, two) // waits in memory
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: gone.ID}))
+	is.Equal(recent(), []string{two.ID, one.ID})
+	list, err := f.RecentlyRefused(t.Context())
+	is.NoErr(err)
+	is.Equal(list[0].Refusals, refusals(t, f.Service, two.ID)) // of the memory and the store
+	is.Equal(list[0].Refusals[0].Count, int64(2))
+
+	for range 25 {
+		refuse(7*24+2, f.create(t, noSeats))
+	}
+	is.Equal(len(recent()), 20)
+	is.NoErr(f.StoreUsage(t.Context()))
+	is.Equal(len(recent()), 20)
+	_, err = f.As(license.Caller{Products: []string{"atlas"}}).RecentlyRefused(t.Context())
+	is.True(errors.Is(err, license.ErrProductForbidden))
+}

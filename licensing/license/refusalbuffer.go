@@ -105,6 +105,19 @@ func (p *pendingUsage) copyTo(record *refusalRecord, id string) {
 	}
 }
 
+// ids returns up to n licenses with pending refusals.
+func (p *pendingUsage) ids(n int) (list []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.licenses {
+		if len(list) == n {
+			break
+		}
+		list = append(list, id)
+	}
+	return list
+}
+
 // usage returns a copy of the pending usage by day.
 func (p *pendingUsage) usage() map[int]usageRecord {
 	p.mu.Lock()

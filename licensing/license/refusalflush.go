@@ -153,6 +153,9 @@ func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
 
 // stored reads the records with the given keys.
 func stored[T any](ctx context.Context, r store.Reader, kind string, keys []string) (map[string]T, error) {
+	if len(keys) == 0 {
+		return map[string]T{}, nil
+	}
 	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
 	if err != nil {
 		return nil, err

@@ -121,6 +121,32 @@ func TestOverviewUsage(t *testing.T) {
 	is.Equal(ranking(v.get(""))[2], `<a href="./licenses?status=suspended">Suspended</a> 1`)
 }
 
+// TestRefusedLicensesNeedAttention: a license that was refused because no seat
+// is free or it has expired is listed until that is resolved.
+func TestRefusedLicensesNeedAttention(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	full := s.license(license.CreateParams{Name: "Full", MaxActivations: ptr(int64(1))})
+	expired := s.license(license.CreateParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
+	suspended := s.license(license.CreateParams{Name: "Held"})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	is.NoErr(err)
+	for _, l := range []license.License{full, full, expired, suspended} {
+		_, _ = s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: license.NewKey()})
+	}
+	s.advance(2 * time.Hour)
+	a := v.get("")
+	is.True(a.says(`<a href="./licenses/` + full.ID + `">Full</a> was refused 2 hours ago: no seat free`))
+	is.True(a.says(`">Ended</a> was refused 2 hours ago: expired`))
+	is.True(!a.says(">Held</a> was refused"))
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: full.ID, MaxActivations: license.To(int64(2))})
+	is.NoErr(err)
+	_, err = s.Service().Renew(t.Context(), license.RenewParams{ID: expired.ID, Duration: license.Duration{Years: 1}})
+	is.NoErr(err)
+	is.True(!v.get("").says("was refused"))
+}
+
 // TestSetup: admins see the checklist until each step is done.
 func TestSetup(t *testing.T) {
 	is := is.New(t)
