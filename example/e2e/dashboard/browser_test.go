@@ -126,6 +126,23 @@ func (b *browser) fill(label, text string) {
 	b.do("fill in "+label, chromedp.Do(ctx, chromedp.SendKeys(sel, text)))
 }
 
+// fillNamed types text into the input with the given accessible name.
+func (b *browser) fillNamed(name, text string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do("fill in "+name, chromedp.Do(ctx, chromedp.SendKeys(`//input[@aria-label="`+name+`"]`, text)))
+}
+
+// enter types text as fillNamed does, presses Enter and waits for the next page.
+func (b *browser) enter(name, text string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	_, err := chromedp.RunResponse(ctx, chromedp.SendKeys(`//input[@aria-label="`+name+`"]`, text+"\r"))
+	b.do("press Enter in "+name, err)
+}
+
 // choose clicks the checkbox or radio button with the given value.
 func (b *browser) choose(value string) {
 	b.t.Helper()

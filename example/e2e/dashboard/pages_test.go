@@ -165,7 +165,7 @@ func TestEveryPage(t *testing.T) {
 			{"license-new-errors", func(b *browser) {
 				b.open("licenses/new")
 				b.fill("Grace period", "a while")
-				b.fill("Entitlements", "=nothing")
+				b.fillNamed("Entitlement 1, value", "nothing")
 				b.press("Create license")
 			}},
 			{"license-edit", func(b *browser) { b.open("licenses/" + licenseID + "/edit") }},

@@ -182,6 +182,7 @@ func TestRenew(t *testing.T) {
 		{"a year from the expiry", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
 		{"half a year from now", []string{"term", "P6M", "from", "now"}, "2026-09-01T12:00:00Z", ""},
 		{"custom length", []string{"term", "length", "duration", "1y 6mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"number and unit", []string{"term", "length", "duration", "18", "duration_unit", "mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
 		{"ISO 8601 duration", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
 		{"custom date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
 		{"a length with a fixed term", []string{"term", "P1Y", "duration", "45d"}, "", "term-0"},

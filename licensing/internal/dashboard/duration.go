@@ -79,9 +79,9 @@ func parseSeconds(s string) (total int64, err error) {
 	case errors.Is(err, errAmbiguousUnit):
 		return 0, err
 	case err != nil:
-		return 0, errors.New("enter a number with a unit, such as 14d, 36h or 90min")
+		return 0, errors.New("enter a whole number and select its unit")
 	case !fixed:
-		return 0, errors.New("months and years are not allowed here: enter days, such as 365d")
+		return 0, errors.New("months and years are not allowed here: enter days")
 	}
 	return total, nil
 }
@@ -103,7 +103,7 @@ func parseTerm(s string) (d license.Duration, err error) {
 		return license.Duration{}, err
 	}
 	if err != nil || d.IsZero() {
-		return license.Duration{}, errors.New("enter a number with a unit, such as 2y, 18mo, 6w or 45d")
+		return license.Duration{}, errors.New("enter a whole number and select its unit")
 	}
 	return d, nil
 }
@@ -127,8 +127,16 @@ func amountField(name, label, hint string, seconds *int64) *field {
 	return x
 }
 
-// amount returns the value of an amount field for parseSeconds. The number field
-// also accepts text with units, such as "1d 12h".
+// termUnits returns the units of a calendar duration: years to days.
+func termUnits() (units []option) {
+	for _, u := range timeUnits[:4] {
+		units = append(units, option{Value: u.short, Label: u.name + "s", Chosen: u.name == "month"})
+	}
+	return units
+}
+
+// amount returns the value of a field with a unit for parseSeconds or parseTerm.
+// The field also accepts text with units, such as "1d 12h".
 func (x *field) amount() string {
 	value := strings.TrimSpace(x.Value)
 	if strings.Trim(value, "0123456789") == "" && value != "" {

@@ -14,7 +14,7 @@ import (
 type field struct {
 	Name, Label, Hint, Value, Error string
 
-	Type         string // the type of an input, or "textarea", "checks" or "radios"
+	Type         string // the type of an input, or "textarea", "checks", "radios" or "pairs"
 	Autocomplete string
 	Required     bool
 	Mono         bool
@@ -23,13 +23,16 @@ type field struct {
 	Rows         int  // the height of a textarea
 	List         bool // a textarea with one value per line
 	Options      []option
-	Units        []option // the units of a number, in a select with the name Name_unit
-	Known        []string // values that the browser offers
+	Units        []option  // the units of a number, in a select with the name Name_unit
+	Known        []string  // values that the browser offers
+	Pairs        []pairRow // the rows of a field of the type "pairs"
+	One          string    // what a row has, in the singular
 
 	errors int // the number of errors in Error
 }
 
-// maxLineErrors is the maximum number of errors that a textarea shows.
+// maxLineErrors is the maximum number of errors that a textarea or a field of
+// pairs shows.
 const maxLineErrors = 10
 
 // An option is one checkbox, radio button or item of a select.
@@ -91,6 +94,9 @@ func (f *form) Field(name string) *field {
 func (f *form) fill(v *visit) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
+			if x.Type == "pairs" {
+				x.fillPairs(v)
+			}
 			if x.Options == nil {
 				x.Value = v.sent(x.Name)
 			}
@@ -107,20 +113,21 @@ func (f *form) fill(v *visit) {
 }
 
 // addError adds an error to a field. It reports whether the form has the field.
-// A textarea collects the errors of its lines; any other field keeps the first
-// error.
+// A textarea collects the errors of its lines, and a field of pairs those of its
+// rows; any other field keeps the first error.
 func (f *form) addError(name, detail string) bool {
 	x := f.Field(name)
 	if x == nil {
 		return false
 	}
 	x.errors++
+	lines := x.Type == "textarea" || x.Type == "pairs"
 	switch {
 	case x.Error == "":
 		x.Error = sentence(detail)
-	case x.Type == "textarea" && x.errors <= maxLineErrors:
+	case lines && x.errors <= maxLineErrors:
 		x.Error += " " + sentence(detail)
-	case x.Type == "textarea" && x.errors == maxLineErrors+1:
+	case lines && x.errors == maxLineErrors+1:
 		x.Error += " There are more errors like these."
 	}
 	return true
@@ -147,6 +154,9 @@ func (f *form) takeErrors(err error) bool {
 		detail := x.Detail
 		if part != "" {
 			detail = "“" + f.partName(name, part) + "” " + detail
+			if field := f.Field(name); field != nil {
+				field.markPair(part)
+			}
 		}
 		if !f.addError(name, detail) {
 			f.Problem = sentence(x.Field + " " + detail)

@@ -22,22 +22,24 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 	edit := fields(v.get("licenses/" + l.ID + "/edit"))
 	edit.Set("name", "")
 	edit.Set("lease", "a while")
-	edit.Set("metadata", "a\nb = 1\nc")
+	setPairs(edit, "metadata", "a", `"x`, "b", "1", "", "c")
 	for name, tt := range map[string]struct {
 		answer reply
 		says   []string
 	}{
 		"new license": {
 			v.post("licenses/new", "name", "", "product_id", "atlas", "grace", "a while", "starts_at", "soon", "expires_at", "2026-01-01",
-				"entitlements", "a =\nb\n = 3\n"+strings.Repeat("x", 300)+" = "+strings.Repeat("y", 999), "metadata", "a\nb = 1\nc"),
+				"entitlements_name", "a", "entitlements_value", `"x`, "entitlements_name", "b", "entitlements_value", "", "entitlements_name", "", "entitlements_value", "3",
+				"entitlements_name", strings.Repeat("x", 300), "entitlements_value", strings.Repeat("y", 999),
+				"metadata_name", "a", "metadata_value", "1", "metadata_name", "b", "metadata_value", "2", "metadata_name", "a", "metadata_value", "3"),
 			[]string{
-				`f-name-error">Is required`, `f-customer_id-error">Is required`, `f-grace-error">Enter a number`, `f-starts_at-error">Enter a date`,
-				`f-entitlements-error">Line 1: the value`, `Line 3 has no name`, `Each name must be`, `f-metadata-error">Line 1 is not`, `Line 3 is not`,
+				`f-name-error">Is required`, `f-customer_id-error">Is required`, `f-grace-error">Enter a whole number`, `f-starts_at-error">Enter a date`,
+				`f-entitlements-error">Row 1: the quotation marks are not balanced.`, `Row 3: enter a name, or clear the value.`, `Each name must be`, `f-metadata-error">Row 3: the name is used twice.`,
 			},
 		},
 		"edited license": {
 			v.post("licenses/"+l.ID+"/edit", flat(edit)...),
-			[]string{`f-name-error">Is required`, `f-lease-error">Enter a number`, `f-metadata-error">Line 1 is not`, `Line 3 is not`},
+			[]string{`f-name-error">Is required`, `f-lease-error">Enter a whole number`, `f-metadata-error">Row 1: the quotation`, `Row 3: enter a name`},
 		},
 		"credential": {
 			v.post("settings/credentials/new", "products", "good\nbad\x02\nworse\x01"),
@@ -53,7 +55,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 		},
 		"renewal": {
 			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),
-			[]string{`f-duration-error">Enter a number`, `f-reason-error">`},
+			[]string{`f-duration-error">Enter a whole number`, `f-reason-error">`},
 		},
 		"verdict": {
 			v.get("licenses/" + l.ID + "?at=soon&fingerprint=%01"),
@@ -83,11 +85,72 @@ func TestFormsLimitLineErrors(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	var lines []string
-	for i := range 5000 {
-		lines = append(lines, fmt.Sprintf("line-%d", i))
+	var form []string
+	for range 5000 {
+		form = append(form, "metadata_name", "", "metadata_value", "x")
 	}
-	a := v.post("licenses/new", "metadata", strings.Join(lines, "\n"))
+	a := v.post("licenses/new", form...)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says("Line 10 is not") && !a.says("Line 11 is not") && a.says("There are more errors like these."))
+	is.True(a.says("Row 10: enter") && !a.says("Row 11: enter") && a.says("There are more errors like these."))
+}
+
+// TestPairs adds rows to a form without submitting it, and edits entitlements and
+// metadata in rows.
+func TestPairs(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	form := fields(v.get("licenses/new"))
+	is.Equal(form["entitlements_name"], []string{"", ""}) // blank rows
+	form.Set("name", "Atlas")
+	setPairs(form, "entitlements", "seats", "5", "sso", "")
+	form.Set("more", "entitlements")
+	a := v.post("licenses/new", flat(form)...)
+	is.Equal(a.StatusCode, http.StatusOK)
+	is.True(!a.says(`role="alert"`)) // the form is not checked yet
+	more := fields(a)
+	is.Equal(more["entitlements_name"], []string{"seats", "sso", "", "", "", ""})
+	is.Equal(more["entitlements_value"], []string{"5", "", "", "", "", ""})
+	is.Equal(more["metadata_name"], []string{"", ""})
+	is.Equal(more.Get("name"), "Atlas")
+	is.Equal(more.Get("once"), form.Get("once"))
+	licenses, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(licenses.Data), 0)
+
+	entitlements := map[string]any{"yes": true, "n": 1.5, "text": "x", "number as text": "7", "word": "true", "quote": `"q"`, "json": "null"}
+	metadata := map[string]string{"blank": "", "quote": `"q"`, "number": "7"}
+	l := s.license(license.CreateParams{Name: "Atlas", Entitlements: entitlements, Metadata: metadata})
+	page := "licenses/" + l.ID + "/edit"
+	edit := fields(v.get(page))
+	edit.Set("more", "metadata")
+	edit = fields(v.post(page, flat(edit)...)) // with the version of the license
+	edit.Del("more")
+	is.Equal(v.follow(v.post(page, flat(edit)...)).notice(), "Nothing was changed.")
+	edit.Add("metadata_name", "added")
+	edit.Add("metadata_value", "later")
+	is.Equal(v.follow(v.post(page, flat(edit)...)).notice(), "Your changes have been saved.")
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(after.Entitlements, entitlements)
+	metadata["added"] = "later"
+	is.Equal(after.Metadata, metadata)
+
+	setPairs(edit, "entitlements", "bad", `"x`, "long", strings.Repeat("x", 256), "good", "1")
+	edit.Set("version", v.get(page).hidden("version"))
+	a = v.post(page, flat(edit)...)
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	for i, want := range []bool{true, true, false} { // rows with errors are marked
+		is.Equal(a.says(fmt.Sprintf(`aria-label="Entitlement %d, name" aria-invalid="true"`, i+1)), want)
+	}
+}
+
+func TestExistingKey(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "ada", "key", " OLD-system/0123456789 "}
+	a := v.post("licenses/new", form...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.True(v.follow(a).says("OLD-system/0123456789"))
 }

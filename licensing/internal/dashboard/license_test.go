@@ -24,7 +24,9 @@ func fields(a reply) url.Values {
 	form := url.Values{}
 	for _, m := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
 		unchecked := strings.Contains(m[0], `type="radio"`) && !strings.Contains(a.body, m[0]+" checked")
-		if m[1] != "return" && m[1] != "theme" && !unchecked {
+		if strings.HasSuffix(m[1], "_name") || strings.HasSuffix(m[1], "_value") { // a row
+			form.Add(m[1], html.UnescapeString(m[2]))
+		} else if m[1] != "return" && m[1] != "theme" && !unchecked {
 			form.Set(m[1], html.UnescapeString(m[2]))
 		}
 	}
@@ -38,6 +40,16 @@ func fields(a reply) url.Values {
 		form.Set(m[1], strings.ReplaceAll(html.UnescapeString(m[2]), "\n", "\r\n"))
 	}
 	return form
+}
+
+// setPairs replaces the rows of a field with names and values.
+func setPairs(form url.Values, field string, pairs ...string) {
+	form.Del(field + "_name")
+	form.Del(field + "_value")
+	for i := 0; i < len(pairs); i += 2 {
+		form.Add(field+"_name", pairs[i])
+		form.Add(field+"_value", pairs[i+1])
+	}
 }
 
 func flat(form url.Values) (list []string) {
@@ -57,10 +69,11 @@ func TestCreateLicense(t *testing.T) {
 	for name, value := range map[string]string{
 		"term": "date", "name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
 		"grace": "1d 12h", "max_activations": "25", "lease": "15min",
-		"entitlements": "export\r\nprojects = 250\r\n\r\nsupport = business hours\r\nlevel = \"7\"", "metadata": "order = 17 = b\r\nnote = \"x\"",
 	} {
 		form.Set(name, value)
 	}
+	setPairs(form, "entitlements", "export", "", "projects", "250", "", "", " support ", " business hours ", "level", `"7"`)
+	setPairs(form, "metadata", "order", "17 = b", "", "", "note", `"x"`)
 	a := v.post("licenses/new", flat(form)...)
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	m := regexp.MustCompile(`^\.\./licenses/(lic_\w+)$`).FindStringSubmatch(a.to())
@@ -92,6 +105,7 @@ func TestCreateLicense(t *testing.T) {
 func TestCreateLicenseErrors(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
 	for _, tt := range []struct{ field, value, error string }{
 		{"name", "", ""},
 		{"name", strings.Repeat("x", 256), ""},
@@ -99,18 +113,16 @@ func TestCreateLicenseErrors(t *testing.T) {
 		{"customer_id", "lic_x", ""},
 		{"starts_at", "tomorrow", "Enter a date"},
 		{"expires_at", "2026-13-01", "Enter a date"},
-		{"grace", "a while", "Enter a number with a unit"},
-		{"grace", "-1d", "Enter a number with a unit"},
-		{"grace", "14", "Enter a number with a unit"},
+		{"grace", "a while", "Enter a whole number and select its unit"},
+		{"grace", "-1d", "Enter a whole number and select its unit"},
+		{"grace", "14", "Enter a whole number and select its unit"},
 		{"grace", "18m", "The unit m is ambiguous"},
 		{"lease", "1mo", "Months and years are not allowed"},
 		{"max_activations", "many", "Enter a whole number"},
 		{"max_activations", "-1", ""},
 		{"lease", "0", ""},
-		{"entitlements", "a\na", "Line 2"},
-		{"entitlements", "a =", "Line 1"},
-		{"entitlements", `a = "x`, "Line 1"},
-		{"metadata", "a", "Line 1"},
+		{"key", "short", ""},
+		{"key", l.Key, "Is the key of another license."},
 	} {
 		t.Run(tt.field+"="+tt.value[:min(len(tt.value), 12)], func(t *testing.T) {
 			is := is.New(t)
@@ -214,8 +226,8 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	form := fields(v.get(page))
 	form.Set("name", "Atlas Pro")
 	form.Set("max_activations", "")
-	form.Set("entitlements", "b = 2\r\ne")
-	form.Set("metadata", "y = 2")
+	setPairs(form, "entitlements", "b", "2", "e", "")
+	setPairs(form, "metadata", "y", "2")
 	a = v.post(page, flat(form)...)
 	is.Equal(a.to(), "../../licenses/"+l.ID)
 	l, err = s.Service().Get(t.Context(), l.ID)

@@ -57,11 +57,17 @@ func (v *visit) renderNewLicense(status int, f *form) error {
 func createLicense(v *visit) error {
 	f := newLicenseForm(license.License{})
 	f.fill(v)
+	if f.addPairs(v) {
+		return v.renderNewLicense(http.StatusOK, f)
+	}
 	in := f.readLicense(v.h.opts.Now())
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (string, error) {
 		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), f.createParams(in))
 		return l.ID, err
 	})
+	if errors.Is(err, license.ErrKeyTaken) {
+		err = license.Invalid("key", "taken", "is the key of another license")
+	}
 	switch {
 	case f.takeLicenseErrors(err):
 		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
@@ -89,7 +95,9 @@ func (v *visit) renderEditLicense(status int, l license.License, f *form) error 
 	if err := v.offerNames(f); err != nil {
 		return err
 	}
-	f.Hidden = map[string]string{"version": l.Version().String()}
+	if f.Hidden == nil {
+		f.Hidden = map[string]string{"version": l.Version().String()}
+	}
 	return v.render(status, "licenseform", page{Title: "Edit " + l.Name, Section: "licenses", Body: licenseEditor{f, &l}})
 }
 
@@ -101,6 +109,10 @@ func updateLicense(v *visit) error {
 	}
 	f := licenseForm(l)
 	f.fill(v)
+	if f.addPairs(v) {
+		f.Hidden = map[string]string{"version": v.sent("version")}
+		return v.renderEditLicense(http.StatusOK, l, f)
+	}
 	in := f.readLicense(v.h.opts.Now())
 	if v.sent("version") != l.Version().String() {
 		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."

@@ -35,8 +35,8 @@ func licenseForm(l license.License) *form {
 			amountField("lease", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds),
 		}},
 		{Title: "Details", Fields: []*field{
-			{Name: "entitlements", Label: "Entitlements", Hint: "One per line: a name, or name = number or text.", Type: "textarea", Rows: 4, Value: formatEntitlements(l.Entitlements)},
-			{Name: "metadata", Label: "Metadata", Hint: "One per line: name = text. For your own data; not used by validation.", Type: "textarea", Rows: 3, Value: formatMetadata(l.Metadata)},
+			pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement),
+			pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, formatMetadata),
 		}},
 	}}
 }
@@ -68,6 +68,10 @@ func newLicenseForm(l license.License) *form {
 		chosen := t.value == "never" && l.ExpiresAt == nil || t.value == customDate && l.ExpiresAt != nil
 		term.Options = append(term.Options, option{Value: t.value, Label: t.label, Chosen: chosen})
 	}
+	f.Groups[0].Fields = append(f.Groups[0].Fields, &field{
+		Name: "key", Label: "Existing key", Hint: "Leave blank to generate a license key. A key from another system is 16 to 1,024 visible ASCII characters.",
+		Type: "text", Mono: true, MaxLength: 1024,
+	})
 	validity := &f.Groups[1]
 	validity.Fields = slices.Insert(validity.Fields, 1, term)
 	expires := f.Field("expires_at")
@@ -141,12 +145,12 @@ func (f *form) readLicense(now time.Time) (in licenseInput) {
 		note("lease_seconds", err)
 		in.leaseSeconds = &n
 	}
-	// The slash marks an error of one line, so that errors of other lines
-	// are kept.
+	// The slash marks an error of one row, so that errors of other rows are
+	// kept.
 	var wrong []error
-	in.entitlements, wrong = parseEntitlements(f.Field("entitlements").Value)
+	in.entitlements, wrong = parsePairs(f.Field("entitlements"), parseEntitlement)
 	note("entitlements/", wrong...)
-	in.metadata, wrong = parseMetadata(f.Field("metadata").Value)
+	in.metadata, wrong = parsePairs(f.Field("metadata"), parseMetadata)
 	note("metadata/", wrong...)
 	return in
 }
@@ -155,6 +159,7 @@ func (f *form) readLicense(now time.Time) (in licenseInput) {
 func (f *form) createParams(in licenseInput) license.CreateParams {
 	return license.CreateParams{
 		Name: f.Field("name").Value, ProductID: f.Field("product_id").Value, CustomerID: f.Field("customer_id").Value,
+		Key:      strings.TrimSpace(f.Field("key").Value),
 		StartsAt: in.startsAt, ExpiresAt: in.expiresAt, GraceSeconds: in.grace,
 		MaxActivations: in.maxActivations, LeaseSeconds: in.leaseSeconds, Entitlements: in.entitlements, Metadata: in.metadata,
 	}
@@ -188,7 +193,7 @@ func (f *form) updateParams(in licenseInput, l license.License) license.UpdatePa
 	if edited("lease") || f.Field("lease").amount() != before.Field("lease").amount() {
 		p.LeaseSeconds = changeTo(in.leaseSeconds)
 	}
-	if edited("entitlements") {
+	if !f.Field("entitlements").samePairs(before.Field("entitlements")) {
 		merged := maps.Clone(in.entitlements)
 		for name := range l.Entitlements {
 			if _, kept := merged[name]; !kept {
@@ -197,7 +202,7 @@ func (f *form) updateParams(in licenseInput, l license.License) license.UpdatePa
 		}
 		p.Entitlements = license.To(merged)
 	}
-	if edited("metadata") {
+	if !f.Field("metadata").samePairs(before.Field("metadata")) {
 		merged := map[string]*string{}
 		for name, value := range in.metadata {
 			merged[name] = &value

@@ -48,7 +48,7 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 	}
 	return &form{Groups: []group{{Fields: []*field{
 		length,
-		{Name: "duration", Label: "Length", Hint: "For a custom length, such as 2y, 18mo, 6w or 45d.", Type: "text", Half: true, MaxLength: 60},
+		{Name: "duration", Label: "Length", Hint: "For a custom length.", Type: "text", Half: true, MaxLength: 60, Units: termUnits()},
 		{Name: "expires_at", Label: "New expiry", Hint: "For a custom date, in UTC.", Type: "datetime-local", Half: true},
 		begin,
 		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history.", Type: "text", MaxLength: 255},
@@ -193,7 +193,7 @@ func (f *form) readRenewal() (p license.RenewParams) {
 		}
 		p.ExpiresAt = &at
 	case customLength:
-		d, err := parseTerm(value("duration"))
+		d, err := parseTerm(f.Field("duration").amount())
 		if err != nil {
 			f.addError("duration", err.Error())
 		}

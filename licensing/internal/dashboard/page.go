@@ -21,6 +21,7 @@ var templates = loadTemplates()
 
 func loadTemplates() map[string]*template.Template {
 	base := template.Must(template.New("layout.html").Funcs(template.FuncMap{
+		"inc":   func(i int) int { return i + 1 },
 		"asset": func(name string) string { return "static/" + hashedNames[name] },
 	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
 	files, err := templateFiles.ReadDir("templates")

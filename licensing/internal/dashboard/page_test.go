@@ -165,7 +165,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 	typed["no such license"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
 	typed["sign-in"] = s.visitor().post("sign-in", "email", nasty, "password", nasty, "return", nasty)
 	typed["new license"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,
-		"grace", nasty, "max_activations", nasty, "lease", nasty, "entitlements", "="+nasty, "metadata", nasty, "once", nasty)
+		"grace", nasty, "max_activations", nasty, "lease", nasty, "entitlements_name", nasty, "entitlements_value", nasty, "metadata_name", nasty, "metadata_value", nasty, "key", nasty, "once", nasty)
 	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
 	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")
 	typed["delete"] = v.post("licenses/"+l.ID+"/delete", "name", nasty)

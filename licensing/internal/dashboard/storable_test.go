@@ -143,7 +143,7 @@ func TestInvalidTextIsClientError(t *testing.T) {
 	resp.Body.Close()
 
 	fields := []string{"id", "name", "product_id", "customer_id", "key", "email", "role", "code", "password", "current", "once", "reason",
-		"etag", "url", "types", "products", "scopes", "metadata", "entitlements", "theme", "return", "expires_at", "duration", "\x00"}
+		"etag", "url", "types", "products", "scopes", "metadata_name", "metadata_value", "entitlements_name", "entitlements_value", "more", "theme", "return", "expires_at", "duration", "\x00"}
 	for _, bad := range []string{"a\x00b", "a\xffb"} {
 		for _, page := range []string{
 			"theme", "sign-in", "setup", "join", "password", "licenses/new", "licenses/selected/suspend", "licenses/" + l.ID + "/edit", "licenses/" + l.ID + "/delete",

@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Entitlements and metadata are edited in rows with a name and a value. The form
+// has blank rows for new entries; a button adds more.
+
+// blankPairs is the number of blank rows.
+const blankPairs = 2
+
+// A pairRow is one row. Invalid marks it as wrong; the field has the error.
+type pairRow struct {
+	Name, Value string
+	Invalid     bool
+}
+
+// Blank reports whether nothing is entered in the row.
+func (p pairRow) Blank() bool {
+	return strings.TrimSpace(p.Name) == "" && strings.TrimSpace(p.Value) == ""
+}
+
+// pairsField returns a field of rows, with the values of m.
+func pairsField[V any](name, label, one, hint string, m map[string]V, format func(V) string) *field {
+	x := &field{Name: name, Label: label, One: one, Hint: hint, Type: "pairs"}
+	for _, n := range slices.Sorted(maps.Keys(m)) {
+		x.Pairs = append(x.Pairs, pairRow{Name: n, Value: format(m[n])})
+	}
+	x.addBlankPairs()
+	return x
+}
+
+// addBlankPairs appends blank rows.
+func (x *field) addBlankPairs() { x.Pairs = append(x.Pairs, make([]pairRow, blankPairs)...) }
+
+// fillPairs sets the rows from the submitted form, without blank rows at the end.
+func (x *field) fillPairs(v *visit) {
+	x.Pairs = nil
+	names, values := v.r.PostForm[x.Name+"_name"], v.r.PostForm[x.Name+"_value"]
+	for i := range max(len(names), len(values)) {
+		var row pairRow
+		if i < len(names) {
+			row.Name = names[i]
+		}
+		if i < len(values) {
+			row.Value = values[i]
+		}
+		x.Pairs = append(x.Pairs, row)
+	}
+	for n := len(x.Pairs); n > 0 && x.Pairs[n-1].Blank(); n-- {
+		x.Pairs = x.Pairs[:n-1]
+	}
+	x.addBlankPairs()
+}
+
+// addPairs adds blank rows to the field that the form was submitted for. It
+// reports whether the form was submitted for that alone.
+func (f *form) addPairs(v *visit) bool {
+	x := f.Field(v.sent("more"))
+	if x == nil || x.Type != "pairs" {
+		return false
+	}
+	x.addBlankPairs()
+	return true
+}
+
+// samePairs reports whether two fields have the same rows, apart from blank rows
+// and outer white space.
+func (x *field) samePairs(y *field) bool {
+	text := func(z *field) (list []string) {
+		for _, p := range z.Pairs {
+			if !p.Blank() {
+				list = append(list, strings.TrimSpace(p.Name), strings.TrimSpace(p.Value))
+			}
+		}
+		return list
+	}
+	return slices.Equal(text(x), text(y))
+}
+
+// markPair marks the row with a name as invalid.
+func (x *field) markPair(name string) {
+	for i, p := range x.Pairs {
+		if strings.TrimSpace(p.Name) == name && !p.Blank() {
+			x.Pairs[i].Invalid = true
+		}
+	}
+}
+
+// parsePairs parses the rows of a field. It returns and marks an error for each
+// invalid row.
+func parsePairs[V any](x *field, parse func(string) (V, error)) (m map[string]V, errs []error) {
+	m = map[string]V{}
+	for i, p := range x.Pairs {
+		if p.Blank() {
+			continue
+		}
+		name := strings.TrimSpace(p.Name)
+		_, twice := m[name]
+		value, err := parse(strings.TrimSpace(p.Value))
+		switch {
+		case name == "":
+			err = errors.New("enter a name, or clear the value")
+		case twice:
+			err = errors.New("the name is used twice")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("row %d: %w", i+1, err))
+			x.Pairs[i].Invalid = true
+		}
+		if name != "" && !twice {
+			m[name] = value // also an invalid one, so that its name is checked
+		}
+	}
+	return m, errs
+}
+
+// formatEntitlement formats the value of an entitlement for parseEntitlement.
+func formatEntitlement(x any) string {
+	switch x := x.(type) {
+	case bool:
+		return ""
+	case string:
+		if y, err := parseEntitlement(x); err == nil && y == x {
+			return x
+		}
+		return quoted(x)
+	}
+	return formatValue(x)
+}
+
+// quoted returns s as a JSON string.
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // strings always encode
+	return string(b)
+}
+
+// unquoted returns the string that a JSON string contains.
+func unquoted(s string) (text string, err error) {
+	if err := json.Unmarshal([]byte(s), &text); err != nil {
+		return "", errors.New("the quotation marks are not balanced")
+	}
+	return text, nil
+}
+
+// parseEntitlement parses the value of an entitlement: nothing for true, a
+// number, or a string with or without quotation marks.
+func parseEntitlement(s string) (any, error) {
+	switch {
+	case s == "" || s == "true":
+		return true, nil
+	case s[0] == '"':
+		return unquoted(s)
+	}
+	var n json.Number
+	if json.Unmarshal([]byte(s), &n) == nil {
+		if f, err := n.Float64(); err == nil {
+			return f, nil
+		}
+	}
+	return s, nil
+}
+
+// formatMetadata formats the value of a metadata entry for parseMetadata.
+func formatMetadata(value string) string {
+	if strings.HasPrefix(value, `"`) {
+		return quoted(value)
+	}
+	return value
+}
+
+// parseMetadata parses the value of a metadata entry: text with or without
+// quotation marks.
+func parseMetadata(s string) (string, error) {
+	if strings.HasPrefix(s, `"`) {
+		return unquoted(s)
+	}
+	return s, nil
+}
