@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -96,6 +97,10 @@ func TestEveryPageWithData(t *testing.T) {
 			{"products", func(b *browser) { b.open("products") }},
 			{"products-none", func(b *browser) { b.open("products?q=unheard") }},
 			{"audit", func(b *browser) { b.open("audit") }},
+			{"audit-details", func(b *browser) {
+				b.open("audit?q=basement&actor=license:&customer=studio-meridian")
+				b.keys("table summary", kb.Enter)
+			}},
 			{"audit-none", func(b *browser) { b.open("audit?type=license.rekeyed") }},
 			{"audit-wrong", func(b *browser) { b.open("audit?type=license.mislaid") }},
 			{"license-seats", func(b *browser) { b.open("licenses/" + licenseID) }},

@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+)
+
+// keys focuses the element that a CSS selector matches and types keys into it.
+func (b *browser) keys(css, keys string) {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	b.do("type into "+css, chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(css), keys)))
+}
+
+// shown reports whether the element that a CSS selector matches is displayed.
+func (b *browser) shown(css string) bool {
+	b.t.Helper()
+	ctx, cancel := b.step()
+	defer cancel()
+	shown, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.querySelector('`+css+`').checkVisibility()`))
+	b.do("look at "+css, err)
+	return shown
+}
+
+// TestSettingsByKeyboard reads the quick start of a credential, deletes a
+// credential, searches the audit log and opens the details of an event, and
+// filters the API reference, with the keyboard where the page has controls of its
+// own.
+func TestSettingsByKeyboard(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			h := newHost(t)
+			h.admin(t)
+			h.seed(t)
+			c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Retired shop"})
+			is.NoErr(err)
+			b := newBrowser(t, h, script)
+			b.use(h.cookie(t, adminEmail, adminPassword))
+
+			b.open("settings/credentials")
+			b.see("Read and change licenses")
+			b.see(c.ID)
+			b.press("Retired shop")
+			is.True(b.shown("#quick-curl") && !b.shown("#quick-go"))
+			b.keys(".langs input:checked", kb.ArrowRight)
+			is.True(!b.shown("#quick-curl") && b.shown("#quick-go"))
+			b.keys(".langs input:checked", kb.ArrowRight+kb.ArrowRight)
+			is.True(b.shown("#quick-python"))
+			is.Equal(strings.Contains(b.read("#quick-python"), h.base), script) // the address comes from the page
+			b.openMenu(script, "Delete")
+			b.press("Delete credential")
+			b.see("The credential has been deleted.")
+			b.missing("Retired shop")
+
+			b.open("audit")
+			b.fill("Search", "retired")
+			b.keys("#actor", adminEmail) // selects the option
+			b.press("Apply")
+			is.True(strings.Contains(b.read("tbody"), "Credential deleted"))
+			is.True(!strings.Contains(b.read("tbody"), "Credential created")) // by the host application
+			is.True(!b.shown("table details p"))
+			b.keys("table summary", kb.Enter)
+			is.True(b.shown("table details p"))
+			b.see("Request ID: req_")
+
+			b.press("API reference")
+			b.fill("Filter", "create license")
+			b.press("Apply")
+			b.missing("Create a webhook")
+			b.press("Create a license")
+			b.see("Response 201")
+			b.press("License")
+			b.see("Fields")
+			is.Equal(b.policyErrors(), nil) // no policy violation, no exception
+		})
+	}
+}
+
+// TestChangesOnNarrowScreens checks that the changes in the audit log use the
+// width of a narrow screen.
+func TestChangesOnNarrowScreens(t *testing.T) {
+	is := is.New(t)
+	h := newHost(t)
+	h.admin(t)
+	h.seed(t)
+	b := newBrowser(t, h, true)
+	b.use(h.cookie(t, adminEmail, adminPassword))
+	is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 900)))
+	b.open("audit")
+	ctx, cancel := b.step()
+	defer cancel()
+	width, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`document.querySelector("td.changes").getBoundingClientRect().width`))
+	is.NoErr(err)
+	is.True(width > 250)
+}
