@@ -68,6 +68,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.operators = operator.New(waking, operator.Options{
 		Now: opts.Now, Logger: opts.Logger, MaxFailures: h.auth.Options().Tokens.MaxFailures, ClientIP: opts.ClientIP,
+		MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys,
 	})
 	h.files = files.New(waking, files.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,

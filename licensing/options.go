@@ -36,8 +36,8 @@ type Options struct {
 	PublicURL string `validate:"omitempty,mount"`
 
 	// MasterKey seals secrets that must be stored in a usable form, those of
-	// webhooks and the keys that sign license files: at least 32 random
-	// bytes, the same in every process, kept apart from the store. A key that
+	// webhooks, the keys that sign license files and the second factors of
+	// operators: at least 32 random bytes, the same in every process, kept apart from the store. A key that
 	// is set later seals only what is stored afterwards. Default: none; the
 	// secrets are stored unencrypted, and the log says so.
 	MasterKey []byte `validate:"omitempty,min=32"`
@@ -46,7 +46,8 @@ type Options struct {
 	// nothing. To replace the MasterKey, move the old one here. Remove it
 	// after the secret of each webhook has been rotated, which
 	// [Handler.Health] counts, and the signing keys of its time have been
-	// retired. Default: none.
+	// retired, and each operator with a second factor has signed in. Default:
+	// none.
 	PreviousMasterKeys [][]byte `validate:"dive,min=32"`
 
 	// SigningKeys are keys for license files whose private halves are not in

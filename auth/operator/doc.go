@@ -35,11 +35,23 @@ A password has at least [MinPassword] characters and is not a common one. The
 store has an argon2id hash as a PHC string, which the next sign-in replaces if
 its cost is below the current one.
 
+# Second factors
+
+An operator can enable a second factor: the codes of an authenticator app (TOTP,
+RFC 6238) and ten recovery codes. [Service.SignIn] then returns [ErrSecondFactor]
+after the right password, and [Service.CompleteSignIn] checks the code. Each code
+works once. The secret is encrypted if [Options.MasterKey] is set; recovery codes
+are stored as digests. [Service.RemoveSecondFactor] is for an operator who has lost
+the device.
+
 # Failed attempts
 
 Failed attempts are throttled by address, and by account and address, before a
 password is hashed. An address may fail [Options.MaxFailures] times per minute.
-Many addresses that guess the password of one account cannot lock it. A caller
+Many addresses that guess the password of one account cannot lock it. Wrong codes
+of a second factor are counted by account alone, because only callers who know the
+password can enter one: up to 15 minutes pass between attempts, or an hour after a
+hundred. A caller
 who must wait gets a [*ThrottledError]. Each process appends at most 60 events
 about failed attempts immediately and then 60 per hour, for each operator and for
 all unknown accounts together.
@@ -50,7 +62,9 @@ A session is a cookie that is valid for twelve hours. The cookie has no Path, so
 a browser limits it to the folder of the page that set it: call
 [Service.SignIn], [Service.SignOut], [Service.ChangePassword],
 [Service.CompleteSetup] and [Service.AcceptInvitation] only on pages of one
-folder, and [Service.Session] anywhere below it. The dashboard does this.
+folder, and [Service.Session] anywhere below it. The same holds for
+[Service.CompleteSignIn], [Service.EnableSecondFactor] and
+[Service.DisableSecondFactor]. The dashboard does this.
 
 An operator has at most 50 open sessions. [Service.Sessions] lists them and
 [Service.EndSession] ends one.

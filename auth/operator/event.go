@@ -28,6 +28,8 @@ type eventData struct {
 	} `json:"operator"`
 	Changes changes `json:"changes,omitempty"`
 	Address string  `json:"address,omitempty"` // of the client that signed in
+	// RecoveryCode reports that a recovery code was used as the second factor.
+	RecoveryCode bool `json:"recovery_code,omitempty"`
 }
 
 // appendChange appends an event about op. Events never contain the password,
@@ -36,15 +38,7 @@ func (s *Service) appendChange(ctx context.Context, tx store.Tx, typ string, op 
 	return s.appendData(ctx, tx, typ, op, eventData{Changes: made})
 }
 
-// appendSignIn appends the event of a sign-in.
-func (s *Service) appendSignIn(ctx context.Context, tx store.Tx, op Operator, addr netip.Addr) error {
-	data := eventData{}
-	if addr.IsValid() {
-		data.Address = addr.String()
-	}
-	return s.appendData(ctx, tx, "operator.signed_in", op, data)
-}
-
+// appendData appends an event about op with data, in which it sets the operator.
 func (s *Service) appendData(ctx context.Context, tx store.Tx, typ string, op Operator, d eventData) error {
 	d.Operator.ID, d.Operator.Email, d.Operator.Role, d.Operator.Disabled = op.ID, op.Email, op.Role, op.Disabled
 	data, err := json.Marshal(d)
@@ -61,15 +55,19 @@ func (s *Service) appendFailure(ctx context.Context, tx store.Tx, id string, add
 	if s.caller.Actor == "" {
 		s = s.As(auth.Caller{Actor: "anonymous", RequestID: s.caller.RequestID})
 	}
-	from := ""
-	if addr.IsValid() {
-		from = addr.String()
-	}
-	data, err := json.Marshal(map[string]string{"address": from})
+	data, err := json.Marshal(map[string]string{"address": addressText(addr)})
 	if err != nil {
 		return err
 	}
 	return s.appendEvent(ctx, tx, "operator.sign_in_failed", id, data)
+}
+
+// addressText returns the address of a client for an event, or "" if it is unknown.
+func addressText(addr netip.Addr) string {
+	if !addr.IsValid() {
+		return ""
+	}
+	return addr.String()
 }
 
 func (s *Service) appendEvent(ctx context.Context, tx store.Tx, typ, subject string, data []byte) error {

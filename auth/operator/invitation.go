@@ -171,7 +171,8 @@ func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword b
 
 // AcceptInvitation sets the password of the operator whom the code is for,
 // creates the operator if the code is an invitation, and sets the cookie of a
-// new session on w. It returns [ErrInvitationCode], [ErrThrottled], or an
+// new session on w. It returns [ErrInvitationCode], [ErrThrottled],
+// [ErrSecondFactor] as [Service.SignIn] does after it has set the password, or an
 // [*auth.InvalidError] about "password", or about "email" if another operator
 // has taken the address.
 func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code, password string) (Operator, error) {
@@ -208,7 +209,7 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 			if err != nil {
 				return err
 			}
-			in, err = s.recordSignIn(ctx, tx, e, op, s.opts.ClientIP(r))
+			in, err = s.recordSignIn(ctx, tx, e, op, eventData{Address: s.address(r)})
 			return err
 		}
 		e, op, err := readRecord(ctx, tx, rec.OperatorID)
@@ -226,13 +227,17 @@ func (s *Service) AcceptInvitation(w http.ResponseWriter, r *http.Request, code,
 		if err := by.appendChange(ctx, tx, "operator.updated", op.operator(e), changes{"password": {}}); err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, op, s.opts.ClientIP(r))
+		if op.SecondFactor != nil { // CompleteSignIn records the sign-in
+			in = signedIn{op.operator(e), op.Generation, true}
+			return putJSON(ctx, tx, e, op)
+		}
+		in, err = s.recordSignIn(ctx, tx, e, op, eventData{Address: s.address(r)})
 		return err
 	})
 	if err != nil {
 		return Operator{}, err
 	}
-	return in.Operator, s.openSession(w, r, in)
+	return s.finishSignIn(w, r, in)
 }
 
 func (s *Service) readInvitation(ctx context.Context, r store.Reader, code string) (rec invitationRecord, err error) {

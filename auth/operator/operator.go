@@ -18,6 +18,9 @@ type Operator struct {
 	Role     Role
 	Disabled bool // a disabled operator cannot sign in and has no sessions
 
+	SecondFactor  bool // a sign-in needs a code besides the password
+	RecoveryCodes int  // how many recovery codes are left
+
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	LastSignInAt time.Time // zero: never

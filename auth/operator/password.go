@@ -126,9 +126,14 @@ func parsePHC(s string) (c argonCost, salt, sum []byte, err error) {
 // password is not allowed.
 func invalidPassword(password, email string) error {
 	if code, detail := checkPassword(password, email); code != "" {
-		return &auth.InvalidError{Fields: []auth.FieldError{{Field: "password", Code: code, Detail: detail}}}
+		return invalidField("password", code, detail)
 	}
 	return nil
+}
+
+// invalidField returns an [*auth.InvalidError] about one field.
+func invalidField(field, code, detail string) error {
+	return &auth.InvalidError{Fields: []auth.FieldError{{Field: field, Code: code, Detail: detail}}}
 }
 
 // checkPassword returns what is wrong with a new password, or two empty

@@ -31,16 +31,21 @@ type record struct {
 	Password string `json:"password"` // a PHC string
 	// Generation increases whenever all sessions of the operator must end.
 	// A session stores the generation in which it was opened.
-	Generation   int64     `json:"generation"`
-	UpdatedAt    time.Time `json:"updated_at"`
-	LastSignInAt time.Time `json:"last_sign_in_at,omitzero"`
+	Generation   int64         `json:"generation"`
+	UpdatedAt    time.Time     `json:"updated_at"`
+	LastSignInAt time.Time     `json:"last_sign_in_at,omitzero"`
+	SecondFactor *secondFactor `json:"second_factor,omitempty"`
 }
 
 func (rec record) operator(e store.Entry) Operator {
-	return Operator{
+	op := Operator{
 		ID: e.Key, Email: rec.Email, Role: rec.Role, Disabled: rec.Disabled,
 		CreatedAt: e.CreatedAt, UpdatedAt: rec.UpdatedAt, LastSignInAt: rec.LastSignInAt,
 	}
+	if rec.SecondFactor != nil {
+		op.SecondFactor, op.RecoveryCodes = true, len(rec.SecondFactor.Recovery)
+	}
+	return op
 }
 
 func readRecord(ctx context.Context, r store.Reader, id string) (e store.Entry, rec record, err error) {

@@ -32,6 +32,14 @@ type Options struct {
 	// failed attempts, and events about them contain it. Default: the address
 	// of the connection.
 	ClientIP func(*http.Request) netip.Addr
+
+	// MasterKey encrypts the secrets of second factors: at least 32 random
+	// bytes. Without it, they are stored in plain text. Default: none.
+	MasterKey []byte
+
+	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted. A secret
+	// is encrypted with the current key at the next sign-in. Default: none.
+	PreviousMasterKeys [][]byte
 }
 
 func (o Options) withDefaults() Options {

@@ -97,12 +97,14 @@ func (s *Service) loadSession(r *http.Request) (signedIn, error) {
 	case rec.Disabled || rec.Generation != m.GetInt64(ctx, "generation"):
 		return signedIn{}, ErrNoSession
 	}
-	return signedIn{rec.operator(e), rec.Generation}, nil
+	return signedIn{Operator: rec.operator(e), generation: rec.Generation}, nil
 }
 
 // SignIn checks an e-mail address and a password, sets the cookie of a new
 // session on w, and appends operator.signed_in. The session lasts twelve hours.
-// SignIn returns [ErrCredentials] or [ErrThrottled].
+// SignIn returns [ErrCredentials] or [ErrThrottled]. It returns [ErrSecondFactor] if
+// the operator has a second factor: the cookie is then only good for
+// [Service.CompleteSignIn], for five minutes.
 //
 // Call it, and every other method that takes a ResponseWriter, before anything
 // is written to w, and only on pages of one folder.
@@ -111,7 +113,19 @@ func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, email, password
 	if err != nil {
 		return Operator{}, err
 	}
-	return in.Operator, s.openSession(w, r, in)
+	return s.finishSignIn(w, r, in)
+}
+
+// finishSignIn opens a session. It returns [ErrSecondFactor] if that session is
+// only good for [Service.CompleteSignIn].
+func (s *Service) finishSignIn(w http.ResponseWriter, r *http.Request, in signedIn) (Operator, error) {
+	if err := s.openSession(w, r, in); err != nil {
+		return Operator{}, err
+	}
+	if in.pending {
+		return Operator{}, ErrSecondFactor
+	}
+	return in.Operator, nil
 }
 
 // openSession sets the cookie of a new session, with a new token.
@@ -126,8 +140,12 @@ func (s *Service) openSession(w http.ResponseWriter, r *http.Request, in signedI
 	if err := m.RenewToken(ctx); err != nil { // the token that came with the request is no longer valid
 		return err
 	}
-	m.SetDeadline(ctx, s.now().Add(sessionLifetime))
-	m.Put(ctx, "operator", in.ID)
+	lifetime, name := sessionLifetime, "operator"
+	if in.pending {
+		lifetime, name = pendingLifetime, "pending"
+	}
+	m.SetDeadline(ctx, s.now().Add(lifetime))
+	m.Put(ctx, name, in.ID)
 	m.Put(ctx, "generation", in.generation)
 	m.Put(ctx, "address", s.address(r))
 	m.Put(ctx, "agent", strings.ToValidUTF8(r.UserAgent()[:min(len(r.UserAgent()), maxUserAgent)], ""))
@@ -140,12 +158,7 @@ func (s *Service) openSession(w http.ResponseWriter, r *http.Request, in signedI
 }
 
 // address returns the address of the client, or "" if it is unknown.
-func (s *Service) address(r *http.Request) string {
-	if addr := s.opts.ClientIP(r); addr.IsValid() {
-		return addr.String()
-	}
-	return ""
-}
+func (s *Service) address(r *http.Request) string { return addressText(s.opts.ClientIP(r)) }
 
 // SignOut removes the session cookie and ends all sessions of the operator who
 // is signed in, in every process. Without a session it only removes the
@@ -200,5 +213,5 @@ func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, current
 	if err != nil {
 		return err
 	}
-	return s.openSession(w, r, signedIn{op, in.generation + 1})
+	return s.openSession(w, r, signedIn{Operator: op, generation: in.generation + 1})
 }

@@ -58,7 +58,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)
 	ada := o.operator(t, "ada@example.com", RoleAdmin)
-	in := signedIn{ada, 1}
+	in := signedIn{Operator: ada, generation: 1}
 	var first *browser
 	for i := range maxSessions + 3 {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "https://host.example/dashboard/sign-in", nil)

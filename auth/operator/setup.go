@@ -107,7 +107,7 @@ func (s *Service) CompleteSetup(w http.ResponseWriter, r *http.Request, code, em
 		if err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec, s.opts.ClientIP(r))
+		in, err = s.recordSignIn(ctx, tx, e, rec, eventData{Address: s.address(r)})
 		return err
 	})
 	if err != nil {

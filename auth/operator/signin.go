@@ -25,6 +25,7 @@ const maxSignInEvents = 60
 type signedIn struct {
 	Operator
 	generation int64
+	pending    bool // the code of the second factor is missing
 }
 
 // checkCredentials returns the operator with that address and password. An
@@ -92,7 +93,11 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 		if err := at.reset(ctx, tx); err != nil {
 			return err
 		}
-		in, err = s.recordSignIn(ctx, tx, e, rec, addr)
+		if rec.SecondFactor != nil { // CompleteSignIn records the sign-in
+			in = signedIn{rec.operator(e), rec.Generation, true}
+			return putJSON(ctx, tx, e, rec)
+		}
+		in, err = s.recordSignIn(ctx, tx, e, rec, eventData{Address: addressText(addr)})
 		return err
 	})
 	if err != nil {
@@ -106,13 +111,13 @@ func (s *Service) checkCredentials(ctx context.Context, email, password string, 
 }
 
 // recordSignIn writes rec with the time of the sign-in, and appends the event.
-func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec record, addr netip.Addr) (signedIn, error) {
+func (s *Service) recordSignIn(ctx context.Context, tx store.Tx, e store.Entry, rec record, data eventData) (signedIn, error) {
 	rec.LastSignInAt = s.now()
 	if err := putJSON(ctx, tx, e, rec); err != nil {
 		return signedIn{}, err
 	}
-	in := signedIn{rec.operator(e), rec.Generation}
-	return in, s.asOperator(in.ID).appendSignIn(ctx, tx, in.Operator, addr)
+	in := signedIn{Operator: rec.operator(e), generation: rec.Generation}
+	return in, s.asOperator(in.ID).appendData(ctx, tx, "operator.signed_in", in.Operator, data)
 }
 
 // passwordOf returns the ID of the operator with that address and the hash of

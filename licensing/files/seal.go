@@ -1,6 +1,6 @@
 package files
 
-import "github.com/seed-d8a106b4/licensekit/licensing/internal/seal"
+import "github.com/seed-d8a106b4/licensekit/internal/seal"
 
 // box seals the private halves of signing keys.
 func (s *Service) box() seal.Box {

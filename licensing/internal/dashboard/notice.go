@@ -36,6 +36,7 @@ var notices = map[string]string{
 	"revoked":            "The secret and the access tokens issued for it have been revoked.",
 	"invitation-revoked": "The invitation has been revoked.",
 	"signed-out":         "All sessions of this operator have ended.",
+	"factor-removed":     "The second factor has been removed. Your other sessions have ended.",
 	"session-ended":      "The session has ended.",
 	"paused":             "The webhook has been paused. Its events wait until you resume it.",
 	"resumed":            "The webhook is active. Waiting events will be delivered.",

@@ -170,6 +170,12 @@ func changeOperator(v *visit) error {
 		}
 		v.redirectDone(operatorPath(op.ID), "session-ended")
 		return nil
+	case "remove-factor":
+		if _, err := v.operators.RemoveSecondFactor(v.r.Context(), op.ID); err != nil {
+			return err
+		}
+		v.redirectDone(operatorPath(op.ID), "updated")
+		return nil
 	case "password":
 		code, err := v.operators.CreatePasswordReset(v.r.Context(), op.ID)
 		if err != nil {
@@ -219,6 +225,9 @@ func join(v *visit) error {
 	switch {
 	case err == nil:
 		v.redirect("")
+		return nil
+	case errors.Is(err, operator.ErrSecondFactor):
+		v.askForCode("")
 		return nil
 	case errors.Is(err, operator.ErrInvitationCode):
 		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")

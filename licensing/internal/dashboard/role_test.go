@@ -22,7 +22,7 @@ import (
 // page is for all operators. These are the exceptions.
 var (
 	// ownAccount are forms about the account of the operator.
-	ownAccount = []string{"password", "sessions"}
+	ownAccount = []string{"password", "sessions", "second-factor"}
 	// supportMoves are the changes that the support role may make.
 	supportMoves = []string{
 		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",

@@ -31,6 +31,10 @@ func init() {
 		{method: post, path: "join", access: public, handle: join, signIn: true},
 		{method: get, path: "password", handle: showPassword, signIn: true},
 		{method: post, path: "password", handle: changePassword, signIn: true},
+		{method: get, path: "sign-in-code", access: public, handle: showSignInCode, signIn: true},
+		{method: post, path: "sign-in-code", access: public, handle: signInWithCode, signIn: true},
+		{method: get, path: "second-factor", handle: showSecondFactor, signIn: true},
+		{method: post, path: "second-factor", handle: changeSecondFactor, signIn: true},
 		{method: post, path: "sessions", handle: endOwnSession, signIn: true},
 
 		{method: get, path: "licenses", handle: showLicenses},

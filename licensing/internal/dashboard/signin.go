@@ -72,6 +72,10 @@ func signIn(v *visit) error {
 		v.redirect(back)
 		return nil
 	}
+	if errors.Is(err, operator.ErrSecondFactor) {
+		v.askForCode(back)
+		return nil
+	}
 	status, err := v.rejectPassword(f, err, "Incorrect email or password.")
 	if err != nil {
 		return err
@@ -165,7 +169,7 @@ func setUp(v *visit) error {
 
 func passwordForm() *form {
 	return &form{Groups: []group{{Fields: []*field{
-		{Name: "current", Label: "Current password", Type: "password", Autocomplete: "current-password", Required: true},
+		currentPassword(),
 		newPassword("password", "New password"),
 	}}}}
 }
@@ -178,21 +182,13 @@ func changePassword(v *visit) error {
 		v.redirectDone("password", "password")
 		return nil
 	}
-	if errors.Is(err, operator.ErrNoSession) {
-		v.redirect("sign-in")
-		return nil
-	}
 	if f.takeErrors(err) {
 		f.Field("current").Value, f.Field("password").Value = "", ""
 		return v.renderAccount(http.StatusUnprocessableEntity, f)
 	}
-	status, err := v.rejectPassword(f, err, "")
-	if err != nil {
+	status, err := v.rejectCurrent(f, err)
+	if status == 0 {
 		return err
-	}
-	if status == http.StatusUnprocessableEntity {
-		f.Problem = ""
-		f.addError("current", "The current password is incorrect.")
 	}
 	return v.renderAccount(status, f)
 }

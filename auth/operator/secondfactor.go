@@ -1,0 +1,250 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/seal"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ErrSecondFactor means that the password was right and that the operator must
+// enter a code; see [Service.CompleteSignIn].
+var ErrSecondFactor = errors.New("operator: enter the code of the second factor")
+
+// ErrCode means that the code of a second factor is wrong or was used before.
+var ErrCode = errors.New("operator: the code is wrong or was used before")
+
+const (
+	// recoveryCodes is the number of recovery codes of a second factor.
+	recoveryCodes = 10
+	// pendingLifetime is how long after the password the code may be entered.
+	pendingLifetime = 5 * time.Minute
+)
+
+// A secondFactor is the stored form of a second factor.
+type secondFactor struct {
+	Secret   []byte   `json:"secret"` // of the codes
+	Sealed   bool     `json:"sealed,omitempty"`
+	Step     int64    `json:"step"`     // the last one of which a code was used
+	Recovery [][]byte `json:"recovery"` // the digests of unused recovery codes
+}
+
+// box seals the secrets of second factors.
+func (s *Service) box() seal.Box {
+	return seal.New("licensekit second factor", "the second factor", s.opts.MasterKey, s.opts.PreviousMasterKeys)
+}
+
+// keep puts the secret of an operator into f, sealed if there is a master key.
+func (f *secondFactor) keep(box seal.Box, operatorID string, secret []byte) (err error) {
+	f.Secret, f.Sealed = secret, box.Seals()
+	if f.Sealed {
+		f.Secret, err = box.Seal(secret, []byte(operatorID))
+	}
+	return err
+}
+
+// use reports whether a code is valid and changes f so that it cannot be used
+// again. A secret that the current master key has not sealed is sealed again.
+func (f *secondFactor) use(box seal.Box, operatorID, code string, now time.Time) (ok, recovery bool, err error) {
+	if code = cleanCode(code); len(code) != totpDigits {
+		sum := sha256.Sum256([]byte(code))
+		for i, digest := range f.Recovery {
+			if subtle.ConstantTimeCompare(sum[:], digest) == 1 {
+				f.Recovery = append(f.Recovery[:i:i], f.Recovery[i+1:]...)
+				return true, true, nil
+			}
+		}
+		return false, false, nil
+	}
+	secret, current := f.Secret, !box.Seals()
+	if f.Sealed {
+		if secret, current, err = box.Open(f.Secret, []byte(operatorID)); err != nil {
+			return false, false, err
+		}
+	}
+	step, ok := matchTOTP(secret, code, now, f.Step)
+	if !ok {
+		return false, false, nil
+	}
+	f.Step = step
+	if !current && box.Seals() {
+		err = f.keep(box, operatorID, secret)
+	}
+	return true, false, err
+}
+
+// newRecoveryCodes returns recovery codes and their digests.
+func newRecoveryCodes() (codes []string, digests [][]byte) {
+	for range recoveryCodes {
+		text := rand.Text()[:16] // 80 bits
+		sum := sha256.Sum256([]byte(text))
+		codes = append(codes, text[:4]+"-"+text[4:8]+"-"+text[8:12]+"-"+text[12:])
+		digests = append(digests, sum[:])
+	}
+	return codes, digests
+}
+
+// EnableSecondFactorParams are the parameters of [Service.EnableSecondFactor].
+type EnableSecondFactorParams struct {
+	Secret   string // from [NewTOTPSecret]
+	Code     string // a current code of the authenticator app
+	Password string // the current password
+}
+
+// EnableSecondFactor enables the second factor of the operator who is signed in.
+// From then on, a sign-in needs a code of an authenticator app (TOTP, RFC 6238).
+// It returns ten recovery codes, each of which replaces a code once; show them
+// once, because the store has only their digests. It ends all sessions of the
+// operator and sets the cookie of a new one on w. It returns [ErrNoSession],
+// [ErrCredentials], [ErrThrottled], or an [*auth.InvalidError] about "code" or
+// "secret".
+func (s *Service) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p EnableSecondFactorParams) (recovery []string, err error) {
+	secret, err := base32Secret.DecodeString(cleanCode(p.Secret))
+	if err != nil || len(secret) != totpSecret {
+		return nil, invalidField("secret", "invalid_format", "Start again with a new secret.")
+	}
+	step, ok := matchTOTP(secret, cleanCode(p.Code), s.now(), 0)
+	if !ok {
+		return nil, invalidField("code", "invalid_format", "This is not the current code. Check the clock of the device.")
+	}
+	codes, digests := newRecoveryCodes()
+	f := &secondFactor{Step: step, Recovery: digests}
+	err = s.reauthenticated(w, r, p.Password, func(id string, rec *record) (changes, error) {
+		if rec.SecondFactor != nil {
+			return nil, invalidField("secret", "taken", "A second factor is enabled already. Remove it first.")
+		}
+		if err := f.keep(s.box(), id, secret); err != nil {
+			return nil, err
+		}
+		rec.SecondFactor = f
+		return changes{"second_factor": {false, true}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return codes, nil
+}
+
+// DisableSecondFactor removes the second factor of the operator who is signed in,
+// if the password is right. It ends all sessions of the operator and sets the
+// cookie of a new one on w. It returns [ErrNoSession], [ErrCredentials] or
+// [ErrThrottled].
+func (s *Service) DisableSecondFactor(w http.ResponseWriter, r *http.Request, password string) error {
+	return s.reauthenticated(w, r, password, removeSecondFactor)
+}
+
+// RemoveSecondFactor removes the second factor of an operator who has lost it, ends
+// all sessions of the operator, and appends operator.updated. Without a second
+// factor it does nothing. It returns [auth.ErrNotFound] if there is no such operator.
+func (s *Service) RemoveSecondFactor(ctx context.Context, operatorID string) (Operator, error) {
+	return s.change(ctx, operatorID, func(_ store.Tx, rec *record) (changes, error) { return removeSecondFactor(operatorID, rec) })
+}
+
+func removeSecondFactor(_ string, rec *record) (changes, error) {
+	if rec.SecondFactor == nil {
+		return nil, nil
+	}
+	rec.SecondFactor = nil
+	return changes{"second_factor": {true, false}}, nil
+}
+
+// reauthenticated changes the operator who is signed in, if the password is right,
+// and opens a new session in place of all others.
+func (s *Service) reauthenticated(w http.ResponseWriter, r *http.Request, password string, fn func(id string, rec *record) (changes, error)) error {
+	ctx := r.Context()
+	in, err := s.loadSession(r)
+	if err != nil {
+		return err
+	}
+	b := s.asOperator(in.ID)
+	if _, err := b.checkCredentials(ctx, in.Email, password, s.opts.ClientIP(r)); err != nil {
+		return err
+	}
+	changed := false
+	op, err := b.change(ctx, in.ID, func(_ store.Tx, rec *record) (changes, error) {
+		if rec.Generation != in.generation {
+			return nil, ErrNoSession // signed out in the meantime
+		}
+		made, err := fn(in.ID, rec)
+		changed = len(made) > 0
+		return made, err
+	})
+	if err != nil || !changed {
+		return err
+	}
+	return s.openSession(w, r, signedIn{Operator: op, generation: in.generation + 1})
+}
+
+// CompleteSignIn checks the code of an operator for whom [Service.SignIn] or
+// [Service.AcceptInvitation] has returned [ErrSecondFactor] with the cookie of r, at
+// most five minutes ago. The code is one of the authenticator app or a recovery
+// code; each works once. CompleteSignIn sets the cookie of a new session on w and
+// appends operator.signed_in. It returns [ErrNoSession] if the password must be
+// entered again, [ErrCode] or [ErrThrottled].
+func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code string) (Operator, error) {
+	m, ctx, err := s.session(r)
+	if err != nil {
+		return Operator{}, err
+	}
+	id, generation := m.GetString(ctx, "pending"), m.GetInt64(ctx, "generation")
+	if id == "" {
+		return Operator{}, ErrNoSession
+	}
+	addr := s.opts.ClientIP(r)
+	if addr.IsValid() {
+		if wait := s.failures.Fail("sign-in", addr, s.now()); wait > 0 {
+			return Operator{}, &ThrottledError{wait}
+		}
+	}
+	// Whoever comes here knows the password, and a code has only six digits. So
+	// the failures from all addresses together delay the next attempt.
+	at := newAttempt("second factor\x00"+id, netip.Addr{})
+	at.account = at.place
+	if err := s.begin(ctx, at); err != nil {
+		return Operator{}, err
+	}
+	withEvent := sync.OnceValue(func() bool { return s.signInEvents.Fail(id, netip.Addr{}, s.now()) == 0 })
+	var in signedIn
+	err = s.st.Update(ctx, func(tx store.Tx) error {
+		in = signedIn{}
+		e, rec, err := readRecord(ctx, tx, id)
+		if errors.Is(err, auth.ErrNotFound) || err == nil && (rec.Disabled || rec.SecondFactor == nil || rec.Generation != generation) {
+			return ErrNoSession
+		}
+		if err != nil {
+			return err
+		}
+		ok, recovery, err := rec.SecondFactor.use(s.box(), id, code, s.now())
+		if err != nil {
+			return err
+		}
+		if !ok && withEvent() {
+			return s.appendFailure(ctx, tx, id, addr)
+		}
+		if !ok {
+			return nil
+		}
+		if err := at.reset(ctx, tx); err != nil {
+			return err
+		}
+		in, err = s.recordSignIn(ctx, tx, e, rec, eventData{Address: addressText(addr), RecoveryCode: recovery})
+		return err
+	})
+	if err != nil {
+		return Operator{}, err
+	}
+	if in.ID == "" {
+		return Operator{}, ErrCode
+	}
+	s.failures.Forgive("sign-in", addr)
+	return in.Operator, s.openSession(w, r, in)
+}

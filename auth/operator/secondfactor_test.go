@@ -1,0 +1,301 @@
+package operator
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The test vectors of RFC 6238, appendix B, for SHA-1.
+func TestTOTPVectors(t *testing.T) {
+	is := is.New(t)
+	secret := []byte("12345678901234567890")
+	for unix, want := range map[int64]string{
+		59: "94287082", 1111111109: "07081804", 1111111111: "14050471", 1234567890: "89005924", 2000000000: "69279037", 20000000000: "65353130",
+	} {
+		is.Equal(hotp(secret, stepAt(time.Unix(unix, 0)), 8), want)
+	}
+	for at, ok := range map[int64]bool{-2: false, -1: true, 0: true, 1: true, 2: false} {
+		now := time.Unix(1111111109, 0)
+		_, matched := matchTOTP(secret, hotp(secret, stepAt(now)+at, 6), now, 0)
+		is.Equal(matched, ok) // a step early or late is accepted
+	}
+}
+
+func TestTOTPURI(t *testing.T) {
+	is := is.New(t)
+	secret := NewTOTPSecret()
+	is.Equal(len(secret), 32)
+	is.True(secret != NewTOTPSecret())
+	u, err := url.Parse(TOTPURI("Licensing", "ada lovelace@example.com", secret))
+	is.NoErr(err)
+	is.Equal([]string{u.Scheme, u.Host, u.Path, u.Query().Get("secret"), u.Query().Get("issuer")},
+		[]string{"otpauth", "totp", "/Licensing:ada lovelace@example.com", secret, "Licensing"})
+}
+
+// code returns the code of an authenticator app.
+func (o *office) code(secret string) string {
+	raw, err := base32Secret.DecodeString(secret)
+	if err != nil {
+		panic(err)
+	}
+	return hotp(raw, stepAt(o.now), totpDigits)
+}
+
+// enable enables the second factor of the operator who is signed in.
+func (b *browser) enable(t *testing.T) (secret string, recovery []string) {
+	t.Helper()
+	secret = NewTOTPSecret()
+	is.New(t).NoErr(b.do(func(w http.ResponseWriter, r *http.Request) (err error) {
+		recovery, err = b.o.EnableSecondFactor(w, r, EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: goodPassword})
+		return err
+	}))
+	b.o.now = b.o.now.Add(totpStep)
+	return secret, recovery
+}
+
+func (b *browser) complete(code string) error {
+	return b.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := b.o.CompleteSignIn(w, r, code)
+		return err
+	})
+}
+
+func TestSecondFactor(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	desk, other := &browser{o: o}, &browser{o: o}
+	is.NoErr(desk.signIn("ada@example.com", goodPassword))
+	is.NoErr(other.signIn("ada@example.com", goodPassword))
+	secret, recovery := desk.enable(t)
+	is.Equal(desk.who(), "ada@example.com")
+	is.Equal(other.who(), ErrNoSession.Error()) // all other sessions have ended
+	is.Equal(len(recovery), recoveryCodes)
+	ada, err := o.Get(t.Context(), ada.ID)
+	is.NoErr(err)
+	is.True(ada.SecondFactor && ada.RecoveryCodes == recoveryCodes)
+
+	b := &browser{o: o}
+	is.True(errors.Is(b.complete(o.code(secret)), ErrNoSession)) // the password comes first
+	is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
+	before, _ := o.events(t)
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	is.Equal(b.who(), ErrNoSession.Error()) // the password alone opens nothing
+	after, _ := o.events(t)
+	is.Equal(len(before), len(after)) // and is not a sign-in yet
+	list, err := o.Sessions(b.request(), ada.ID)
+	is.NoErr(err)
+	is.Equal(len(list), 1)
+
+	is.True(errors.Is(b.complete("000000"), ErrCode))
+	code := o.code(secret)
+	is.NoErr(b.complete(code[:3] + " " + code[3:]))
+	is.Equal(b.who(), "ada@example.com")
+	is.True(errors.Is(b.complete(code), ErrNoSession)) // the session of the password has ended
+
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	is.True(errors.Is(b.complete(code), ErrCode)) // a code is used once
+	o.now = o.now.Add(pendingLifetime)
+	is.True(errors.Is(b.complete(o.code(secret)), ErrNoSession)) // five minutes after the password
+	types, text := o.events(t)
+	is.Equal(types[len(types)-1], "operator.sign_in_failed by anonymous")
+	is.True(strings.Contains(text, `"changes":{"second_factor":{"from":false,"to":true}}`))
+	is.True(!strings.Contains(text, secret) && !strings.Contains(text, code))
+}
+
+func TestRecoveryCodesWorkOnce(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	_, recovery := b.enable(t)
+	for i, code := range recovery[:2] {
+		is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+		is.NoErr(b.complete(strings.ToLower(code)))
+		is.Equal(b.who(), "ada@example.com")
+		op, err := o.Get(t.Context(), ada.ID)
+		is.NoErr(err)
+		is.Equal(op.RecoveryCodes, recoveryCodes-1-i)
+	}
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	is.True(errors.Is(b.complete(recovery[0]), ErrCode))
+	_, text := o.events(t)
+	is.Equal(strings.Count(text, `"recovery_code":true`), 2)
+	e, err := o.st.Entry(t.Context(), kindOperator, ada.ID)
+	is.NoErr(err)
+	for _, code := range recovery {
+		is.True(!bytes.Contains(e.Data, []byte(strings.ReplaceAll(code, "-", "")))) // only digests are stored
+	}
+}
+
+// A caller who knows the password cannot try many codes, from however many
+// addresses, and cannot reset the counter by entering the password again.
+func TestCodesAreThrottled(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	secret, _ := b.enable(t)
+	tries := 0
+	for i := range 12 {
+		guess := &browser{o: o, addr: fmt.Sprintf("198.51.%d.7:9", i)}
+		is.True(errors.Is(guess.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+		if err := guess.complete("000000"); errors.Is(err, ErrCode) {
+			tries++
+		} else {
+			is.True(errors.Is(err, ErrThrottled))
+			is.True(errors.Is(guess.complete(o.code(secret)), ErrThrottled)) // not even the right code is checked
+		}
+	}
+	is.Equal(tries, 3)
+	o.now = o.now.Add(time.Minute)
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	is.NoErr(b.complete(o.code(secret)))
+	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	is.True(errors.Is(b.complete("000000"), ErrCode)) // a sign-in ends the delay
+}
+
+func TestEnableSecondFactorIsChecked(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	enable := func(p EnableSecondFactorParams) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error {
+			_, err := o.EnableSecondFactor(w, r, p)
+			return err
+		})
+	}
+	field := func(err error) string {
+		invalid, ok := errors.AsType[*auth.InvalidError](err)
+		if !ok {
+			return fmt.Sprint(err)
+		}
+		return invalid.Fields[0].Field
+	}
+	secret := NewTOTPSecret()
+	good := EnableSecondFactorParams{Secret: secret, Code: o.code(secret), Password: goodPassword}
+	is.Equal(enable(good), ErrNoSession)
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	is.Equal(field(enable(EnableSecondFactorParams{Secret: secret, Code: "000000", Password: goodPassword})), "code")
+	is.Equal(field(enable(EnableSecondFactorParams{Secret: "MFRGG", Code: o.code("MFRGG"), Password: goodPassword})), "secret") // too short
+	wrong := good
+	wrong.Password = otherPassword
+	is.True(errors.Is(enable(wrong), ErrCredentials))
+	is.NoErr(enable(good))
+	is.Equal(field(enable(good)), "secret") // enabled already
+	is.Equal(b.who(), "ada@example.com")
+}
+
+func TestRemoveSecondFactor(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	b.enable(t)
+	disable := func(password string) error {
+		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.DisableSecondFactor(w, r, password) })
+	}
+	is.True(errors.Is(disable(otherPassword), ErrCredentials))
+	is.NoErr(disable(goodPassword))
+	is.Equal(b.who(), "ada@example.com")
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+
+	b.enable(t)
+	op, err := o.As(auth.Caller{Actor: "operator:opr_boss"}).RemoveSecondFactor(t.Context(), ada.ID)
+	is.NoErr(err)
+	is.True(!op.SecondFactor)
+	is.Equal(b.who(), ErrNoSession.Error())
+	types, text := o.events(t)
+	is.Equal(types[len(types)-1], "operator.updated by operator:opr_boss")
+	is.True(strings.HasSuffix(text, `"changes":{"second_factor":{"from":true,"to":false}}}`+"\n"))
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	_, err = o.RemoveSecondFactor(t.Context(), "opr_unknown")
+	is.True(errors.Is(err, auth.ErrNotFound))
+}
+
+// A link that resets the password does not replace the second factor.
+func TestPasswordResetNeedsTheSecondFactor(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	b := &browser{o: o}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	secret, _ := b.enable(t)
+	link, err := o.CreatePasswordReset(t.Context(), ada.ID)
+	is.NoErr(err)
+	thief := &browser{o: o}
+	is.True(errors.Is(thief.do(func(w http.ResponseWriter, r *http.Request) error {
+		_, err := o.AcceptInvitation(w, r, link, otherPassword)
+		return err
+	}), ErrSecondFactor))
+	is.Equal(thief.who(), ErrNoSession.Error())
+	is.NoErr(thief.complete(o.code(secret))) // the owner has the device
+	is.Equal(thief.who(), "ada@example.com")
+}
+
+func TestSecondFactorIsSealed(t *testing.T) {
+	is := is.New(t)
+	o := newOffice(t)
+	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	with := func(key string, previous ...string) {
+		opts := o.opts
+		opts.MasterKey, opts.PreviousMasterKeys = nil, nil
+		if key != "" {
+			opts.MasterKey = bytes.Repeat([]byte(key), 32)
+		}
+		for _, k := range previous {
+			opts.PreviousMasterKeys = append(opts.PreviousMasterKeys, bytes.Repeat([]byte(k), 32))
+		}
+		o.Service = New(o.st, opts)
+	}
+	stored := func() (f secondFactor) {
+		_, rec, err := readRecord(t.Context(), o.st, ada.ID)
+		is.NoErr(err)
+		return *rec.SecondFactor
+	}
+	b := &browser{o: o}
+	signIn := func(secret string) error {
+		o.now = o.now.Add(totpStep)
+		is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+		return b.complete(o.code(secret))
+	}
+	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	secret, recovery := b.enable(t)
+	raw, err := base32Secret.DecodeString(secret)
+	is.NoErr(err)
+	is.True(bytes.Equal(stored().Secret, raw)) // in plain text without a master key
+
+	with("a")
+	is.NoErr(signIn(secret))
+	is.True(stored().Sealed && !bytes.Contains(stored().Secret, raw)) // sealed at the next sign-in
+	first := stored().Secret
+	with("b", "a")
+	is.NoErr(signIn(secret))
+	is.True(!bytes.Equal(stored().Secret, first))
+	with("b")
+	is.NoErr(signIn(secret)) // sealed with the current key now
+
+	with("c")
+	err = signIn(secret)
+	is.True(err != nil && strings.Contains(err.Error(), "PreviousMasterKeys"))
+	is.NoErr(b.complete(recovery[0])) // which needs no secret
+	e, err := o.st.Entry(t.Context(), kindOperator, ada.ID)
+	is.NoErr(err)
+	is.True(e.Move == store.Kept && json.Valid(e.Data))
+}
