@@ -180,6 +180,11 @@ type DashboardOptions struct {
 	// "https://admin.example.com". The navigation links to it. Default: no
 	// link.
 	HomeURL string `validate:"omitempty,mount"`
+
+	// SignOutURL is the URL at which the host application signs people out, or
+	// asks them to confirm that, such as "https://admin.example.com/logout".
+	// The navigation links to it if Operator is set. Default: no link.
+	SignOutURL string `validate:"omitempty,mount"`
 }
 
 // An Observation is what a request was, once it has been answered. Nothing in

@@ -20,20 +20,21 @@ import (
 
 func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 	for field, opts := range map[string]licensing.Options{
-		"PublicURL":          {PublicURL: "example.com/licensing"},
-		"Tokens.TTL":         {Tokens: auth.TokenOptions{TTL: time.Second}},
-		"Tokens.Max":         {Tokens: auth.TokenOptions{Max: -1}},
-		"Tokens.MaxFailures": {Tokens: auth.TokenOptions{MaxFailures: 1001}},
-		"Limits.MaxBody":     {Limits: licensing.LimitOptions{MaxBody: 10}},
-		"Tokens.MaxBody":     {Tokens: auth.TokenOptions{MaxBody: 10}},
-		"Limits.MaxImport":   {Limits: licensing.LimitOptions{MaxImport: 10}},
-		"Limits.BodyTimeout": {Limits: licensing.LimitOptions{BodyTimeout: -1}},
-		"Limits.Timeout":     {Limits: licensing.LimitOptions{Timeout: -time.Second}},
-		"IdempotencyTTL":     {IdempotencyTTL: time.Hour},
-		"Dashboard.HomeURL":  {Dashboard: licensing.DashboardOptions{HomeURL: "javascript:alert(1)"}},
-		"PreviousMasterKeys": {PreviousMasterKeys: [][]byte{make([]byte, 32), nil}},
-		"Dashboard.Origins":  {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
-		"AllowedOrigins":     {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
+		"PublicURL":            {PublicURL: "example.com/licensing"},
+		"Tokens.TTL":           {Tokens: auth.TokenOptions{TTL: time.Second}},
+		"Tokens.Max":           {Tokens: auth.TokenOptions{Max: -1}},
+		"Tokens.MaxFailures":   {Tokens: auth.TokenOptions{MaxFailures: 1001}},
+		"Limits.MaxBody":       {Limits: licensing.LimitOptions{MaxBody: 10}},
+		"Tokens.MaxBody":       {Tokens: auth.TokenOptions{MaxBody: 10}},
+		"Limits.MaxImport":     {Limits: licensing.LimitOptions{MaxImport: 10}},
+		"Limits.BodyTimeout":   {Limits: licensing.LimitOptions{BodyTimeout: -1}},
+		"Limits.Timeout":       {Limits: licensing.LimitOptions{Timeout: -time.Second}},
+		"IdempotencyTTL":       {IdempotencyTTL: time.Hour},
+		"Dashboard.HomeURL":    {Dashboard: licensing.DashboardOptions{HomeURL: "javascript:alert(1)"}},
+		"Dashboard.SignOutURL": {Dashboard: licensing.DashboardOptions{SignOutURL: "/logout"}},
+		"PreviousMasterKeys":   {PreviousMasterKeys: [][]byte{make([]byte, 32), nil}},
+		"Dashboard.Origins":    {Dashboard: licensing.DashboardOptions{Origins: []string{"admin.example.com"}}},
+		"AllowedOrigins":       {AllowedOrigins: []string{"https://a.example", "https://a.example/", "*"}},
 	} {
 		t.Run(field, func(t *testing.T) {
 			is := is.New(t)

@@ -43,9 +43,10 @@ type Options struct {
 	Description []byte // the OpenAPI document, which the API reference page shows
 	About       About  // the content of the About page
 
-	HomeURL   string   // the URL of the host application; empty: no link
-	PublicURL string   // the public URL of the mount; empty: unknown
-	Origins   []string // other origins of the pages, behind a proxy that changes the Host header
+	HomeURL    string   // the URL of the host application; empty: no link
+	SignOutURL string   // where the host application signs operators out; empty: no link
+	PublicURL  string   // the public URL of the mount; empty: unknown
+	Origins    []string // other origins of the pages, behind a proxy that changes the Host header
 }
 
 // Handler serves the pages below the path "/dashboard". It is safe for

@@ -57,6 +57,7 @@ type page struct {
 	Audits     bool   // the operator may view the API credentials
 	SeesKeys   bool   // the operator may see license keys
 	Home       string // the URL of the host application; empty: no link
+	SignOut    string // where the host application signs operators out; empty: no link
 	SignIn     bool   // the built-in sign-in is enabled
 	Base       string // the mount as a relative reference, if PublicURL is not set
 	Body       any
@@ -69,7 +70,7 @@ func (v *visit) render(status int, name string, p page) error {
 	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
 	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
 	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)
-	p.Home, p.SignIn = v.h.opts.HomeURL, v.h.opts.Operator == nil
+	p.Home, p.SignOut, p.SignIn = v.h.opts.HomeURL, v.h.opts.SignOutURL, v.h.opts.Operator == nil
 	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
 	p.Notice = v.notice()
 	if v.r.Method == http.MethodPost {
