@@ -19,16 +19,22 @@ type Index struct {
 	name    string
 	version int    // increase it when terms changes
 	before  string // kind of the entries of earlier releases
-	// terms returns the terms of a license, without duplicates.
-	terms func(ctx context.Context, r store.Reader, l store.License) ([]string, error)
+	// terms returns the terms of a license, without duplicates. If fresh is true,
+	// the license has no activations, or later events name them.
+	terms func(ctx context.Context, r store.Reader, l store.License, fresh bool) ([]string, error)
 	// write adds the entries for changed licenses to a batch.
 	write func(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error
+	// tidy adds work that is done without changes to a batch. It reports whether
+	// there is any. It may be nil.
+	tidy func(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error)
 
 	st     store.Store
 	purged func(context.Context, store.Reader) (int64, error)
 	busy   chan struct{} // shared by the indexes: one catch-up at a time
 	next   size          // of the next batch; guarded by busy
 }
+
+const wordsName = "words"
 
 // budget is how long a request may catch up before it answers.
 const budget = 50 * time.Millisecond
@@ -39,7 +45,7 @@ func New(st store.Store, purged func(context.Context, store.Reader) (int64, erro
 	busy := make(chan struct{}, 1)
 	return &Catalog{
 		Counts: &Index{name: "counts", version: 1, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy, next: firstSize},
-		Words:  &Index{name: "words", version: 1, before: "word", terms: wordTerms, write: writeWords, st: st, purged: purged, busy: busy, next: firstSize},
+		Words:  &Index{name: wordsName, version: 2, before: "word", terms: wordTerms, write: writeWords, tidy: tidyWords, st: st, purged: purged, busy: busy, next: firstSize},
 	}
 }
 

@@ -43,7 +43,7 @@ type Count struct {
 
 // countTerms returns the keys of the counts that include l: what it is counted
 // by, a slash and the name.
-func countTerms(_ context.Context, _ store.Reader, row store.License) (terms []string, err error) {
+func countTerms(_ context.Context, _ store.Reader, row store.License, _ bool) (terms []string, err error) {
 	l, err := record.ReadLicense(row)
 	if err != nil {
 		return nil, err

@@ -100,21 +100,76 @@ func (f *finder) hasAll(terms []string) bool {
 	return true
 }
 
-// ranges returns the queries for the entries that match a term of the search, in
+// A source is a range of the list of pairs.
+type source struct {
+	q     store.EntryQuery // entries
+	pairs []string         // of blocks, in the order of the list
+}
+
+// sources returns the ranges of the pairs that match a term of the search, in
 // the order of the list.
-func (f *finder) ranges(search string) (list []store.EntryQuery) {
+func (f *finder) sources(ctx context.Context, search string) (list []source, err error) {
+	var pairs []string
 	prefixes := []string{search}
-	if group := keyGroup(search); group != "" && f.Keys {
-		prefixes = append(prefixes, group+" ")
+	group := ""
+	if term := keyGroup(search); term != "" && f.Keys {
+		group = term + " "
+		prefixes = append(prefixes, group)
+		if pairs, err = groupPairs(ctx, f.r, f.g.Kind, term); err != nil {
+			return nil, err
+		}
 	}
 	slices.Sort(prefixes)
 	if f.Where.Descending {
 		slices.Reverse(prefixes)
+		slices.Reverse(pairs)
 	}
 	for _, p := range prefixes {
-		list = append(list, store.EntryQuery{Kind: f.g.Kind, From: p, Before: store.PrefixEnd(p), Descending: f.Where.Descending})
+		s := source{q: store.EntryQuery{Kind: f.g.Kind, From: p, Before: store.PrefixEnd(p), Descending: f.Where.Descending}}
+		if p == group {
+			s.pairs = pairs
+		}
+		list = append(list, s)
 	}
-	return list
+	return list, nil
+}
+
+// next returns up to n candidates of a source, after those that it returned
+// before.
+func (f *finder) next(ctx context.Context, s *source, n int) ([]candidate, error) {
+	s.q.Limit = n
+	entries, err := f.r.Entries(ctx, s.q)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0, n)
+	for _, e := range entries {
+		keys = append(keys, e.Key)
+	}
+	if len(s.pairs) > 0 {
+		for _, pair := range s.pairs {
+			if s.q.After.ID == "" || f.compare(pair, s.q.After.ID) > 0 {
+				keys = append(keys, pair)
+			}
+		}
+		slices.SortFunc(keys, f.compare)
+		keys = keys[:min(len(keys), n)]
+	}
+	candidates := make([]candidate, len(keys))
+	for i, key := range keys {
+		_, id := splitPair(key)
+		candidates[i] = candidate{key, id}
+		s.q.After.ID = key
+	}
+	return candidates, nil
+}
+
+// compare compares keys by the order of the list.
+func (f *finder) compare(a, b string) int {
+	if f.Where.Descending {
+		a, b = b, a
+	}
+	return strings.Compare(a, b)
 }
 
 // findRarest returns the term of the search whose candidates are to be examined.
@@ -126,17 +181,19 @@ func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
 	}
 	first := make([][]candidate, len(f.terms))
 	for i, term := range f.terms {
-		for _, q := range f.ranges(term) {
-			if q.Limit = commonTerm - len(first[i]); q.Limit == 0 {
+		sources, err := f.sources(ctx, term)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range sources {
+			if len(first[i]) == commonTerm {
 				break
 			}
-			entries, err := f.r.Entries(ctx, q)
+			candidates, err := f.next(ctx, &s, commonTerm-len(first[i]))
 			if err != nil {
 				return 0, err
 			}
-			for _, e := range entries {
-				first[i] = append(first[i], candidateOf(e))
-			}
+			first[i] = append(first[i], candidates...)
 		}
 		if len(first[i]) < len(first[rarest]) {
 			rarest = i
@@ -164,14 +221,14 @@ func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
 	return rarest, nil
 }
 
-// candidateOf returns the candidate that an entry of the index names.
-func candidateOf(e store.Entry) candidate {
-	return candidate{e.Key, e.Key[strings.LastIndexByte(e.Key, ' ')+1:]}
-}
-
 // byTerm examines the candidates of the rarest term after a key.
 func (f *finder) byTerm(ctx context.Context, after string) error {
-	for _, q := range f.ranges(f.terms[f.rarest]) {
+	sources, err := f.sources(ctx, f.terms[f.rarest])
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		q := &s.q
 		switch {
 		case after == "":
 		case !f.Where.Descending && q.Before != "" && after >= q.Before, f.Where.Descending && after < q.From:
@@ -180,17 +237,12 @@ func (f *finder) byTerm(ctx context.Context, after string) error {
 			q.After.ID = after
 		}
 		for more := true; more; {
-			q.Limit = f.step()
-			entries, err := f.r.Entries(ctx, q)
+			n := f.step()
+			candidates, err := f.next(ctx, &s, n)
 			if err != nil {
 				return err
 			}
-			candidates := make([]candidate, len(entries))
-			for i, e := range entries {
-				candidates[i] = candidateOf(e)
-				q.After.ID = e.Key
-			}
-			more = len(entries) == q.Limit
+			more = len(candidates) == n
 			if full, err := f.examine(ctx, candidates, nil); err != nil || full {
 				return err
 			}
@@ -309,7 +361,7 @@ func (f *finder) indexed(ctx context.Context, candidates []candidate) (map[strin
 // its license that match the rarest term.
 func (f *finder) isFirst(c candidate, terms []string) bool {
 	for _, term := range terms {
-		if key := term + " " + c.id; f.matches(term, f.terms[f.rarest]) && key != c.key && (key < c.key) != f.Where.Descending {
+		if key := pairOf(term, c.id); f.matches(term, f.terms[f.rarest]) && key != c.key && (key < c.key) != f.Where.Descending {
 			return false
 		}
 	}

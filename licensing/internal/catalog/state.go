@@ -30,15 +30,25 @@ type generation struct {
 	Seq      int64  `json:"seq"`                // the last event that was read
 	Scanning bool   `json:"scanning,omitempty"` // licenses after Scanned are missing
 	Scanned  string `json:"scanned,omitempty"`  // ID of the last license that was scanned
+
+	Runs    []run `json:"runs,omitempty"` // of groups of keys
+	LastRun int   `json:"last_run,omitempty"`
 }
 
 // records returns the kind of the entries with the terms of each license.
 func (g *generation) records() string { return g.Kind + ".license" }
 
+// kinds returns the kinds of all entries of g.
+func (g *generation) kinds() []string { return []string{g.Kind, g.records(), g.blocks()} }
+
 // load returns the state of the index and the data of its entry; nil if there is
 // none.
 func (ix *Index) load(ctx context.Context, r store.Reader) (st state, data []byte, err error) {
-	e, err := r.Entry(ctx, stateKind, ix.name)
+	return loadState(ctx, r, ix.name)
+}
+
+func loadState(ctx context.Context, r store.Reader, name string) (st state, data []byte, err error) {
+	e, err := r.Entry(ctx, stateKind, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return state{}, nil, nil
 	}
@@ -46,7 +56,7 @@ func (ix *Index) load(ctx context.Context, r store.Reader) (st state, data []byt
 		return state{}, nil, err
 	}
 	if err := json.Unmarshal(e.Data, &st); err != nil {
-		return state{}, nil, fmt.Errorf("state of the index %s: %w", ix.name, err)
+		return state{}, nil, fmt.Errorf("state of the index %s: %w", name, err)
 	}
 	return st, e.Data, nil
 }
@@ -71,7 +81,7 @@ func (ix *Index) answering(st state) *generation {
 // begin begins a new build at an event. It discards an unfinished one.
 func (ix *Index) begin(st *state, newest int64) {
 	if st.Next != nil {
-		st.Old = append(st.Old, st.Next.Kind, st.Next.records())
+		st.Old = append(st.Old, st.Next.kinds()...)
 	}
 	st.Last++
 	st.Next = &generation{Kind: fmt.Sprintf("%s.%d", ix.name, st.Last), Version: ix.version, Seq: newest, Scanning: true}
@@ -80,7 +90,7 @@ func (ix *Index) begin(st *state, newest int64) {
 // finish puts the complete build in the place of the generation that answers.
 func (st *state) finish() {
 	if st.Live != nil {
-		st.Old = append(st.Old, st.Live.Kind, st.Live.records())
+		st.Old = append(st.Old, st.Live.kinds()...)
 	}
 	st.Live, st.Next = st.Next, nil
 }

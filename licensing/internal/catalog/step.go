@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -149,10 +150,16 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch
 		if err := ix.apply(ctx, r, g, events, b); err != nil {
 			return nil, err
 		}
-	case st.Next == nil && len(st.Old) == 0:
-		return nil, nil
-	case st.Next == nil:
+	case st.Next == nil && len(st.Old) > 0:
 		return b, drop(ctx, r, b)
+	case st.Next == nil:
+		more := false
+		if ix.tidy != nil {
+			more, err = ix.tidy(ctx, r, g, b)
+		}
+		if err != nil || !more {
+			return nil, err
+		}
 	}
 	if st.Next != nil && (len(events) == 0 || g.Seq == events[len(events)-1].Seq && len(events) < b.read) {
 		st.finish()
@@ -190,11 +197,11 @@ func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *bat
 	var changes []change
 	writes := 0
 	for _, l := range licenses {
-		terms, err := ix.terms(ctx, r, l)
+		terms, err := ix.terms(ctx, r, l, false)
 		if err != nil {
 			return err
 		}
-		if writes += 1 + len(terms); writes > b.writes && len(changes) > 0 {
+		if writes += 1 + entriesOf(terms); writes > b.writes && len(changes) > 0 {
 			b.fit = len(changes)
 			return ix.writeAll(ctx, r, g, changes, b)
 		}
@@ -218,7 +225,14 @@ func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *bat
 func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, events []store.Event, b *batch) error {
 	ids := make([]string, 0, len(events))
 	seen := make(map[string]bool, len(events))
+	fresh := make(map[string]bool) // licenses created in this batch, without activations so far
 	for _, e := range events {
+		switch {
+		case e.Type == "license.created":
+			fresh[e.Subject] = true
+		case strings.HasPrefix(e.Type, "activation."):
+			delete(fresh, e.Subject)
+		}
 		if e.Subject != "" && !seen[e.Subject] {
 			seen[e.Subject] = true
 			ids = append(ids, e.Subject)
@@ -236,7 +250,7 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, event
 			seen[id] = true
 			c := change{id: id}
 			if l, ok := current[id]; ok {
-				if c.terms, err = ix.terms(ctx, r, l); err != nil {
+				if c.terms, err = ix.terms(ctx, r, l, fresh[id]); err != nil {
 					return err
 				}
 				c.terms = nonNil(c.terms)
@@ -244,7 +258,7 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, event
 			was, known := indexed[id]
 			c.added, c.gone = without(c.terms, was), without(was, c.terms)
 			if len(c.added)+len(c.gone) > 0 || known != (c.terms != nil) {
-				if writes += 1 + len(c.added) + len(c.gone); writes > b.writes && len(changes) > 0 {
+				if writes += 1 + entriesOf(c.added) + entriesOf(c.gone); writes > b.writes && len(changes) > 0 {
 					b.fit = i
 					break
 				}
@@ -311,6 +325,16 @@ func drop(ctx context.Context, r store.Reader, b *batch) error {
 		b.after.Old = b.after.Old[1:]
 	}
 	return nil
+}
+
+// entriesOf returns how many entries of their own terms have.
+func entriesOf(terms []string) (n int) {
+	for _, term := range terms {
+		if !strings.HasPrefix(term, groupMark) {
+			n++
+		}
+	}
+	return n
 }
 
 // termsOf returns the terms that an entry of the kind records holds.

@@ -21,10 +21,10 @@ const (
 // wordTerms returns the terms that find l: those of its record and of the
 // fingerprints of its activations, ended ones included, at most
 // store.MaxLimit.
-func wordTerms(ctx context.Context, r store.Reader, l store.License) ([]string, error) {
+func wordTerms(ctx context.Context, r store.Reader, l store.License, fresh bool) ([]string, error) {
 	t, err := recordTerms(l)
-	if err != nil {
-		return nil, err
+	if err != nil || fresh {
+		return t.list, err
 	}
 	return fingerprintTerms(ctx, r, l.ID, t)
 }
@@ -96,17 +96,34 @@ func (t *termSet) addText(text string, limit int) {
 }
 
 // writeWords adds the entries that find licenses by terms to a batch. Key is a
-// term, a space and the license's ID.
-func writeWords(_ context.Context, _ store.Reader, g *generation, changes []change, b *batch) error {
+// term, a space and the license's ID. Groups of keys are written in blocks.
+func writeWords(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
 	first := len(b.put)
+	var gone, added []string
 	for _, c := range changes {
 		for _, term := range c.added {
-			b.put = append(b.put, store.Entry{Kind: g.Kind, Key: term + " " + c.id, Move: store.Derived})
+			if strings.HasPrefix(term, groupMark) {
+				added = append(added, pairOf(term, c.id))
+				continue
+			}
+			b.put = append(b.put, store.Entry{Kind: g.Kind, Key: pairOf(term, c.id), Move: store.Derived})
 		}
 		for _, term := range c.gone {
-			b.remove[g.Kind] = append(b.remove[g.Kind], term+" "+c.id)
+			if strings.HasPrefix(term, groupMark) {
+				gone = append(gone, pairOf(term, c.id))
+				continue
+			}
+			b.remove[g.Kind] = append(b.remove[g.Kind], pairOf(term, c.id))
 		}
 	}
 	slices.SortFunc(b.put[first:], func(a, b store.Entry) int { return strings.Compare(a.Key, b.Key) })
-	return nil
+	return writeGroups(ctx, r, g, gone, added, max(minMerge, mergePerPair*len(added)), b)
+}
+
+// tidyWords merges runs of groups.
+func tidyWords(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error) {
+	if g.merging() == nil {
+		return false, nil
+	}
+	return true, writeGroups(ctx, r, g, nil, nil, idleMerge, b)
 }
