@@ -375,6 +375,9 @@ func TestWebhooks(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(w.Status, client.WebhookPaused)
 	is.Equal(w.Types, []string{})
+	w, err = c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Status: client.WebhookActive, ResumeFrom: client.ResumeFromNow})
+	is.NoErr(err)
+	is.True(w.SkippedEvents > 0) // that of the change before
 	for w, err := range c.ListWebhooks(ctx) {
 		is.NoErr(err)
 		is.Equal(w.ID, hook.ID)

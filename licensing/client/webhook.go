@@ -8,17 +8,21 @@ import (
 
 // A Webhook is an endpoint that receives events.
 type Webhook struct {
-	ID           string          `json:"id"`
-	URL          string          `json:"url"`
-	Description  string          `json:"description"`
-	Types        []string        `json:"types"`    // such as "license.*"; empty: all
-	Products     []string        `json:"products"` // nil: events of all products, and those without one
-	Status       WebhookStatus   `json:"status"`
-	StatusReason string          `json:"status_reason"` // why it is disabled
-	FailingSince *time.Time      `json:"failing_since"` // nil: not failing
-	Secrets      []WebhookSecret `json:"secrets"`       // newest first
-	CreatedAt    time.Time       `json:"created_at"`
-	UpdatedAt    time.Time       `json:"updated_at"`
+	ID           string        `json:"id"`
+	URL          string        `json:"url"`
+	Description  string        `json:"description"`
+	Types        []string      `json:"types"`    // such as "license.*"; empty: all
+	Products     []string      `json:"products"` // nil: events of all products, and those without one
+	Status       WebhookStatus `json:"status"`
+	StatusReason string        `json:"status_reason"` // why it is disabled
+	FailingSince *time.Time    `json:"failing_since"` // nil: not failing
+	// SkippedEvents is how many events, of all types, it never received:
+	// retention removed them while it lagged or was paused, or it resumed from
+	// now.
+	SkippedEvents int64           `json:"skipped_events"`
+	Secrets       []WebhookSecret `json:"secrets"` // newest first
+	CreatedAt     time.Time       `json:"created_at"`
+	UpdatedAt     time.Time       `json:"updated_at"`
 }
 
 func (w Webhook) complete() bool { return w.ID != "" }
@@ -31,6 +35,16 @@ const (
 	WebhookActive   WebhookStatus = "active"
 	WebhookPaused   WebhookStatus = "paused"   // events wait
 	WebhookDisabled WebhookStatus = "disabled" // it failed for days, or answered 410
+)
+
+// A ResumeFrom says which events a webhook receives when it becomes active
+// again.
+type ResumeFrom string
+
+// The events that a webhook may resume from.
+const (
+	ResumeFromStop ResumeFrom = "stop" // those since it was paused or disabled that are still kept, and then new ones
+	ResumeFromNow  ResumeFrom = "now"  // new events only; deliveries that were attempted before, tests and resends are sent nevertheless
 )
 
 // A WebhookSecret describes a signing secret without its value.
@@ -83,6 +97,7 @@ type UpdateWebhookParams struct {
 	Description    *string       `json:"description,omitempty"`
 	Types          []string      `json:"types,omitzero"`             // nil: unchanged; empty: all
 	Status         WebhookStatus `json:"status,omitempty"`           // active or paused
+	ResumeFrom     ResumeFrom    `json:"resume_from,omitempty"`      // which events it receives if Status makes it active again; empty: ResumeFromStop
 	IdempotencyKey string        `json:"-" header:"Idempotency-Key"` // as in [CreateLicenseParams]
 }
 

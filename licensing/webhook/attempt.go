@@ -39,29 +39,35 @@ const maxPayload = 20_000
 var truncated = json.RawMessage(`{"truncated":true}`)
 
 // attempt makes one delivery attempt.
-func (r *run) attempt(ctx context.Context, w Webhook, d outbox.Delivery) outcome {
+func (l *lane) attempt(ctx context.Context, s *sending) outcome {
+	r, d := l.run, s.Delivery
 	at := r.now()
 	began := time.Now()
-	events, err := r.store().Events(ctx, store.EventQuery{After: d.EventSeq - 1, Limit: 1})
+	rec, err := r.findWebhook(ctx, r.store(), l.webhookID)
+	if errors.Is(err, license.ErrNotFound) || err == nil && rec.Status != StatusActive {
+		return outcome{}
+	}
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
-	if len(events) == 0 || events[0].ID != d.EventID {
+	w := rec.webhook(at)
+	e, err := r.eventOf(ctx, s)
+	if err != nil {
+		return r.untried(ctx, d, err)
+	}
+	if e == nil {
 		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: skippedError}}
 	}
-	if allowed, err := r.allows(ctx, w, events[0]); err != nil {
+	if allowed, err := r.allows(ctx, w, *e); err != nil {
 		return r.untried(ctx, d, err)
 	} else if !allowed {
 		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: "the client that created the webhook is not allowed to see the event"}}
 	}
-	message, err := newMessage(license.Event(feed.NewEvent(events[0])))
+	message, err := newMessage(license.Event(feed.NewEvent(*e)))
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
-	signature, err := r.sign(ctx, w.ID, message.id, at, message.body)
-	if errors.Is(err, license.ErrNotFound) {
-		return outcome{}
-	}
+	signature, err := r.signAs(rec, message.id, at, message.body)
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
@@ -71,6 +77,18 @@ func (r *run) attempt(ctx context.Context, w Webhook, d outbox.Delivery) outcome
 	}
 	o.attempt.At, o.attempt.DurationMS = at, time.Since(began).Milliseconds()
 	return o
+}
+
+// eventOf returns the event of a delivery, or nil if it is not kept any more.
+func (r *run) eventOf(ctx context.Context, s *sending) (*store.Event, error) {
+	if s.event != nil {
+		return s.event, nil
+	}
+	events, err := r.store().Events(ctx, store.EventQuery{After: s.EventSeq - 1, Limit: 1})
+	if err != nil || len(events) == 0 || events[0].ID != s.EventID {
+		return nil, err
+	}
+	return &events[0], nil
 }
 
 // allows reports whether the actor that created a webhook may see an event now.

@@ -2,17 +2,18 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Background returns the background work of webhooks, which Handler.Run does:
-// it creates deliveries, sends them, and removes old ones.
+// it sends events, and removes old deliveries.
 func (s *Service) Background() feed.Background {
 	return feed.Background{
 		Tasks:   s.tasks,
@@ -23,30 +24,12 @@ func (s *Service) Background() feed.Background {
 	}
 }
 
-// A run sends deliveries during one call of Handler.Run.
-type run struct {
-	*Service
-	*feed.Run
-
-	dispatchBell *feed.Bell
-	rings        int64 // of the Service, as of the last dispatch
-
-	begins map[string]int64 // for handOn: results of creation by webhook ID
-
-	mu    sync.Mutex
-	lanes map[string]*lane // by webhook ID
-}
-
-func (s *Service) newRun(r *feed.Run) *run {
-	return &run{Service: s, Run: r, dispatchBell: r.NewBell(), lanes: make(map[string]*lane)}
-}
-
 func (s *Service) tasks(r *feed.Run) []feed.Task {
 	sending := s.newRun(r)
-	s.bells.add(r.Work, sending.dispatchBell)
+	s.bells.add(r.Work, sending.bell)
 	return []feed.Task{
-		{Bell: r.NewBell(), Feed: true, Step: func(context.Context) (feed.Next, error) { return sending.handOn() }},
-		{Bell: sending.dispatchBell, Step: sending.dispatch},
+		{Bell: r.NewBell(), Feed: true, Step: sending.share},
+		{Bell: sending.bell, Step: sending.dispatch},
 	}
 }
 
@@ -83,12 +66,12 @@ func (b *bells) ring() {
 	}
 }
 
-// lag reports whether events wait for webhooks, or deliveries to active
-// webhooks that are not failing are overdue, and since when.
+// lag reports whether events wait for webhooks, or work in the lanes of webhooks
+// that are not failing is overdue, and since when.
 func (s *Service) lag(ctx context.Context, r store.Reader) (waiting bool, since *time.Time, err error) {
 	now := s.now()
-	all, err := readAll(ctx, r)
-	if err != nil || len(all) == 0 {
+	some, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: 1})
+	if err != nil || len(some) == 0 {
 		return false, nil, err
 	}
 	seq, ok, err := feed.ReadCursor(ctx, r, cursorKey)
@@ -98,44 +81,32 @@ func (s *Service) lag(ctx context.Context, r store.Reader) (waiting bool, since 
 	if err != nil {
 		return false, nil, err
 	}
-	for _, rec := range all {
-		if rec.Status != StatusActive || !rec.FailingSince.IsZero() {
-			continue
+	overdue, err := r.Entries(ctx, store.EntryQuery{
+		Kind: laneKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: now.Add(-feed.WaitFor)}, Limit: store.MaxLimit,
+	})
+	if err != nil || len(overdue) == 0 {
+		return waiting, nil, err
+	}
+	keys := make([]string, len(overdue))
+	for i, e := range overdue {
+		keys[i] = e.Key
+	}
+	webhooks, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind, Keys: keys})
+	if err != nil {
+		return false, nil, err
+	}
+	failing := make(map[string]bool)
+	for _, e := range webhooks {
+		var rec webhookRecord
+		if err := json.Unmarshal(e.Data, &rec); err != nil {
+			return false, nil, fmt.Errorf("webhook %s: %w", e.Key, err)
 		}
-		due, err := outbox.Due(ctx, r, rec.ID, store.TimeRange{Before: now.Add(-feed.WaitFor)}, 1)
-		if err != nil {
-			return false, nil, err
-		}
-		if len(due) > 0 && (since == nil || due[0].DueAt.Before(*since)) {
-			waiting, since = true, &due[0].DueAt
+		failing[rec.ID] = !rec.FailingSince.IsZero()
+	}
+	for i, e := range overdue {
+		if !failing[e.Key] {
+			return true, &overdue[i].ExpiresAt, nil
 		}
 	}
-	return waiting, since, nil
-}
-
-// isAhead reports whether a clock that was ahead and has been corrected set
-// the time at which a pending delivery is due.
-func isAhead(d outbox.Delivery, now time.Time) bool {
-	return d.UpdatedAt.After(now.Add(feed.WaitFor)) || d.DueAt.After(now.Add(longestWait))
-}
-
-// makeDue makes all pending deliveries to a webhook due now.
-func (s *Service) makeDue(ctx context.Context, webhookID string) error {
-	for more := true; more; {
-		err := s.update(ctx, func(tx *transaction) error {
-			waiting, err := outbox.Due(ctx, tx, webhookID, store.TimeRange{From: tx.now.Add(time.Millisecond)}, purgeBatch)
-			if err != nil {
-				return err
-			}
-			for i := range waiting {
-				waiting[i].DueAt, waiting[i].UpdatedAt = tx.now, tx.now
-			}
-			more = len(waiting) == purgeBatch
-			return outbox.Put(ctx, tx, waiting...)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return waiting, nil, nil
 }

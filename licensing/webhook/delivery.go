@@ -54,16 +54,16 @@ type deliveryData struct {
 	Attempts []Attempt `json:"attempts"`
 }
 
-// newDelivery returns a new record for the delivery of e to a webhook. It is
-// due immediately.
+// newDelivery returns the record of the delivery of e to a webhook before its
+// first attempt. It is due immediately.
 func newDelivery(webhookID string, e store.Event, now time.Time) outbox.Delivery {
 	due := e.Time
 	if due.After(now) {
 		due = now
 	}
 	return outbox.Delivery{
-		ID: store.NewID("dlv", now), WebhookID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
-		State: string(DeliveryPending), DueAt: due, CreatedAt: now, UpdatedAt: now,
+		ID: deliveryID(webhookID, e), WebhookID: webhookID, EventID: e.ID, EventSeq: e.Seq, EventType: e.Type,
+		State: string(DeliveryPending), DueAt: due, CreatedAt: due, UpdatedAt: due,
 	}
 }
 
@@ -89,8 +89,8 @@ type DeliveriesParams struct {
 }
 
 // Deliveries returns a page of past and pending deliveries to a webhook,
-// newest first. Finished deliveries are kept for
-// Options.DeliveryRetention. It returns [license.ErrNotFound] or an
+// newest first. Those that wait for their first attempt are among the pending
+// ones. Finished deliveries are kept for Options.DeliveryRetention. It returns [license.ErrNotFound] or an
 // [*license.InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
 	if broken := checker.Check(ctx, p); len(broken) > 0 {
@@ -105,11 +105,18 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	}
 	var recs []outbox.Delivery
 	err := s.view(ctx, func(r store.Reader) error {
-		if _, err := s.findWebhook(ctx, r, p.WebhookID); err != nil {
+		rec, err := s.findWebhook(ctx, r, p.WebhookID)
+		if err != nil {
 			return err
 		}
-		var err error
-		recs, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1)
+		if recs, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1); err != nil {
+			return err
+		}
+		if p.Status != "" && p.Status != DeliveryPending {
+			return nil
+		}
+		waiting, err := s.waiting(ctx, r, rec, after, p.Limit+1)
+		recs = mergeNewest(recs, waiting, p.Limit+1)
 		return err
 	})
 	if err != nil {
@@ -154,18 +161,30 @@ func newest(ctx context.Context, r store.Reader, webhookID, state, after string,
 // Resend sends an event to a webhook again, whatever the status of its
 // delivery. An active webhook receives it immediately; if that fails, the
 // retry schedule starts from the beginning. The receiver sees the same
-// webhook-id. Resend returns [license.ErrNotFound] if the webhook or the
+// webhook-id. A delivery that waits for its first attempt is returned as it is. Resend returns [license.ErrNotFound] if the webhook or the
 // delivery does not exist.
 func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
-		if _, err := s.findWebhook(ctx, tx, webhookID); err != nil {
+		hook, err := s.findWebhook(ctx, tx, webhookID)
+		if err != nil {
 			return err
 		}
 		rec, err := outbox.Get(ctx, tx, webhookID, deliveryID)
 		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("delivery %s: %w", deliveryID, license.ErrNotFound)
+			rec, err = s.findWaiting(ctx, tx, hook, deliveryID)
+			if err == nil {
+				d, err = fromDelivery(rec)
+			}
+			return err
 		}
 		if err != nil {
+			return err
+		}
+		added := 0
+		if rec.State != string(DeliveryPending) {
+			added = 1
+		}
+		if err := tx.enqueued(ctx, hook, added); err != nil {
 			return err
 		}
 		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt = string(DeliveryPending), tx.now, 0, tx.now
@@ -203,6 +222,9 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		e.Seq = seqs[0]
 		made := newDelivery(id, e, tx.now)
 		if err := outbox.Put(ctx, tx, made); err != nil {
+			return err
+		}
+		if err := tx.enqueued(ctx, rec, 1); err != nil {
 			return err
 		}
 		d, err = fromDelivery(made)

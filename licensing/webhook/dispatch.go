@@ -5,90 +5,90 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// scanEvery returns how often dispatch looks for due deliveries that nothing
-// in this process announces, such as the ones that another process resends or has
-// claimed and not sent.
+// scanEvery returns how often dispatch looks for due work that nothing in this
+// process announces, such as a delivery that another process resends.
 func (r *run) scanEvery() time.Duration {
 	return max(r.PollInterval, min(10*r.PollInterval, 10*time.Second))
 }
 
-// dispatch starts the lanes of webhooks with due deliveries. It does not wait
-// for them. It returns when the next delivery is due.
+// dispatch starts the lanes that have due work. It does not wait for them. It
+// returns when the next work is due.
 func (r *run) dispatch(ctx context.Context) (feed.Next, error) {
 	next := r.scanEvery()
 	if rings := r.bells.rings.Load(); rings != r.rings {
 		r.rings, next = rings, r.PollInterval // what rang may not be committed yet
 	}
-	webhooks, err := r.List(r.Work)
+	entries, err := r.store().Entries(r.Work, store.EntryQuery{Kind: laneKind, Order: store.ByExpiry, Limit: store.MaxLimit})
 	if err != nil {
 		return feed.Next{}, err
 	}
-	if len(webhooks) > 0 && !r.box().Seals() {
-		r.warnOnce.Do(func() {
-			r.logger.WarnContext(ctx, "licensing: webhook secrets are stored in plain text; set Options.MasterKey to encrypt them")
-		})
-	}
-	for _, w := range webhooks {
-		if w.Status != StatusActive {
-			continue
+	now := r.now()
+	r.refreshing.Lock()
+	first := !r.took || now.Before(r.clock.Add(-feed.WaitFor))
+	r.refreshing.Unlock()
+	var due []string
+	for _, e := range entries {
+		if e.ExpiresAt.After(now) {
+			next = min(next, e.ExpiresAt.Sub(now))
+			break
 		}
-		wait, err := r.dispatchTo(ctx, r.lane(w.ID))
-		if err != nil {
-			return feed.Next{}, err
+		due = append(due, e.Key)
+	}
+	if len(due) == 0 && (!first || len(entries) == 0) {
+		return feed.In(next), nil
+	}
+	held, wait, err := r.hold(ctx)
+	if err != nil || !held {
+		return feed.In(min(next, wait)), err
+	}
+	r.mu.Lock()
+	for id := range r.try {
+		due = append(due, id)
+	}
+	clear(r.try)
+	r.mu.Unlock()
+	for _, id := range due {
+		wait, ok := r.start(ctx, id)
+		if !ok {
+			break // a lane that ends rings
 		}
 		next = min(next, wait)
 	}
 	return feed.In(next), nil
 }
 
-// dispatchTo starts a lane if a delivery is due. It returns when to look
-// again.
-func (r *run) dispatchTo(ctx context.Context, l *lane) (wait time.Duration, err error) {
-	far, now := r.scanEvery(), r.now()
-	if !l.enter() {
-		return far, nil // it rings when it leaves
+// start starts a lane unless it is running. It returns when to look again, and
+// false if as many lanes as may run are running.
+func (r *run) start(ctx context.Context, webhookID string) (wait time.Duration, ok bool) {
+	wait = r.scanEvery()
+	l := r.find(webhookID)
+	if l == nil || !l.tryEnter() {
+		return wait, true // it rings when it leaves
 	}
-	if wait := l.breaker.closesIn(now); wait > 0 {
+	if open := l.breaker.closesIn(r.now()); open > 0 {
 		l.leave()
-		return wait, nil
+		return open, true
 	}
-	first, err := outbox.Pending(r.Work, r.store(), l.webhookID, outbox.Delivery{}, 1)
-	if err == nil && len(first) > 0 && isAhead(first[0], now) {
-		err = r.makeDue(r.Work, l.webhookID)
-		first[0].DueAt = now
-	}
-	if err != nil || len(first) == 0 || first[0].DueAt.After(now) {
+	select {
+	case r.single <- struct{}{}:
+	default:
 		l.leave()
-		if err != nil || len(first) == 0 {
-			return far, err
-		}
-		return first[0].DueAt.Sub(now), nil
+		return wait, false
 	}
 	r.Go(func() {
 		err := l.drain(ctx)
 		l.leave()
+		<-r.single
 		if err != nil && r.Work.Err() == nil {
 			r.logger.WarnContext(ctx, "licensing: webhook delivery failed; retrying", "webhook_id", l.webhookID, "error", err)
 			feed.Pause(ctx, r.PollInterval)
 		}
-		r.dispatchBell.Ring()
+		r.bell.Ring()
 	})
-	return far, nil
-}
-
-// lane returns the lane of a webhook.
-func (r *run) lane(webhookID string) *lane {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l := r.lanes[webhookID]
-	if l == nil {
-		l = &lane{run: r, webhookID: webhookID}
-		r.lanes[webhookID] = l
-	}
-	return l
+	return wait, true
 }
 
 // dueBefore is the exclusive bound for due deliveries; times are in milliseconds.

@@ -14,19 +14,22 @@ it, with an overlap during which deliveries carry both signatures.
 
 # Deliveries
 
-The event feed is the only source. Handler.Run reads it after a stored cursor
-and, in one Update, writes a delivery for each webhook that selects an event,
-and the new cursor. So each event gets exactly one delivery per webhook, however
-many processes run. A process claims a delivery before it sends it: it moves
-the time at which the delivery is due 30 seconds into the future, so that no
-other process sees it as due, and renews the claim while it sends. If a process
-is killed, another continues its deliveries when the claim ends. In that case a
-receiver may get a request with the same webhook-id twice.
+The event feed is the only source. Handler.Run sends events in one process at a
+time: the one that holds a lease of 30 seconds. Webhooks that are level share one
+position in the feed, and the process reads each event once for all of them. A
+webhook that is slow or fails leaves this shared lane: it gets a position of its
+own, catches up by itself, and joins again when it is level. A dead, slow or
+endless receiver does not delay other webhooks.
 
-Each webhook has its own lane, with a few concurrent requests and a breaker that
-pauses it while nothing succeeds. A dead, slow or endless receiver does not
-delay other webhooks. A failed delivery is tried ten times over three days.
-[Service.Deliveries] is the history; [Service.Resend] sends an event again.
+A position moves in the Update that stores the outcome of the requests, so no
+event is skipped wherever a process is killed. What was under way then is sent
+again, with the same webhook-id and the same delivery ID.
+
+Each webhook gets at most four concurrent requests. A failed delivery enters a
+queue and is tried ten times over three days. After five failures in a row a
+breaker pauses the webhook, and its position waits. It also waits while there
+are 10,000 deliveries in the queue. [Service.Test] and [Service.Resend] put a
+delivery into the queue directly. [Service.Deliveries] is the history.
 
 # Addresses
 

@@ -39,7 +39,10 @@ func (s *Service) report(ctx context.Context, id string, got result) (Webhook, e
 		return rec.webhook(now), nil
 	}
 	return s.editWebhook(ctx, "report on", id, EventDisabled, func(tx *transaction, rec *webhookRecord) error {
-		rec.note(got, tx.now)
+		was := rec.Status
+		if rec.note(got, tx.now); was == StatusActive && rec.Status != StatusActive {
+			return tx.halt(ctx, *rec)
+		}
 		return nil
 	})
 }

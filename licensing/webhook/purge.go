@@ -120,17 +120,27 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 	}, nil
 }
 
-// needs returns the Seq of the first event before bound that a pending
-// delivery to an active webhook needs, or bound. It ignores deliveries older
-// than five days.
+// needs returns the Seq of the first event before bound that an active webhook
+// needs: one after its own position, or of a pending delivery. It ignores events
+// older than five days.
 func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64, error) {
 	all, err := readAll(ctx, r)
 	if err != nil {
 		return 0, err
 	}
+	lanes, err := readLanes(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	oldest := s.now().Add(-failingFor)
+	position := bound
 	for _, rec := range all {
-		if rec.Status != StatusActive {
+		lane, ok := lanes[rec.ID]
+		if rec.Status != StatusActive || ok && lane.Due.IsZero() {
 			continue
+		}
+		if lane.Own {
+			position = min(position, lane.Position)
 		}
 		var last outbox.Delivery
 		for more := true; more; {
@@ -139,11 +149,22 @@ func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64
 				return 0, err
 			}
 			for _, d := range pending {
-				if last = d; !d.CreatedAt.Before(s.now().Add(-failingFor)) {
+				if last = d; !d.CreatedAt.Before(oldest) {
 					bound = min(bound, d.EventSeq)
 				}
 			}
 			more = len(pending) == store.MaxLimit
+		}
+	}
+	for position < bound-1 {
+		events, err := r.Events(ctx, store.EventQuery{After: position, Limit: purgeBatch})
+		if err != nil || len(events) == 0 {
+			return bound, err
+		}
+		for _, e := range events {
+			if position = e.Seq; !e.Time.Before(oldest) {
+				return min(bound, e.Seq), nil
+			}
 		}
 	}
 	return bound, nil

@@ -26,6 +26,7 @@ type webhookRecord struct {
 	StatusReason string          `json:"status_reason,omitempty"`
 	FailingSince time.Time       `json:"failing_since,omitzero"`
 	FailedAt     time.Time       `json:"failed_at,omitzero"`   // the last failure, precise to the hour
+	Skipped      int64           `json:"skipped,omitempty"`    // events
 	Secrets      []webhookSecret `json:"secrets"`              // newest first
 	CreatedBy    string          `json:"created_by,omitempty"` // the actor
 	CreatedAt    time.Time       `json:"created_at"`
@@ -37,7 +38,7 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 	w := Webhook{
 		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
 		Types: append([]string{}, rec.Types...), Products: slices.Clone(rec.Products),
-		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince),
+		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince), SkippedEvents: rec.Skipped,
 		Secrets: []Secret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}
 	for _, secret := range rec.Secrets {
@@ -112,14 +113,15 @@ func (s *Service) editWebhook(ctx context.Context, verb, id, event string, apply
 func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType string, w Webhook, data EventData) (seq int64, err error) {
 	w.URL = origin(w.URL)
 	data.Webhook = &w
-	seqs, err := tx.AppendEvents(ctx, store.Event{
+	e := store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
 		Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: w.ID, Data: encode(data),
-	})
+	}
+	seqs, err := tx.AppendEvents(ctx, e)
 	if err != nil {
 		return 0, err
 	}
-	return seqs[0], nil
+	return seqs[0], tx.PutEntries(ctx, store.Entry{Kind: changeKind, Key: changeKind, Data: []byte(e.ID), CreatedAt: tx.now, Move: store.Passing})
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ,
@@ -152,23 +154,30 @@ func origin(address string) string {
 
 // readAll returns the records of all webhooks, oldest first.
 func readAll(ctx context.Context, r store.Reader) ([]webhookRecord, error) {
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind})
-	if err != nil {
-		return nil, err
-	}
-	all := make([]webhookRecord, len(entries))
-	for i, e := range entries {
-		if err := json.Unmarshal(e.Data, &all[i]); err != nil {
-			return nil, fmt.Errorf("webhook %s: %w", e.Key, err)
+	var all []webhookRecord
+	for q := (store.EntryQuery{Kind: webhookKind, Limit: store.MaxLimit}); ; {
+		entries, err := r.Entries(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			var rec webhookRecord
+			if err := json.Unmarshal(e.Data, &rec); err != nil {
+				return nil, fmt.Errorf("webhook %s: %w", e.Key, err)
+			}
+			all = append(all, rec)
+			q.After.ID = e.Key
+		}
+		if len(entries) < q.Limit {
+			return all, nil
 		}
 	}
-	return all, nil
 }
 
 // isID reports whether s is a well-formed ID with the given prefix.
 func isID(prefix, s string) bool {
-	digits, ok := strings.CutPrefix(s, prefix+"_")
-	return ok && len(digits) == 26 && strings.Trim(digits, "0123456789abcdefghjkmnpqrstvwxyz") == ""
+	text, ok := strings.CutPrefix(s, prefix+"_")
+	return ok && len(text) == 26 && strings.Trim(text, digits) == ""
 }
 
 // encode returns v as JSON. Encoding v must not be able to fail.

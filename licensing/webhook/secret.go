@@ -115,14 +115,18 @@ func (s *Service) sign(ctx context.Context, id, messageID string, at time.Time, 
 	if err != nil {
 		return "", err
 	}
+	return s.signAs(rec, messageID, at, body)
+}
+
+func (s *Service) signAs(rec webhookRecord, messageID string, at time.Time, body []byte) (signature string, err error) {
 	var signatures []string
 	for _, secret := range rec.Secrets {
 		if !secret.isLive(s.now()) {
 			continue
 		}
-		key, err := s.open(id, secret)
+		key, err := s.open(rec.ID, secret)
 		if err != nil {
-			return "", fmt.Errorf("sign for webhook %s: %w", id, err)
+			return "", fmt.Errorf("sign for webhook %s: %w", rec.ID, err)
 		}
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(messageID + "." + strconv.FormatInt(at.Unix(), 10) + "."))

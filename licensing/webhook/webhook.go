@@ -28,6 +28,10 @@ type Webhook struct {
 	Status       Status     `json:"status"`
 	StatusReason string     `json:"status_reason,omitempty"` // why the webhook is disabled
 	FailingSince *time.Time `json:"failing_since"`           // since when every delivery has failed; nil: not failing
+	// SkippedEvents is how many events, of all types, it never received:
+	// retention removed them while it lagged or was paused, or it resumed from
+	// now.
+	SkippedEvents int64 `json:"skipped_events"`
 	// Secrets are the secrets that sign deliveries, newest first: one, or
 	// two during the overlap of a rotation.
 	Secrets   []Secret  `json:"secrets"`
@@ -49,24 +53,21 @@ type Secret struct {
 // A Status is the status of a webhook.
 type Status string
 
-// The statuses of a webhook. An active webhook receives events. For a paused
-// webhook, events wait as long as retention keeps them. A webhook that has
-// failed for days or answered 410 is disabled: it receives no new events, and
-// pending deliveries wait. When it is activated again, those are sent, as are
-// events from that time on.
+// The statuses of a webhook. An active webhook receives events. A paused one
+// receives nothing. A webhook that has failed for days or answered 410 is
+// disabled, which is the same. When it is activated again, deliveries that were
+// pending are sent, and [ResumeFrom] says which events it receives: those since
+// it stopped that retention has kept, or new ones only.
 const (
 	StatusActive   Status = "active"
 	StatusPaused   Status = "paused"
 	StatusDisabled Status = "disabled"
 )
 
-// wants reports whether the webhook, unless disabled, selects an event with
-// its Types and Products. It never selects webhook.test, which Test sends.
+// wants reports whether the webhook selects an event with its Types and
+// Products. It never selects webhook.test, which Test sends.
 func (w Webhook) wants(e store.Event) bool {
-	if w.Status == StatusDisabled || e.Type == EventTest {
-		return false
-	}
-	return feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
+	return e.Type != EventTest && feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
 }
 
 // The event types of webhooks.
@@ -95,9 +96,9 @@ const (
 	maxWebhooks = 100       // per store
 )
 
-// cursorKey is the key of the store.KindCursor entry that holds the feed
-// position up to which events have been handed to webhooks. Creating the
-// first webhook creates it.
+// cursorKey is the key of the store.KindCursor entry that holds the position of
+// the shared lane: up to which event the webhooks in it have received the feed.
+// Creating the first webhook creates it.
 const cursorKey = "webhook"
 
 // CreateParams are the fields of a new webhook. Only URL is required.
@@ -153,6 +154,9 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 		if err != nil {
 			return err
 		}
+		if err := putLane(ctx, tx, rec.ID, laneRecord{Position: seq, UpdatedAt: tx.now}); err != nil {
+			return err
+		}
 		return tx.beginCursor(ctx, cursorKey, seq)
 	})
 	if err != nil {
@@ -199,6 +203,9 @@ type UpdateParams struct {
 	Description *string   `json:"description"`
 	Types       *[]string `json:"types"`
 	Status      *Status   `json:"status"` // StatusActive or StatusPaused
+	// ResumeFrom says which events a webhook receives that Status makes active
+	// again. Empty: ResumeFromStop.
+	ResumeFrom ResumeFrom `json:"resume_from"`
 }
 
 // Update changes a webhook and appends a webhook.updated event. If
@@ -206,26 +213,38 @@ type UpdateParams struct {
 // [*license.InvalidError].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 	defer s.bells.ring() // deliveries to a webhook that was paused are due
-	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(_ *transaction, rec *webhookRecord) error {
+	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) error {
 		next := CreateParams{URL: rec.URL, Description: rec.Description, Types: rec.Types}
 		setField(&next.URL, p.URL)
 		setField(&next.Description, p.Description)
 		setField(&next.Types, p.Types)
 		broken := append(checker.Check(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
-		if p.Status != nil {
-			switch *p.Status {
-			case StatusActive:
-				rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
-			case StatusPaused:
-			default:
-				broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
-			}
-			rec.Status, rec.StatusReason = *p.Status, ""
+		if p.Status != nil && *p.Status != StatusActive && *p.Status != StatusPaused {
+			broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
+		}
+		switch p.ResumeFrom {
+		case "", ResumeFromStop, ResumeFromNow:
+		default:
+			broken = append(broken, license.FieldError{Field: "resume_from", Code: license.CodeUnknown, Detail: "must be stop or now"})
 		}
 		if len(broken) > 0 {
 			return &license.InvalidError{Fields: broken}
 		}
 		rec.URL, rec.Description, rec.Types = next.URL, next.Description, next.Types
+		if p.Status == nil {
+			return nil
+		}
+		was := rec.Status
+		rec.Status, rec.StatusReason = *p.Status, ""
+		switch {
+		case rec.Status == StatusActive:
+			rec.FailingSince, rec.FailedAt = time.Time{}, time.Time{}
+			if was != StatusActive {
+				return tx.resume(ctx, rec, p.ResumeFrom)
+			}
+		case was == StatusActive:
+			return tx.halt(ctx, *rec)
+		}
 		return nil
 	})
 }
@@ -240,6 +259,9 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 			return err
 		}
 		if err := tx.DeleteEntries(ctx, webhookKind, id); err != nil {
+			return err
+		}
+		if err := tx.DeleteEntries(ctx, laneKind, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		// It may have many deliveries; purge removes them in batches.

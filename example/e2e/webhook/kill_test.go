@@ -74,21 +74,33 @@ func victim(file string) error {
 }
 
 // TestKills kills a host again and again, with events between their commit and
-// their delivery and with requests under way, and then lets one finish. Each
-// license that was acknowledged has its event delivered; what came more than
-// once came under one id.
+// their delivery and with requests under way, and then lets one finish. One
+// webhook answers quickly, one fails at times, and one is so slow at times that it
+// leaves the shared lane. Each license that was acknowledged has its event
+// delivered to each; what came more than once came under one id.
 func TestKills(t *testing.T) {
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "licenses.db")
 	var mu sync.Mutex
-	messages := map[string]map[string]bool{} // the ids of the messages about each license
-	repeated := 0
+	messages := map[string]map[string]bool{} // the ids of the messages about each license to each webhook
+	repeated, calm := 0, false
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(rand.N(10 * time.Millisecond)) // so that kills find requests under way
+		mu.Lock()
+		trouble := !calm && rand.N(20) == 0
+		mu.Unlock()
+		switch {
+		case trouble && r.URL.Path == "/flaky":
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		case trouble && r.URL.Path == "/slow":
+			time.Sleep(1200 * time.Millisecond)
+		}
 		var body strings.Builder
 		_, _ = bufio.NewReader(r.Body).WriteTo(&body)
 		_, rest, _ := strings.Cut(body.String(), `"subject":"`)
 		subject, _, _ := strings.Cut(rest, `"`)
+		subject += r.URL.Path
 		mu.Lock()
 		defer mu.Unlock()
 		if messages[subject] == nil {
@@ -104,8 +116,11 @@ func TestKills(t *testing.T) {
 
 	st, h, err := open(file, 0)
 	is.NoErr(err)
-	_, _, err = h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: receiver.URL, Types: []string{license.EventLicenseCreated}})
-	is.NoErr(err)
+	paths := []string{"/quick", "/flaky", "/slow"}
+	for _, path := range paths {
+		_, _, err = h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: receiver.URL + path, Types: []string{license.EventLicenseCreated}})
+		is.NoErr(err)
+	}
 	is.NoErr(st.Close())
 
 	var created []string
@@ -115,7 +130,7 @@ func TestKills(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		is.NoErr(err)
 		is.NoErr(cmd.Start())
-		kill := time.AfterFunc(300*time.Millisecond+rand.N(500*time.Millisecond), func() { _ = cmd.Process.Kill() })
+		kill := time.AfterFunc(300*time.Millisecond+rand.N(1500*time.Millisecond), func() { _ = cmd.Process.Kill() })
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if id := lines.Text(); strings.HasPrefix(id, "lic_") && len(id) == 30 {
 				created = append(created, id)
@@ -126,7 +141,11 @@ func TestKills(t *testing.T) {
 	}
 	is.True(len(created) > 0)
 
-	// The leases of the dead have ended by this clock.
+	// The leases of the dead have ended by this clock, and failed deliveries are
+	// due again.
+	mu.Lock()
+	calm = true
+	mu.Unlock()
 	st, h, err = open(file, time.Hour)
 	is.NoErr(err)
 	defer st.Close()
@@ -137,8 +156,10 @@ func TestKills(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, id := range created {
-			if messages[id] == nil {
-				n++
+			for _, path := range paths {
+				if messages[id+path] == nil {
+					n++
+				}
 			}
 		}
 		return n

@@ -87,6 +87,12 @@ func TestChangeWebhook(t *testing.T) {
 	is.True(v.get(at).says("Resume"))
 	is.Equal(v.post(at+"/resume").StatusCode, http.StatusSeeOther)
 	is.Equal(now().Status, webhook.StatusActive)
+	is.Equal(now().SkippedEvents, int64(0))
+	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
+	is.True(v.get(at).says("Resume from now"))
+	is.Equal(v.post(at+"/resume", "from", "now").StatusCode, http.StatusSeeOther)
+	is.Equal(now().Status, webhook.StatusActive)
+	is.True(now().SkippedEvents > 0 && v.get(at).says("Skipped events"))
 
 	is.Equal(v.post(at+"/rotate", "overlap", "forever").StatusCode, http.StatusUnprocessableEntity)
 	once := v.get(at + "/rotate").hidden("once")

@@ -47,11 +47,18 @@ func updateWebhook(v *visit) error {
 	return nil
 }
 
-func pauseWebhook(v *visit) error  { return v.setWebhook(webhook.StatusPaused, "paused") }
-func resumeWebhook(v *visit) error { return v.setWebhook(webhook.StatusActive, "resumed") }
+func pauseWebhook(v *visit) error { return v.setWebhook(webhook.StatusPaused, "", "paused") }
 
-func (v *visit) setWebhook(status webhook.Status, done string) error {
-	w, err := v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: v.params["id"], Status: &status})
+func resumeWebhook(v *visit) error {
+	from := webhook.ResumeFromStop
+	if v.r.PostFormValue("from") == string(webhook.ResumeFromNow) {
+		from = webhook.ResumeFromNow
+	}
+	return v.setWebhook(webhook.StatusActive, from, "resumed")
+}
+
+func (v *visit) setWebhook(status webhook.Status, from webhook.ResumeFrom, done string) error {
+	w, err := v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: v.params["id"], Status: &status, ResumeFrom: from})
 	if err != nil {
 		return err
 	}

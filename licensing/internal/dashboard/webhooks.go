@@ -300,5 +300,8 @@ func (v *visit) webhookFacts(w webhook.Webhook) []fact {
 	if w.FailingSince != nil {
 		facts = append(facts, fact{Label: "Failing since", Moment: v.momentOf(w.FailingSince)})
 	}
+	if w.SkippedEvents > 0 {
+		facts = append(facts, fact{Label: "Skipped events", Text: strconv.FormatInt(w.SkippedEvents, 10)})
+	}
 	return append(facts, fact{Label: "Created", Moment: v.moment(w.CreatedAt)}, fact{Label: "Last changed", Moment: v.moment(w.UpdatedAt)})
 }

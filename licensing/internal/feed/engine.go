@@ -93,6 +93,7 @@ type Run struct {
 	wg     sync.WaitGroup
 	wake   chan struct{} // wakes the scheduler
 	bells  []*Bell       // of tasks that read the feed
+	ends   []func()      // called at the end
 }
 
 // Go runs f in a goroutine that Run waits for.
@@ -132,6 +133,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	delete(e.runs, r)
 	e.mu.Unlock()
 	r.wg.Wait()
+	for _, end := range r.ends {
+		end()
+	}
 	for _, b := range e.Background {
 		if b.Drain != nil {
 			b.Drain(work)

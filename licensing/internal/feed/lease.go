@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -24,9 +25,13 @@ func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err e
 		if held, err = isHolder(ctx, tx, key, holder, now); err != nil || !held {
 			return err
 		}
-		return tx.PutEntries(ctx, store.Entry{Kind: leaseKind, Key: key, Data: []byte(holder), ExpiresAt: now.Add(leaseTTL), CreatedAt: now, Move: store.Passing})
+		return putLease(ctx, tx, key, holder, now)
 	})
 	return held && err == nil, err
+}
+
+func putLease(ctx context.Context, tx store.Tx, key, holder string, now time.Time) error {
+	return tx.PutEntries(ctx, store.Entry{Kind: leaseKind, Key: key, Data: []byte(holder), ExpiresAt: now.Add(leaseTTL), CreatedAt: now, Move: store.Passing})
 }
 
 // isHolder reports whether no other holder has a lease. A lease acquired in the
@@ -36,8 +41,12 @@ func isHolder(ctx context.Context, r store.Reader, key, holder string, now time.
 	if errors.Is(err, store.ErrNotFound) {
 		return true, nil
 	}
-	expired := !now.Before(lease.ExpiresAt) || lease.CreatedAt.After(now.Add(leaseTTL))
-	return string(lease.Data) == holder || expired, err
+	return string(lease.Data) == holder || isOver(lease, now), err
+}
+
+// isOver reports whether a lease has expired or was acquired in the future.
+func isOver(lease store.Entry, now time.Time) bool {
+	return !now.Before(lease.ExpiresAt) || lease.CreatedAt.After(now.Add(leaseTTL))
 }
 
 // release releases a lease if it is still held.
@@ -52,4 +61,100 @@ func (e *Engine) release(ctx context.Context, key, holder string) error {
 		}
 		return tx.DeleteEntries(ctx, leaseKind, key)
 	})
+}
+
+// A Lease lets one process at a time do some work. An idle holder lets it
+// expire. It is safe for concurrent use.
+type Lease struct {
+	engine *Engine
+	key    string
+	holder string
+
+	mu    sync.Mutex
+	until time.Time // when it expires, as far as this process knows; zero: unknown
+	ever  bool      // held at any time
+}
+
+// NewLease returns the lease with a key. The end of the Run releases it.
+func (r *Run) NewLease(key string) *Lease {
+	l := &Lease{engine: r.engine, key: key, holder: newHolder()}
+	r.ends = append(r.ends, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.ever {
+			return
+		}
+		if err := l.engine.release(r.Work, l.key, l.holder); err != nil && r.Work.Err() == nil {
+			l.engine.Logger.WarnContext(r.Work, "licensing: releasing a lease failed; it expires", "lease", l.key, "error", err)
+		}
+	})
+	return l
+}
+
+// Hold acquires the lease, or extends it if a third of its time has passed. If
+// another process holds it, Hold returns false and how long it still does.
+// Fresh reports that another process may have held it since the last call.
+func (l *Lease) Hold(ctx context.Context) (held, fresh bool, wait time.Duration, err error) {
+	return l.hold(ctx, true)
+}
+
+// hold extends the lease and, if it may, acquires it.
+func (l *Lease) hold(ctx context.Context, acquire bool) (held, fresh bool, wait time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.engine.now()
+	if left := l.until.Sub(now); left > leaseTTL*2/3 && left <= leaseTTL {
+		return true, false, 0, nil
+	}
+	if lease, err := l.engine.Store.Entry(ctx, leaseKind, l.key); err == nil && string(lease.Data) != l.holder && !isOver(lease, now) {
+		l.until = time.Time{}
+		return false, false, lease.ExpiresAt.Sub(now), nil
+	}
+	err = l.engine.Store.Update(ctx, func(tx store.Tx) error {
+		fresh, now = false, l.engine.now()
+		lease, err := tx.Entry(ctx, leaseKind, l.key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			fresh, err, held = true, nil, acquire
+		case err == nil && string(lease.Data) != l.holder:
+			fresh, held = true, acquire && isOver(lease, now)
+		default:
+			held = true
+		}
+		if err != nil || !held {
+			return err
+		}
+		return putLease(ctx, tx, l.key, l.holder, now)
+	})
+	if err != nil || !held {
+		l.until = time.Time{}
+		return false, false, leaseTTL, err
+	}
+	l.until, l.ever = now.Add(leaseTTL), true
+	return true, fresh, 0, nil
+}
+
+// Check reports, within an Update, whether no other process has acquired the
+// lease since Hold returned true.
+func (l *Lease) Check(ctx context.Context, tx store.Tx) (bool, error) {
+	lease, err := tx.Entry(ctx, leaseKind, l.key)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return string(lease.Data) == l.holder, err
+}
+
+// Keep extends the lease, unless it is lost, until stop is called.
+func (l *Lease) Keep(ctx context.Context) (stop func()) {
+	under, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
+			if _, _, _, err := l.hold(ctx, false); err != nil && ctx.Err() == nil {
+				l.engine.Logger.WarnContext(ctx, "licensing: extending a lease failed; retrying", "lease", l.key, "error", err)
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }

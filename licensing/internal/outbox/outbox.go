@@ -16,7 +16,7 @@ import (
 // a slash and the delivery's id, so that the deliveries of a webhook are listed
 // in the order of their creation. A delivery that has a DueAt belongs to the
 // Owner of its webhook's id and expires then; one that has none belongs to
-// [finished] and expires when it was created.
+// [finished] and expires when it finished.
 const Kind = "delivery"
 
 // finished is the Owner of deliveries that are not due any more.
@@ -58,7 +58,7 @@ func (d Delivery) entry() (store.Entry, error) {
 	}
 	e := store.Entry{Kind: Kind, Key: key(d.WebhookID, d.ID), Owner: d.WebhookID, Data: data, ExpiresAt: d.DueAt, CreatedAt: d.CreatedAt}
 	if d.DueAt.IsZero() {
-		e.Owner, e.ExpiresAt = finished, d.CreatedAt
+		e.Owner, e.ExpiresAt = finished, d.UpdatedAt
 	}
 	return e, nil
 }
@@ -140,8 +140,8 @@ func Newest(ctx context.Context, r store.Reader, webhookID, after string, limit 
 	return readAll(r.Entries(ctx, q))
 }
 
-// Finished lists deliveries to any webhook that are not due any more and were
-// created before an instant, the oldest first.
+// Finished lists deliveries to any webhook that finished before an instant, the
+// first to finish first.
 func Finished(ctx context.Context, r store.Reader, before time.Time, limit int) ([]Delivery, error) {
 	return readAll(r.Entries(ctx, store.EntryQuery{
 		Kind: Kind, Order: store.ByExpiry, Owner: finished, Expires: store.TimeRange{Before: before}, Limit: limit,

@@ -1,0 +1,44 @@
+package webhook
+
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A ResumeFrom says which events a webhook receives when it becomes active
+// again.
+type ResumeFrom string
+
+// The events that a webhook may resume from.
+const (
+	// ResumeFromStop: those since it was paused or disabled that are still
+	// kept, and then new ones. It is the default.
+	ResumeFromStop ResumeFrom = "stop"
+	// ResumeFromNow: new events only. The others count as skipped. Deliveries
+	// that were already attempted, tests and resends are sent nevertheless.
+	ResumeFromNow ResumeFrom = "now"
+)
+
+// resume starts the lane of a webhook that becomes active.
+func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from ResumeFrom) error {
+	lane, err := readLane(ctx, tx, *rec, tx.now)
+	if err == nil {
+		err = lane.leave(ctx, tx)
+	}
+	if err != nil {
+		return err
+	}
+	if from == ResumeFromNow {
+		newest, err := tx.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(newest) > 0 && newest[0].Seq > lane.Position {
+			rec.Skipped += newest[0].Seq - lane.Position
+			lane.Position = newest[0].Seq
+		}
+	}
+	lane.Due, lane.UpdatedAt = tx.now, tx.now
+	return putLane(ctx, tx, rec.ID, lane)
+}

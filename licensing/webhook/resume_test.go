@@ -1,0 +1,127 @@
+package webhook
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+func TestResumeFrom(t *testing.T) {
+	for name, test := range map[string]struct {
+		from ResumeFrom
+		sent int // of five events while it was paused
+	}{
+		"by default":       {"", 5},
+		"where it stopped": {ResumeFromStop, 5},
+		"now":              {ResumeFromNow, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				b := newBench(storetest.Twice(memory.New()), 0)
+				w := b.hook(t, "x.example", license.EventLicenseCreated)
+				defer b.run(t)()
+				_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+				is.NoErr(err)
+				missed := b.licenses(t, 5)
+				_, err = b.Test(t.Context(), w.ID)
+				is.NoErr(err)
+				time.Sleep(time.Hour)
+				is.Equal(len(b.at("x.example")), 0)
+				pending, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID, Status: DeliveryPending})
+				is.NoErr(err)
+				is.Equal(len(pending.Data), 6) // the test waits as well
+				is.Equal(pending.Data[0].EventType, EventTest)
+
+				w, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive), ResumeFrom: test.from})
+				is.NoErr(err)
+				is.Equal(w.SkippedEvents > 0, test.from == ResumeFromNow)
+				more := b.licenses(t, 2)
+				time.Sleep(time.Minute)
+				got := each(b.at("x.example"))
+				is.Equal(got[w.ID], 1) // the test
+				for _, id := range more {
+					is.Equal(got[id], 1)
+				}
+				sent := 0
+				for _, id := range missed {
+					sent += got[id]
+				}
+				is.Equal(sent, test.sent)
+				is.True(!b.lane(t, w.ID).Own)
+			})
+		})
+	}
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	_, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive), ResumeFrom: "tomorrow"})
+	is.True(errors.Is(err, license.ErrInvalid))
+}
+
+// TestRetentionSkipsEventsOfAPausedWebhook: they are removed on time, and the
+// webhook counts them.
+func TestRetentionSkipsEventsOfAPausedWebhook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		b.keep, b.poll = 48*time.Hour, time.Minute
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		defer b.run(t)()
+		_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+		is.NoErr(err)
+		b.licenses(t, 5)
+		time.Sleep(3 * 24 * time.Hour)
+		want := b.licenses(t, 2)
+		time.Sleep(time.Hour)
+		_, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+		is.NoErr(err)
+		time.Sleep(10 * time.Minute)
+		sameOnce(t, b.at("x.example"), want)
+		w, err = b.Get(t.Context(), w.ID)
+		is.NoErr(err)
+		is.Equal(w.SkippedEvents, int64(6)) // the licenses, and its own pause
+	})
+}
+
+// TestAFailingWebhookHoldsRetentionForFiveDays: the events that wait for it are
+// kept longer than others, and not forever.
+func TestAFailingWebhookHoldsRetentionForFiveDays(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options, _ *Options) { o.Events.Retention = 48 * time.Hour })
+	w, _ := f.webhook(t)
+	for range 5 {
+		f.license(t)
+	}
+	f.cursor(t, cursorKey, 100, f.now)
+	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
+		return putLane(t.Context(), tx, w.ID, laneRecord{Position: 3, Own: true, Due: f.now, UpdatedAt: f.now})
+	}))
+	f.now = f.now.Add(4 * day)
+	f.license(t)
+	is.Equal(f.purgeAll(t), 4) // 4 to 6 and the newest
+	f.now = f.now.Add(2 * day)
+	is.Equal(f.purgeAll(t), 1)
+}
+
+func TestDeliveryIDsRepeat(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.license(t)
+	e, _ := f.lastEvent(t)
+	id := deliveryID("whk_a", e)
+	is.Equal(id, deliveryID("whk_a", e))
+	is.True(id != deliveryID("whk_b", e))
+	is.True(isID("dlv", id))
+	is.Equal(seqOf(id), e.Seq)
+	is.Equal(id[:12], store.NewID("dlv", f.now)[:12]) // the time of the event
+	is.Equal(seqOf(store.NewID("dlv", f.now)), int64(0))
+}

@@ -1,0 +1,326 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// receivers is a transport that notes which events came to which host.
+type receivers struct {
+	mu     sync.Mutex
+	got    map[string][]string // subjects by host
+	answer func(host string) int
+	delay  func(host string) time.Duration
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *receivers) RoundTrip(req *http.Request) (*http.Response, error) {
+	var e license.Event
+	if err := json.NewDecoder(req.Body).Decode(&e); err != nil {
+		return nil, err
+	}
+	if r.delay != nil {
+		time.Sleep(r.delay(req.URL.Host))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.got == nil {
+		r.got = make(map[string][]string)
+	}
+	r.got[req.URL.Host] = append(r.got[req.URL.Host], e.Subject)
+	code := http.StatusNoContent
+	if r.answer != nil {
+		code = r.answer(req.URL.Host)
+	}
+	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(http.NoBody)}, nil
+}
+
+// at returns what came to a host.
+func (r *receivers) at(host string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.got[host]...)
+}
+
+// A bench is a Service with receivers in a synctest bubble.
+type bench struct {
+	*Service
+	*receivers
+	rules *license.Service
+	store store.Store
+	keep  time.Duration // retention of events
+	poll  time.Duration
+}
+
+func newBench(st store.Store, ahead time.Duration) *bench {
+	b := &bench{store: st, receivers: &receivers{}}
+	b.rules = license.New(st, license.Options{Now: func() time.Time { return time.Now().Add(ahead) }, Logger: slog.New(slog.DiscardHandler)})
+	b.Service = New(b.rules, nil, Options{Transport: b.receivers})
+	return b
+}
+
+// run does the background work until stop is called.
+func (b *bench) run(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	engine := feed.New(feed.Config{
+		Store: b.store, Now: b.rules.Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
+		Background: []feed.Background{b.Background()},
+	})
+	go func() {
+		defer close(done)
+		_ = engine.Run(ctx)
+	}()
+	return sync.OnceFunc(func() { cancel(); <-done })
+}
+
+func (b *bench) hook(t *testing.T, host string, types ...string) Webhook {
+	t.Helper()
+	w, _, err := b.Create(t.Context(), CreateParams{URL: "https://" + host + "/", Types: types})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// licenses creates n licenses and returns their IDs.
+func (b *bench) licenses(t *testing.T, n int) (ids []string) {
+	t.Helper()
+	for range n {
+		l, err := b.rules.Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, l.ID)
+	}
+	return ids
+}
+
+// lane returns the stored lane of a webhook.
+func (b *bench) lane(t *testing.T, id string) laneRecord {
+	t.Helper()
+	e, err := b.store.Entry(t.Context(), laneKind, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lane, err := readLaneEntry(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lane
+}
+
+// each counts how often each subject came.
+func each(subjects []string) map[string]int {
+	n := make(map[string]int)
+	for _, s := range subjects {
+		n[s]++
+	}
+	return n
+}
+
+func sameOnce(t *testing.T, got, want []string) {
+	t.Helper()
+	counts := each(got)
+	for _, id := range want {
+		if counts[id] != 1 {
+			t.Errorf("%s came %d times, want once", id, counts[id])
+		}
+	}
+	if len(counts) != len(want) {
+		t.Errorf("%d events came, want %d", len(counts), len(want))
+	}
+}
+
+// TestAWebhookGetsWhatCameAfterIt: of events that processes with different
+// clocks have appended, it receives the ones after its creation.
+func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := storetest.Twice(memory.New())
+		behind, here, ahead := newBench(st, -time.Minute), newBench(st, 0), newBench(st, time.Minute)
+		behind.hook(t, "first.example")
+		ahead.licenses(t, 1)
+		here.hook(t, "x.example", license.EventLicenseCreated)
+		want := append(behind.licenses(t, 1), ahead.licenses(t, 1)...)
+		defer here.run(t)()
+		time.Sleep(time.Minute)
+		sameOnce(t, here.at("x.example"), want)
+	})
+}
+
+// An eventReads counts the reads of the feed that return events.
+type eventReads struct {
+	store.Store
+	mu      sync.Mutex
+	n       int
+	updates int
+}
+
+func (r *eventReads) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	events, err := r.Store.Events(ctx, q)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(events) > 0 && !q.Descending {
+		r.n++
+	}
+	return events, err
+}
+
+func (r *eventReads) Update(ctx context.Context, fn func(store.Tx) error) error {
+	r.mu.Lock()
+	r.updates++
+	r.mu.Unlock()
+	return r.Store.Update(ctx, fn)
+}
+
+// TestLevelWebhooksShareOneRead: the cost of an event in reads of the feed and
+// in Updates does not grow with the number of webhooks.
+func TestLevelWebhooksShareOneRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := &eventReads{Store: memory.New()}
+		b := newBench(st, 0)
+		const webhooks = 50
+		for i := range webhooks {
+			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+		}
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		st.n, st.updates = 0, 0
+		ids := b.licenses(t, 1)
+		time.Sleep(time.Minute)
+		for i := range webhooks {
+			is.Equal(b.at(fmt.Sprintf("%d.example", i)), ids)
+		}
+		is.True(st.n <= 2)       // a look, and the batch
+		is.True(st.updates <= 3) // the license, the lease and the outcome
+	})
+}
+
+// TestAFailingWebhookLeavesTheSharedLane: its position stands while the breaker is
+// open, the shared one moves on, and it joins again when it is level.
+func TestAFailingWebhookLeavesTheSharedLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		dead := b.hook(t, "dead.example", license.EventLicenseCreated)
+		b.hook(t, "alive.example", license.EventLicenseCreated)
+		down := true
+		b.answer = func(host string) int {
+			if down && host == "dead.example" {
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		}
+		defer b.run(t)()
+		want := b.licenses(t, 100)
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("alive.example"), want)
+		lane := b.lane(t, dead.ID)
+		is.True(lane.Own)
+		is.True(lane.Queued >= 5 && lane.Queued < 20) // attempted; the others wait in the feed
+		pending, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: dead.ID, Status: DeliveryPending, Limit: 200})
+		is.NoErr(err)
+		is.Equal(len(pending.Data), 100)
+
+		b.mu.Lock()
+		down = false
+		b.mu.Unlock()
+		time.Sleep(time.Hour)
+		is.Equal(len(each(b.at("dead.example"))), 100)
+		lane = b.lane(t, dead.ID)
+		is.True(!lane.Own && lane.Queued == 0 && lane.Due.IsZero())
+		want = b.licenses(t, 1)
+		time.Sleep(5 * time.Second)
+		is.Equal(each(b.at("dead.example"))[want[0]], 1)
+	})
+}
+
+// TestASlowWebhookCatchesUpAlone: requests of a slow receiver are not repeated
+// when it leaves the shared lane while they are under way.
+func TestASlowWebhookCatchesUpAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		slow := b.hook(t, "slow.example", license.EventLicenseCreated)
+		b.hook(t, "quick.example", license.EventLicenseCreated)
+		b.delay = func(host string) time.Duration {
+			if host == "slow.example" {
+				return 3 * time.Second
+			}
+			return 0
+		}
+		defer b.run(t)()
+		var want []string
+		for range 10 {
+			want = append(want, b.licenses(t, 10)...)
+			time.Sleep(2 * time.Second)
+		}
+		sameOnce(t, b.at("quick.example"), want)
+		time.Sleep(5 * time.Minute)
+		sameOnce(t, b.at("slow.example"), want)
+		is.True(!b.lane(t, slow.ID).Own)
+	})
+}
+
+// TestLanesTakeOverDeliveriesOfEarlierVersions: the store of an earlier version
+// has no lanes, and pending deliveries beside the cursor.
+func TestLanesTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		active := b.hook(t, "active.example", license.EventLicenseCreated)
+		paused := b.hook(t, "paused.example", license.EventLicenseCreated)
+		_, err := b.Update(t.Context(), UpdateParams{ID: paused.ID, Status: ptr(StatusPaused)})
+		is.NoErr(err)
+		queued := b.licenses(t, 3)
+		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
+			events, err := tx.Events(t.Context(), store.EventQuery{})
+			if err != nil {
+				return err
+			}
+			for _, w := range []Webhook{active, paused} {
+				for _, e := range events {
+					if e.Type != license.EventLicenseCreated {
+						continue
+					}
+					d := newDelivery(w.ID, e, b.now())
+					d.ID = store.NewID("dlv", b.now())
+					if err := outbox.Put(t.Context(), tx, d); err != nil {
+						return err
+					}
+				}
+			}
+			if err := tx.DeleteEntries(t.Context(), laneKind, active.ID, paused.ID); err != nil {
+				return err
+			}
+			return feed.WriteCursor(t.Context(), tx, cursorKey, events[len(events)-1].Seq, b.now())
+		}))
+		later := b.licenses(t, 2)
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("active.example"), append(queued, later...))
+		is.Equal(len(b.at("paused.example")), 0)
+		_, err = b.Update(t.Context(), UpdateParams{ID: paused.ID, Status: ptr(StatusActive)})
+		is.NoErr(err)
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("paused.example"), append(queued, later...))
+	})
+}

@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// waitingMost is how many events a page of deliveries examines for those that
+// wait for their first attempt.
+const waitingMost = 10 * store.MaxLimit
+
+// waiting lists the deliveries to a webhook that wait for their first attempt,
+// newest first, after the one with an ID. The store has no record of them: they
+// are the events after its position that the webhook selects.
+func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord, after string, limit int) (found []outbox.Delivery, err error) {
+	lane, err := readLane(ctx, r, rec, s.now())
+	if err != nil {
+		return nil, err
+	}
+	received, err := lane.received(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	q := store.EventQuery{Descending: true, Limit: store.MaxLimit}
+	if after != "" {
+		if q.After = seqOf(after); q.After == 0 { // of an earlier version, and so older than all that wait
+			return nil, nil
+		}
+	}
+	w := rec.webhook(s.now())
+	for examined := 0; examined < waitingMost; examined += q.Limit {
+		events, err := r.Events(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			if e.Seq <= received {
+				return found, nil
+			}
+			if q.After = e.Seq; w.wants(e) {
+				found = append(found, s.waitingDelivery(rec, e))
+			}
+		}
+		if len(events) < q.Limit || len(found) >= limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (s *Service) waitingDelivery(rec webhookRecord, e store.Event) outbox.Delivery {
+	d := newDelivery(rec.ID, e, s.now())
+	if rec.Status != StatusActive {
+		d.DueAt = time.Time{}
+	}
+	return d
+}
+
+// findWaiting returns the delivery with an ID that waits for its first attempt.
+func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRecord, id string) (outbox.Delivery, error) {
+	lane, err := readLane(ctx, r, rec, s.now())
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	received, err := lane.received(ctx, r)
+	if err != nil {
+		return outbox.Delivery{}, err
+	}
+	if seq := seqOf(id); isID("dlv", id) && seq > received {
+		events, err := r.Events(ctx, store.EventQuery{After: seq - 1, Limit: 1})
+		if err != nil {
+			return outbox.Delivery{}, err
+		}
+		if len(events) > 0 && deliveryID(rec.ID, events[0]) == id && rec.webhook(s.now()).wants(events[0]) {
+			return s.waitingDelivery(rec, events[0]), nil
+		}
+	}
+	return outbox.Delivery{}, fmt.Errorf("delivery %s: %w", id, license.ErrNotFound)
+}
+
+// mergeNewest returns the newest deliveries of two lists, each newest first. Of
+// two with the same ID it returns the one in stored.
+func mergeNewest(stored, waiting []outbox.Delivery, limit int) []outbox.Delivery {
+	all := append(slices.Clone(stored), waiting...)
+	slices.SortStableFunc(all, func(a, b outbox.Delivery) int { return cmp.Compare(b.ID, a.ID) })
+	all = slices.CompactFunc(all, func(a, b outbox.Delivery) bool { return a.ID == b.ID })
+	return all[:min(limit, len(all))]
+}
