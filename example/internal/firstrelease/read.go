@@ -94,10 +94,11 @@ func (o *observer) readOverview() {
 		o.advance(t.Sub(o.clock()))
 		figures, err := o.service.Overview(o.t.Context())
 		var issued, ending []string
-		for _, f := range figures.Issued {
+		// The first release showed 90 days and 26 weeks.
+		for _, f := range figures.Issued[len(figures.Issued)-90:] {
 			issued = appendFigure(issued, f)
 		}
-		for _, f := range figures.Ending {
+		for _, f := range figures.Ending[:26] {
 			ending = appendFigure(ending, f)
 		}
 		o.add("overview", at, map[string]any{
