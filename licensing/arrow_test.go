@@ -38,9 +38,9 @@ var arrows = map[string][]string{
 	"licensing/internal/record":    {"store"},
 	"licensing/internal/catalog":   {"licensing/internal/record", "store"},
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext"},
+	"licensing/license":            {"licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext"},
 	"licensing/webhook":            {"internal/seal", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
-	"licensing/internal/web":       {"licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/web"},
 	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
@@ -48,7 +48,7 @@ var arrows = map[string][]string{
 	"licensing/licensefile":         {},
 	"licensing/files":               {"internal/seal", "licensing/licensefile", "auth", "store"},
 	"licensing/client":              {"licensing/licensefile"},
-	"licensing/licensingtest":       {"licensing", "licensing/license", "auth", "store", "store/memory"},
+	"licensing/licensingtest":       {"licensing", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":        {"auth/operator", "store", "store/sqlite"},

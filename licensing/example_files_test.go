@@ -3,43 +3,26 @@ package licensing_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
-	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// issueFile returns a file of an unlimited license for one machine. It expires
-// after two weeks, or with the license if that is earlier.
+// issueFile returns a file for one machine, which holds a seat of the license
+// until it expires: after two weeks, or with the license if that is earlier.
 func issueFile(ctx context.Context, h *licensing.Handler, licenseID, machine string) (string, error) {
-	v, err := h.Service().Explain(ctx, license.ExplainParams{ID: licenseID})
+	file, err := h.Service().IssueFile(ctx, license.IssueFileParams{
+		LicenseID: licenseID, Fingerprint: machine, Lifetime: license.Duration{Days: 14},
+	})
 	if err != nil {
 		return "", err
 	}
-	l, now := v.License, time.Now()
-	if !v.Valid || l.MaxActivations != nil {
-		return "", errors.New("no file for this license")
-	}
-	claims := licensefile.Claims{
-		ID: store.NewID("file", now), LicenseID: l.ID, ProductID: l.ProductID, Generation: 1,
-		IssuedAt: now, NotBefore: now, ExpiresAt: now.Add(14 * 24 * time.Hour),
-		FingerprintHash: licensefile.FingerprintHash(l.ID, machine), Entitlements: l.Entitlements,
-	}
-	if l.ExpiresAt != nil {
-		claims.LicenseExpiresAt = *l.ExpiresAt
-		end := l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
-		if end.Before(claims.ExpiresAt) {
-			claims.ExpiresAt = end
-		}
-	}
-	return h.Files().Sign(ctx, claims)
+	return h.Files().Sign(ctx, *file.FileClaims())
 }
 
 // checkFile returns the entitlements of a file that is valid on this machine

@@ -168,7 +168,10 @@ var changing = regexp.MustCompile(`` +
 	`|"next_cursor":"(?P<cursor>[^"]+)"` +
 	`|\b(?:cursor|after)=(?P<cursor>[^&>" ]+)` +
 	`|(?:"request_id":"|X-Request-Id: )(?P<request>[^"\n]+)` +
-	`|(?P<time>2026-06-01T[0-9:.]+Z)` +
+	`|(?P<jws>\beyJ[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+)` +
+	`|"(?P<file>[A-Z2-7]{26})"` +
+	`|"(?P<digest>[0-9A-Za-z_-]{22})"` +
+	`|(?P<time>202[67]-06-0[1-9]T[0-9:.]+Z)` +
 	`|"(?:iat|exp)":(?P<seconds>[0-9]+)` +
 	`|Retry-After: (?P<wait>[0-9]+)`) // has jitter
 

@@ -28,7 +28,38 @@ func (g *golden) script() {
 	keys := g.call("GET", "/file/keys", "", "Authorization", "")
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", keys.Header().Get("ETag"))
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", "wrong")
+	g.licenseFiles()
 	g.call("GET", "/nothing", "")
+}
+
+// licenseFiles issues license files, and reads the revocation list.
+func (g *golden) licenseFiles() {
+	l := g.call("POST", "/license", `{"name":"Team","product_id":"files","customer_id":"cus_7","key":"FILE-KEY-0001-0001","max_activations":1,"offline_seconds":86400}`)
+	path, key := "/license/"+l.json["id"].(string), `"key":"FILE-KEY-0001-0001"`
+	issued := g.call("POST", path+"/file", `{"fingerprint":"host-1","lifetime":"P1Y","nonce":"n"}`, "Idempotency-Key", "f")
+	g.call("POST", path+"/file", `{"fingerprint":"host-1","lifetime":"P1Y","nonce":"n"}`, "Idempotency-Key", "f")
+	g.call("POST", path+"/file", "")
+	g.call("POST", path+"/file", `{"lifetime":"P11Y","fingerprint":"host-1","request":"x","nonce":"no spaces"}`)
+	g.call("POST", path+"/file", `{"fingerprint":"host-2"}`)
+	g.call("POST", "/license/file", `{`+key+`,"fingerprint":"host-1","lifetime":"P7D"}`, "Authorization", "")
+	g.call("POST", "/license/file", `{`+key+`}`, "Authorization", "")
+	g.call("POST", "/license/file", `{"key":"AAAAA-AAAAA-AAAAA-AAAAA-AAAAA"}`, "Authorization", "")
+	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-1","file":"P7D","nonce":"n"}`, "Authorization", "")
+	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-1","file":"soon","nonce":"?"}`, "Authorization", "")
+	g.call("POST", "/license/activate", `{`+key+`,"fingerprint":"host-1","file":"P7D"}`, "Authorization", "")
+	g.call("POST", "/license/deactivate", `{`+key+`,"fingerprint":"host-1"}`, "Authorization", "")
+	g.call("POST", "/license/activate", `{`+key+`,"fingerprint":"host-2","file":"P7D"}`, "Authorization", "")
+	g.call("POST", "/license/deactivate", `{`+key+`,"fingerprint":"host-2"}`, "Authorization", "") // seat_held
+	seat := issued.json["activation"].(map[string]any)["id"].(string)
+	g.call("DELETE", path+"/activation/"+seat+"?force=true", "")
+	g.call("PATCH", path, `{"offline_seconds":0}`)
+	g.call("POST", "/license/file", `{`+key+`,"fingerprint":"host-2"}`, "Authorization", "")
+	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-2","file":"P7D"}`, "Authorization", "")
+	g.call("POST", path+"/suspend", "")
+	list := g.call("GET", "/file/revocations?product_id=files", "", "Authorization", "")
+	g.call("GET", "/file/revocations?product_id=files", "", "Authorization", "", "If-None-Match", list.Header().Get("ETag"))
+	g.call("GET", "/file/revocations?product_id=unknown", "", "Authorization", "")
+	g.call("GET", "/file/revocations", "", "Authorization", "")
 }
 
 // oauth calls the endpoints for access tokens.

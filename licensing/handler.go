@@ -60,6 +60,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.service = license.New(waking, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
+		MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
 	})
 	h.webhooks = webhook.New(h.service, h.limitOf, opts.Webhooks)
 	h.auth = auth.New(waking, auth.Options{
@@ -72,23 +73,25 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.files = files.New(waking, files.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
+		Revoked: h.service.RevokedFiles,
 	})
 	h.forms = forms.New(waking, opts.Now)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	cfg := web.Config{
-		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service,
+		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service, SignFile: h.files.Sign,
 		Limits: limits, Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
 	}
 	pages := h.section()
 	routes := api.Routes(api.Config{
-		Auth:     h.auth,
-		Webhooks: h.webhooks,
-		Metadata: h.metadata,
-		KeySet:   h.keySet,
-		Ready:    func(ctx context.Context) error { return ready(ctx, st) },
-		Health:   func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
-		Limits:   limits,
+		Auth:        h.auth,
+		Webhooks:    h.webhooks,
+		Metadata:    h.metadata,
+		KeySet:      h.keySet,
+		Revocations: h.files.Revocations,
+		Ready:       func(ctx context.Context) error { return ready(ctx, st) },
+		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
+		Limits:      limits,
 	})
 	h.whole = h.watched(web.NewSite(cfg, routes, pages))
 	h.api = h.watched(web.NewSite(cfg, routes, nil))

@@ -55,6 +55,20 @@ type Options struct {
 	// none; keys are generated and stored. See package files.
 	SigningKeys []files.SigningKey `validate:"-"`
 
+	// MaxOffline is how long a license file for a license key holder is valid
+	// at most, unless the license has offline_seconds. From a minute to 10
+	// years. Default: 30 days.
+	MaxOffline time.Duration `validate:"omitempty,min=1m,max=87600h"`
+
+	// HoldOffline keeps every seat that a license file holds until the file
+	// has expired: except by force, its activation cannot be released or
+	// evicted before. Default: it can, for as many seats at a time as the
+	// license has, so that for a while up to twice as many programs may run.
+	HoldOffline bool
+
+	// FileIssuer is the iss of license files. Default: none.
+	FileIssuer string `validate:"omitempty,text"`
+
 	// ClientIP returns the address a request comes from. Set it behind a
 	// proxy, and trust forwarding headers of that proxy only. The zero Addr
 	// means that the address is unknown, and not limited. Default: the

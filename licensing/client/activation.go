@@ -9,16 +9,18 @@ import (
 // An Activation is the use of a license by a fingerprint: a machine, a
 // container or a user.
 type Activation struct {
-	ID          string            `json:"id"`
-	LicenseID   string            `json:"license_id"`
-	Fingerprint string            `json:"fingerprint"`
-	Name        string            `json:"name"`
-	Status      ActivationStatus  `json:"status"`
-	LeaseEndsAt *time.Time        `json:"lease_ends_at"` // nil: it lasts until it is released
-	EndedAt     *time.Time        `json:"ended_at"`      // when it was released or evicted
-	Metadata    map[string]string `json:"metadata"`
-	CreatedAt   time.Time         `json:"created_at"`
-	LastSeenAt  time.Time         `json:"last_seen_at"`
+	ID           string            `json:"id"`
+	LicenseID    string            `json:"license_id"`
+	Fingerprint  string            `json:"fingerprint"`
+	Name         string            `json:"name"`
+	Status       ActivationStatus  `json:"status"`
+	LeaseEndsAt  *time.Time        `json:"lease_ends_at"` // nil: it lasts until it is released
+	HeldUntil    *time.Time        `json:"held_until"`    // until when license files hold the seat; nil: none was issued
+	OfflineUntil *time.Time        `json:"offline_until"` // until when the program of a released or evicted activation may still run from a file
+	EndedAt      *time.Time        `json:"ended_at"`      // when it was released or evicted
+	Metadata     map[string]string `json:"metadata"`
+	CreatedAt    time.Time         `json:"created_at"`
+	LastSeenAt   time.Time         `json:"last_seen_at"`
 }
 
 func (a Activation) complete() bool { return a.ID != "" }
@@ -45,6 +47,8 @@ type Verdict struct {
 	Activation   *Activation `json:"activation"` // of the fingerprint; nil: none
 	NextChangeAt *time.Time  `json:"next_change_at"`
 	RecheckAfter int64       `json:"recheck_after"` // seconds until the next validation
+	File         string      `json:"file"`          // the license file that was asked for; empty: none
+	FileReason   *Reason     `json:"file_reason"`   // why a valid license admits no file
 }
 
 func (v Verdict) complete() bool { return v.Code != "" && (v.License != nil || !v.Valid) }
@@ -63,6 +67,8 @@ type ValidateKeyParams struct {
 	CustomerID   string   `json:"customer_id,omitempty"`
 	Fingerprint  string   `json:"fingerprint,omitempty"`  // its activation is checked, and its lease renewed
 	Entitlements []string `json:"entitlements,omitempty"` // the license must have all of them
+	File         string   `json:"file,omitempty"`         // asks for a license file: an ISO 8601 duration such as "P14D"
+	Nonce        string   `json:"nonce,omitempty"`        // is put into the file
 }
 
 // ValidateKey returns the verdict on the license with a key; for an unknown
@@ -81,6 +87,8 @@ type ActivateKeyParams struct {
 	Name        string            `json:"name,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	TakeOver    string            `json:"take_over,omitempty"` // "oldest" or the ID of the activation to evict if no seat is free
+	File        string            `json:"file,omitempty"`      // as in [ValidateKeyParams]
+	Nonce       string            `json:"nonce,omitempty"`
 }
 
 // ActivateKey activates a fingerprint on the license with a key. An active
@@ -101,8 +109,8 @@ type DeactivateKeyParams struct {
 }
 
 // DeactivateKey releases an activation of the license with a key. One that
-// has ended is returned unchanged. It fails with [CodeNotFound] or
-// [CodeForbidden]. It needs no access token.
+// has ended is returned unchanged. It fails with [CodeNotFound],
+// [CodeForbidden] or [CodeSeatHeld]. It needs no access token.
 func (c *Client) DeactivateKey(ctx context.Context, p DeactivateKeyParams) (Activation, error) {
 	return call[Activation](ctx, c, "POST /license/deactivate", anonymous, p)
 }
@@ -147,10 +155,13 @@ type ReleaseActivationParams struct {
 	LicenseID    string `json:"-" path:"licenseID"`
 	ActivationID string `json:"-" path:"activationID"`
 	Reason       string `json:"-" query:"reason"` // kept in the event
+	// Force releases a seat that a license file holds, although the license
+	// has as many spent seats as it may have.
+	Force bool `json:"-" query:"force"`
 }
 
 // ReleaseActivation ends an activation and frees its seat. One that has ended
-// is returned unchanged. It fails with [CodeNotFound].
+// is returned unchanged. It fails with [CodeNotFound] or [CodeSeatHeld].
 func (c *Client) ReleaseActivation(ctx context.Context, p ReleaseActivationParams) (Activation, error) {
 	return call[Activation](ctx, c, "DELETE /license/{licenseID}/activation/{activationID}", 0, p)
 }

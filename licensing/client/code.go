@@ -23,6 +23,9 @@ const (
 	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Error.IDs has the candidates
 	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
 	CodeMoveForbidden        Code = "move_forbidden"         // 409: see Error.From and Error.To
+	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Error.OfflineUntil
+	CodeOfflineForbidden     Code = "offline_forbidden"      // 409: the license admits no license files
+	CodeFileTooLarge         Code = "file_too_large"         // the entitlements do not fit into a license file; see Verdict.FileReason
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
 	CodeStale                Code = "stale"                  // 412: IfMatch does not match
 	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Error.Errors has each field

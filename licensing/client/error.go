@@ -25,6 +25,8 @@ type Error struct {
 	To      string       `json:"to"`      // with CodeMoveForbidden: the status that it cannot have
 	Verdict *Verdict     `json:"verdict"` // of a refused activation
 
+	OfflineUntil *time.Time `json:"offline_until"` // with CodeSeatHeld
+
 	// RetryAfter is how long to wait before the next request; 0: not said.
 	RetryAfter time.Duration `json:"-"`
 

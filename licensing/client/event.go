@@ -24,11 +24,20 @@ type Event struct {
 type EventData struct {
 	License       *License               `json:"license"` // after the change, without its key
 	Activation    *Activation            `json:"activation"`
+	File          *EventFile             `json:"file"`   // that was issued
+	Forced        bool                   `json:"forced"` // the seat was released although a license file holds it
 	Webhook       *Webhook               `json:"webhook"`
 	NoticeSeconds int64                  `json:"notice_seconds"` // how long before the end an expiry notice was due
 	Changes       map[string]FieldChange `json:"changes"`        // by the name of the field
 	Reason        string                 `json:"reason"`
 	Erased        bool                   `json:"erased"` // personal data was removed
+}
+
+// An EventFile is a license file that was issued.
+type EventFile struct {
+	ID         string    `json:"id"` // the jti of the file
+	Generation int64     `json:"generation"`
+	ExpiresAt  time.Time `json:"expires_at"`
 }
 
 // A FieldChange is the change of one field, in JSON values.

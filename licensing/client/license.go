@@ -25,6 +25,8 @@ type License struct {
 
 	MaxActivations *int64 `json:"max_activations"` // nil: unlimited
 	LeaseSeconds   *int64 `json:"lease_seconds"`   // nil: activations last until released
+	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: the default of the service; 0: none
+	Generation     int64  `json:"generation"`      // in every license file; rises when earlier files promise too much
 
 	Entitlements map[string]any    `json:"entitlements"` // values are true, a float64 or a string
 	Metadata     map[string]string `json:"metadata"`
@@ -64,6 +66,7 @@ type CreateLicenseParams struct {
 	GraceSeconds   int64             `json:"grace_seconds,omitempty"`   // how long the license stays valid after ExpiresAt
 	MaxActivations *int64            `json:"max_activations,omitempty"` // nil: unlimited
 	LeaseSeconds   *int64            `json:"lease_seconds,omitempty"`   // nil: activations last until released
+	OfflineSeconds *int64            `json:"offline_seconds,omitempty"` // how long a license file is valid at most; nil: the default of the service; 0: none
 	Entitlements   map[string]any    `json:"entitlements,omitempty"`    // values are true, a number or a string
 	Metadata       map[string]string `json:"metadata,omitempty"`
 
@@ -123,6 +126,7 @@ type UpdateLicenseParams struct {
 	GraceSeconds   *int64            `json:"grace_seconds,omitempty"`
 	MaxActivations Change[int64]     `json:"max_activations,omitzero"`
 	LeaseSeconds   Change[int64]     `json:"lease_seconds,omitzero"`
+	OfflineSeconds Change[int64]     `json:"offline_seconds,omitzero"`
 
 	// Entitlements and Metadata are merged by name: a nil value removes its
 	// entry, null removes all entries.

@@ -113,9 +113,10 @@ var notSent = map[string]string{
 	"revokeToken body client_id": "in Authorization", "revokeToken body client_secret": "in Authorization",
 	"introspectToken body client_id": "in Authorization", "introspectToken body client_secret": "in Authorization",
 	"revokeToken body token_type_hint": "ignored by the service", "introspectToken body token_type_hint": "ignored by the service",
-	"getReady query verbose":           "for monitoring",
-	"getFileKeys header If-None-Match": "a build fetches the keys once",
-	"updateLicense query id":           "in the path", "updateLicense body id": "in the path",
+	"getReady query verbose":                  "for monitoring",
+	"getFileKeys header If-None-Match":        "a build fetches the keys once",
+	"getFileRevocations header If-None-Match": "a program fetches the list daily",
+	"updateLicense query id":                  "in the path", "updateLicense body id": "in the path",
 }
 
 // A recorder keeps the requests and answers each with an empty success. The
@@ -321,7 +322,7 @@ func filled(typ reflect.Type) reflect.Value {
 var results = map[string]reflect.Type{
 	"License": reflect.TypeFor[client.License](), "Verdict": reflect.TypeFor[client.Verdict](), "Reason": reflect.TypeFor[client.Reason](),
 	"Activation": reflect.TypeFor[client.Activation](), "Event": reflect.TypeFor[client.Event](), "EventData": reflect.TypeFor[client.EventData](),
-	"EventList": reflect.TypeFor[client.EventPage](), "FieldChange": reflect.TypeFor[client.FieldChange](), "Webhook": reflect.TypeFor[client.Webhook](),
+	"EventList": reflect.TypeFor[client.EventPage](), "FieldChange": reflect.TypeFor[client.FieldChange](), "EventFile": reflect.TypeFor[client.EventFile](), "LicenseFile": reflect.TypeFor[client.LicenseFile](), "Webhook": reflect.TypeFor[client.Webhook](),
 	"WebhookWithSecret": reflect.TypeFor[client.WebhookWithSecret](), "WebhookSecret": reflect.TypeFor[client.WebhookSecret](),
 	"Delivery": reflect.TypeFor[client.Delivery](), "Attempt": reflect.TypeFor[client.Attempt](), "Row": reflect.TypeFor[client.LicenseRow](),
 	"RowResult": reflect.TypeFor[client.RowResult](), "RowFault": reflect.TypeFor[client.RowError](), "Token": reflect.TypeFor[client.Token](),
@@ -333,7 +334,7 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion",
+	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion", "FileIssue", "FileIssueByKey",
 	"TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	// Pages, which iterators hide.
 	"LicenseList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults",

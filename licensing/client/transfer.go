@@ -26,6 +26,8 @@ type LicenseRow struct {
 	GraceSeconds   int64             `json:"grace_seconds,omitempty"`
 	MaxActivations *int64            `json:"max_activations,omitempty"`
 	LeaseSeconds   *int64            `json:"lease_seconds,omitempty"`
+	OfflineSeconds *int64            `json:"offline_seconds,omitempty"`
+	Generation     int64             `json:"generation,omitempty"` // 0: 1
 	Entitlements   map[string]any    `json:"entitlements,omitempty"`
 	Metadata       map[string]string `json:"metadata,omitempty"`
 	State          string            `json:"state,omitempty"` // "active", "suspended" or "revoked"; empty: active

@@ -19,6 +19,7 @@ type cache struct {
 	until   time.Time // by the clock of the machine, which has a monotonic part
 	changes int       // how many changes there were
 	signers map[string]crypto.Signer
+	lists   map[string]*signedList // by product ID
 }
 
 // recent returns a ring that is at most cacheFor old. The caller must not change

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"crypto"
 	"errors"
 	"fmt"
@@ -57,6 +58,10 @@ type Options struct {
 	// KMS, an HSM or the configuration of the host. If there are any, the
 	// Service generates none itself. Default: none.
 	SigningKeys []SigningKey
+
+	// Revoked returns the licenses of a product some files of which are
+	// refused, for [Service.Revocations]. Default: none.
+	Revoked func(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error)
 }
 
 // A SigningKey is a key of the host. The store keeps only its public half and
@@ -124,6 +129,9 @@ func New(st store.Store, opts Options) *Service {
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
+	}
+	if opts.Revoked == nil {
+		opts.Revoked = func(context.Context, string) ([]licensefile.RevokedLicense, error) { return nil, nil }
 	}
 	return &Service{st: st, opts: opts, host: host, warned: new(sync.Once), cache: new(cache)}
 }

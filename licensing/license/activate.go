@@ -24,6 +24,10 @@ type ActivateParams struct {
 	// TakeOver names the activation to evict if no seat is free: empty for
 	// none, [TakeOverOldest], or the ID of an active activation.
 	TakeOver string `json:"take_over" wire:"filled"`
+	// File, if not zero, asks for a license file of at most this lifetime; see
+	// [Verdict.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
+	File  Duration `json:"file"`
+	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
 }
 
 // TakeOverOldest evicts the oldest active activation.
@@ -40,55 +44,80 @@ const TakeOverOldest = "oldest"
 // TakeOver.
 //
 // Activate returns a [*DeniedError] if the license does not admit the
-// activation, or an [*InvalidError]. Events carry the Caller's Actor, or
+// activation, a [*SeatHeldError] if a license file holds the seat to take over,
+// or an [*InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.
 func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ Verdict, err error) {
 	if err := p.check(ctx); err != nil {
 		return Verdict{}, err
 	}
-	s = s.asHolder()
-	defer func() { s.observeActivation(ctx, p.Fingerprint, err) }()
-	// Refuse what the license itself forbids before waiting for the write lock.
-	if _, err := s.admit(ctx, s.reader(), p, s.now()); err != nil {
+	ask, err := askFor(p.File, p.Nonce)
+	if err != nil {
 		return Verdict{}, fmt.Errorf("activate: %w", err)
 	}
+	s = s.asHolder()
+	defer func() { s.observeActivation(ctx, p.Fingerprint, err) }()
+	find := func(r store.Reader, now time.Time) (facts, error) { return s.admit(ctx, r, p, now) }
+	// Refuse what the license itself forbids before waiting for the write lock.
+	if _, err := find(s.reader(), s.now()); err != nil {
+		return Verdict{}, fmt.Errorf("activate: %w", err)
+	}
+	v, err := s.activateAll(ctx, find, &p, ask)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("activate: %w", err)
+	}
+	return v, nil
+}
+
+// activateAll calls activate until there is a result.
+func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (Verdict, error) {
 	for {
-		v, more, err := s.activate(ctx, p)
-		if err != nil {
-			return Verdict{}, fmt.Errorf("activate: %w", err)
-		}
-		if !more {
-			return v, nil
+		v, more, err := s.activate(ctx, find, p, ask)
+		if err != nil || !more {
+			return v, err
 		}
 	}
 }
 
-// activate creates or renews an activation in one Update. If more is true,
-// it has only ended a batch of activations whose leases have ended; call it
-// again.
-func (s *Service) activate(ctx context.Context, p ActivateParams) (v Verdict, more bool, err error) {
+// activate creates or renews an activation in one Update, and holds it for the
+// file that ask asks for, if any. If more is true, it has only ended a batch of
+// activations whose leases have ended; call it again.
+func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (v Verdict, more bool, err error) {
 	var denied *DeniedError
 	err = s.update(ctx, func(tx *transaction) error {
 		v, more, denied = Verdict{}, false, nil
-		f, err := s.admit(ctx, tx, p, tx.now)
+		f, err := find(tx, tx.now)
 		if err != nil {
 			return err
 		}
-		if err := f.findActivation(ctx, tx, p.Fingerprint); err != nil {
+		if p.Fingerprint != "" {
+			if err := f.findActivation(ctx, tx, p.Fingerprint); err != nil {
+				return err
+			}
+			if f.holdsSeat() && ask != nil && ask.issue && !ask.holder {
+				err = nil // the program has not been seen
+			} else if f.holdsSeat() {
+				err = s.keepSeat(ctx, tx, *p, &f)
+			} else if more, err = s.takeSeat(ctx, tx, *p, &f); more {
+				return err
+			} else if errors.As(err, &denied) && f.recount {
+				return tx.putSeats(ctx, f.license.ID, f.count) // keep the recounted number
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if v, err = evaluate(question{fingerprint: p.Fingerprint}, f); err != nil || ask == nil {
 			return err
 		}
-		if f.holdsSeat() {
-			err = s.keepSeat(ctx, tx, p, &f)
-		} else if more, err = s.takeSeat(ctx, tx, p, &f); more {
-			return err
-		} else if errors.As(err, &denied) && f.recount {
-			return tx.putSeats(ctx, f.license.ID, f.count) // keep the recounted number
-		}
+		o, err := s.offerFile(ctx, tx, f, v, *ask)
 		if err != nil {
 			return err
 		}
-		v, err = evaluate(question{fingerprint: p.Fingerprint}, f)
-		return err
+		if o.refused != nil && ask.issue {
+			return &NoFileError{*o.refused} // no seat without the file
+		}
+		return s.commit(ctx, tx, &f, &v, o)
 	})
 	if err == nil && denied != nil {
 		err = denied
@@ -117,6 +146,11 @@ func (s *Service) admit(ctx context.Context, r store.Reader, p ActivateParams, n
 	if err != nil {
 		return facts{}, err
 	}
+	return admitted(q, f)
+}
+
+// admitted returns f if the license is valid, otherwise a [*DeniedError].
+func admitted(q question, f facts) (facts, error) {
 	v, err := evaluate(q, f)
 	if err != nil {
 		return facts{}, err
@@ -159,7 +193,12 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 			return false, err
 		}
 	}
+	var held time.Time
 	if f.seated { // the fingerprint's earlier activation, which has ended
+		held = f.seat.HeldUntil
+		if err := tx.unspend(ctx, f.seat); err != nil {
+			return false, err
+		}
 		if err := tx.DeleteActivations(ctx, f.license.ID, f.seat.ID); err != nil {
 			return false, err
 		}
@@ -170,17 +209,17 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 			LicenseID:   f.license.ID,
 			ID:          store.NewID("act", tx.now),
 			Fingerprint: p.Fingerprint,
-			LeaseEndsAt: leaseEnd(f.license, tx.now),
 		},
 		Name:       p.Name,
 		CreatedAt:  tx.now,
 		LastSeenAt: tx.now,
 		Metadata:   encodeMap(p.Metadata),
 	}
+	setLease(&f.seat, leaseEnd(f.license, tx.now), held)
 	if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
 		return false, err
 	}
-	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, ""); err != nil {
+	if err := s.appendSeat(ctx, tx, EventActivationCreated, f.license, f.seat, EventData{}); err != nil {
 		return false, err
 	}
 	swept, err := sweep(ctx, tx, f.license)
@@ -216,8 +255,11 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	if activationStatusAt(victim, f.at) != ActivationLive {
 		return denied
 	}
+	if err := s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "", false); err != nil {
+		return err
+	}
 	f.count--
-	return s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "")
+	return nil
 }
 
 // deniedFull returns the error for a license that is valid but has no free
@@ -259,6 +301,13 @@ func sweep(ctx context.Context, tx *transaction, l record.License) (counted int,
 			end = row.LeaseEndsAt
 		}
 		if end.IsZero() || tx.now.Sub(end) < keepEnded {
+			continue
+		}
+		a, err := record.ReadActivation(row)
+		if err != nil {
+			return 0, err
+		}
+		if tx.now.Sub(a.HeldUntil) < keepEnded {
 			continue
 		}
 		old = append(old, row.ID)

@@ -18,14 +18,21 @@ type Activation struct {
 	LicenseID string `json:"license_id"`
 	// Fingerprint identifies the activated program, machine, container or
 	// user. The licensed program chooses it.
-	Fingerprint string            `json:"fingerprint"`
-	Name        string            `json:"name"` // display name; may be empty
-	Status      ActivationStatus  `json:"status"`
-	LeaseEndsAt *time.Time        `json:"lease_ends_at"` // when the activation ends unless renewed; nil: never
-	EndedAt     *time.Time        `json:"ended_at"`      // when it was released or evicted
-	Metadata    map[string]string `json:"metadata"`      // set by the program; never nil
-	CreatedAt   time.Time         `json:"created_at"`
-	LastSeenAt  time.Time         `json:"last_seen_at"` // precise to the hour if there is no lease
+	Fingerprint string           `json:"fingerprint"`
+	Name        string           `json:"name"` // display name; may be empty
+	Status      ActivationStatus `json:"status"`
+	LeaseEndsAt *time.Time       `json:"lease_ends_at"` // when the lease ends unless renewed; nil: never
+	// HeldUntil is until when license files hold the seat: the activation is
+	// active at least until then, unless it is released or evicted. It only
+	// grows. Nil: no file was issued.
+	HeldUntil *time.Time `json:"held_until"`
+	// OfflineUntil is until when the program of a released or evicted
+	// activation may still run from a license file; nil: it may not.
+	OfflineUntil *time.Time        `json:"offline_until"`
+	EndedAt      *time.Time        `json:"ended_at"` // when it was released or evicted
+	Metadata     map[string]string `json:"metadata"` // set by the program; never nil
+	CreatedAt    time.Time         `json:"created_at"`
+	LastSeenAt   time.Time         `json:"last_seen_at"` // precise to the hour if there is no lease
 }
 
 // An ActivationStatus is the status of an activation at an instant.
@@ -60,7 +67,8 @@ func activationAt(a record.Activation, at time.Time) (Activation, error) {
 		Fingerprint: a.Fingerprint,
 		Name:        a.Name,
 		Status:      activationStatusAt(a, at),
-		LeaseEndsAt: optionalTime(a.LeaseEndsAt),
+		LeaseEndsAt: optionalTime(leaseOf(a)),
+		HeldUntil:   optionalTime(a.HeldUntil),
 		EndedAt:     optionalTime(a.EndedAt),
 		Metadata:    map[string]string{},
 		CreatedAt:   a.CreatedAt,
@@ -68,6 +76,9 @@ func activationAt(a record.Activation, at time.Time) (Activation, error) {
 	}
 	if out.Status == ActivationLeaseEnded {
 		out.EndedAt = nil // a later activation that took the seat may have set it
+	}
+	if out.EndedAt != nil && a.HeldUntil.After(at) {
+		out.OfflineUntil = out.HeldUntil
 	}
 	if err := decode(a.Metadata, &out.Metadata); err != nil {
 		return Activation{}, fmt.Errorf("activation %s: stored document: %w", a.ID, err)

@@ -13,6 +13,9 @@ import (
 var checker = input.NewChecker(map[string]valid.Rule{
 	"customer": valid.Text(func(s string) bool { return !strings.HasPrefix(s, "lic_") },
 		CodeInvalidFormat, `must not begin with "lic_", which marks a license`),
+	"nonce": valid.Text(func(s string) bool {
+		return len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	}, CodeInvalidFormat, "must be at most 64 letters, digits, dashes and underscores"),
 	"key": valid.Text(func(s string) bool { return isKey(canonicalKey(s)) },
 		CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"),
 })

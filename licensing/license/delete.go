@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -67,6 +68,9 @@ func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int
 		return 0, err
 	}
 	if err := tx.removeRefusals(ctx, l.ID); err != nil {
+		return 0, err
+	}
+	if err := tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations); err != nil {
 		return 0, err
 	}
 	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})

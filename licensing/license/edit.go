@@ -47,6 +47,10 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		if err != nil {
 			return err
 		}
+		if outdates(before, after) {
+			next.Generation = generation(rec) + 1
+			after.Generation = next.Generation
+		}
 		changes := diff(before, after)
 		if len(changes) == 0 && after.Key == before.Key {
 			edited = before
@@ -57,6 +61,9 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
 			return ErrKeyTaken
 		} else if err != nil {
+			return err
+		}
+		if err := tx.revokeFiles(ctx, rec, next); err != nil {
 			return err
 		}
 		edited = after

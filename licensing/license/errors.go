@@ -62,7 +62,7 @@ var (
 // rules are the errors of a refused call, before which nothing was written.
 var rules = []error{
 	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
-	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden,
+	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden, ErrSeatHeld,
 }
 
 // An InvalidError lists every invalid parameter. errors.Is(e, [ErrInvalid])

@@ -2,6 +2,7 @@ package license
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,6 +22,9 @@ const (
 	EventActivationReleased = "activation.released"
 	EventActivationEvicted  = "activation.evicted"
 
+	EventFileIssued  = "license_file.issued" // a file holds a seat, or lasts longer than the files before it
+	EventFilesVoided = "license_file.voided" // see [Service.VoidFiles]
+
 	EventCustomerErased = "customer.erased"
 
 	EventLicensesExported = "license_export.created" // an export that contains license keys
@@ -35,6 +39,11 @@ type EventData struct {
 	License *License `json:"license,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
+	// File is the license file that was issued.
+	File *EventFile `json:"file,omitempty"`
+	// Forced reports that a seat was released although a license file holds
+	// it and the license has as many spent seats as it may have.
+	Forced bool `json:"forced,omitempty"`
 	// NoticeSeconds, set for license.expiring, is how long before the
 	// license's expires_at the notice is due.
 	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
@@ -44,6 +53,13 @@ type EventData struct {
 	Reason string `json:"reason,omitempty"`
 	// Erased reports that [Service.EraseCustomer] has blanked the event.
 	Erased bool `json:"erased,omitempty"`
+}
+
+// An EventFile is the license file in an event.
+type EventFile struct {
+	ID         string    `json:"id"` // the jti of the file
+	Generation int64     `json:"generation"`
+	ExpiresAt  time.Time `json:"expires_at"`
 }
 
 // A FieldChange holds the old and the new value of a field.

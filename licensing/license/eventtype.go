@@ -13,6 +13,7 @@ func EventTypes() []string {
 		EventLicenseCreated, EventLicenseUpdated, EventLicenseSuspended, EventLicenseReinstated, EventLicenseRevoked,
 		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
+		EventFileIssued, EventFilesVoided,
 		EventCustomerErased, EventLicensesExported,
 		"webhook.created", "webhook.updated", "webhook.disabled", "webhook.deleted", "webhook.test",
 		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",

@@ -47,11 +47,12 @@ type ImportRow struct {
 	State       store.State `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked"` // empty: active
 	StateReason string      `json:"state_reason,omitempty" validate:"omitempty,text"`
 	CreatedAt   *time.Time  `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
+	Generation  int64       `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1
 }
 
 // row converts l for export.
 func (l License) row() ImportRow {
-	row := ImportRow{ID: l.ID, CreateParams: l.params(), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt}
+	row := ImportRow{ID: l.ID, CreateParams: l.params(), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation}
 	if l.Status == StatusSuspended || l.Status == StatusRevoked {
 		row.State = store.State(l.Status)
 	}

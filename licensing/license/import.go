@@ -176,6 +176,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		License:     store.License{ID: row.ID, State: row.State},
 		StateReason: row.StateReason,
 		StateAt:     tx.now,
+		Generation:  row.Generation,
 		Revision:    1,
 		CreatedAt:   tx.now,
 		UpdatedAt:   tx.now,

@@ -20,6 +20,12 @@ type License struct {
 
 	MaxActivations *int64 `json:"max_activations"` // nil: unlimited
 	LeaseSeconds   *int64 `json:"lease_seconds"`   // nil: activations last until released
+	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: Options.MaxOffline; 0: none
+
+	// Generation starts at 1 and is in every license file. It rises when the
+	// license changes so that its earlier files promise too much; programs
+	// with a revocation list refuse those.
+	Generation int64 `json:"generation"`
 
 	// Entitlements maps names to true, a float64 or a string. Never nil.
 	Entitlements map[string]any `json:"entitlements"`
@@ -52,9 +58,10 @@ type CreateParams struct {
 	StartsAt  *time.Time `json:"starts_at" validate:"omitempty,instant" wire:"nullable"`
 	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"` // after StartsAt
 
-	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`                           // at most 100 years
-	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"`  // nil: unlimited
-	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"` // nil: none
+	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`                            // at most 100 years
+	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"`   // nil: unlimited
+	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`  // nil: none
+	OfflineSeconds *int64 `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"` // nil: Options.MaxOffline
 
 	// Entitlements has at most 100 entries. Names are 1–64 characters.
 	// Values are true, a number or a string of 1–255 characters. Numbers may
@@ -86,6 +93,7 @@ type UpdateParams struct {
 	GraceSeconds   *int64            `json:"grace_seconds"`
 	MaxActivations Change[int64]     `json:"max_activations"`
 	LeaseSeconds   Change[int64]     `json:"lease_seconds"`
+	OfflineSeconds Change[int64]     `json:"offline_seconds"`
 
 	// Entitlements and Metadata are merged by name (RFC 7396): a nil value
 	// removes its entry, null removes all entries.

@@ -86,11 +86,12 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
-// purge removes a batch of expired replies of Once and reports whether there may
+// purge removes a batch of expired replies of Once, and of expired entries about
+// license files, and reports whether there may
 // be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind); err != nil {
-		return false, fmt.Errorf("once: purge: %w", err)
+	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind); err != nil {
+		return false, fmt.Errorf("purge: %w", err)
 	}
 	return more, nil
 }

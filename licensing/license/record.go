@@ -38,6 +38,8 @@ func fromRecord(rec record.License, at time.Time) (License, error) {
 		GraceSeconds:   rec.GraceSeconds,
 		MaxActivations: optionalCount(rec.MaxActivations),
 		LeaseSeconds:   optionalCount(rec.LeaseSeconds),
+		OfflineSeconds: optionalCount(rec.OfflineSeconds),
+		Generation:     generation(rec),
 		Entitlements:   map[string]any{},
 		Metadata:       map[string]string{},
 		Revision:       rec.Revision,
@@ -63,6 +65,7 @@ func (l License) params() CreateParams {
 		GraceSeconds:   l.GraceSeconds,
 		MaxActivations: l.MaxActivations,
 		LeaseSeconds:   l.LeaseSeconds,
+		OfflineSeconds: l.OfflineSeconds,
 		Entitlements:   l.Entitlements,
 		Metadata:       l.Metadata,
 	}
@@ -75,6 +78,7 @@ func (p CreateParams) write(rec *record.License) {
 	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
 	rec.GraceSeconds = p.GraceSeconds
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
+	rec.OfflineSeconds = countOrNegative(p.OfflineSeconds)
 	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
 }
 
@@ -88,6 +92,7 @@ func (p UpdateParams) apply(fields *CreateParams) {
 	set(&fields.GraceSeconds, p.GraceSeconds)
 	p.MaxActivations.apply(&fields.MaxActivations)
 	p.LeaseSeconds.apply(&fields.LeaseSeconds)
+	p.OfflineSeconds.apply(&fields.OfflineSeconds)
 	fields.Entitlements = mergeMap(fields.Entitlements, p.Entitlements, func(v any) (any, bool) { return v, v != nil })
 	fields.Metadata = mergeMap(fields.Metadata, p.Metadata, func(v *string) (string, bool) {
 		if v == nil {
@@ -145,6 +150,8 @@ func diff(before, after License) map[string]FieldChange {
 	note("grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
 	note("max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
 	note("lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
+	note("offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
+	note("generation", before.Generation == after.Generation, before.Generation, after.Generation)
 	note("entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
 	note("metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
 	return changes

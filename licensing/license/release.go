@@ -17,14 +17,14 @@ type DeactivateParams struct {
 
 // Deactivate releases the activation of a fingerprint, whatever the state of
 // the license. An activation that has already ended is returned unchanged.
-// It returns an [*InvalidError], or [ErrNotFound] for an unknown key or
-// fingerprint. Events name the actor as in [Service.Activate].
+// It returns an [*InvalidError], [ErrNotFound] for an unknown key or
+// fingerprint, or a [*SeatHeldError]. Events name the actor as in [Service.Activate].
 func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
 	if err := check(ctx, p); err != nil {
 		return Activation{}, err
 	}
 	q := question{fingerprint: p.Fingerprint}
-	return s.asHolder().release(ctx, "", func(r store.Reader, now time.Time) (record.License, record.Activation, error) {
+	return s.asHolder().release(ctx, "", false, func(r store.Reader, now time.Time) (record.License, record.Activation, error) {
 		f, err := s.findByKey(ctx, r, p.Key, q, now)
 		if err == nil && !f.seated {
 			err = fmt.Errorf("activation: %w", ErrNotFound)
@@ -41,20 +41,23 @@ type ReleaseParams struct {
 	Key          string `json:"key" wire:"body"`
 	ActivationID string `json:"-"`
 	Reason       string `json:"reason" validate:"omitempty,text"` // recorded in the event
+	// Force releases a seat that a license file holds although the license
+	// has as many spent seats as it may have. Not for a caller with the key.
+	Force bool `json:"force"`
 }
 
 // ReleaseActivation releases an activation on behalf of an operator, an API
 // client or, with Options.KeyHolderSeats, a license key holder. An
 // activation that has already ended is returned unchanged. It returns
-// [ErrNotFound], an [*InvalidError] or [ErrForbidden].
+// [ErrNotFound], an [*InvalidError], [ErrForbidden] or a [*SeatHeldError].
 func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activation, error) {
 	if err := check(ctx, p); err != nil {
 		return Activation{}, err
 	}
 	if p.Key != "" {
-		s = s.asHolder()
+		s, p.Force = s.asHolder(), false
 	}
-	return s.release(ctx, p.Reason, func(r store.Reader, _ time.Time) (record.License, record.Activation, error) {
+	return s.release(ctx, p.Reason, p.Force, func(r store.Reader, _ time.Time) (record.License, record.Activation, error) {
 		l, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)
 		if err != nil {
 			return record.License{}, record.Activation{}, err
@@ -67,7 +70,7 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 // release ends the activation that find returns unless it has ended. It
 // reads first, so that it takes the write lock only if there is something to
 // write.
-func (s *Service) release(ctx context.Context, reason string, find func(store.Reader, time.Time) (record.License, record.Activation, error)) (Activation, error) {
+func (s *Service) release(ctx context.Context, reason string, force bool, find func(store.Reader, time.Time) (record.License, record.Activation, error)) (Activation, error) {
 	var released Activation
 	err := s.view(ctx, func(r store.Reader) error {
 		now := s.now()
@@ -85,7 +88,7 @@ func (s *Service) release(ctx context.Context, reason string, find func(store.Re
 				return err
 			}
 			if activationStatusAt(a, tx.now) == ActivationLive {
-				if err := s.releaseSeat(ctx, tx, l, &a, reason); err != nil {
+				if err := s.releaseSeat(ctx, tx, l, &a, reason, force); err != nil {
 					return err
 				}
 			}
@@ -100,20 +103,24 @@ func (s *Service) release(ctx context.Context, reason string, find func(store.Re
 }
 
 // releaseSeat ends an active activation and updates the seat count.
-func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, reason string) error {
+func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, reason string, force bool) error {
 	n, _, err := seatCount(ctx, tx, l.ID)
 	if err != nil {
 		return err
 	}
-	if err := tx.putSeats(ctx, l.ID, n-1); err != nil {
+	if err := s.endSeat(ctx, tx, l, a, ActivationReleased, reason, force); err != nil {
 		return err
 	}
-	return s.endSeat(ctx, tx, l, a, ActivationReleased, reason)
+	return tx.putSeats(ctx, l.ID, n-1)
 }
 
 // endSeat ends an active activation, keeps its row and appends an event. The
 // caller stores the seat count.
-func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how ActivationStatus, reason string) error {
+func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how ActivationStatus, reason string, force bool) error {
+	forced, err := s.spend(ctx, tx, l, *a, force)
+	if err != nil {
+		return err
+	}
 	a.EndedAt, a.EndReason = tx.now, string(how)
 	if err := tx.PutActivations(ctx, a.Row()); err != nil {
 		return err
@@ -122,11 +129,11 @@ func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License
 	if how == ActivationEvicted {
 		eventType = EventActivationEvicted
 	}
-	return s.appendSeat(ctx, tx, eventType, l, *a, reason)
+	return s.appendSeat(ctx, tx, eventType, l, *a, EventData{Reason: reason, Forced: forced})
 }
 
 // appendSeat adds an event about an activation to the feed.
-func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec record.License, row record.Activation, reason string) error {
+func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType string, rec record.License, row record.Activation, data EventData) error {
 	l, err := fromRecord(rec, tx.now)
 	if err != nil {
 		return err
@@ -135,5 +142,6 @@ func (s *Service) appendSeat(ctx context.Context, tx *transaction, eventType str
 	if err != nil {
 		return err
 	}
-	return s.append(ctx, tx, eventType, l, EventData{Activation: &a, Reason: reason})
+	data.Activation = &a
+	return s.append(ctx, tx, eventType, l, data)
 }

@@ -185,12 +185,17 @@ func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, e
 		{Before: time.Unix(0, 0), OrNone: true},
 		{From: end.Add(time.Millisecond)},
 	} {
-		rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID, LeaseEnds: ends, Limit: seatsBatch})
+		rows, err := longLeases(ctx, tx, l.ID, ends, end)
 		if err != nil {
 			return 0, err
 		}
-		for i := range rows {
-			rows[i].LeaseEndsAt = end
+		for i, row := range rows {
+			a, err := record.ReadActivation(row)
+			if err != nil {
+				return 0, err
+			}
+			setLease(&a, end, a.HeldUntil)
+			rows[i] = a.Row()
 		}
 		if err := tx.PutActivations(ctx, rows...); err != nil {
 			return 0, err
@@ -198,6 +203,32 @@ func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, e
 		n += len(rows)
 	}
 	return n, nil
+}
+
+// longLeases returns a batch of the activations in a range whose leases end
+// after an instant. Those that only a license file keeps in the range are left
+// out.
+func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeRange, after time.Time) ([]store.Activation, error) {
+	for {
+		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: ends, Limit: seatsBatch})
+		if err != nil {
+			return nil, err
+		}
+		var long []store.Activation
+		for _, row := range rows {
+			a, err := record.ReadActivation(row)
+			if err != nil {
+				return nil, err
+			}
+			if lease := leaseOf(a); lease.IsZero() || lease.After(after) {
+				long = append(long, row)
+			}
+		}
+		if len(long) > 0 || len(rows) < seatsBatch {
+			return long, nil
+		}
+		ends.From = rows[len(rows)-1].LeaseEndsAt.Add(time.Millisecond)
+	}
 }
 
 // cutAllLeases shortens the leases of a license in batches. It is best

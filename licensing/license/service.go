@@ -38,6 +38,19 @@ type Options struct {
 	// always allowed. Default: operators and API clients only.
 	KeyHolderSeats bool
 
+	// MaxOffline is how long a license file for a license key holder is valid
+	// at most, if the license does not say. Default: 30 days.
+	MaxOffline time.Duration
+
+	// HoldOffline keeps every seat that a license file holds until the file
+	// has expired: its activation cannot be released or evicted before, except
+	// by force. Default: license key holders can cause as many spent seats as
+	// the license has seats.
+	HoldOffline bool
+
+	// FileIssuer is the iss of license files. Default: none.
+	FileIssuer string
+
 	// MasterKey encrypts stored webhook secrets: at least 32 random bytes.
 	// Without it, secrets are stored in plain text. A key that is set later
 	// encrypts new secrets only. Default: none.
@@ -99,6 +112,9 @@ func New(st store.Store, opts Options) *Service {
 		opts.IdempotencyTTL = 24 * time.Hour
 	}
 	const day = 24 * time.Hour
+	if opts.MaxOffline <= 0 {
+		opts.MaxOffline = 30 * day
+	}
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}

@@ -18,6 +18,10 @@ type ValidateParams struct {
 	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
 	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have all of them
+	// File, if not zero, asks for a license file of at most this lifetime; see
+	// [Verdict.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
+	File  Duration `json:"file"`
+	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
 }
 
 // Validate reports whether the license with the given key is valid now. An
@@ -32,36 +36,53 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
+	ask, err := askFor(p.File, p.Nonce)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("validate: %w", err)
+	}
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
 	var v Verdict
+	var f facts
+	var o offer
 	var renews bool
-	answer := func(r store.Reader, now time.Time) (record.Activation, error) {
-		f, err := s.findByKey(ctx, r, p.Key, q, now)
-		if err != nil {
-			return record.Activation{}, err
+	answer := func(r store.Reader, now time.Time) (err error) {
+		o = offer{}
+		if f, err = s.findByKey(ctx, r, p.Key, q, now); err != nil {
+			return err
 		}
 		renews = f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0
 		if renews {
 			f.seat, renews = renewSeat(f.license, f.seat, f.at)
 		}
-		v, err = evaluate(q, f)
-		return f.seat, err
+		if v, err = evaluate(q, f); err != nil || ask == nil || !v.Valid {
+			return err
+		}
+		if p.Fingerprint == "" && f.license.MaxActivations >= 0 {
+			return errFileUnbound
+		}
+		o, err = s.offerFile(ctx, r, f, v, *ask)
+		v.take(o)
+		return err
 	}
 	view := s.view
-	if p.Fingerprint == "" {
+	if p.Fingerprint == "" && ask == nil {
 		view = s.readOnce
 	}
-	err := view(ctx, func(r store.Reader) error {
-		_, err := answer(r, s.now())
-		return err
-	})
-	if err == nil && renews {
+	err = view(ctx, func(r store.Reader) error { return answer(r, s.now()) })
+	if err == nil && (renews || o.writes()) {
 		err = s.update(ctx, func(tx *transaction) error {
-			seat, err := answer(tx, tx.now)
-			if err != nil || !renews {
+			if err := answer(tx, tx.now); err != nil {
 				return err
 			}
-			return tx.PutActivations(ctx, seat.Row())
+			if renews && o.hold.IsZero() {
+				if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
+					return err
+				}
+			}
+			if o.claims == nil {
+				return nil
+			}
+			return s.asHolder().commit(ctx, tx, &f, &v, o)
 		})
 	}
 	if err != nil {
@@ -128,9 +149,9 @@ const seenEvery = time.Hour
 // current LeaseSeconds.
 func renewSeat(l record.License, a record.Activation, now time.Time) (renewed record.Activation, changed bool) {
 	renewed = a
-	renewed.LeaseEndsAt = leaseEnd(l, now)
+	setLease(&renewed, leaseEnd(l, now), a.HeldUntil)
 	renewed.LastSeenAt = now
-	if renewed.LeaseEndsAt.Equal(a.LeaseEndsAt) && now.Sub(a.LastSeenAt) < seenEvery {
+	if leaseOf(renewed).Equal(leaseOf(a)) && now.Sub(a.LastSeenAt) < seenEvery {
 		return a, false
 	}
 	return renewed, true

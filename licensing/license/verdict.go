@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -31,7 +32,21 @@ type Verdict struct {
 	// no later than NextChangeAt, than half of the remaining lease of an
 	// active activation, and than a periodic check.
 	RecheckAfter int64 `json:"recheck_after"`
+
+	// File is the license file that the request asked for, in answers of the
+	// API. In Go it is empty: sign FileClaims with Handler.Files().Sign, after
+	// the Update has been committed.
+	File string `json:"file,omitempty"`
+	// FileReason says why a valid license admits no file, if the request
+	// asked for one; nil: it does.
+	FileReason *Reason `json:"file_reason,omitempty"`
+
+	claims *licensefile.Claims
 }
+
+// FileClaims returns the claims of the license file that the request asked for;
+// nil: there is none.
+func (v Verdict) FileClaims() *licensefile.Claims { return v.claims }
 
 // A Reason is one thing that makes a license invalid.
 type Reason struct {
@@ -250,7 +265,7 @@ func recheckAfter(v Verdict, at time.Time) int64 {
 	}
 	// The lease of an active activation may need renewal whether or not the
 	// license is valid. Rechecking at half of it leaves time for a retry.
-	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil {
+	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil && a.LeaseEndsAt.After(at) {
 		wait = min(wait, a.LeaseEndsAt.Sub(at)/2).Truncate(time.Second)
 	}
 	if v.NextChangeAt != nil {

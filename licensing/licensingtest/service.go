@@ -34,6 +34,7 @@ func RunService(t *testing.T, open func(t *testing.T) store.Store) {
 		{"TakeOver", (*seating).takesOver},
 		{"LoweredLimit", (*seating).lowers},
 		{"Mixed", (*seating).mixed},
+		{"LicenseFiles", (*seating).files},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			part.run(newSeating(t, open(t)))

@@ -147,6 +147,10 @@ func (o *observer) advance(d time.Duration) {
 	o.now = o.now.Add(d)
 }
 
+// newMembers removes the members that the first release did not have, with
+// their defaults.
+var newMembers = strings.NewReplacer(`"offline_seconds":null,"generation":1,`, "", `"held_until":null,"offline_until":null,`, "")
+
 // add writes a line. An error is written instead of the value.
 func (o *observer) add(section, about string, value any, err error) {
 	if o.archive && slices.Contains(shortLived, section) {
@@ -162,7 +166,7 @@ func (o *observer) add(section, about string, value any, err error) {
 	if about != "" {
 		section += " " + about
 	}
-	o.lines = append(o.lines, section+" "+string(text))
+	o.lines = append(o.lines, section+" "+newMembers.Replace(string(text)))
 }
 
 // request sends a request to the handler and returns the answer.

@@ -16,9 +16,11 @@ type Config struct {
 	Webhooks *webhook.Service
 	Metadata http.Handler                          // authorization server metadata (RFC 8414)
 	KeySet   func(context.Context) ([]byte, error) // the keys of license files, as a JWKS
-	Ready    func(context.Context) error           // whether the store responds
-	Health   func(context.Context) (any, error)
-	Limits   web.Limits
+	// Revocations returns the signed revocation list of a product.
+	Revocations func(ctx context.Context, productID string) (string, error)
+	Ready       func(context.Context) error // whether the store responds
+	Health      func(context.Context) (any, error)
+	Limits      web.Limits
 }
 
 // Routes returns the endpoints of the API. A row defines everything about HTTP;
@@ -61,10 +63,13 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Do: web.List((*rules).ListActivations)},
 		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Do: web.Do((*rules).ReleaseActivation)},
 
+		{Method: "POST", Path: "/license/{licenseID}/file", Scope: write, Do: web.Do((*rules).IssueFile), OptionalBody: true},
+
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
 		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
 		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate)},
+		{Method: "POST", Path: "/license/file", Key: true, Do: web.Do(issueFileByKey)},
 		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
 
 		// These paths are not below /license because GET /license/export
@@ -85,6 +90,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
 
 		{Method: "GET", Path: "/file/keys", Handle: serveKeys(c.KeySet)},
+		{Method: "GET", Path: "/file/revocations", Handle: serveRevocations(c.Revocations)},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: healthy},

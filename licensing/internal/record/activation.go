@@ -11,9 +11,15 @@ import (
 type Activation struct {
 	store.Activation // without Document
 
-	Name       string // display name
-	EndReason  string // why it was ended by hand
-	Metadata   []byte // a JSON object; empty: none
+	Name      string // display name
+	EndReason string // why it was ended by hand
+	Metadata  []byte // a JSON object; empty: none
+	// Lease is the end of the lease if HeldUntil is later. LeaseEndsAt is the
+	// later of both.
+	Lease          time.Time
+	HeldUntil      time.Time // until when license files hold the seat; zero: none does
+	HeldGeneration int64     // the generation of the file that holds it
+
 	CreatedAt  time.Time
 	LastSeenAt time.Time
 
@@ -33,6 +39,12 @@ func ReadActivation(row store.Activation) (Activation, error) {
 			a.EndReason = d.text()
 		case "metadata":
 			a.Metadata = d.object()
+		case "lease":
+			a.Lease = d.time()
+		case "held":
+			a.HeldUntil = d.time()
+		case "heldgen":
+			a.HeldGeneration = d.integer()
 		case "created":
 			a.CreatedAt = d.time()
 		case "seen":
@@ -53,6 +65,9 @@ func (a Activation) Row() store.Activation {
 	d.text("name", a.Name)
 	d.text("reason", a.EndReason)
 	d.object("metadata", a.Metadata)
+	d.time("lease", a.Lease)
+	d.time("held", a.HeldUntil)
+	d.integer("heldgen", a.HeldGeneration, a.HeldGeneration != 0)
 	d.time("created", a.CreatedAt)
 	d.time("seen", a.LastSeenAt)
 	a.Document = d.document(a.unknown)

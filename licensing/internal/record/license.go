@@ -26,6 +26,8 @@ type License struct {
 	GraceSeconds   int64
 	MaxActivations int64 // negative: unlimited
 	LeaseSeconds   int64 // negative: an activation lasts until released
+	OfflineSeconds int64 // negative: the default of the service
+	Generation     int64 // 0: 1
 
 	Entitlements []byte // a JSON object; empty: none
 	Metadata     []byte // a JSON object; empty: none
@@ -39,7 +41,7 @@ type License struct {
 
 // ReadLicense decodes the document of a stored license.
 func ReadLicense(row store.License) (License, error) {
-	l := License{License: row, MaxActivations: -1, LeaseSeconds: -1}
+	l := License{License: row, MaxActivations: -1, LeaseSeconds: -1, OfflineSeconds: -1}
 	l.Document = nil
 	d := decoder{rest: row.Document}
 	for d.next() {
@@ -56,6 +58,10 @@ func ReadLicense(row store.License) (License, error) {
 			l.MaxActivations = d.integer()
 		case "lease":
 			l.LeaseSeconds = d.integer()
+		case "offline":
+			l.OfflineSeconds = d.integer()
+		case "generation":
+			l.Generation = d.integer()
 		case "entitlements":
 			l.Entitlements = d.object()
 		case "metadata":
@@ -85,6 +91,8 @@ func (l License) Row() store.License {
 	d.integer("grace", l.GraceSeconds, l.GraceSeconds != 0)
 	d.integer("seats", l.MaxActivations, l.MaxActivations >= 0)
 	d.integer("lease", l.LeaseSeconds, l.LeaseSeconds >= 0)
+	d.integer("offline", l.OfflineSeconds, l.OfflineSeconds >= 0)
+	d.integer("generation", l.Generation, l.Generation != 0)
 	d.object("entitlements", l.Entitlements)
 	d.object("metadata", l.Metadata)
 	d.integer("revision", l.Revision, l.Revision != 0)

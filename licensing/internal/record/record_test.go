@@ -23,7 +23,7 @@ func at(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 var whole = record.License{
 	License: store.License{ID: "lic_1", Key: "K", CustomerID: "c", ProductID: "p", State: store.StateRevoked, StartsAt: at(1), ExpiresAt: at(2)},
 	Name:    "Ünïcode \"\\\b\f\n\r\t\x01'\u2028</>&", StateReason: "why", StateAt: at(0),
-	GraceSeconds: 7, MaxActivations: 0, LeaseSeconds: 1<<63 - 1,
+	GraceSeconds: 7, MaxActivations: 0, LeaseSeconds: 1<<63 - 1, OfflineSeconds: 0, Generation: 3,
 	Entitlements: []byte(`{"a":1.0,"b":[{"}":"]\""}]}`), Metadata: []byte(`{"x":"}\\"}`),
 	Revision: 9, CreatedAt: at(-1), UpdatedAt: at(3),
 }
@@ -31,9 +31,9 @@ var whole = record.License{
 func TestLicenseRoundTrip(t *testing.T) {
 	is := is.New(t)
 	for want, l := range map[string]record.License{
-		`{"name":"Ünïcode \"\\\b\f\n\r\t\u0001'` + "\u2028" + `</>&","reason":"why","since":0,"grace":7,"seats":0,"lease":9223372036854775807,` +
+		`{"name":"Ünïcode \"\\\b\f\n\r\t\u0001'` + "\u2028" + `</>&","reason":"why","since":0,"grace":7,"seats":0,"lease":9223372036854775807,"offline":0,"generation":3,` +
 			`"entitlements":{"a":1.0,"b":[{"}":"]\""}]},"metadata":{"x":"}\\"},"revision":9,"created":-1,"updated":3}`: whole,
-		`{}`: {License: store.License{ID: "lic_2"}, MaxActivations: -1, LeaseSeconds: -1},
+		`{}`: {License: store.License{ID: "lic_2"}, MaxActivations: -1, LeaseSeconds: -1, OfflineSeconds: -1},
 	} {
 		row := l.Row()
 		is.Equal(string(row.Document), want)
@@ -46,9 +46,10 @@ func TestLicenseRoundTrip(t *testing.T) {
 func TestActivationRoundTrip(t *testing.T) {
 	is := is.New(t)
 	for want, a := range map[string]record.Activation{
-		`{"name":"n","reason":"released","metadata":{"a":"b"},"created":1,"seen":2}`: {
+		`{"name":"n","reason":"released","metadata":{"a":"b"},"lease":5,"held":6,"heldgen":7,"created":1,"seen":2}`: {
 			Activation: store.Activation{LicenseID: "lic_1", ID: "act_1", Fingerprint: "f", LeaseEndsAt: at(3), EndedAt: at(4)},
 			Name:       "n", EndReason: "released", Metadata: []byte(`{"a":"b"}`), CreatedAt: at(1), LastSeenAt: at(2),
+			Lease: at(5), HeldUntil: at(6), HeldGeneration: 7,
 		},
 		`{}`: {},
 	} {

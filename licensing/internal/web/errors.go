@@ -34,6 +34,8 @@ var answers = []struct {
 	{license.ErrOnceMismatch, 422, "idempotency_key_reused", "This Idempotency-Key was used for a different request. Use a new key for a new request.", nil},
 	{license.ErrMove, 409, "move_forbidden", "The state of the license does not allow this operation.", addMove},
 	{license.ErrDenied, 409, "denied", "The license does not admit this activation; verdict has the reasons and when to retry.", addVerdict},
+	{license.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until.", addOfflineUntil},
+	{license.ErrNoFile, 409, "no_file", "The license admits no file.", addFileReason},
 	{license.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know.", nil},
 	{license.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer.", nil},
 
@@ -133,6 +135,18 @@ func addVerdict(p *Problem, err error) {
 		return
 	}
 	p.Code, p.Verdict = string(denied.Verdict.Code), &denied.Verdict
+}
+
+func addOfflineUntil(p *Problem, err error) {
+	if held, ok := errors.AsType[*license.SeatHeldError](err); ok {
+		p.OfflineUntil = &held.OfflineUntil
+	}
+}
+
+func addFileReason(p *Problem, err error) {
+	if refused, ok := errors.AsType[*license.NoFileError](err); ok {
+		p.Code, p.Detail = string(refused.Reason.Code), refused.Reason.Detail
+	}
 }
 
 func addWait(p *Problem, err error) {

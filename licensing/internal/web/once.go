@@ -40,8 +40,7 @@ func once(x *exchange, r *http.Request, rules *license.Service, key string, body
 	if replayed {
 		x.Header().Set(replayedHeader, "true")
 	}
-	p.write(x)
-	return nil
+	return p.send(x, r)
 }
 
 // fingerprint returns a digest that is equal for equal requests: it covers the

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -27,6 +28,8 @@ type Problem struct {
 	To   string   `json:"to,omitempty"`
 
 	Verdict *license.Verdict `json:"verdict,omitempty"` // why an activation was refused
+
+	OfflineUntil *time.Time `json:"offline_until,omitempty"` // when the license file of a held seat expires
 
 	Header http.Header `json:"-"` // additional response headers
 	Cause  error       `json:"-"` // for the log, never for the client

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // A versioned result has an entity tag.
@@ -49,8 +50,7 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 	if err != nil {
 		return err
 	}
-	reply.write(x)
-	return nil
+	return reply.send(x, r)
 }
 
 func (e *Endpoint) hasCursor() bool {
@@ -68,6 +68,9 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 	if v, ok := result.(versioned); ok {
 		p.ETag = etag(v.Version())
 	}
+	if f, ok := result.(withFile); ok {
+		p.File = f.FileClaims()
+	}
 	if p.Status == http.StatusCreated {
 		p.Location = Link(r, route.segments()[0], reflect.ValueOf(result).FieldByName("ID").String())
 	}
@@ -80,7 +83,28 @@ type reply struct {
 	Status   int    `json:"status"`
 	Location string `json:"location,omitempty"`
 	ETag     string `json:"etag,omitempty"`
-	Body     []byte `json:"-"` // JSON
+	// File, if set, is a license file that is signed after the commit and
+	// added to the body, which is an object.
+	File *licensefile.Claims `json:"file,omitempty"`
+	Body []byte              `json:"-"` // JSON
+}
+
+// withFile is a result with a license file that must be signed; nil: none.
+type withFile interface{ FileClaims() *licensefile.Claims }
+
+// send signs the license file of p, if it has one, and writes p. It is called
+// after the change has been committed, so signing holds nothing up, and no file
+// exists without what it needs.
+func (p reply) send(x *exchange, r *http.Request) error {
+	if p.File != nil {
+		text, err := x.site.cfg.SignFile(r.Context(), *p.File)
+		if err != nil {
+			return err
+		}
+		p.Body = fmt.Appendf(bytes.TrimSuffix(p.Body, []byte("}\n")), `,"file":"%s"}`+"\n", text)
+	}
+	p.write(x)
+	return nil
 }
 
 func (p reply) write(w http.ResponseWriter) {

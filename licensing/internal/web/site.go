@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // Version is the API version, sent with every response.
@@ -28,6 +29,7 @@ type Config struct {
 	Observe      func(context.Context, Observation)
 	Authenticate func(r *http.Request, scope string) (auth.Grant, error)
 	Rules        *license.Service
+	SignFile     func(context.Context, licensefile.Claims) (string, error)
 
 	Limits         Limits
 	Limiters       Limiters

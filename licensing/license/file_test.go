@@ -1,0 +1,433 @@
+package license_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+var days14 = license.Duration{Days: 14}
+
+// limited gives a license two seats.
+func limited(p *license.CreateParams) { p.MaxActivations = ptr(int64(2)) }
+
+func (f *fixture) activateFile(t *testing.T, key, fingerprint string) license.Verdict {
+	t.Helper()
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: key, Fingerprint: fingerprint, File: days14})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestActivateWithFileHoldsTheSeat(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, limited, func(p *license.CreateParams) {
+		p.LeaseSeconds, p.Entitlements = ptr(int64(3600)), map[string]any{"export": true}
+	})
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n-1"})
+	is.NoErr(err)
+	c := v.FileClaims()
+	is.Equal(c.LicenseID, l.ID)
+	is.Equal(c.ProductID, l.ProductID)
+	is.Equal(c.Generation, int64(1))
+	is.Equal(c.ExpiresAt, f.now.Add(14*day))
+	is.Equal(c.ActivationID, v.Activation.ID)
+	is.Equal(c.FingerprintHash, licensefile.FingerprintHash(l.ID, "a"))
+	is.Equal(c.Entitlements, map[string]any{"export": true})
+	is.Equal(c.Nonce, "n-1")
+	is.Equal(*v.Activation.HeldUntil, f.now.Add(14*day+licensefile.Leeway))
+	is.Equal(*v.Activation.LeaseEndsAt, f.now.Add(time.Hour))
+	is.Equal(v.RecheckAfter, int64(1800)) // the lease alone
+
+	e, data := f.lastEvent(t)
+	is.Equal(e.Type, license.EventFileIssued)
+	is.Equal(e.Actor, "license:"+l.ID)
+	is.Equal(*data.File, license.EventFile{ID: c.ID, Generation: 1, ExpiresAt: c.ExpiresAt})
+	is.Equal(data.Activation.ID, v.Activation.ID)
+
+	// The lease has ended, and the file holds the seat.
+	f.now = f.now.Add(day)
+	f.activateFile(t, l.Key, "b")
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	again, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a"})
+	is.NoErr(err)
+	is.True(again.Valid)
+	is.Equal(again.Activation.ID, v.Activation.ID)
+	is.Equal(*again.Activation.LeaseEndsAt, f.now.Add(time.Hour))
+	is.Equal(*again.Activation.HeldUntil, *v.Activation.HeldUntil)
+
+	// Both have passed.
+	f.now = start.Add(14*day + licensefile.Leeway)
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
+	is.NoErr(err)
+}
+
+func TestFileUnderAHoldWritesNothing(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, limited)
+	first := f.activateFile(t, l.Key, "a").FileClaims()
+	before, _ := f.lastEvent(t)
+	f.now = f.now.Add(time.Minute)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n"})
+	is.NoErr(err)
+	is.Equal(v.FileClaims().ExpiresAt, first.ExpiresAt) // it expires with the hold
+	is.Equal(v.FileClaims().IssuedAt, f.now)
+	is.Equal(v.FileClaims().Nonce, "n")
+	is.True(v.FileClaims().ID != first.ID)
+	after, _ := f.lastEvent(t)
+	is.Equal(after.ID, before.ID)
+
+	// A shorter file expires before the hold.
+	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Days: 1}})
+	is.NoErr(err)
+	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(day))
+
+	// Less than nine tenths are left.
+	f.now = start.Add(2 * day)
+	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	is.NoErr(err)
+	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(14*day))
+	is.Equal(*v.Activation.HeldUntil, f.now.Add(14*day+licensefile.Leeway))
+	after, data := f.lastEvent(t)
+	is.Equal(after.Type, license.EventFileIssued)
+	is.Equal(data.File.ExpiresAt, f.now.Add(14*day))
+}
+
+func TestFileLifetimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit     func(*license.CreateParams)
+		lifetime license.Duration
+		key      bool
+		want     time.Duration
+	}{
+		"a key gets 30 days":         {nil, license.Duration{Years: 1}, true, 30 * day},
+		"by default":                 {nil, license.Duration{}, true, 30 * day},
+		"a client gets what it asks": {nil, license.Duration{Days: 400}, false, 400 * day},
+		"offline_seconds":            {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(3600)) }, days14, true, time.Hour},
+		"not for a client":           {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, false, 14 * day},
+		"the end of the license":     {func(p *license.CreateParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(day)), 3600 }, days14, false, 25 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			edits := []func(*license.CreateParams){limited}
+			if c.edit != nil {
+				edits = append(edits, c.edit)
+			}
+			l := f.create(t, edits...)
+			p := license.IssueFileParams{LicenseID: l.ID, Lifetime: c.lifetime, Fingerprint: "a"}
+			if c.key {
+				p.LicenseID, p.Key = "", l.Key
+			}
+			file, err := f.IssueFile(t.Context(), p)
+			is.NoErr(err)
+			is.Equal(file.ExpiresAt, f.now.Add(c.want))
+			is.Equal(file.Activation.Fingerprint, "a")
+			is.Equal(*file.Activation.HeldUntil, f.now.Add(c.want+licensefile.Leeway))
+		})
+	}
+}
+
+func TestIssueFileRefusals(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, limited)
+	none := f.create(t, func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) })
+	revoked := f.create(t)
+	_, err := f.Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	is.NoErr(err)
+	other, err := licensefile.NewRequest("another key", "a").Text()
+	is.NoErr(err)
+
+	issue := func(p license.IssueFileParams) error {
+		_, err := f.IssueFile(t.Context(), p)
+		return err
+	}
+	field := func(err error) string {
+		var invalid *license.InvalidError
+		if !errors.As(err, &invalid) {
+			t.Fatal(err)
+		}
+		return invalid.Fields[0].Field
+	}
+	is.Equal(field(issue(license.IssueFileParams{})), "license_id")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Key: l.Key})), "license_id")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID})), "fingerprint") // its seats are limited
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Request: other})), "fingerprint")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Years: 11}})), "lifetime")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: "no spaces"})), "nonce")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: "LICENSE-REQUEST-1-"})), "request")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: other})), "request")
+	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: "lic_00000000000000000000000000"}), license.ErrNotFound))
+	is.True(errors.Is(issue(license.IssueFileParams{Key: license.NewKey()}), license.ErrNotFound))
+	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: revoked.ID}), license.ErrDenied))
+	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: l.ID, ActivationID: "act_00000000000000000000000000"}), license.ErrNotFound))
+	err = issue(license.IssueFileParams{Key: none.Key, Fingerprint: "a"})
+	is.True(errors.Is(err, license.ErrNoFile))
+	page, err := f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: none.ID})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 0) // no seat without the file
+
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: none.Key, File: days14})
+	is.NoErr(err)
+	is.True(v.Valid)
+	is.True(v.FileClaims() == nil)
+	is.Equal(v.FileReason.Code, license.FileOfflineForbidden)
+	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, File: days14})
+	is.Equal(field(err), "fingerprint")
+	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Nonce: "n"})
+	is.Equal(field(err), "nonce")
+	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictNotActivated)
+	is.True(v.FileClaims() == nil)
+
+	// Only entitlements can make a file too large.
+	large := f.create(t, func(p *license.CreateParams) {
+		p.Entitlements = map[string]any{}
+		for i := range 100 {
+			p.Entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
+		}
+	})
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: large.ID})), "entitlements")
+	v, err = f.Validate(t.Context(), license.ValidateParams{Key: large.Key, File: days14})
+	is.NoErr(err)
+	is.Equal(v.FileReason.Code, license.FileTooLarge)
+}
+
+func TestFilesOfAnUnlimitedLicense(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
+	is.NoErr(err)
+	is.True(file.Activation == nil)
+	is.Equal(file.FileClaims().FingerprintHash, "")
+	issued, data := f.lastEvent(t)
+	is.Equal(issued.Type, license.EventFileIssued)
+	is.Equal(issued.Actor, "go")
+	is.Equal(data.File.ID, file.ID)
+	f.now = f.now.Add(day)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, File: license.Duration{Days: 13}})
+	is.NoErr(err)
+	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(13*day))
+	last, _ := f.lastEvent(t)
+	is.Equal(last.ID, issued.ID) // it is known that the license has files until then
+}
+
+func TestRequestText(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, limited)
+	request := licensefile.NewRequest(l.Key, "machine")
+	text, err := request.Text()
+	is.NoErr(err)
+	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Request: text})
+	is.NoErr(err)
+	is.Equal(file.FileClaims().Nonce, request.Nonce)
+	is.Equal(file.Activation.Fingerprint, "machine")
+	seen := file.Activation.LastSeenAt
+	f.now = f.now.Add(5 * day)
+	file, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	is.NoErr(err)
+	is.Equal(file.Activation.LastSeenAt, seen) // an operator is not the program
+	is.Equal(file.ExpiresAt, f.now.Add(30*day))
+	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	is.NoErr(err)
+	_, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	is.True(errors.Is(err, license.ErrDenied))
+}
+
+func TestSpentSeats(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, limited)
+	release := func(fingerprint string) (license.Activation, error) {
+		return f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: fingerprint})
+	}
+	ids := map[string]string{}
+	for _, fingerprint := range []string{"a", "b"} {
+		ids[fingerprint] = f.activateFile(t, l.Key, fingerprint).Activation.ID
+	}
+	until := f.now.Add(14*day + licensefile.Leeway)
+	a, err := release("a")
+	is.NoErr(err)
+	is.Equal(*a.OfflineUntil, until)
+	_, err = release("b")
+	is.NoErr(err)
+	for _, fingerprint := range []string{"c", "d"} {
+		ids[fingerprint] = f.activateFile(t, l.Key, fingerprint).Activation.ID
+	}
+
+	// Two seats are spent: no third.
+	_, err = release("c")
+	held, ok := errors.AsType[*license.SeatHeldError](err)
+	is.True(ok)
+	is.Equal(held.OfflineUntil, until)
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "e", TakeOver: license.TakeOverOldest})
+	is.True(errors.Is(err, license.ErrSeatHeld))
+	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"]})
+	is.True(errors.Is(err, license.ErrSeatHeld))
+
+	// An operator can force it.
+	c, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"], Force: true})
+	is.NoErr(err)
+	is.Equal(*c.OfflineUntil, until)
+	_, data := f.lastEvent(t)
+	is.True(data.Forced)
+
+	// A fingerprint that takes a seat again keeps its hold, and is not spent.
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a"})
+	is.NoErr(err)
+	is.Equal(*v.Activation.HeldUntil, until)
+	_, err = release("a")
+	is.True(errors.Is(err, license.ErrSeatHeld)) // b and the forced c
+	f.now = until
+	a, err = release("a")
+	is.NoErr(err)
+	is.True(a.OfflineUntil == nil)
+}
+
+func TestHoldOffline(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.HoldOffline = true })
+	l := f.create(t, limited)
+	v := f.activateFile(t, l.Key, "a")
+	_, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "a"})
+	is.True(errors.Is(err, license.ErrSeatHeld))
+	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: v.Activation.ID, Force: true})
+	is.NoErr(err)
+	_, data := f.lastEvent(t)
+	is.True(data.Forced)
+}
+
+func TestOverTheLimitNoSeatIsHeld(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	for _, fingerprint := range []string{"a", "b", "c"} {
+		_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
+		is.NoErr(err)
+	}
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(2))})
+	is.NoErr(err)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	is.NoErr(err)
+	is.True(v.Valid)
+	is.Equal(v.FileReason.Code, license.VerdictActivationLimit)
+	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "b"})
+	is.NoErr(err)
+	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	is.NoErr(err)
+	is.True(v.FileClaims() != nil)
+}
+
+func TestGeneration(t *testing.T) {
+	ctx := t.Context()
+	update := func(p license.UpdateParams) func(*fixture, string) (license.License, error) {
+		return func(f *fixture, id string) (license.License, error) {
+			p.ID = id
+			return f.Update(ctx, p)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*fixture, string) (license.License, error)
+		rises  bool
+	}{
+		"rekey": {func(f *fixture, id string) (license.License, error) { return f.Rekey(ctx, license.RekeyParams{ID: id}) }, true},
+		"void files": {func(f *fixture, id string) (license.License, error) {
+			return f.VoidFiles(ctx, license.MoveParams{ID: id})
+		}, true},
+		"another product":     {update(license.UpdateParams{ProductID: ptr("p2")}), true},
+		"earlier end":         {update(license.UpdateParams{ExpiresAt: license.To(start.Add(day))}), true},
+		"shorter grace":       {update(license.UpdateParams{GraceSeconds: ptr(int64(0))}), true},
+		"later start":         {update(license.UpdateParams{StartsAt: license.To(start.Add(day))}), true},
+		"entitlement removed": {update(license.UpdateParams{Entitlements: license.To(map[string]any{"users": nil})}), true},
+		"entitlement changed": {update(license.UpdateParams{Entitlements: license.To(map[string]any{"users": 4})}), true},
+		"limited":             {update(license.UpdateParams{MaxActivations: license.To(int64(9))}), true},
+		"entitlement added":   {update(license.UpdateParams{Entitlements: license.To(map[string]any{"export": true})}), false},
+		"later end":           {update(license.UpdateParams{ExpiresAt: license.To(start.Add(900 * day))}), false},
+		"no end":              {update(license.UpdateParams{ExpiresAt: license.ToNull[time.Time]()}), false},
+		"another name":        {update(license.UpdateParams{Name: ptr("x")}), false},
+		"suspended": {func(f *fixture, id string) (license.License, error) {
+			return f.Suspend(ctx, license.MoveParams{ID: id})
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			l := f.create(t, func(p *license.CreateParams) {
+				p.ExpiresAt, p.GraceSeconds, p.Entitlements = ptr(start.Add(365*day)), 60, map[string]any{"users": 5}
+			})
+			is.Equal(l.Generation, int64(1))
+			changed, err := c.change(f, l.ID)
+			is.NoErr(err)
+			want := int64(1)
+			if c.rises {
+				want = 2
+			}
+			is.Equal(changed.Generation, want)
+			read, err := f.Get(t.Context(), l.ID)
+			is.NoErr(err)
+			is.Equal(read.Generation, want)
+		})
+	}
+}
+
+func TestRevokedFiles(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l, other := f.create(t), f.create(t)
+	refused := func(productID string) []licensefile.RevokedLicense {
+		t.Helper()
+		all, err := f.RevokedFiles(t.Context(), productID)
+		is.NoErr(err)
+		return all
+	}
+	is.Equal(len(refused(l.ProductID)), 0)
+	_, err := f.RevokedFiles(t.Context(), "unknown")
+	is.True(errors.Is(err, license.ErrNotFound))
+
+	_, err = f.Suspend(t.Context(), license.MoveParams{ID: other.ID}) // it has no files
+	is.NoErr(err)
+	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
+	is.NoErr(err)
+	is.Equal(len(refused(l.ProductID)), 0)
+
+	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	all := refused(l.ProductID)
+	is.Equal(len(all), 1)
+	is.Equal(all[0].Hash, licensefile.LicenseHash(l.ID))
+	is.Equal(all[0].MinGeneration, int64(licensefile.AllGenerations))
+	is.True(!all[0].Until.Before(file.ExpiresAt))
+
+	_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(licensefile.AllGenerations))
+	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(2))
+
+	// The files for the former product are on its list.
+	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, ProductID: ptr("p2")})
+	is.NoErr(err)
+	is.Equal(refused(l.ProductID)[0].MinGeneration, int64(3))
+	is.Equal(len(refused("p2")), 0)
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	is.Equal(refused("p2")[0].MinGeneration, int64(licensefile.AllGenerations))
+
+	// Entries last as long as the longest file.
+	f.now = all[0].Until
+	is.Equal(len(refused(l.ProductID)), 0)
+}

@@ -1,0 +1,163 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// generation returns the generation of a license.
+func generation(rec record.License) int64 { return max(1, rec.Generation) }
+
+// outdates reports whether a change of a license makes its earlier files
+// promise too much: another key or product, an earlier end, a later start, an
+// entitlement that was removed or changed, or a limit on activations where
+// there was none.
+func outdates(before, after License) bool {
+	if before.Key != after.Key || before.ProductID != after.ProductID {
+		return true
+	}
+	was, is := endOf(before), endOf(after)
+	if !is.IsZero() && (was.IsZero() || is.Before(was)) {
+		return true
+	}
+	if timeOrZero(after.StartsAt).After(timeOrZero(before.StartsAt)) {
+		return true
+	}
+	for name, v := range before.Entitlements {
+		if after.Entitlements[name] != v {
+			return true
+		}
+	}
+	return before.MaxActivations == nil && after.MaxActivations != nil
+}
+
+// endOf returns when a license stops being valid; zero: never.
+func endOf(l License) time.Time {
+	if l.ExpiresAt == nil {
+		return time.Time{}
+	}
+	return l.ExpiresAt.Add(time.Duration(l.GraceSeconds) * time.Second)
+}
+
+// VoidFiles raises the generation of a license, so that all its files are
+// refused once programs see the next revocation list, and appends a
+// license_file.voided event. Programs that reach the service get new files.
+// Errors are those of [Service.Suspend], except for [*MoveError].
+func (s *Service) VoidFiles(ctx context.Context, p MoveParams) (License, error) {
+	return s.edit(ctx, edit{
+		verb:    "void files of",
+		event:   EventFilesVoided,
+		reason:  p.Reason,
+		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
+		ifMatch: p.IfMatch,
+		apply: func(_ License, next *record.License, _ time.Time) error {
+			next.Generation = generation(*next) + 1
+			return check(ctx, p)
+		},
+	})
+}
+
+// filesKind is the kind of the entries that say until when a license has files.
+// Key is the license ID; ExpiresAt is after the end of every file, by up to a
+// tenth of its lifetime, so that most files write no entry.
+const filesKind = "license_file"
+
+// filesUntil returns until when a license may have files; zero: it has none.
+func filesUntil(ctx context.Context, r store.Reader, id string) (time.Time, error) {
+	e, err := r.Entry(ctx, filesKind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	return e.ExpiresAt, err
+}
+
+// revokedKind is the kind of the entries of revocation lists: the licenses
+// some files of which are refused. Key is the license ID, a slash and the
+// product of the files; Owner is the product, and ExpiresAt is when the last
+// file has expired.
+const revokedKind = "file_revocation"
+
+// A revokedFiles is the data of such an entry.
+type revokedFiles struct {
+	LicenseID     string `json:"license_id"`
+	MinGeneration int64  `json:"min_generation"` // files of lower generations are refused
+}
+
+// revokeFiles puts a license on the revocation list of a product if the change
+// from one record to the next outdates its files.
+func (tx *transaction) revokeFiles(ctx context.Context, before, after record.License) error {
+	if before.State == after.State && generation(before) == generation(after) {
+		return nil
+	}
+	least := generation(after)
+	if after.State != store.StateActive {
+		least = licensefile.AllGenerations
+	}
+	return tx.revokeBelow(ctx, before.ID, before.ProductID, least)
+}
+
+// revokeBelow refuses the files of a license for a product that have a lower
+// generation.
+func (tx *transaction) revokeBelow(ctx context.Context, id, productID string, least int64) error {
+	until, err := filesUntil(ctx, tx, id)
+	if err != nil || !until.After(tx.now) {
+		return err
+	}
+	return tx.PutEntries(ctx, store.Entry{
+		Kind: revokedKind, Key: id + "/" + productID, Owner: productID, ExpiresAt: until, CreatedAt: tx.now,
+		Data: encode(revokedFiles{LicenseID: id, MinGeneration: least}),
+	})
+}
+
+// RevokedFiles returns the licenses of a product some files of which are
+// refused, for the revocation list of the product, in the order in which they
+// leave it. It returns [ErrNotFound] if the product has no license and nothing
+// on its list.
+func (s *Service) RevokedFiles(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error) {
+	if productID == "" {
+		return nil, Invalid("product_id", CodeRequired, "is required")
+	}
+	var all []licensefile.RevokedLicense
+	err := s.view(ctx, func(r store.Reader) error {
+		all = nil
+		q := store.EntryQuery{Kind: revokedKind, Order: store.ByExpiry, Owner: productID, Expires: store.TimeRange{From: s.now().Add(time.Millisecond)}, Limit: store.MaxLimit}
+		for {
+			rows, err := r.Entries(ctx, q)
+			if err != nil {
+				return err
+			}
+			for _, row := range rows {
+				var refused revokedFiles
+				if err := decode(row.Data, &refused); err != nil {
+					return err
+				}
+				all = append(all, licensefile.RevokedLicense{
+					Hash: licensefile.LicenseHash(refused.LicenseID), MinGeneration: refused.MinGeneration, Until: row.ExpiresAt,
+				})
+			}
+			if len(rows) < q.Limit {
+				break
+			}
+			last := rows[len(rows)-1]
+			q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
+		}
+		if len(all) > 0 {
+			return nil
+		}
+		licenses, err := r.Licenses(ctx, store.LicenseQuery{ProductID: productID, Limit: 1})
+		if err == nil && len(licenses) == 0 {
+			err = fmt.Errorf("product: %w", ErrNotFound)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("revoked files: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,125 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A license file holds the seat of its activation: the program may run from
+// the file, so the seat counts until the file has expired on every clock.
+// The store's LeaseEndsAt of an activation is the later of the end of its
+// lease and HeldUntil, so admission, the index and the sweep need no rule of
+// their own for held seats.
+
+// holdFor returns until when a file that expires at exp holds its seat. The
+// clocks of the processes that share a store may differ by the leeway.
+func holdFor(exp time.Time) time.Time { return exp.Add(licensefile.Leeway) }
+
+// leaseOf returns when the lease of an activation ends; zero: never.
+func leaseOf(a record.Activation) time.Time {
+	if !a.Lease.IsZero() {
+		return a.Lease
+	}
+	return a.LeaseEndsAt
+}
+
+// hold holds the seat of an activation for a file of a generation.
+func hold(a *record.Activation, until time.Time, generation int64) {
+	setLease(a, leaseOf(*a), until)
+	a.HeldGeneration = generation
+}
+
+// setLease sets the end of the lease and until when the seat is held.
+func setLease(a *record.Activation, lease, held time.Time) {
+	a.LeaseEndsAt, a.Lease, a.HeldUntil = lease, time.Time{}, held
+	if !lease.IsZero() && held.After(lease) {
+		a.LeaseEndsAt, a.Lease = held, lease
+	}
+}
+
+// spentKind is the kind of the entries that name spent seats: activations that
+// were released or evicted while they were held. Key is the license ID, a slash
+// and the activation ID; Owner is the license ID, and ExpiresAt is HeldUntil.
+const spentKind = "spent_seat"
+
+// ErrSeatHeld: a license file holds the seat, so its program may run until the
+// file expires. Always a [*SeatHeldError].
+var ErrSeatHeld = errors.New("a license file holds the seat")
+
+// A SeatHeldError is returned if an activation cannot be released or evicted
+// because a license file holds its seat, and as many programs as the license
+// allows already run from files of seats that were released or evicted.
+type SeatHeldError struct {
+	OfflineUntil time.Time // when the hold of this activation ends
+}
+
+func (e *SeatHeldError) Error() string {
+	return "a license file holds the seat until " + e.OfflineUntil.Format(time.RFC3339) + "; release it then"
+}
+
+// Is makes errors.Is(e, ErrSeatHeld) true.
+func (e *SeatHeldError) Is(target error) bool { return target == ErrSeatHeld }
+
+// spend records that a held activation ends. A license has at most
+// MaxActivations spent seats, with Options.HoldOffline none; one more is a
+// [*SeatHeldError], unless it is forced. It reports whether the force was
+// needed.
+func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, a record.Activation, force bool) (forced bool, err error) {
+	if l.MaxActivations < 0 || !a.HeldUntil.After(tx.now) {
+		return false, nil
+	}
+	var most int64
+	if !s.opts.HoldOffline {
+		most = l.MaxActivations
+	}
+	full, err := spentFull(ctx, tx, l.ID, tx.now, most)
+	switch {
+	case err != nil:
+		return false, err
+	case full && !force:
+		return false, &SeatHeldError{OfflineUntil: a.HeldUntil}
+	}
+	return full, tx.PutEntries(ctx, store.Entry{
+		Kind: spentKind, Key: spentKey(l.ID, a.ID), Owner: l.ID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
+	})
+}
+
+// unspend removes the record of a spent seat, whose fingerprint takes a seat
+// again.
+func (tx *transaction) unspend(ctx context.Context, a record.Activation) error {
+	if !a.HeldUntil.After(tx.now) {
+		return nil
+	}
+	err := tx.DeleteEntries(ctx, spentKind, spentKey(a.LicenseID, a.ID))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func spentKey(licenseID, activationID string) string { return licenseID + "/" + activationID }
+
+// spentFull reports whether a license has at least most spent seats.
+func spentFull(ctx context.Context, r store.Reader, id string, now time.Time, most int64) (bool, error) {
+	q := store.EntryQuery{Kind: spentKind, Order: store.ByExpiry, Owner: id, Expires: store.TimeRange{From: now.Add(time.Millisecond)}}
+	for most > 0 {
+		q.Limit = int(min(most, store.MaxLimit))
+		rows, err := r.Entries(ctx, q)
+		if err != nil {
+			return false, fmt.Errorf("spent seats: %w", err)
+		}
+		if len(rows) < q.Limit {
+			return false, nil
+		}
+		most -= int64(len(rows))
+		last := rows[len(rows)-1]
+		q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
+	}
+	return true, nil
+}
