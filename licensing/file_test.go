@@ -1,12 +1,19 @@
 package licensing_test
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -14,6 +21,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
 func TestFileKeysArePublished(t *testing.T) {
@@ -82,4 +90,138 @@ func TestSigningKeysOfTheHost(t *testing.T) {
 	err = licensing.Options{SigningKeys: []files.SigningKey{{ID: "wrong", Signer: private}}}.Validate()
 	is.True(err != nil)
 	is.Equal(err.Error(), "licensing: Options.SigningKeys[0] has the ID wrong, but the key of its Signer has the ID "+want)
+}
+
+func TestIssuedFilesVerify(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{FileIssuer: "https://example.com", MaxOffline: 10 * 24 * time.Hour})
+	keys, err := licensefile.ParseKeys(c.do("GET", "/file/keys", "").Body.Bytes())
+	is.NoErr(err)
+	l := c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":1,"entitlements":{"file":"","export":true}}`)
+	is.Equal(l.Code, http.StatusUnprocessableEntity) // an entitlement is not empty
+	l = c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":1,"entitlements":{"export":true},"metadata":{"file":""}}`)
+	id, key := l.json["id"].(string), l.json["key"].(string)
+
+	verify := func(a answer, nonce string) licensefile.File {
+		t.Helper()
+		is.Equal(a.Code, http.StatusOK)
+		text, ok := a.json["file"].(string)
+		is.True(ok)
+		f, err := keys.Verify(text)
+		is.NoErr(err)
+		is.NoErr(f.Check(licensefile.Expect{ProductID: "atlas", Fingerprint: "host-1", Nonce: nonce, Now: c.Clock.Now()}))
+		is.Equal(f.Issuer, "https://example.com")
+		is.Equal(f.LicenseID, id)
+		is.Equal(f.Entitlements, map[string]any{"export": true})
+		return f
+	}
+	activated := c.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"host-1","file":"P14D","nonce":"n-1"}`, "Authorization", "")
+	f := verify(activated, "n-1")
+	is.True(f.ExpiresAt.Sub(f.IssuedAt) <= 10*24*time.Hour)
+	verify(c.do("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"host-1","file":"P14D","nonce":"n-2"}`, "Authorization", ""), "n-2")
+	verify(c.do("POST", "/license/file", `{"key":"`+key+`","fingerprint":"host-1","nonce":"n-3"}`, "Authorization", ""), "n-3")
+
+	// A repeated request gets the same file, also after a rotation.
+	first := c.do("POST", "/license/"+id+"/file", `{"fingerprint":"host-1","lifetime":"P1Y"}`, "Idempotency-Key", "once")
+	issued := verify(first, "")
+	again := c.do("POST", "/license/"+id+"/file", `{"fingerprint":"host-1","lifetime":"P1Y"}`, "Idempotency-Key", "once")
+	is.Equal(again.Body.String(), first.Body.String())
+	_, err = c.Handler.Files().RotateKey(t.Context(), files.RotateKeyParams{Force: true})
+	is.NoErr(err)
+	rotated := verify(c.do("POST", "/license/"+id+"/file", `{"fingerprint":"host-1","lifetime":"P1Y"}`, "Idempotency-Key", "once"), "")
+	is.True(rotated.KeyID != issued.KeyID)
+	is.Equal(rotated.ID, issued.ID)
+
+	// The list names the license once it is suspended.
+	list := func() *licensefile.Revocations {
+		t.Helper()
+		a := c.do("GET", "/file/revocations?product_id=atlas", "", "Authorization", "")
+		is.Equal(a.Code, http.StatusOK)
+		list, err := keys.VerifyRevocations(a.Body.String())
+		is.NoErr(err)
+		is.NoErr(list.Check("atlas", c.Clock.Now()))
+		return &list
+	}
+	want := licensefile.Expect{ProductID: "atlas", Fingerprint: "host-1", Now: c.Clock.Now(), Revocations: list()}
+	is.NoErr(issued.Check(want))
+	is.Equal(c.do("POST", "/license/"+id+"/suspend", "").Code, http.StatusOK)
+	_, err = c.Handler.Files().CondemnKey(t.Context(), files.CondemnKeyParams{ID: issued.KeyID}) // the list is made again
+	is.NoErr(err)
+	before := want.Revocations
+	want.Revocations = list()
+	is.True(want.Revocations.Sequence > before.Sequence)
+	is.Equal(want.Revocations.CondemnedKeys, []string{issued.KeyID})
+	is.True(errors.Is(rotated.Check(want), licensefile.ErrRevoked))
+}
+
+// TestFailedSigningLeavesTheHold, never a file without one.
+func TestFailedSigningLeavesTheHold(t *testing.T) {
+	is := is.New(t)
+	signer := &failingSigner{PrivateKey: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}
+	c := newCaller(t, licensing.Options{SigningKeys: []files.SigningKey{{Signer: signer}}, Logger: slog.New(slog.DiscardHandler)})
+	l := c.do("POST", "/license", `{"name":"n","product_id":"atlas","customer_id":"c","max_activations":1}`)
+	id := l.json["id"].(string)
+	signer.before = func() {
+		page, err := c.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: id})
+		is.NoErr(err)
+		is.True(page.Data[0].HeldUntil != nil) // committed before the signature
+	}
+	signer.fails = true
+	a := c.do("POST", "/license/"+id+"/file", `{"fingerprint":"host-1"}`, "Idempotency-Key", "once")
+	is.Equal(a.Code, http.StatusInternalServerError)
+	is.Equal(signer.calls, 1)
+	signer.fails = false
+	a = c.do("POST", "/license/"+id+"/file", `{"fingerprint":"host-1"}`, "Idempotency-Key", "once")
+	is.Equal(a.Code, http.StatusOK)
+	is.Equal(a.Header().Get("Idempotency-Replayed"), "true")
+	is.True(a.json["file"] != nil)
+}
+
+type failingSigner struct {
+	ed25519.PrivateKey
+	before func()
+	fails  bool
+	calls  int
+}
+
+func (s *failingSigner) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	s.calls++
+	s.before()
+	if s.fails {
+		return nil, errors.New("the HSM is gone")
+	}
+	return s.PrivateKey.Sign(random, digest, opts)
+}
+
+// BenchmarkFile compares a validation with one that issues a file.
+func BenchmarkFile(b *testing.B) {
+	st, err := sqlite.Open(filepath.Join(b.TempDir(), "licenses.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	h := licensing.NewHandler(st, licensing.Options{
+		Limits: licensing.LimitOptions{AddressRate: -1, KeyRate: -1}, Logger: slog.New(slog.DiscardHandler),
+	})
+	l, err := h.Service().Create(b.Context(), license.CreateParams{Name: "n", ProductID: "atlas", CustomerID: "c", MaxActivations: new(int64(1))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := h.Service().Activate(b.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "host-1", File: license.Duration{Days: 14}}); err != nil {
+		b.Fatal(err)
+	}
+	body := `{"key":"` + l.Key + `","fingerprint":"host-1"`
+	for _, c := range []struct{ name, body string }{{"without", body + "}"}, {"with", body + `,"file":"P14D"}`}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				r := httptest.NewRequestWithContext(b.Context(), "POST", "/license/validate", strings.NewReader(c.body))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if w.Code != http.StatusOK {
+					b.Fatal(w.Body)
+				}
+			}
+		})
+	}
 }

@@ -280,3 +280,22 @@ func TestParseTerm(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// TestReleaseOfAHeldSeat warns that the program may run offline, and forces the
+// release.
+func TestReleaseOfAHeldSeat(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](1)})
+	file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-1", Lifetime: license.Duration{Days: 14}})
+	is.NoErr(err)
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(0))})
+	is.NoErr(err)
+	path := "licenses/" + l.ID + "/activations/" + file.Activation.ID + "/release"
+	is.True(v.get(path).says("It may run offline from a license file until"))
+	is.Equal(v.post(path, "reason", "moved").StatusCode, http.StatusSeeOther)
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventActivationReleased, Subject: l.ID})
+	is.NoErr(err)
+	is.True(strings.Contains(string(events.Data[0].Data), `"forced":true`))
+}

@@ -145,7 +145,7 @@ func showRelease(v *visit) error {
 func (v *visit) activation(licenseID string) (row activationRow, err error) {
 	errPreview := errors.New("only a preview")
 	err = v.licenses.Atomically(v.r.Context(), func(s *license.Service) (err error) {
-		row.Activation, err = s.ReleaseActivation(v.r.Context(), license.ReleaseParams{LicenseID: licenseID, ActivationID: v.params["activation"]})
+		row.Activation, err = s.ReleaseActivation(v.r.Context(), license.ReleaseParams{LicenseID: licenseID, ActivationID: v.params["activation"], Force: true})
 		if err != nil {
 			return err
 		}
@@ -166,12 +166,16 @@ func (v *visit) renderRelease(status int, l license.License, f *form) error {
 	if a.Name != "" {
 		label += " (" + a.Fingerprint + ")"
 	}
+	effect := "The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available."
+	if a.OfflineUntil != nil {
+		effect += " It may run offline from a license file until " + v.moment(*a.OfflineUntil).Full + "."
+	}
 	return v.render(status, "confirm", page{Title: "Release an activation of " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.keepList(activationsPath(l.ID)), Subject: l.Name,
 		Text: []string{
 			label,
 			"Activation ID: " + a.ID,
-			"The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available.",
+			effect,
 		},
 	}})
 }
@@ -184,7 +188,7 @@ func release(v *visit) error {
 	}
 	f := releaseForm()
 	f.fill(v)
-	_, err = v.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: f.Field("reason").Value})
+	_, err = v.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: f.Field("reason").Value, Force: true})
 	if f.takeErrors(err) {
 		return v.renderRelease(http.StatusUnprocessableEntity, l, f)
 	}
