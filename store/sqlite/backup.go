@@ -59,10 +59,8 @@ func restore(ctx context.Context, backup, path string) error {
 	if err != nil {
 		return err
 	}
-	for _, companion := range []string{path + "-wal", path + "-shm"} {
-		if _, err := os.Lstat(companion); !errors.Is(err, os.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%s: %w; it belongs to another database, so move it away", companion, os.ErrExist))
-		}
+	if err := noLog(path); err != nil {
+		return err
 	}
 	from, err := os.Open(backup)
 	if err != nil {
@@ -87,6 +85,20 @@ func restore(ctx context.Context, backup, path string) error {
 	})
 }
 
+// noLog returns an error that wraps [os.ErrExist] if there is a log, or the index
+// of one, beside the file at path.
+func noLog(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	for _, companion := range []string{path + "-wal", path + "-shm"} {
+		if _, err := os.Lstat(companion); !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, fmt.Errorf("%s: %w; it belongs to another database, so move it away, or put that database back", companion, os.ErrExist))
+		}
+	}
+	return nil
+}
+
 // Check reads the whole file and returns an error that wraps [ErrDamaged] and
 // describes the damage, if the structure of the file is damaged. It cannot find
 // a changed character inside a record, because the file has no checksums. Call it
@@ -96,7 +108,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return wrap(s.maintain(ctx, func(c *conn) error { return check(ctx, c) }), "check %s", s.path)
 }
 
-// ErrDamaged is the error of [Store.Check] and [Restore] for a damaged file.
+// ErrDamaged is the error of [Store.Check], [Restore] and, with [Options.Check],
+// [Open] for a damaged file.
 var ErrDamaged = errors.New("the database file is damaged")
 
 // check returns what is wrong with the file that c has open.

@@ -115,6 +115,65 @@ func TestRestoreRefusesALogOfAnotherFile(t *testing.T) {
 	is.Equal(len(files(t, folder)), 2)
 }
 
+// TestOpenRefusesALogOfAnotherFile: the engine would write the log into the file,
+// or delete it with what it holds.
+func TestOpenRefusesALogOfAnotherFile(t *testing.T) {
+	is := is.New(t)
+	st := open(t)
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	is.NoErr(st.Backup(t.Context(), backup))
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "b") }))
+	read := func(path string) []byte {
+		data, err := os.ReadFile(path)
+		is.NoErr(err)
+		return data
+	}
+	file, log, copied := read(st.path), read(st.path+"-wal"), read(backup)
+	for _, test := range []struct {
+		name    string
+		file    []byte // nil: none
+		through string // a link to the file
+		opens   bool
+	}{
+		{"no file", nil, "", false},
+		{"an empty file", []byte{}, "", false},
+		{"a backup", copied, "", false},
+		{"a backup by a link", copied, "link.db", false},
+		{"the file of the log, as after a crash", file, "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			is := is.New(t)
+			folder := t.TempDir()
+			path := filepath.Join(folder, "licenses.db")
+			is.NoErr(os.WriteFile(path+"-wal", log, 0o600))
+			if test.file != nil {
+				is.NoErr(os.WriteFile(path, test.file, 0o600))
+			}
+			if test.through != "" {
+				is.NoErr(os.Symlink(path, filepath.Join(folder, test.through)))
+				path = filepath.Join(folder, test.through)
+			}
+			before := files(t, folder)
+			opened, err := Open(path)
+			if !test.opens {
+				is.True(errors.Is(err, os.ErrExist))
+				is.Equal(files(t, folder), before)
+				return
+			}
+			is.NoErr(err)
+			defer opened.Close()
+			_, err = opened.License(t.Context(), "b")
+			is.NoErr(err)
+		})
+	}
+	is.NoErr(os.WriteFile(backup+"-shm", nil, 0o600))
+	_, err := Open(backup)
+	is.True(errors.Is(err, os.ErrExist))
+	is.NoErr(os.Remove(backup + "-shm"))
+	openAt(t, backup) // which a backup is
+}
+
 func TestDamageIsFound(t *testing.T) {
 	is := is.New(t)
 	folder := t.TempDir()
@@ -154,6 +213,11 @@ func TestDamageIsFound(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	is.True(errors.Is(st.Check(t.Context()), ErrDamaged))
+	_, err = OpenWith(path, Options{Check: true})
+	is.True(errors.Is(err, ErrDamaged))
+	sound, err := OpenWith(backup, Options{Check: true})
+	is.NoErr(err)
+	is.NoErr(sound.Close())
 
 	is.True(Restore(t.Context(), filepath.Join(folder, "none"), filepath.Join(folder, "x")) != nil)
 	other := filepath.Join(folder, "other")

@@ -42,7 +42,18 @@ func steps() []string {
 
 // claim creates the file at path if there is none, and otherwise checks whether
 // it is a file of this package. It does not change an existing file.
+//
+// It refuses a file whose log must be that of another database, since the engine
+// would write it into the file or delete it. The engine writes to the file that
+// it has a log before it makes one, and not to a backup: claim looks for the log
+// first, because another process may be opening the file.
 func claim(path string) error {
+	foreign := noLog(path)
+	if foreign != nil {
+		if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+			return foreign
+		}
+	}
 	info, err := makeFile(path)
 	switch {
 	case err != nil:
@@ -66,6 +77,13 @@ func claim(path string) error {
 		if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
 			return nil
 		}
+	}
+	if err != nil || foreign == nil {
+		return err
+	}
+	logged, err := c.integer("SELECT count(*) FROM sqlite_dbpage WHERE pgno = 1 AND substr(data, 19, 2) = x'0202'")
+	if err == nil && logged == 0 {
+		err = foreign
 	}
 	return err
 }
@@ -135,7 +153,13 @@ func connectWriter(path string, opts Options) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(c, deadline); err != nil {
+	if opts.Check {
+		err = check(context.Background(), c)
+	}
+	if err == nil {
+		err = migrate(c, deadline)
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil

@@ -44,6 +44,11 @@ type Options struct {
 	// none.
 	MmapSize int64
 
+	// Check makes Open read the whole file first, as [Store.Check] does, and
+	// return an error that wraps [ErrDamaged] if it is damaged. A damaged
+	// file is not migrated. Default: no check.
+	Check bool
+
 	// Logger gets an error when the file is deleted, moved or replaced while
 	// the Store is open, and a warning if the program is built with a version
 	// of the engine's runtime library that does not match the engine.
@@ -58,7 +63,8 @@ const maxViews = 16
 // exist. The path is relative or absolute and not a URI. Its folder must exist.
 //
 // Open returns an error, and does not change the file, if another program or a
-// newer version of this package has written it.
+// newer version of this package has written it. If there is no file, or a backup,
+// beside the -wal or -shm of another database, the error wraps [os.ErrExist].
 func Open(path string) (*Store, error) { return OpenWith(path, Options{}) }
 
 // OpenWith is [Open] with options.
