@@ -26,6 +26,15 @@ func newStore(t testing.TB, db *sql.DB, schema string) *postgres.Store {
 	return st
 }
 
+// BenchmarkStore measures a store on a server of its own, which syncs to disk.
+func BenchmarkStore(b *testing.B) {
+	storetest.Benchmark(b, func(b *testing.B) store.Store {
+		db := open(b, "pgx", newServer(b).dsn())
+		db.SetMaxOpenConns(20)
+		return newStore(b, db, "")
+	})
+}
+
 func TestStoreKeepsTheContract(t *testing.T) {
 	for _, test := range []struct{ name, driver, setting string }{
 		{"pgx", "pgx", ""},
