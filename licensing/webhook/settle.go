@@ -41,7 +41,7 @@ const settlePause = 30 * time.Second
 
 // settleMost is roughly how many deliveries one Update stores, so that other
 // writers get the write lock in between.
-const settleMost = 200
+const settleMost = 600
 
 // settle stores the outcomes of batches, and the positions that they reached, in
 // an Update each for a few, and the last of them with last, which may be nil. If

@@ -11,7 +11,7 @@ import (
 
 const (
 	// sharedMost is the most events of a batch of the shared lane, and
-	// sharedSendings roughly its most deliveries.
+	// sharedSendings its most deliveries, unless a single event has more.
 	sharedMost     = 100
 	sharedSendings = 2000
 	// sharedIdle is how long the shared lane waits for new events if none
@@ -35,13 +35,10 @@ func (r *run) share(ctx context.Context) (feed.Next, error) {
 	if err != nil || !held {
 		return feed.In(wait), err
 	}
-	r.mu.Lock()
-	limit := max(1, min(sharedMost, sharedSendings/max(1, len(r.lanes))))
-	r.mu.Unlock()
 	if seq, _, err = feed.ReadCursor(r.Work, r.store(), cursorKey); err != nil {
 		return feed.Next{}, err
 	}
-	events, err := r.store().Events(r.Work, store.EventQuery{After: seq, Limit: limit})
+	events, err := r.store().Events(r.Work, store.EventQuery{After: seq, Limit: sharedMost})
 	if err != nil || len(events) == 0 {
 		return feed.In(sharedIdle), err
 	}
@@ -49,10 +46,11 @@ func (r *run) share(ctx context.Context) (feed.Next, error) {
 	if err := r.refresh(ctx, false); err != nil {
 		return feed.Next{}, err
 	}
-	if err := r.shareEvents(ctx, seq, events); err != nil {
+	n, err := r.shareEvents(ctx, seq, events)
+	if err != nil {
 		return feed.Next{}, err
 	}
-	if len(events) == limit {
+	if n < len(events) || n == sharedMost {
 		return feed.In(0), nil
 	}
 	return feed.In(sharedIdle), nil
@@ -66,9 +64,10 @@ type part struct {
 	late    bool          // it is still being sent
 }
 
-func (r *run) shareEvents(ctx context.Context, seq int64, events []store.Event) error {
-	through := events[len(events)-1].Seq
-	parts := r.split(seq, through, events)
+// shareEvents sends the first of some events, and returns how many.
+func (r *run) shareEvents(ctx context.Context, seq int64, events []store.Event) (n int, err error) {
+	parts, n := r.split(seq, events)
+	through := events[n-1].Seq
 	defer func() {
 		r.joining.Lock()
 		r.ahead = 0
@@ -96,7 +95,7 @@ func (r *run) shareEvents(ctx context.Context, seq int64, events []store.Event) 
 			batches = append(batches, &b)
 		}
 	}
-	err := r.settle(ctx, batches, func(tx *transaction) error {
+	err = r.settle(ctx, batches, func(tx *transaction) error {
 		now, _, err := feed.ReadCursor(r.Work, tx, cursorKey)
 		if err == nil && now != seq {
 			err = errLost
@@ -111,30 +110,42 @@ func (r *run) shareEvents(ctx context.Context, seq int64, events []store.Event) 
 		close(p.settled)
 	}
 	r.bell.Ring() // webhooks that left have work
-	return err
+	return n, err
 }
 
-// split returns what each webhook in the shared lane selects of the events.
-func (r *run) split(seq, through int64, events []store.Event) (parts []*part) {
+// split returns what each webhook in the shared lane selects of the first n
+// events.
+func (r *run) split(seq int64, events []store.Event) (parts []*part, n int) {
 	r.joining.Lock()
 	defer r.joining.Unlock()
-	r.ahead = through
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.now()
-	for _, l := range r.lanes {
-		if l.own || l.hook.Status != StatusActive {
-			continue
+	of := make(map[*lane]*batch)
+	now, sendings := r.now(), 0
+	for i, e := range events {
+		var wanting []*lane
+		for _, l := range r.lanes {
+			if !l.own && l.hook.Status == StatusActive && e.Seq > l.position && l.hook.wants(e) {
+				wanting = append(wanting, l)
+			}
 		}
-		first := 0
-		for first < len(events) && events[first].Seq <= l.position {
-			first++
+		if sendings += len(wanting); sendings > sharedSendings && n > 0 {
+			break
 		}
-		if b := l.newBatch(l.hook, max(seq, l.position), through, events[first:], now); len(b.items) > 0 {
-			parts = append(parts, &part{batch: b, settled: make(chan struct{})})
+		for _, l := range wanting {
+			if of[l] == nil {
+				of[l] = &batch{lane: l, feed: true, after: max(seq, l.position)}
+				parts = append(parts, &part{batch: of[l], settled: make(chan struct{})})
+			}
+			of[l].items = append(of[l].items, &sending{Delivery: newDelivery(l.webhookID, e, now), event: &events[i]})
 		}
+		n = i + 1
 	}
-	return parts
+	r.ahead = events[n-1].Seq
+	for _, p := range parts {
+		p.through = r.ahead
+	}
+	return parts, n
 }
 
 // share sends a part. It returns when the part is sent or when this takes too

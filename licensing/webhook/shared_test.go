@@ -214,6 +214,24 @@ func TestLevelWebhooksShareOneRead(t *testing.T) {
 	})
 }
 
+// TestEventsForManyWebhooksComeInSteps: a batch with more deliveries than one may
+// have is cut after an event, and none is lost.
+func TestEventsForManyWebhooksComeInSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(memory.New(), 0)
+		const webhooks, events = 90, 60 // more than twice sharedSendings
+		for i := range webhooks {
+			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+		}
+		want := b.licenses(t, events)
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		for i := range webhooks {
+			sameOnce(t, b.at(fmt.Sprintf("%d.example", i)), want)
+		}
+	})
+}
+
 // TestAFailingWebhookLeavesTheSharedLane: its position stands while the breaker is
 // open, the shared one moves on, and it joins again when it is level.
 func TestAFailingWebhookLeavesTheSharedLane(t *testing.T) {

@@ -93,7 +93,7 @@ type EventData struct {
 
 const (
 	webhookKind = "webhook" // kind of entries
-	maxWebhooks = 100       // per store
+	maxWebhooks = 1000      // per store
 )
 
 // cursorKey is the key of the store.KindCursor entry that holds the position of
@@ -179,7 +179,7 @@ func (s *Service) Get(ctx context.Context, id string) (Webhook, error) {
 	return rec.webhook(s.now()), err
 }
 
-// List returns all webhooks, at most a hundred, oldest first. A caller
+// List returns all webhooks, at most 1,000, oldest first. A caller
 // limited to some products sees only webhooks limited to those products.
 func (s *Service) List(ctx context.Context) ([]Webhook, error) {
 	recs, err := readAll(ctx, s.reader())

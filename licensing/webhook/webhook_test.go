@@ -198,17 +198,24 @@ func TestChangesOfAWebhookAreTold(t *testing.T) {
 	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.deleted"})
 }
 
-func TestThereAreAtMostAHundredWebhooks(t *testing.T) {
+func TestThereAreAtMostAThousandWebhooks(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	for range 100 {
-		f.webhook(t)
-	}
+	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
+		for range 999 {
+			rec := webhookRecord{ID: store.NewID("whk", tx.now), URL: "https://x.example/", Status: StatusActive, CreatedAt: tx.now, UpdatedAt: tx.now}
+			if err := tx.putWebhook(t.Context(), rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	f.webhook(t)
 	_, _, err := f.Create(t.Context(), CreateParams{URL: "https://x.example/"})
 	is.True(errors.Is(err, license.ErrInvalid))
 	all, err := f.List(t.Context())
 	is.NoErr(err)
-	is.Equal(len(all), 100)
+	is.Equal(len(all), 1000)
 }
 
 // Fault: a webhook that its owner has paused says why it was disabled.
