@@ -31,6 +31,13 @@ type Subscriber struct {
 	// kept. Default: start with events after Run first runs it.
 	FromStart bool
 
+	// MaxAttempts is how often Handle is called with an event before the
+	// subscriber gives up on it. The event becomes a dead letter, which
+	// [Handler.DeadLetters] lists and [Handler.RetryDeadLetter] retries, and
+	// later events no longer wait. Ten attempts take about nine minutes.
+	// Default: no limit.
+	MaxAttempts int
+
 	// Handle handles one event. After an error or a panic, which is logged,
 	// Handle is called again with the same event after a pause, which grows
 	// from a second to five minutes; later events wait. Return nil for an
@@ -59,6 +66,9 @@ func (o Options) checkSubscribers() []error {
 			add("Subscribers[%d].Name must be unique", i)
 		}
 		names = append(names, s.Name)
+		if s.MaxAttempts < 0 {
+			add("Subscribers[%d].MaxAttempts must not be negative", i)
+		}
 		if s.Handle == nil {
 			add("Subscribers[%d].Handle must not be nil", i)
 		}
@@ -78,7 +88,7 @@ func (h *Handler) newEngine() *feed.Engine {
 	}
 	for _, s := range o.Subscribers {
 		c.Subscribers = append(c.Subscribers, feed.Subscriber{
-			Name: s.Name, Types: s.Types, FromStart: s.FromStart,
+			Name: s.Name, Types: s.Types, FromStart: s.FromStart, MaxAttempts: s.MaxAttempts,
 			Handle: func(ctx context.Context, e store.Event) error { return s.Handle(ctx, license.Event(feed.NewEvent(e))) },
 		})
 	}

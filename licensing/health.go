@@ -54,6 +54,7 @@ const (
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
+	HealthDeadLetters       HealthCode = "dead_letters"        // a subscriber gave up on events
 	HealthWebhookFailing    HealthCode = "webhook_failing"     // every delivery to a webhook fails
 	HealthWebhookDisabled   HealthCode = "webhook_disabled"    // a webhook failed for five days or answered 410
 	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets or signing keys are encrypted with another MasterKey
@@ -95,6 +96,10 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
+	letters, err := h.engine.DeadLetters(ctx, "")
+	if err != nil {
+		return Health{}, err
+	}
 	webhooks, err := h.webhooks.List(ctx)
 	if err != nil {
 		return Health{}, err
@@ -128,6 +133,14 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	}
 	for _, f := range backlog.Failing {
 		add(HealthSubscriber, f.Name, &f.Since, "The subscriber has failed %d times in a row on event %s; later events wait.", f.Failures, f.EventID)
+	}
+	for len(letters) > 0 { // ordered by subscriber
+		first, n := letters[0], 0
+		for n < len(letters) && letters[n].Subscriber == first.Subscriber {
+			n++
+		}
+		add(HealthDeadLetters, first.Subscriber, &first.At, "The subscriber gave up on %d events, the first of them %s.", n, first.EventID)
+		letters = letters[n:]
 	}
 	for _, w := range webhooks {
 		if w.Status == webhook.StatusActive && w.FailingSince != nil {

@@ -119,6 +119,15 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		o.run(h, 10*time.Minute)
 		return h
 	},
+	"dead_letters": func(o *outage) *licensing.Handler {
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 3, Handle: func(context.Context, license.Event) error {
+			return errors.New("no mail server")
+		}}}
+		h := o.handler()
+		happen(o.t, h, 1)
+		o.run(h, 10*time.Minute)
+		return h
+	},
 	"webhook_failing": func(o *outage) *licensing.Handler {
 		o.receiver.answers("shop.example", status(500))
 		h := o.handler()

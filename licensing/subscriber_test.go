@@ -165,6 +165,65 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 	})
 }
 
+// TestASubscriberGivesUpOnAnEvent: an event that always fails does not stop later
+// ones, and can be retried.
+func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var log strings.Builder
+		var broken atomic.Bool
+		broken.Store(true)
+		var mu sync.Mutex
+		calls := map[string]int{}
+		var bad string
+		opts := subscribed(licensing.Subscriber{Name: "mailer", FromStart: true, MaxAttempts: 7, Handle: func(_ context.Context, e license.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			calls[e.Subject]++
+			if e.Subject == bad && broken.Load() {
+				return license.ErrNotFound
+			}
+			return nil
+		}})
+		opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h := licensing.NewHandler(storetest.Twice(memory.New()), opts)
+		happen(t, h, 5)
+		all := feed(t, h)
+		bad = all[1]
+		stop := begin(t, h)
+		time.Sleep(10 * time.Minute)
+		for _, subject := range all {
+			want := 1
+			if subject == bad {
+				want = 7
+			}
+			is.Equal(calls[subject], want)
+		}
+		is.True(strings.Contains(log.String(), "gave up"))
+		b, err := h.Backlog(t.Context())
+		is.NoErr(err)
+		is.True(len(b.Failing) == 0 && !b.Waiting)
+		letters, err := h.DeadLetters(t.Context(), "mailer")
+		is.NoErr(err)
+		is.Equal(len(letters), 1)
+		is.Equal(letters[0].Failures, 7)
+		other, err := h.DeadLetters(t.Context(), "mail")
+		is.NoErr(err)
+		is.Equal(len(other), 0)
+
+		is.NoErr(h.RetryDeadLetter(t.Context(), letters[0])) // still broken
+		time.Sleep(10 * time.Minute)
+		is.Equal(calls[bad], 8) // once
+		broken.Store(false)
+		stop()
+		defer begin(t, h)() // also after a restart
+		is.NoErr(h.RetryDeadLetter(t.Context(), letters[0]))
+		time.Sleep(time.Minute)
+		is.Equal(calls[bad], 9)
+		is.True(errors.Is(h.RetryDeadLetter(t.Context(), letters[0]), license.ErrNotFound))
+	})
+}
+
 // TestASubscriberGoesOnElsewhereWhenItsProcessDies cuts a process off from its
 // store within a call that does not end.
 func TestASubscriberGoesOnElsewhereWhenItsProcessDies(t *testing.T) {
@@ -225,6 +284,7 @@ func TestOptionsAboutEventsAreChecked(t *testing.T) {
 		"licensing: Options.Subscribers[0].Name ":        {Subscribers: []licensing.Subscriber{{Handle: take}}},
 		"licensing: Options.Subscribers[1].Name ":        {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take}, {Name: "a", Handle: take}}},
 		"licensing: Options.Subscribers[0].Handle ":      {Subscribers: []licensing.Subscriber{{Name: "a"}}},
+		"licensing: Options.Subscribers[0].MaxAttempts ": {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, MaxAttempts: -1}}},
 		"licensing: Options.Subscribers[0].Types ":       {Subscribers: []licensing.Subscriber{{Name: "a", Handle: take, Types: []string{"license.made"}}}},
 		"licensing: Options.Webhooks.Ports ":             {Webhooks: webhook.Options{Ports: []int{443, 0}}},
 		"licensing: Options.MasterKey ":                  {MasterKey: make([]byte, 31)},

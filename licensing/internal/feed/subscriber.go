@@ -20,7 +20,11 @@ type Subscriber struct {
 	Name      string
 	Types     []string
 	FromStart bool
-	Handle    func(context.Context, store.Event) error
+	// MaxAttempts is how often Handle is called with an event before it
+	// becomes a dead letter; zero: without limit.
+	MaxAttempts int
+
+	Handle func(context.Context, store.Event) error
 }
 
 const (
@@ -54,7 +58,12 @@ func (s *subscription) step(ctx context.Context) (Next, error) {
 	if err != nil {
 		return Next{}, err
 	}
-	if events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
+	events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: seq, Limit: 1})
+	if err != nil {
+		return Next{}, err
+	}
+	letters, err := s.letters()
+	if err != nil || len(events) == 0 && len(letters) == 0 {
 		return In(idleWait), err
 	}
 	if held, err := s.engine.hold(s.Work, s.key(), s.holder); err != nil || !held {
@@ -62,6 +71,9 @@ func (s *subscription) step(ctx context.Context) (Next, error) {
 	}
 	under, stop := s.keepLease()
 	more, err := s.handleBatch(ctx, under)
+	if err == nil && len(letters) > 0 {
+		err = s.retryLetters(ctx, under)
+	}
 	stop()
 	if err := s.engine.release(s.Work, s.key(), s.holder); err != nil {
 		return Next{}, err
@@ -148,13 +160,23 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 		}
 		if MatchTypes(s.Types, e.Type) {
 			if err := s.handle(under, e); err != nil {
-				if s.failures++; under.Err() == nil {
-					s.logFailure(ctx, e, err)
+				s.failures++
+				if s.MaxAttempts <= 0 || s.failures < s.MaxAttempts || under.Err() != nil {
+					if under.Err() == nil {
+						s.logFailure(ctx, e, err)
+					}
+					if s.failures >= stalledAfter {
+						s.report(e.ID, s.failures)
+					}
+					break
 				}
-				if s.failures >= stalledAfter {
-					s.report(e.ID, s.failures)
+				s.engine.Logger.ErrorContext(ctx, "licensing: subscriber gave up on an event, which is a dead letter now",
+					"subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", err)
+				ok, err := s.giveUp(e)
+				if err != nil || !ok {
+					return false, err
 				}
-				break
+				written, at = e.Seq, time.Now()
 			}
 		}
 		if s.failures >= stalledAfter || !s.reported {
