@@ -10,9 +10,10 @@ import (
 
 // NamesParams select customers or products.
 type NamesParams struct {
-	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"` // names start with it, compared byte by byte
-	After  string `json:"after" validate:"omitempty,wellformed,max=255"`  // NextCursor of the previous page: its last Name
-	Limit  int    `json:"limit" validate:"min=0,max=200"`                 // 0: 50
+	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"`  // names start with it, compared byte by byte
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names have, for each word of it, a word that begins with it, ignoring case
+	After  string `json:"after" validate:"omitempty,wellformed,max=512"`   // NextCursor of the previous page
+	Limit  int    `json:"limit" validate:"min=0,max=200"`                  // 0: 50
 }
 
 // A NameCount is the ID of a customer or product and its number of licenses.
@@ -22,7 +23,8 @@ type NameCount struct {
 }
 
 // Customers lists the customers that have licenses, sorted by ID in byte
-// order. It returns [ErrProductForbidden] to a caller limited to some
+// order. With Search, Prefix has no effect, they are sorted by the word that
+// matches, and a page can be short although HasMore is true. It returns [ErrProductForbidden] to a caller limited to some
 // products.
 func (s *Service) Customers(ctx context.Context, p NamesParams) (Page[NameCount], error) {
 	return s.names(ctx, catalog.Customer, p)
@@ -49,14 +51,19 @@ func (s *Service) names(ctx context.Context, by string, p NamesParams) (Page[Nam
 		q.Before = store.PrefixEnd(p.Prefix)
 	}
 	var list []catalog.Count
+	next := ""
 	lag, err := s.catalog.Counts.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
+		if p.Search != "" {
+			list, next, err = catalog.FindNames(ctx, r, kind, by, p.Search, p.After, p.Limit)
+			return err
+		}
 		list, err = catalog.ReadCounts(ctx, r, kind, by, q)
 		return err
 	})
 	if err != nil {
 		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", by, err)
 	}
-	page := Page[NameCount]{Data: make([]NameCount, 0, len(list)), Indexing: s.indexing(ctx, lag)}
+	page := Page[NameCount]{Data: make([]NameCount, 0, len(list)), HasMore: next != "", NextCursor: next, Indexing: s.indexing(ctx, lag)}
 	for _, c := range list {
 		if len(page.Data) == p.Limit {
 			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].Name

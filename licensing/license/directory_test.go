@@ -2,11 +2,13 @@ package license_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestDirectory(t *testing.T) {
@@ -38,4 +40,55 @@ func TestDirectory(t *testing.T) {
 	is.True(errors.Is(err, license.ErrInvalid))
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Products(t.Context(), license.NamesParams{})
 	is.True(errors.Is(err, license.ErrProductForbidden))
+}
+
+// TestSearchDirectory: customers and products are found by the rule of licenses.
+func TestSearchDirectory(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var last license.License
+	for _, customer := range []string{"Ada@Example.com", "ada/adam", "example ada", "bob", "bob", "東京都", "-"} {
+		last = f.create(t, func(p *license.CreateParams) { p.CustomerID = customer })
+	}
+	names := func(text string, limit int) (list []string) {
+		p := license.NamesParams{Search: text, Limit: limit}
+		for {
+			page, err := f.Customers(t.Context(), p)
+			is.NoErr(err)
+			is.True(page.Indexing == nil)
+			is.True(len(page.Data) <= limit)
+			for _, c := range page.Data {
+				list = append(list, fmt.Sprint(c.Name, " ", c.N))
+			}
+			if p.After = page.NextCursor; !page.HasMore {
+				return list
+			}
+		}
+	}
+	for _, limit := range []int{1, 2, 50} {
+		is.Equal(names("AD", limit), []string{"Ada@Example.com 1", "ada/adam 1", "example ada 1"})
+		is.Equal(names("ada exam", limit), []string{"Ada@Example.com 1", "example ada 1"})
+		is.Equal(names("adam", limit), []string{"ada/adam 1"})
+		is.Equal(names("bob", limit), []string{"bob 2"})
+		is.Equal(names("京都", limit), []string{"東京都 1"})
+		for _, none := range []string{"da", "x", "ada x", "prod", "-", "都東"} {
+			is.Equal(names(none, limit), nil) // none
+		}
+	}
+	products, err := f.Products(t.Context(), license.NamesParams{Search: "edit"})
+	is.NoErr(err)
+	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
+
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: last.ID}))
+	page, err := f.Customers(t.Context(), license.NamesParams{Search: "bob", Limit: 1})
+	is.NoErr(err)
+	is.Equal(page.Data, []license.NameCount{{"bob", 2}})
+	_, err = f.EraseCustomer(t.Context(), "bob")
+	is.NoErr(err)
+	is.Equal(names("bob", 50), nil)
+	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "counts.1.name", From: "customer/bob", Before: "customer/bob\U0010FFFF"})
+	is.NoErr(err)
+	is.Equal(len(entries), 0)
+	_, err = f.Customers(t.Context(), license.NamesParams{Search: "a\x00"})
+	is.True(errors.Is(err, license.ErrInvalid))
 }

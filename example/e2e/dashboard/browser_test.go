@@ -156,7 +156,7 @@ func (b *browser) press(text string) {
 	b.t.Helper()
 	ctx, cancel := b.step()
 	defer cancel()
-	sel := `(//main|//header|//dialog)//*[self::a or self::button][normalize-space()="` + text + `"]`
+	sel := `(//main|//header|//dialog|//search)//*[self::a or self::button][normalize-space()="` + text + `"]`
 	_, err := chromedp.RunResponse(ctx, chromedp.Click(sel))
 	b.do("press "+text, err)
 }

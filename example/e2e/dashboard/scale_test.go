@@ -28,7 +28,7 @@ func TestPageTimeAtScale(t *testing.T) {
 		"licenses?product=product-3&status=active", "licenses?customer=customer-7", "licenses?q=number+00007", "licenses?q=customer-7", "licenses?q={id}", "licenses?q={key}",
 		"licenses?expires=30d", "licenses?expires=past30d", "licenses?{next}", "licenses/{id}", "licenses/{id}/edit", "licenses/{id}/delete", "licenses/{id}/revoke", "licenses/new",
 		"settings/credentials", "settings/credentials/{client}", "password",
-		"", "customers", "customers?q=customer-", "products", "audit", "audit?type=license.suspended", "audit?subject={id}", "audit?customer=customer-7",
+		"search?q=customer-7", "search?q=number+00007", "", "customers", "customers?q=customer-", "products", "audit", "audit?type=license.suspended", "audit?subject={id}", "audit?customer=customer-7",
 		"licenses/{id}/activations", "licenses/{id}/renew", "licenses/selected/suspend?id={id}", "settings/webhooks", "settings/about",
 	} {
 		t.Run(page, func(t *testing.T) {

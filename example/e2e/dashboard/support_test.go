@@ -90,6 +90,8 @@ func TestEveryPageWithData(t *testing.T) {
 				b.open("")
 				b.unfold("Show as table")
 			}},
+			{"search", func(b *browser) { b.open("search?q=studio") }},
+			{"search-none", func(b *browser) { b.open("search?q=unheard") }},
 			{"customers", func(b *browser) { b.open("customers") }},
 			{"customer", func(b *browser) { b.open("customer?id=studio-meridian") }},
 			{"product", func(b *browser) { b.open("product?id=atlas") }},
@@ -170,7 +172,7 @@ func TestSupportWorkflow(t *testing.T) {
 			b.open("")
 			b.see("Needs attention")
 			b.press("Customers")
-			b.fill("Name starts with", "studio")
+			b.fill("Search", "studio")
 			b.press("Apply")
 			b.missing("harbour-pilots")
 			b.press("studio-meridian")

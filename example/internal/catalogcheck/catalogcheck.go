@@ -257,13 +257,13 @@ func (p *Process) Compare(t *testing.T, dice *rand.Rand) {
 		}
 		all = append(all, l)
 	}
-	p.compareCounts(t, all)
+	p.compareCounts(t, all, dice)
 	for range 6 {
 		p.compareSearch(t, all, dice)
 	}
 }
 
-func (p *Process) compareCounts(t *testing.T, all []license.License) {
+func (p *Process) compareCounts(t *testing.T, all []license.License, dice *rand.Rand) {
 	t.Helper()
 	status, customers, products := map[license.Status]int64{}, map[string]int64{}, map[string]int64{}
 	for _, l := range all {
@@ -284,23 +284,32 @@ func (p *Process) compareCounts(t *testing.T, all []license.License) {
 		read func(context.Context, license.NamesParams) (license.Page[license.NameCount], error)
 		want map[string]int64
 	}{{p.Customers, customers}, {p.Products, products}} {
-		got := map[string]int64{}
-		for q := (license.NamesParams{Limit: 3}); ; {
-			var page license.Page[license.NameCount]
-			p.exact(t, func() (_ *license.Indexing, err error) {
-				page, err = list.read(t.Context(), q)
-				return page.Indexing, err
-			})
-			for _, c := range page.Data {
-				got[c.Name] += c.N
-			}
-			if q.After = page.NextCursor; !page.HasMore {
-				break
-			}
+		p.compareNames(t, list.read, "", list.want)
+		p.compareNames(t, list.read, pick(dice, searches), list.want)
+	}
+}
+
+// compareNames compares a list of customers or products, or a search for some of
+// them, with the numbers of their licenses.
+func (p *Process) compareNames(t *testing.T, read func(context.Context, license.NamesParams) (license.Page[license.NameCount], error), search string, all map[string]int64) {
+	t.Helper()
+	want, got := maps.Clone(all), map[string]int64{}
+	maps.DeleteFunc(want, func(name string, _ int64) bool { return !hasWords([]string{name}, nil, search) })
+	for q := (license.NamesParams{Search: search, Limit: 3}); ; {
+		var page license.Page[license.NameCount]
+		p.exact(t, func() (_ *license.Indexing, err error) {
+			page, err = read(t.Context(), q)
+			return page.Indexing, err
+		})
+		for _, c := range page.Data {
+			got[c.Name] += c.N
 		}
-		if !maps.Equal(got, list.want) {
-			t.Errorf("names %v, want %v", got, list.want)
+		if q.After = page.NextCursor; !page.HasMore {
+			break
 		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("names by %q: %v, want %v", search, got, want)
 	}
 }
 
@@ -362,9 +371,19 @@ func (p *Process) matches(t *testing.T, l license.License, q license.ListParams)
 	for _, a := range activations.Data {
 		texts = append(texts, a.Fingerprint)
 	}
+	groups := strings.Split(strings.ToLower(l.Key), "-")
+	if !q.SearchKeys {
+		groups = nil
+	}
+	return hasWords(texts, groups, q.Search)
+}
+
+// hasWords reports whether each word of a search is a group or the beginning of
+// a word of a text.
+func hasWords(texts, groups []string, search string) bool {
 	separators := strings.NewReplacer("-", " ", "@", " ", ".", " ", "_", " ", "/", " ")
-	for _, word := range strings.Fields(separators.Replace(strings.ToLower(q.Search))) {
-		found := q.SearchKeys && slices.Contains(strings.Split(strings.ToLower(l.Key), "-"), word)
+	for _, word := range strings.Fields(separators.Replace(strings.ToLower(search))) {
+		found := slices.Contains(groups, word)
 		for _, text := range texts {
 			text = strings.ToLower(text)
 			words := strings.Fields(separators.Replace(text))

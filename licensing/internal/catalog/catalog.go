@@ -44,7 +44,7 @@ const budget = 50 * time.Millisecond
 func New(st store.Store, purged func(context.Context, store.Reader) (int64, error)) *Catalog {
 	busy := make(chan struct{}, 1)
 	return &Catalog{
-		Counts: &Index{name: "counts", version: 1, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy, next: firstSize},
+		Counts: &Index{name: "counts", version: 2, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy, next: firstSize},
 		Words:  &Index{name: wordsName, version: 2, before: "word", terms: wordTerms, write: writeWords, tidy: tidyWords, st: st, purged: purged, busy: busy, next: firstSize},
 	}
 }

@@ -80,25 +80,29 @@ func writeCounts(ctx context.Context, r store.Reader, g *generation, changes []c
 		}
 	}
 	maps.DeleteFunc(difference, func(_ string, n int64) bool { return n == 0 })
-	for keys := range slices.Chunk(slices.Sorted(maps.Keys(difference)), store.MaxLimit) {
-		entries, err := r.Entries(ctx, store.EntryQuery{Kind: g.Kind, Keys: keys})
-		if err != nil {
-			return err
+	keys := slices.Sorted(maps.Keys(difference))
+	stored, err := countsOf(ctx, r, g.Kind, keys)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		was, is := stored[key], stored[key]+difference[key]
+		switch {
+		case is > 0:
+			b.put = append(b.put, store.Entry{Kind: g.Kind, Key: key, Data: strconv.AppendInt(nil, is, 10), Move: store.Derived})
+		case is == 0:
+			b.remove[g.Kind] = append(b.remove[g.Kind], key)
+		default:
+			return fmt.Errorf("count %s would be %d: %w", key, is, errBroken)
 		}
-		stored := make(map[string]int64, len(entries))
-		for _, e := range entries {
-			if stored[e.Key], err = countOf(e); err != nil {
-				return err
-			}
+		if (was == 0) == (is == 0) {
+			continue
 		}
-		for _, key := range keys {
-			switch n := stored[key] + difference[key]; {
-			case n > 0:
-				b.put = append(b.put, store.Entry{Kind: g.Kind, Key: key, Data: strconv.AppendInt(nil, n, 10), Move: store.Derived})
-			case n == 0:
-				b.remove[g.Kind] = append(b.remove[g.Kind], key)
-			default:
-				return fmt.Errorf("count %s would be %d: %w", key, n, errBroken)
+		for _, name := range nameKeys(key) {
+			if is > 0 {
+				b.put = append(b.put, store.Entry{Kind: g.names(), Key: name, Move: store.Derived})
+			} else {
+				b.remove[g.names()] = append(b.remove[g.names()], name)
 			}
 		}
 	}

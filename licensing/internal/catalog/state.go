@@ -39,7 +39,7 @@ type generation struct {
 func (g *generation) records() string { return g.Kind + ".license" }
 
 // kinds returns the kinds of all entries of g.
-func (g *generation) kinds() []string { return []string{g.Kind, g.records(), g.blocks()} }
+func (g *generation) kinds() []string { return []string{g.Kind, g.records(), g.blocks(), g.names()} }
 
 // load returns the state of the index and the data of its entry; nil if there is
 // none.

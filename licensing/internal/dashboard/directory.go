@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -35,7 +36,7 @@ var (
 // nameList is the body of the page of a directory.
 type nameList struct {
 	Title, Path, One, Empty string
-	Prefix                  string
+	Search                  string
 	Rows                    []nameRow
 	Next                    string // the query of the next page
 	First                   string // the query of the first page, if this is another page
@@ -48,16 +49,16 @@ type nameRow struct{ Name, Count, Link, New string }
 
 func (d directory) show(v *visit) error {
 	q := v.r.URL.Query()
-	body := nameList{Title: d.title, Path: d.path, One: d.one, Empty: d.empty, Prefix: q.Get("q")}
+	body := nameList{Title: d.title, Path: d.path, One: d.one, Empty: d.empty, Search: strings.TrimSpace(q.Get("q"))}
 	filter := url.Values{}
-	if body.Prefix != "" {
-		filter.Set("q", body.Prefix)
+	if body.Search != "" {
+		filter.Set("q", body.Search)
 	}
 	if q.Get("after") != "" {
 		body.First = "?" + filter.Encode()
 	}
 	status := http.StatusOK
-	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Prefix: body.Prefix, After: q.Get("after"), Limit: namesPerPage})
+	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, After: q.Get("after"), Limit: namesPerPage})
 	if errors.Is(err, license.ErrInvalid) {
 		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {

@@ -46,10 +46,12 @@ func TestCustomersAndProducts(t *testing.T) {
 	is.Equal(all[0], "Customer 1")
 	is.Equal(all[8], "customer-007 2")
 	is.Equal(len(rows("customers?q=customer-0")), 100)
-	is.Equal(rows("customers?q=customer-11"), []string{
+	is.Equal(rows("customers?q=CUSTOMER-11"), []string{
 		"customer-110 1", "customer-111 1", "customer-112 1", "customer-113 1", "customer-114 1",
 		"customer-115 1", "customer-116 1", "customer-117 1", "customer-118 1", "customer-119 1",
 	})
+	is.Equal(rows("customers?q=007"), []string{"customer-007 2"})
+	is.Equal(len(rows("customers?q=cust")), 121)
 	is.Equal(rows("products"), []string{"atlas 42", "beacon 40", odd + " 40"})
 	is.True(v.get("customers?q=unknown").says("No matching customers"))
 	is.Equal(v.get("customers?q=%00").StatusCode, http.StatusBadRequest)

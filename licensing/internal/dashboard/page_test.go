@@ -39,6 +39,8 @@ func everyPage(s *site) map[string]reply {
 		}
 	}
 	pages["licenses, wrong"] = v.get("licenses?status=asleep")
+	pages["search, found"] = v.get("search?q=harb")
+	pages["search, none"] = v.get("search?q=unheard+of")
 	pages["licenses, none"] = v.get("licenses?q=unheard+of")
 	pages["licenses/new, wrong"] = v.post("licenses/new", "grace", "a while")
 	pages["credentials/new, wrong"] = v.post("settings/credentials/new")
@@ -155,6 +157,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 		is.True(typed[page].says("&lt;script&gt;")) // shown as text
 	}
 	escaped := strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+", "'", "%27", "=", "%3D").Replace(nasty)
+	typed["search everything"] = v.get("search?q=" + escaped)
 	typed["search"] = v.get("licenses?q=" + escaped + "&status=" + escaped + "&product=" + escaped + "&customer=" + escaped + "&cursor=" + escaped)
 	typed["verdict"] = v.get("licenses/" + l.ID + "?at=" + escaped + "&fingerprint=" + escaped + "&product=" + escaped)
 	typed["directory"] = v.get("customers?q=" + escaped + "&after=" + escaped)

@@ -61,6 +61,7 @@ func init() {
 		{method: get, path: "licenses/{id}/{move}", access: byMove, handle: showMove},
 		{method: post, path: "licenses/{id}/{move}", access: byMove, handle: makeMove},
 
+		{method: get, path: "search", handle: showSearch},
 		{method: get, path: "customers", handle: customers.show},
 		{method: get, path: "products", handle: products.show},
 		{method: get, path: "customer", handle: customers.showOne},

@@ -92,6 +92,16 @@ addEventListener("DOMContentLoaded", () => {
     if (menu) { menu.open = false; menu.firstElementChild.focus(); }
   });
 
+  // "/" moves to the search, except while typing.
+  const find = document.getElementById("find");
+  addEventListener("keydown", (event) => {
+    if (!find || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+    event.preventDefault();
+    find.focus();
+    find.select();
+  });
+
   // Links to a confirmation open it as a dialog. If the page has no form, or
   // with a modifier key, the link works as usual.
   for (const link of all("a[data-dialog]")) {

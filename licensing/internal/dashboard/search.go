@@ -1,0 +1,97 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// The number of licenses, and of customers or products, that a search shows.
+const (
+	licensesFound = 10
+	namesFound    = 5
+)
+
+// searchPage is the body of the results of the search in the top bar.
+type searchPage struct {
+	Search   string
+	Rows     []licenseRow
+	Keep     string       // the query that makes the pages of a license link back to All
+	All      string       // the list of all licenses found, as a reference from dashboard/
+	More     bool         // it has more licenses, or the search did not reach its end
+	Names    []foundNames // customers and products
+	Problem  string
+	Indexing string // the note that the search lags behind, if it does
+}
+
+// None reports whether nothing was found.
+func (p searchPage) None() bool {
+	return len(p.Rows) == 0 && !p.More && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
+}
+
+// foundNames are some of the customers or products that a search found.
+type foundNames struct {
+	Title, Path string
+	Rows        []nameRow
+	All         string // the list of all that were found, as a reference from dashboard/
+	More        bool
+}
+
+// showSearch shows what the search in the top bar has found. The ID or the key of
+// a license leads to that license.
+func showSearch(v *visit) error {
+	ctx, text := v.r.Context(), strings.TrimSpace(v.r.URL.Query().Get("q"))
+	body := searchPage{Search: text}
+	render := func(status int) error {
+		return v.render(status, "search", page{Title: "Search", Section: "search", Body: body})
+	}
+	if text == "" {
+		return render(http.StatusOK)
+	}
+	f := filter{Search: text}
+	params := f.params(v.h.opts.Now())
+	params.Limit, params.NewestFirst = licensesFound, false // a word that matches as a whole comes first
+	found, err := v.licenses.List(ctx, params)
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+		body.Problem = sentence("the search text " + invalid.Fields[0].Detail)
+		return render(http.StatusBadRequest)
+	}
+	if err != nil {
+		return err
+	}
+	if len(found.Data) == 1 && isNamed(found.Data[0], text) {
+		v.redirect(licensePath(found.Data[0].ID))
+		return nil
+	}
+	list := f.query().Encode()
+	body.All, body.Keep = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
+	body.More, body.Indexing = found.HasMore, indexingNote(found.Indexing)
+	if body.Rows, err = v.licenseRows(found.Data); err != nil {
+		return err
+	}
+	for _, d := range []directory{customers, products} {
+		names, err := d.list(v.licenses, ctx, license.NamesParams{Search: text, Limit: namesFound})
+		if err != nil {
+			return err
+		}
+		found := foundNames{Title: d.title, Path: d.path, All: d.path + "?" + url.Values{"q": {text}}.Encode(), More: names.HasMore}
+		for _, n := range names.Data {
+			found.Rows = append(found.Rows, nameRow{Name: n.Name, Count: count(int(n.N), "license"), Link: d.namePath(n.Name)})
+		}
+		body.Names = append(body.Names, found)
+		if body.Indexing == "" {
+			body.Indexing = indexingNote(names.Indexing)
+		}
+	}
+	return render(http.StatusOK)
+}
+
+// isNamed reports whether a text is the ID or the key of a license.
+func isNamed(l license.License, text string) bool {
+	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
+	return text == l.ID || plain(text) == plain(l.Key)
+}
