@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -37,7 +38,7 @@ func words(text string) []string {
 
 // FindNames returns up to limit counts by customer or product whose names have,
 // for each word of the text, a word that begins with it. The order is that of the
-// words that begin with the longest word of the text; each name appears once.
+// words that begin with the rarest word of the text; each name appears once.
 // Next continues after the page, which may be short. The kind is that of
 // [Index.Answer] of Counts.
 func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string, limit int) (list []Count, next string, err error) {
@@ -45,10 +46,35 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 	if len(search) == 0 {
 		return nil, "", nil
 	}
-	longest := slices.MaxFunc(search, func(a, b string) int { return len(a) - len(b) })
-	prefix := by + "/" + longest
+	hasAll := func(terms []string) bool {
+		return !slices.ContainsFunc(search, func(s string) bool { return len(nameMatches(terms, s)) == 0 })
+	}
 	g := generation{Kind: kind}
-	q := store.EntryQuery{Kind: g.names(), From: prefix, Before: store.PrefixEnd(prefix), After: store.Position{ID: after}}
+	number, place, _ := strings.Cut(after, " ")
+	rarest, err := strconv.Atoi(number)
+	if err != nil || rarest < 0 || rarest >= len(search) {
+		rarest, place = 0, ""
+		most := -1
+		for i := range min(len(search), maxSampled) { // by a sample, like findRarest
+			prefix := by + "/" + search[i]
+			entries, err := r.Entries(ctx, store.EntryQuery{Kind: g.names(), From: prefix, Before: store.PrefixEnd(prefix), Limit: commonTerm})
+			if err != nil {
+				return nil, "", err
+			}
+			n := commonTerm - len(entries) // as if the rest would match
+			for _, e := range entries {
+				if _, name, _ := strings.Cut(e.Key, " "); hasAll(words(name)) {
+					n++
+				}
+			}
+			if n > most {
+				rarest, most = i, n
+			}
+		}
+	}
+	word := search[rarest]
+	prefix := by + "/" + word
+	q := store.EntryQuery{Kind: g.names(), From: prefix, Before: store.PrefixEnd(prefix), After: store.Position{ID: place}}
 	for examined := 0; examined < maxCandidates; {
 		q.Limit = min(max(limit+1, examined), chunk, maxCandidates-examined)
 		entries, err := r.Entries(ctx, q)
@@ -62,10 +88,10 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 			q.After.ID = e.Key
 			_, name, _ := strings.Cut(e.Key, " ")
 			terms := words(name)
-			if first := slices.MinFunc(append(nameMatches(terms, longest), "\U0010FFFF"), strings.Compare); by+"/"+first+" "+name != e.Key {
+			if first := slices.MinFunc(append(nameMatches(terms, word), "\U0010FFFF"), strings.Compare); by+"/"+first+" "+name != e.Key {
 				continue // found by another word already
 			}
-			if !slices.ContainsFunc(search, func(s string) bool { return len(nameMatches(terms, s)) == 0 }) {
+			if hasAll(terms) {
 				keys = append(keys, by+"/"+name)
 				position[by+"/"+name] = e.Key
 			}
@@ -79,7 +105,7 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 				continue
 			}
 			if len(list) == limit {
-				return list, next, nil
+				return list, strconv.Itoa(rarest) + " " + next, nil
 			}
 			list, next = append(list, Count{strings.TrimPrefix(key, by+"/"), counts[key]}), position[key]
 		}
@@ -87,7 +113,7 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 			return list, "", nil
 		}
 	}
-	return list, q.After.ID, nil
+	return list, strconv.Itoa(rarest) + " " + q.After.ID, nil
 }
 
 // nameMatches returns the terms that begin with a search term.
