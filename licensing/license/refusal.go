@@ -175,10 +175,10 @@ func (r *refusalRecord) refusals() []Refusal {
 // A process keeps refusals in memory for up to a minute and then stores them
 // together, while Run runs in it and when Run ends. Without Run, a refused call
 // stores them, if the last were stored a minute ago or if refusals of 50
-// licenses wait. Refusals returns those that are stored and those in the memory
-// of this process. A process that is killed loses what it has not stored. If
-// refusals of 500 licenses wait, those of other licenses are only counted in
-// [Service.Usage].
+// licenses wait. The result includes the stored refusals and the refusals in the
+// memory of this process. A process that is killed loses what it has not stored.
+// If refusals of 500 licenses wait, refusals of other licenses are only counted
+// in [Service.Usage].
 //
 // Calls inside Atomically or Once are not recorded, and neither are those of
 // [Service.Explain] and [Service.ValidateCustomer].

@@ -72,8 +72,8 @@ func refusalReason(code license.VerdictCode) string {
 	return sentenceCase(strings.ReplaceAll(string(code), "_", " "))
 }
 
-// refusalPanel reads the refusals of a license. The seats are those that are
-// used now.
+// refusalPanel reads the refusals of a license. The seats are the
+// seats in use now.
 func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText string) (p refusalPanel, err error) {
 	list, err := v.licenses.Refusals(v.r.Context(), license.RefusalsParams{ID: l.ID})
 	if err != nil {
