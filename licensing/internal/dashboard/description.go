@@ -27,8 +27,9 @@ type description struct {
 	}
 }
 
-// example returns the example of a body as indented JSON, or "".
-func (d description) example(c content) string {
+// example returns the example of a body as indented JSON, or "". Of a list that is
+// sent as lines, it returns the lines.
+func (d description) example(mediaType string, c content) string {
 	value := c.Example
 	for _, e := range c.Examples {
 		if value == nil {
@@ -39,6 +40,13 @@ func (d description) example(c content) string {
 		}
 	}
 	var b bytes.Buffer
+	if lines := []json.RawMessage{}; mediaType == "application/x-ndjson" && json.Unmarshal(value, &lines) == nil {
+		for _, line := range lines {
+			_ = json.Compact(&b, line) // a part of the document
+			b.WriteByte('\n')
+		}
+		return b.String()
+	}
 	if len(value) == 0 || json.Indent(&b, value, "", "  ") != nil {
 		return ""
 	}

@@ -237,7 +237,7 @@ func newOperationView(d description, method, path string, o operation) operation
 		a := responseView{Status: r.Name, Text: parseMarkup(answer.Description)}
 		for _, c := range answer.Content {
 			a.Kind, a.Object = c.Value.Schema.kind()
-			if example := d.example(c.Value); view.Example == "" && strings.HasPrefix(r.Name, "2") && example != "" {
+			if example := d.example(c.Name, c.Value); view.Example == "" && strings.HasPrefix(r.Name, "2") && example != "" {
 				view.Example, view.ExampleStatus = example, r.Name
 			}
 		}

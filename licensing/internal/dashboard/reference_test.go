@@ -106,6 +106,14 @@ func TestReferenceMatchesOpenAPI(t *testing.T) {
 	created := exampleOn(v.get("reference/createLicense")) // an example that openapi.json refers to
 	is.True(strings.HasPrefix(created, "{\n  \"object\": \"license\",\n"))
 	is.True(v.get("reference/createLicense").says("Response 201"))
+	is.True(strings.HasPrefix(exampleOn(v.get("reference/exportLicenses")), `{"id":"lic_`)) // a line, not a list
+	for _, item := range paths {
+		for _, o := range item {
+			if o.OperationID != "getDescription" { // whose response is the document itself
+				is.True(exampleOn(v.get("reference/"+o.OperationID)) != "")
+			}
+		}
+	}
 }
 
 // exampleOn returns the response example on the page of an operation.
