@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -184,6 +185,10 @@ func TestEveryPage(t *testing.T) {
 			}},
 			{"credentials", func(b *browser) { b.open("settings/credentials") }},
 			{"credential", func(b *browser) { b.open("settings/credentials/" + clientID) }},
+			{"credential-go", func(b *browser) {
+				b.open("settings/credentials/" + clientID)
+				b.keys(".langs input:checked", kb.ArrowRight)
+			}},
 			{"credential-new", func(b *browser) { b.open("settings/credentials/new") }},
 			{"credential-new-errors", func(b *browser) {
 				b.open("settings/credentials/new")

@@ -101,6 +101,8 @@ func TestReferenceMatchesOpenAPI(t *testing.T) {
 			is.True(a.says("<dt><code>" + property + "</code>"))
 		}
 	}
+	is.True(index.says(`reference" aria-current="page"`))
+	is.True(v.get("reference/License").says(`reference" aria-current="true"`)) // in this section, not on this page
 	is.Equal(v.get("reference/nothing").StatusCode, http.StatusNotFound)
 
 	created := exampleOn(v.get("reference/createLicense")) // an example that openapi.json refers to
