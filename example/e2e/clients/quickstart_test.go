@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -72,7 +73,7 @@ func TestQuickStart(t *testing.T) {
 				is := is.New(t)
 				dir, command := t.TempDir(), commands[m[1]]
 				is.NoErr(os.WriteFile(filepath.Join(dir, files[m[1]]), []byte(html.UnescapeString(m[2])), 0o600))
-				out := run(t, dir, nil, command[0], append(command[1:], files[m[1]])...)
+				out := node.Run(t, node.Command{Dir: dir}, command[0], append(command[1:], files[m[1]])...)
 				if text := strings.ReplaceAll(string(out), `": `, `":`); !strings.Contains(text, says) {
 					t.Errorf("the program printed %s", text)
 				}

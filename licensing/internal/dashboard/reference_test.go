@@ -111,7 +111,7 @@ func TestReferenceMatchesOpenAPI(t *testing.T) {
 	is.True(strings.HasPrefix(exampleOn(v.get("reference/exportLicenses")), `{"id":"lic_`)) // a line, not a list
 	for _, item := range paths {
 		for _, o := range item {
-			if o.OperationID != "getDescription" { // whose response is the document itself
+			if o.OperationID != "getDescription" && o.OperationID != "getFileRevocations" { // whose responses are the document itself and a signed text
 				is.True(exampleOn(v.get("reference/"+o.OperationID)) != "")
 			}
 		}
