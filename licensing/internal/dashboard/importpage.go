@@ -14,10 +14,12 @@ import (
 )
 
 const (
-	maxCSV         = 1 << 20 // the maximum size of a CSV file, in bytes
-	maxImport      = 4 << 20 // the maximum size of a form of an import: the rows of a file, encoded
-	rowsPreviewed  = 10
-	faultsReported = 500
+	maxCSV        = 1 << 20 // the maximum size of a CSV file, in bytes
+	maxImport     = 4 << 20 // the maximum size of a form of an import: the rows of a file, encoded
+	rowsPreviewed = 10
+
+	maxImportOverhead = 4 << 10 // of a form, beside the rows
+	faultsReported    = 500
 )
 
 // importPage is the body of the pages of a CSV import: the form, the preview and
@@ -35,15 +37,15 @@ type importPage struct {
 	More                     int    // rows that are not shown
 	Lines                    string // the rows to import; empty: there is nothing to confirm
 	None                     bool   // all licenses exist
-	WithFaults               bool
+	WithFaults, AnyExist     bool
 }
 
 // previewRow is a row of a CSV file as the preview shows it.
 type previewRow struct {
-	Line    int
-	Row     license.ImportRow
-	Expires *moment
-	Result  string
+	Line            int
+	Row             license.ImportRow
+	Expires         *moment
+	Refused, Exists bool
 }
 
 // A csvFault is one thing that is wrong with a row.
@@ -91,6 +93,9 @@ func previewImport(v *visit) error {
 		return err
 	}
 	body, status := v.previewPage(preview), http.StatusOK
+	if len(body.Lines) > maxImport-maxImportOverhead {
+		return refuse("The rows of the file are too long to import at once. Split it into smaller files.")
+	}
 	if body.WithFaults {
 		status = http.StatusUnprocessableEntity
 	}
@@ -102,7 +107,7 @@ func (v *visit) previewPage(p license.CSVPreview) importPage {
 	body.take(p.Results)
 	for i, result := range p.Results[:min(len(p.Results), rowsPreviewed)] {
 		row := p.Rows[i]
-		body.Rows = append(body.Rows, previewRow{result.Line, row, v.momentOf(row.ExpiresAt), result.Result})
+		body.Rows = append(body.Rows, previewRow{result.Line, row, v.momentOf(row.ExpiresAt), result.Result == license.ImportRefused, result.Result == license.ImportExists})
 	}
 	if body.Lines = base64.StdEncoding.EncodeToString(p.NDJSON); body.None {
 		body.Lines = ""
@@ -129,7 +134,7 @@ func (b *importPage) take(results []license.ImportResult) {
 	}
 	b.Created, b.Exists = count(n[license.ImportCreated], "license"), count(n[license.ImportExists], "license")
 	b.Refused, b.WithFaults = count(n[license.ImportRefused], "row"), n[license.ImportRefused] > 0
-	b.None = n[license.ImportCreated] == 0
+	b.None, b.AnyExist = n[license.ImportCreated] == 0, n[license.ImportExists] > 0
 }
 
 // runImport imports the rows that a preview has checked. Submitting the form again

@@ -81,12 +81,13 @@ func TestImportCSVWithFaults(t *testing.T) {
 	a := v.upload("licenses/import", "file", "name,product_id,customer_id,max_activations\nAda,atlas,cus_1,many\nBob,,cus_1,2\nEve,atlas,cus_1,3\n", true)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 	is.True(a.says("2 rows cannot be imported.") && a.hidden("lines") == "")
-	is.True(strings.Contains(a.body, `rowheader">2</th>
+	is.True(strings.Contains(a.body, `rowheader">Row 2</th>
 <td role="cell" data-label="Column"><code>max_activations</code>`))
-	is.True(strings.Contains(a.body, `rowheader">3</th>
+	is.True(strings.Contains(a.body, `rowheader">Row 3</th>
 <td role="cell" data-label="Column"><code>product_id</code>`))
 
 	for text, want := range map[string]string{
+		"name,product_id,customer_id,metadata\n" + strings.Repeat("a,b,c,\"{\"\"x\"\":\"\""+strings.Repeat("<", 500)+"\"\"}\"\n", 1900): "too long to import at once",
 		"name,price\n": "Column “price” is not a column",
 		"name,product_id,customer_id\n" + strings.Repeat("x", 1<<20): "larger than 1 MiB",
 		"": "Choose a CSV file.",
