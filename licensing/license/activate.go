@@ -163,7 +163,8 @@ func admitted(q question, f facts) (facts, error) {
 
 // keepSeat renews the active activation of the fingerprint.
 func (s *Service) keepSeat(ctx context.Context, tx *transaction, p ActivateParams, f *facts) error {
-	kept, changed := renewSeat(f.license, f.seat, f.at)
+	changed := f.renewSeat()
+	kept := f.seat
 	if p.Name != "" && p.Name != kept.Name {
 		kept.Name, changed = p.Name, true
 	}

@@ -55,6 +55,44 @@ func TestLeases(t *testing.T) {
 	is.Equal(f.live(t, l.ID), 1)
 }
 
+// TestLeaseIsWrittenAfterATenth: a validation writes the lease only when a tenth
+// of it has passed, and says the same in either case about when to come back.
+func TestLeaseIsWrittenAfterATenth(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 600))
+	f.activate(t, l.Key, "pc")
+	validate := func() license.Activation {
+		v := f.validate(t, l.Key, "pc")
+		is.True(v.Valid)
+		is.Equal(v.RecheckAfter, int64(300)) // half of a lease that starts now
+		is.Equal(v.NextChangeAt, v.Activation.LeaseEndsAt)
+		a := f.activate(t, l.Key, "pc") // activating again follows the same rule
+		is.Equal(a, *v.Activation)
+		return a
+	}
+	f.now = start.Add(time.Minute - time.Millisecond)
+	a := validate()
+	is.Equal(*a.LeaseEndsAt, start.Add(10*time.Minute))
+	is.Equal(a.LastSeenAt, start)
+	f.now = start.Add(time.Minute)
+	a = validate()
+	is.Equal(*a.LeaseEndsAt, start.Add(11*time.Minute))
+	is.Equal(a.LastSeenAt, f.now)
+
+	// A change of the lease applies with the next validation.
+	for _, lease := range []license.Change[int64]{license.To[int64](1200), license.To[int64](60), license.ToNull[int64]()} {
+		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: lease})
+		is.NoErr(err)
+		v := f.validate(t, l.Key, "pc")
+		if lease.Null {
+			is.Equal(v.Activation.LeaseEndsAt, nil)
+		} else {
+			is.Equal(*v.Activation.LeaseEndsAt, f.now.Add(time.Duration(lease.Value)*time.Second))
+		}
+	}
+}
+
 // TestLeaseIsNotRenewed while anything about the license forbids its use.
 //
 // Fault: the heartbeat of a lease looks at neither the state of the license

@@ -30,8 +30,9 @@ type ValidateParams struct {
 //
 // With a fingerprint, Validate also checks its activation. If nothing about
 // the license's state and scope is wrong, it renews the activation: with
-// LeaseSeconds, the lease starts again. An ended lease is never renewed. A
-// validation that renews nothing writes nothing; but see [Service.Refusals].
+// LeaseSeconds, the lease starts again if a tenth of it has passed. An ended
+// lease is never renewed. A validation that renews nothing writes nothing; but
+// see [Service.Refusals].
 func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
@@ -52,7 +53,7 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 		}
 		renews = f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0
 		if renews {
-			f.seat, renews = renewSeat(f.license, f.seat, f.at)
+			renews = f.renewSeat()
 		}
 		if v, err = evaluate(q, f); err != nil || ask == nil || !v.Valid {
 			return err
@@ -141,20 +142,28 @@ func (f *facts) seatsID() string {
 }
 
 // seenEvery is the precision of LastSeenAt for activations without a lease,
-// so that most validations write nothing.
+// so that most validations write nothing. With a lease, it is a tenth of it.
 const seenEvery = time.Hour
 
-// renewSeat returns an active activation with its lease restarted, and
-// whether there is anything to write. The lease length is the license's
-// current LeaseSeconds.
-func renewSeat(l record.License, a record.Activation, now time.Time) (renewed record.Activation, changed bool) {
-	renewed = a
-	setLease(&renewed, leaseEnd(l, now), a.HeldUntil)
-	renewed.LastSeenAt = now
-	if leaseOf(renewed).Equal(leaseOf(a)) && now.Sub(a.LastSeenAt) < seenEvery {
-		return a, false
+// renewSeat restarts the lease of the active activation and reports whether
+// there is anything to write. It leaves the activation as it is stored until a
+// tenth of its lease has passed. The lease length is the license's current
+// LeaseSeconds.
+func (f *facts) renewSeat() (changed bool) {
+	f.renewedTo = leaseEnd(f.license, f.at)
+	renewed := f.seat
+	setLease(&renewed, f.renewedTo, f.seat.HeldUntil)
+	renewed.LastSeenAt = f.at
+	if stored := leaseOf(f.seat); f.renewedTo.IsZero() && stored.IsZero() {
+		changed = f.at.Sub(f.seat.LastSeenAt) >= seenEvery
+	} else {
+		passed := f.renewedTo.Sub(stored) // negative if the lease has become shorter
+		changed = passed < 0 || passed >= time.Duration(f.license.LeaseSeconds)*time.Second/10
 	}
-	return renewed, true
+	if changed {
+		f.seat = renewed
+	}
+	return changed
 }
 
 // leaseEnd returns when a lease that starts now ends; zero: never.

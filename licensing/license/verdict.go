@@ -105,6 +105,9 @@ type facts struct {
 	// seat is the activation of the fingerprint.
 	seat   record.Activation
 	seated bool
+	// renewedTo is the end of a lease that starts now, if the activation is
+	// renewed; zero: none.
+	renewedTo time.Time
 	// taken is how many seats are in use; set if the fingerprint uses none
 	// and seats are limited.
 	taken int
@@ -137,7 +140,7 @@ func evaluate(q question, f facts) (Verdict, error) {
 		v.Activation = &a
 	}
 	v.NextChangeAt = nextChange(q, f, at, v)
-	v.RecheckAfter = recheckAfter(v, at)
+	v.RecheckAfter = recheckAfter(v, f.renewedTo, at)
 	return v, nil
 }
 
@@ -257,16 +260,23 @@ func nextChange(q question, f facts, at time.Time, v Verdict) *time.Time {
 	return nil
 }
 
-// recheckAfter returns after how many seconds to validate again.
-func recheckAfter(v Verdict, at time.Time) int64 {
+// recheckAfter returns after how many seconds to validate again. renewedTo is
+// the end of a lease that starts now, if the validation renews it.
+func recheckAfter(v Verdict, renewedTo, at time.Time) int64 {
 	wait := recheckInvalid
 	if v.Valid {
 		wait = recheckValid
 	}
 	// The lease of an active activation may need renewal whether or not the
 	// license is valid. Rechecking at half of it leaves time for a retry.
-	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil && a.LeaseEndsAt.After(at) {
-		wait = min(wait, a.LeaseEndsAt.Sub(at)/2).Truncate(time.Second)
+	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil {
+		end := *a.LeaseEndsAt
+		if end.Before(renewedTo) {
+			end = renewedTo // not yet written; see renewSeat
+		}
+		if end.After(at) { // not only held by a license file
+			wait = min(wait, end.Sub(at)/2).Truncate(time.Second)
+		}
 	}
 	if v.NextChangeAt != nil {
 		wait = min(wait, v.NextChangeAt.Sub(at))
