@@ -47,6 +47,8 @@ var answers = []struct {
 	{operator.ErrSetupCode, 422, "setup_code", "The setup code is wrong or has expired.", nil},
 	{operator.ErrInvitationCode, 422, "invite_code", "The invitation is wrong, has been used or has expired. Ask for a new one.", nil},
 	{operator.ErrCredentials, 422, "credentials", "The e-mail address or the password is wrong.", nil},
+	{operator.ErrSecondFactor, 422, "second_factor", "Enter the code of your second factor.", nil},
+	{operator.ErrCode, 422, "second_factor_code", "The code is wrong or was used before. Enter a new one.", nil},
 	{operator.ErrNoSession, 403, "no_session", "You are not signed in. Sign in first.", nil},
 	{operator.ErrThrottled, 429, "rate_limited", "Too many failed attempts. Retry after the time in Retry-After.", addWait},
 

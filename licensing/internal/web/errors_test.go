@@ -47,6 +47,8 @@ var sentinels = map[string]struct {
 	"operator.ErrSetupCode":       {operator.ErrSetupCode, 422},
 	"operator.ErrInvitationCode":  {operator.ErrInvitationCode, 422},
 	"operator.ErrCredentials":     {operator.ErrCredentials, 422},
+	"operator.ErrSecondFactor":    {operator.ErrSecondFactor, 422},
+	"operator.ErrCode":            {operator.ErrCode, 422},
 	"operator.ErrNoSession":       {operator.ErrNoSession, 403},
 	"operator.ErrThrottled":       {&operator.ThrottledError{RetryAfter: time.Minute}, 429},
 	"store.ErrConflict":           {store.ErrConflict, 503},
