@@ -15,8 +15,8 @@ func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 func TestService(t *testing.T) { licensingtest.RunService(t, open) }
 
+func TestAPI(t *testing.T) { licensingtest.RunAPI(t, open) }
+
 func BenchmarkStore(b *testing.B) {
 	storetest.Benchmark(b, func(*testing.B) store.Store { return open(nil) })
 }
-
-func TestAPI(t *testing.T) { licensingtest.RunAPI(t, open) }
