@@ -14,9 +14,6 @@ var schedule = []time.Duration{
 	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// longestWait is longer than any wait between two attempts.
-const longestWait = 27 * time.Hour
-
 // retryMost is how long a receiver can postpone an attempt.
 const retryMost = 24 * time.Hour
 

@@ -143,7 +143,7 @@ func TestAuditLogPages(t *testing.T) {
 func TestAuditLogFilters(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	v := s.admin()
+	s.admin()
 	ada, err := s.Operators().List(t.Context(), operator.ListParams{})
 	is.NoErr(err)
 	vic := s.operator("vic@example.com", operator.RoleAdmin)
@@ -151,7 +151,7 @@ func TestAuditLogFilters(t *testing.T) {
 	is.NoErr(err)
 	l := s.license(license.CreateParams{Name: "Atlas für Zoë", CustomerID: "bakery"})
 	s.advance(48 * time.Hour) // 3 Mar
-	v = s.signedIn("ada@example.com")
+	v := s.signedIn("ada@example.com")
 	v.post("licenses/"+l.ID+"/suspend", "reason", "=The <invoice> is open")
 	_, err = s.Service().As(license.Caller{Actor: "operator:" + vic.ID}).Reinstate(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)

@@ -44,7 +44,7 @@ type everything struct {
 	Single    float32           `json:"single"`
 	Upper     upper             `json:"upper"`
 	UpperText upperText         `json:"upper_text"`
-	unseen    int
+	_         int // not exported
 }
 
 type (
@@ -177,9 +177,6 @@ func TestOthersAreLeftToEncodingJSON(t *testing.T) {
 		struct{ member2 }{member2{"a", 1}},
 		struct {
 			A int `json:"a,string"`
-		}{1},
-		struct {
-			A int `json:"-,"`
 		}{1},
 		struct {
 			A zeroed `json:"a,omitzero"`
