@@ -44,7 +44,7 @@ type everything struct {
 	Single    float32           `json:"single"`
 	Upper     upper             `json:"upper"`
 	UpperText upperText         `json:"upper_text"`
-	_         int // not exported
+	_         int               // not exported
 }
 
 type (
