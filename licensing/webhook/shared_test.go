@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,28 +166,23 @@ func TestAWebhookGetsWhatCameAfterIt(t *testing.T) {
 	})
 }
 
-// An eventReads counts the reads of the feed that return events.
+// An eventReads counts the reads of the feed that return events, and the
+// Updates.
 type eventReads struct {
 	store.Store
-	mu      sync.Mutex
-	n       int
-	updates int
+	n, updates atomic.Int64
 }
 
 func (r *eventReads) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
 	events, err := r.Store.Events(ctx, q)
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(events) > 0 && !q.Descending {
-		r.n++
+		r.n.Add(1)
 	}
 	return events, err
 }
 
 func (r *eventReads) Update(ctx context.Context, fn func(store.Tx) error) error {
-	r.mu.Lock()
-	r.updates++
-	r.mu.Unlock()
+	r.updates.Add(1)
 	return r.Store.Update(ctx, fn)
 }
 
@@ -203,14 +199,15 @@ func TestLevelWebhooksShareOneRead(t *testing.T) {
 		}
 		defer b.run(t)()
 		time.Sleep(time.Minute)
-		st.n, st.updates = 0, 0
+		st.n.Store(0)
+		st.updates.Store(0)
 		ids := b.licenses(t, 1)
 		time.Sleep(time.Minute)
 		for i := range webhooks {
 			is.Equal(b.at(fmt.Sprintf("%d.example", i)), ids)
 		}
-		is.True(st.n <= 2)       // a look, and the batch
-		is.True(st.updates <= 3) // the license, the lease and the outcome
+		is.True(st.n.Load() <= 2)       // a look, and the batch
+		is.True(st.updates.Load() <= 3) // the license, the lease and the outcome
 	})
 }
 
