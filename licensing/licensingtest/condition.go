@@ -23,6 +23,13 @@ func testConditions(a *api) {
 		}
 	})
 
+	a.test("If-None-Match of the revocation list of a product", func(a *api) {
+		a.create("n", "p", "c")
+		tag := a.get("file/revocations?product_id=p").is(http.StatusOK).header.Get("Etag")
+		a.get("file/revocations?product_id=p", headers{"If-None-Match": tag}).is(http.StatusNotModified).hasHeader("Etag", tag)
+		a.get("file/revocations?product_id=unknown").is(http.StatusNotFound)
+	})
+
 	a.test("an entity tag ends with the status", func(a *api) {
 		ends := a.Clock.Now().AddDate(0, 0, 1)
 		id := a.post("license", object("name", "n", "product_id", "p", "customer_id", "c", "expires_at", stamp(ends))).text("id")

@@ -41,7 +41,10 @@ type checker struct {
 //go:embed testdata/unrouted.json
 var unroutedResponses []byte
 
-func init() { openapi3filter.RegisterBodyDecoder("application/x-ndjson", decodeLines) }
+func init() {
+	openapi3filter.RegisterBodyDecoder("application/x-ndjson", decodeLines)
+	openapi3filter.RegisterBodyDecoder("application/jwt", openapi3filter.PlainBodyDecoder)
+}
 
 // decodeLines makes an array of NDJSON.
 func decodeLines(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -114,7 +115,13 @@ func newService(t *testing.T, c *checker, path string, st, below store.Store, li
 func (s service) ask(t *testing.T, method, path string, o *openapi3.Operation) *httptest.ResponseRecorder {
 	t.Helper()
 	is := is.New(t)
-	r := httptest.NewRequest(method, s.replace.Replace(path), nil)
+	query := url.Values{}
+	for _, p := range o.Parameters {
+		if p := p.Value; p.In == "query" && p.Required {
+			query.Set(p.Name, fmt.Sprint(p.Example))
+		}
+	}
+	r := httptest.NewRequest(method, s.replace.Replace(path)+"?"+query.Encode(), nil)
 	if o.RequestBody != nil {
 		for mediaType, content := range o.RequestBody.Value.Content {
 			if mediaType == "application/x-www-form-urlencoded" {
