@@ -86,6 +86,9 @@ func (h *Handler) newEngine() *feed.Engine {
 		Background: []feed.Background{h.service.Background(), h.webhooks.Background()},
 		Upkeep:     []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge, h.forms.Purge},
 	}
+	if o.Observe != nil {
+		c.Observe = h.observeWork
+	}
 	for _, s := range o.Subscribers {
 		c.Subscribers = append(c.Subscribers, feed.Subscriber{
 			Name: s.Name, Types: s.Types, FromStart: s.FromStart, MaxAttempts: s.MaxAttempts,

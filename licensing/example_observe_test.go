@@ -12,29 +12,34 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A metrics counts requests, and writes the counts in the text format of
+// A metrics counts observations, and writes the counts in the text format of
 // Prometheus. The client library of Prometheus does the same with a CounterVec
 // and a HistogramVec.
 type metrics struct {
-	mu       sync.Mutex
-	requests map[string]int           // by labels
-	duration map[string]time.Duration // by labels
+	mu      sync.Mutex
+	count   map[string]int           // by kind and labels
+	seconds map[string]time.Duration // the same
 }
 
 func newMetrics() *metrics {
-	return &metrics{requests: make(map[string]int), duration: make(map[string]time.Duration)}
+	return &metrics{count: make(map[string]int), seconds: make(map[string]time.Duration)}
 }
 
-// observe is for Options.Observe. Routes are templates, so there are few.
+// observe is for Options.Observe. Routes are templates, so there are few. Err,
+// Attempt and RequestID are no labels: they have too many values.
 func (m *metrics) observe(_ context.Context, o licensing.Observation) {
-	labels := fmt.Sprintf("{method=%q,route=%q,status=\"%d\"}", o.Method, o.Route, o.Status)
+	labels := fmt.Sprintf("{name=%q,outcome=%q}", o.Name, o.Outcome)
+	if o.Kind == licensing.ObservationRequest {
+		labels = fmt.Sprintf("{method=%q,route=%q,status=\"%d\"}", o.Method, o.Route, o.Status)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.requests[labels]++
-	m.duration[labels] += o.Duration
+	m.count[string(o.Kind)+"_total"+labels]++
+	m.seconds[string(o.Kind)+"_seconds_total"+labels] += o.Duration
 }
 
 // ServeHTTP answers the scraper.
@@ -42,22 +47,28 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var lines []string
-	for labels, n := range m.requests {
-		lines = append(lines,
-			fmt.Sprintf("licensing_requests_total%s %d\n", labels, n),
-			fmt.Sprintf("licensing_request_seconds_total%s %g\n", labels, m.duration[labels].Seconds()))
+	for name, n := range m.count {
+		lines = append(lines, fmt.Sprintf("licensing_%s %d\n", name, n))
+	}
+	for name, d := range m.seconds {
+		lines = append(lines, fmt.Sprintf("licensing_%s %g\n", name, d.Seconds()))
 	}
 	slices.Sort(lines)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	fmt.Fprint(w, strings.Join(lines, ""))
 }
 
-// A host counts requests for Prometheus.
+// A host counts requests and background work for Prometheus.
 func ExampleOptions_observe() {
 	m := newMetrics()
+	mailed := make(chan struct{})
 	h := licensing.NewHandler(memory.New(), licensing.Options{
 		Logger:  slog.New(slog.DiscardHandler),
 		Observe: m.observe,
+		Subscribers: []licensing.Subscriber{{Name: "mailer", FromStart: true, Types: []string{"license.created"}, Handle: func(context.Context, license.Event) error {
+			close(mailed)
+			return nil
+		}}},
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/licensing/", http.StripPrefix("/licensing", h))
@@ -71,12 +82,21 @@ func ExampleOptions_observe() {
 	get("/licensing/ready")
 	get("/licensing/ready")
 	get("/licensing/license/lic_1")
+
+	h.Service().Create(context.Background(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "initech"})
+	ctx, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { h.Run(ctx) })
+	<-mailed
+	stop()
+	work.Wait()
 	for line := range strings.Lines(get("/metrics")) {
-		if strings.HasPrefix(line, "licensing_requests_total") {
+		if strings.HasPrefix(line, "licensing_request_total") || strings.HasPrefix(line, "licensing_subscriber_total") {
 			fmt.Print(line)
 		}
 	}
 	// Output:
-	// licensing_requests_total{method="GET",route="/license/{licenseID}",status="401"} 1
-	// licensing_requests_total{method="GET",route="/ready",status="200"} 2
+	// licensing_request_total{method="GET",route="/license/{licenseID}",status="401"} 1
+	// licensing_request_total{method="GET",route="/ready",status="200"} 2
+	// licensing_subscriber_total{name="mailer",outcome="succeeded"} 1
 }

@@ -183,9 +183,9 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 	is.Equal(len(lines), 3)
 	is.Equal(len(seen), 3)
 	for i, want := range []licensing.Observation{
-		{Method: "POST", Route: "/license", Status: 201, RequestID: "the-request"},
-		{Method: "GET", Route: "/oauth/token", Status: 401, RequestID: "the-request"},
-		{Method: "other", Route: "", Status: 404, RequestID: "the-request"},
+		{Kind: licensing.ObservationRequest, Method: "POST", Route: "/license", Status: 201, RequestID: "the-request"},
+		{Kind: licensing.ObservationRequest, Method: "GET", Route: "/oauth/token", Status: 401, RequestID: "the-request"},
+		{Kind: licensing.ObservationRequest, Method: "other", Route: "", Status: 404, RequestID: "the-request"},
 	} {
 		var line struct {
 			Msg       string
@@ -203,7 +203,7 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 		is.Equal(line.ClientID != "", i == 0)
 		want.Duration, want.ClientID = seen[i].Duration, line.ClientID
 		is.Equal(seen[i], want)
-		is.Equal(licensing.Observation{Method: line.Method, Route: line.Route, Status: line.Status, Duration: want.Duration, ClientID: line.ClientID, RequestID: line.RequestID}, want)
+		is.Equal(licensing.Observation{Kind: want.Kind, Method: line.Method, Route: line.Route, Status: line.Status, Duration: want.Duration, ClientID: line.ClientID, RequestID: line.RequestID}, want)
 	}
 	is.True(!strings.Contains(log.String(), "csk_"))
 	is.True(!strings.Contains(log.String(), token))

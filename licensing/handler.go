@@ -171,5 +171,8 @@ func (h *Handler) Operators() *operator.Service { return h.operators }
 // 500 that tells the client only a request ID; it is logged to Options.Logger
 // with that ID.
 func (h *Handler) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	if web.RequestID(r.Context()) == "" { // otherwise observed with the request
+		h.observeStoreError(r.Context(), "WriteError", "", err)
+	}
 	web.WriteError(h.opts.Logger, w, r, err)
 }

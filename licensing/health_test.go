@@ -182,6 +182,35 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		o.send(h, "GET", "/oauth/token?client_id=cid_x&client_secret=csk_x", "")
 		return h
 	},
+	"delivery gave_up": func(o *outage) *licensing.Handler {
+		o.opts.PollInterval = time.Minute
+		o.receiver.answers("shop.example", status(500))
+		h := o.handler()
+		hook(o.t, h, "shop.example")
+		happen(o.t, h, 1)
+		o.run(h, 4*24*time.Hour)
+		return h
+	},
+	"delivery postponed": func(o *outage) *licensing.Handler {
+		hook(o.t, o.handler(), "shop.example")
+		o.opts.MasterKey = []byte(strings.Repeat("o", 32))
+		h := o.handler()
+		happen(o.t, h, 1)
+		o.run(h, time.Minute)
+		return h
+	},
+	"job failed": func(o *outage) *licensing.Handler {
+		o.store.off = true
+		h := o.handler()
+		o.run(h, time.Minute)
+		return h
+	},
+	"store_error": func(o *outage) *licensing.Handler {
+		o.store.off = true
+		h := o.handler()
+		o.send(h, "GET", "/ready", "")
+		return h
+	},
 	"operator.sign_in_failed": func(o *outage) *licensing.Handler {
 		h := o.handler()
 		r := httptest.NewRequestWithContext(o.t.Context(), "POST", "/dashboard/sign-in", nil)
@@ -198,10 +227,21 @@ func (o *outage) holds(condition string, h *licensing.Handler) bool {
 	o.mu.Unlock()
 	status := func(low, high int, route string) bool {
 		return slices.ContainsFunc(seen, func(s licensing.Observation) bool {
-			return low <= s.Status && s.Status <= high && (route == "" || s.Route == route)
+			return s.Kind == licensing.ObservationRequest && low <= s.Status && s.Status <= high && (route == "" || s.Route == route)
 		})
 	}
+	observed := func(kind licensing.ObservationKind, outcome licensing.ObservationOutcome) bool {
+		return slices.ContainsFunc(seen, func(s licensing.Observation) bool { return s.Kind == kind && (outcome == "" || s.Outcome == outcome) })
+	}
 	switch condition {
+	case "delivery gave_up":
+		return observed(licensing.ObservationDelivery, licensing.OutcomeGaveUp)
+	case "delivery postponed":
+		return observed(licensing.ObservationDelivery, licensing.OutcomePostponed)
+	case "job failed":
+		return observed(licensing.ObservationJob, licensing.OutcomeFailed)
+	case "store_error":
+		return observed(licensing.ObservationStoreError, "")
 	case "status 5xx":
 		return status(500, 599, "")
 	case "status 429":

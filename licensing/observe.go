@@ -2,71 +2,99 @@ package licensing
 
 import (
 	"context"
-	"net/http"
-	"sync"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+)
+
+// An Observation is what [Options.Observe] is called with. Kind says what it is
+// about, and so which fields are set. Nothing in it is secret, unless the error of
+// a subscriber is, and nothing in it comes from the query of a request or the URL
+// of a webhook. Kind, Method, Route, Status, Outcome and, unless there are many
+// webhooks, Name have few values, as the labels of a metric should.
+type Observation struct {
+	Kind     ObservationKind
+	Duration time.Duration // of the request, attempt, call or step; zero for a store error
+
+	// Of a request.
+	Method    string // "other" for a method that HTTP does not know
+	Route     string // the template of the path, such as "/license/{licenseID}"; empty: no route matched
+	Status    int    // the HTTP status; of a delivery, that of the response, or 0 without one
+	ClientID  string // empty: none
+	RequestID string // as in X-Request-Id; also set for a store error in a request
+
+	// Of any other kind. Name is the ID of the webhook, the name of the
+	// subscriber or job, or where the store failed: a job, a method and a
+	// route, or "Require" or "WriteError" in a request to the host.
+	Name    string
+	Outcome ObservationOutcome // of a store error, its kind
+	Attempt int                // of a delivery or a call of a subscriber, from 1
+	Err     error              // nil: none
+}
+
+// An ObservationKind says what an [Observation] is about.
+type ObservationKind string
+
+// The kinds of observations.
+const (
+	ObservationRequest    ObservationKind = "request"               // a request to the API or the dashboard was answered
+	ObservationDelivery   ObservationKind = feed.ObservedDelivery   // an attempt to deliver an event to a webhook
+	ObservationSubscriber ObservationKind = feed.ObservedSubscriber // a call of [Subscriber.Handle]
+	ObservationJob        ObservationKind = feed.ObservedJob        // a step of background work; jobs without work have steps too
+	ObservationStoreError ObservationKind = feed.ObservedStoreError // the store did not work, in a request or in background work
+)
+
+// An ObservationOutcome is how what an [Observation] is about ended.
+type ObservationOutcome string
+
+// The outcomes of deliveries, calls of subscribers and jobs.
+const (
+	OutcomeSucceeded ObservationOutcome = feed.Succeeded
+	OutcomeFailed    ObservationOutcome = feed.Failed    // it is tried again
+	OutcomeGaveUp    ObservationOutcome = feed.GaveUp    // it is not tried again, unless an operator or the host says so
+	OutcomePostponed ObservationOutcome = feed.Postponed // of a delivery: no request was sent because of an error of the service, such as a wrong master key
+)
+
+// The kinds of store errors.
+const (
+	OutcomeConflict    ObservationOutcome = "conflict"        // [store.ErrConflict]
+	OutcomeUnavailable ObservationOutcome = "unavailable"     // [store.ErrUnavailable]
+	OutcomeUnknown     ObservationOutcome = "unknown_outcome" // [store.ErrUnknownOutcome]
+	OutcomeTimeout     ObservationOutcome = "timeout"         // the time of the request or the work ran out
 )
 
 // observe receives every finished request of the API and the dashboard.
 func (h *Handler) observe(ctx context.Context, seen web.Observation) {
-	if h.opts.Observe != nil {
-		h.opts.Observe(ctx, Observation(seen))
-	}
-}
-
-// watched wraps next with a check of the backlog after the response.
-func (h *Handler) watched(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r)
-		h.watch.look(w, r, h)
-	})
-}
-
-// A watch logs, once, that the work of Handler.Run is overdue.
-// It checks periodically, after a request.
-type watch struct {
-	mu   sync.Mutex
-	next time.Time // zero: no request yet
-	told bool
-}
-
-const (
-	watchEvery   = time.Minute
-	watchTimeout = 250 * time.Millisecond
-)
-
-// look reads the store if a check is due. The client does not wait for it: the
-// response is flushed first, which completes it if its length is known. (On
-// HTTP/2 the stream stays open until look returns.) After other responses, the
-// check waits for the next request.
-func (w *watch) look(rw http.ResponseWriter, r *http.Request, h *Handler) {
-	if rw.Header().Get("Content-Length") == "" || !w.due(h.opts.Now()) {
+	if h.opts.Observe == nil {
 		return
 	}
-	_ = http.NewResponseController(rw).Flush() // if rw cannot flush, the client waits
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), watchTimeout)
-	defer cancel()
-	b, err := h.engine.Backlog(ctx)
-	if err != nil || b.Running && !b.Waiting {
-		return // store failures are logged elsewhere
+	h.opts.Observe(ctx, Observation{
+		Kind: ObservationRequest, Method: seen.Method, Route: seen.Route, Status: seen.Status,
+		Duration: seen.Duration, ClientID: seen.ClientID, RequestID: seen.RequestID,
+	})
+	if seen.Err != nil {
+		h.observeStoreError(ctx, seen.Method+" "+seen.Route, seen.RequestID, seen.Err)
 	}
-	h.opts.Logger.WarnContext(ctx, "licensing: events, deliveries or expiry notices are overdue; check that Handler.Run is running")
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.told = true
 }
 
-// due reports whether a check is due. The first is some time after the first
-// request, so that Run has time to start.
-func (w *watch) due(now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.told || now.Before(w.next) {
-		return false
+// observeStoreError reports err if the store caused it and the client has not
+// canceled the request.
+func (h *Handler) observeStoreError(ctx context.Context, name, requestID string, err error) {
+	if h.opts.Observe == nil || ctx.Err() == context.Canceled {
+		return
 	}
-	first := w.next.IsZero()
-	w.next = now.Add(watchEvery)
-	return !first
+	if kind := feed.StoreErrorKind(err); kind != "" {
+		h.opts.Observe(ctx, Observation{
+			Kind: ObservationStoreError, Name: name, Outcome: ObservationOutcome(kind), Err: err, RequestID: requestID,
+		})
+	}
+}
+
+// observeWork receives what background work reports.
+func (h *Handler) observeWork(ctx context.Context, seen feed.Observation) {
+	h.opts.Observe(ctx, Observation{
+		Kind: ObservationKind(seen.Kind), Name: seen.Name, Outcome: ObservationOutcome(seen.Outcome), Status: seen.Status,
+		Attempt: seen.Attempt, Duration: seen.Duration, Err: seen.Err,
+	})
 }

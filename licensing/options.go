@@ -83,9 +83,13 @@ type Options struct {
 	// the OAuth endpoints. Default: none.
 	AllowedOrigins []string `validate:"dive,origin"`
 
-	// Observe is called after each request has been answered, for metrics
-	// and traces. It runs on the goroutine of the request, so it must be
-	// quick. Default: none.
+	// Observe is called after each request has been answered, and by
+	// Handler.Run after each attempt to deliver to a webhook, each call of a
+	// subscriber and each step of a background job, and for errors of the
+	// store, for metrics and traces. It is called concurrently, never within
+	// an Update of the store, on the goroutine of the request or the work,
+	// which waits for it, so it must be quick. A panic in it aborts
+	// the request; in background work, it is logged. Default: none.
 	Observe func(context.Context, Observation)
 
 	// BeforeCreate runs before a license is created. It may fill in what the
@@ -199,17 +203,6 @@ type DashboardOptions struct {
 	// asks them to confirm that, such as "https://admin.example.com/logout".
 	// The navigation links to it if Operator is set. Default: no link.
 	SignOutURL string `validate:"omitempty,mount"`
-}
-
-// An Observation is what a request was, once it has been answered. Nothing in
-// it is secret, and nothing in it comes from the query.
-type Observation struct {
-	Method    string        // "other" for a method that HTTP does not know
-	Route     string        // the template of the path, such as "/license/{licenseID}"; empty: no route matched
-	Status    int           // the HTTP status
-	Duration  time.Duration // from the first line of the request to the end of the answer
-	ClientID  string        // empty: none
-	RequestID string        // as in X-Request-Id
 }
 
 // A Limiter bounds how often callers may send requests. Allow counts one

@@ -66,6 +66,7 @@ func (h *Handler) Require(q Requirement) func(http.Handler) http.Handler {
 				h.WriteError(w, r, &web.Problem{Status: http.StatusForbidden, Code: "license_denied", Detail: v.Reasons[0].Detail, Verdict: &v})
 			case q.FailOpen && isOutage(r, err):
 				h.opts.Logger.WarnContext(r.Context(), "licensing: request passed without a license check", "error", err)
+				h.observeStoreError(r.Context(), "Require", "", err)
 				next.ServeHTTP(w, r)
 			default:
 				h.WriteError(w, r, err)

@@ -3,6 +3,7 @@ package licensing_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -169,7 +170,10 @@ func TestRequireByCustomer(t *testing.T) {
 func TestRequireInAnOutage(t *testing.T) {
 	is := is.New(t)
 	st := &silentStore{Store: memory.New()}
-	h := licensing.NewHandler(st, licensing.Options{Logger: discard, Limits: licensing.LimitOptions{Timeout: time.Millisecond}})
+	var observed []string
+	h := licensing.NewHandler(st, licensing.Options{Logger: discard, Limits: licensing.LimitOptions{Timeout: time.Millisecond}, Observe: func(_ context.Context, o licensing.Observation) {
+		observed = append(observed, fmt.Sprint(o.Kind, " ", o.Name, " ", o.Outcome))
+	}})
 	l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err)
 	for _, gate := range []struct {
@@ -186,13 +190,14 @@ func TestRequireInAnOutage(t *testing.T) {
 				gate.g.FailOpen = failOpen
 				return through(t, h, gate.g, gate.header, value)
 			}
-			st.silent = true
+			st.silent, observed = true, nil
 			status, code := ask(false, gate.value)
 			is.Equal(status, http.StatusServiceUnavailable)
 			is.Equal(code, "unavailable")
 			status, answer := ask(true, gate.value)
 			is.Equal(status, http.StatusOK)
 			is.Equal(answer, "no license")
+			is.Equal(observed, []string{"store_error WriteError timeout", "store_error Require timeout"})
 			status, code = ask(true, "") // no customer, whatever the store says
 			is.Equal(status, http.StatusForbidden)
 			is.Equal(code, "license_required")

@@ -25,14 +25,14 @@ func (s *Service) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
 			return []feed.Task{
-				{Step: func(context.Context) (feed.Next, error) {
+				{Name: "expiry_notices", Step: func(context.Context) (feed.Next, error) {
 					more, err := s.giveNotices(r.Work)
 					if more {
 						return feed.In(0), err
 					}
 					return feed.In(noticesEvery), err
 				}},
-				{Bell: r.NewBell(), Feed: true, Step: func(ctx context.Context) (feed.Next, error) {
+				{Name: "indexes", Bell: r.NewBell(), Feed: true, Step: func(ctx context.Context) (feed.Next, error) {
 					feed.Pause(ctx, indexDelay)
 					if err := s.index(ctx); ctx.Err() == nil {
 						return feed.In(indexEvery), err

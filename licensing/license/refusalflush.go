@@ -61,7 +61,7 @@ func (s *Service) flushTask(r *feed.Run) feed.Task {
 	s.pending.runs++
 	s.pending.ring = bell.Ring
 	s.pending.mu.Unlock()
-	return feed.Task{Bell: bell, Step: func(context.Context) (feed.Next, error) {
+	return feed.Task{Name: "usage", Bell: bell, Step: func(context.Context) (feed.Next, error) {
 		n, err := s.flush(r.Work)
 		if n > flushBatch {
 			return feed.Next{After: flushPause, Deaf: true}, err

@@ -21,6 +21,7 @@ type outcome struct {
 	retryAfter time.Duration // requested by the receiver
 	slow       bool          // the receiver is overloaded
 	gone       bool          // the receiver answered 410
+	err        error         // of an untried delivery: our own failure
 }
 
 type outcomeKind int
@@ -120,6 +121,7 @@ func (r *run) untried(ctx context.Context, d outbox.Delivery, err error) outcome
 	if ctx.Err() == nil {
 		r.logger.WarnContext(ctx, "licensing: a delivery could not be prepared; it is tried again",
 			"webhook_id", d.WebhookID, "delivery_id", d.ID, "error", err)
+		return outcome{err: err}
 	}
 	return outcome{}
 }

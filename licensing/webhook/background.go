@@ -28,8 +28,8 @@ func (s *Service) tasks(r *feed.Run) []feed.Task {
 	sending := s.newRun(r)
 	s.bells.add(r.Work, sending.bell)
 	return []feed.Task{
-		{Bell: r.NewBell(), Feed: true, Step: sending.share},
-		{Bell: sending.bell, Step: sending.dispatch},
+		{Name: "webhooks", Bell: r.NewBell(), Feed: true, Step: sending.share},
+		{Name: "webhook_queue", Bell: sending.bell, Step: sending.dispatch},
 	}
 }
 

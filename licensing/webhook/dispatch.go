@@ -84,6 +84,7 @@ func (r *run) start(ctx context.Context, webhookID string) (wait time.Duration, 
 		<-r.single
 		if err != nil && r.Work.Err() == nil {
 			r.logger.WarnContext(ctx, "licensing: webhook delivery failed; retrying", "webhook_id", l.webhookID, "error", err)
+			r.ObserveStoreError(ctx, sendJob, err)
 			feed.Pause(ctx, r.PollInterval)
 		}
 		r.bell.Ring()

@@ -93,6 +93,7 @@ func (b *batch) send(ctx context.Context) {
 	for range min(laneSlots, len(b.items)) {
 		wg.Go(func() {
 			for s := take(); s != nil; s = take() {
+				began := time.Now()
 				o := b.attempt(b.Work, s)
 				mu.Lock()
 				s.outcome = o
@@ -108,6 +109,7 @@ func (b *batch) send(ctx context.Context) {
 					b.breaker.slow(b.now(), 0)
 				}
 				mu.Unlock()
+				b.observe(b.Work, s, time.Since(began))
 			}
 		})
 	}

@@ -69,6 +69,7 @@ func (r *run) settle(ctx context.Context, batches []*batch, last func(*transacti
 		err := attempt()
 		for pause := r.PollInterval; err != nil && ctx.Err() == nil && !errors.Is(err, errLost); pause = min(2*pause, settlePause) {
 			r.logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
+			r.ObserveStoreError(ctx, sendJob, err)
 			feed.Pause(ctx, pause)
 			err = attempt()
 		}

@@ -200,6 +200,7 @@ func (p *part) finish(ctx context.Context) {
 		p.err = p.settle(ctx, []*batch{p.batch}, nil)
 		if p.err != nil && p.Work.Err() == nil {
 			p.logger.WarnContext(p.Work, "licensing: webhook delivery failed; retrying", "webhook_id", p.webhookID, "error", p.err)
+			p.ObserveStoreError(p.Work, sendJob, p.err)
 		}
 	}
 }

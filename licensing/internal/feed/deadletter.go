@@ -130,7 +130,7 @@ func (s *subscription) retryLetters(ctx, under context.Context) error {
 			s.engine.Logger.ErrorContext(ctx, "licensing: retention removed the event of a dead letter", "subscriber", s.Name, "event_id", d.EventID)
 			handled = true
 		default:
-			if err := s.handle(under, events[0]); err == nil {
+			if err := s.handle(under, events[0], d.Failures+1); err == nil {
 				handled = true
 			} else {
 				d.Failures++

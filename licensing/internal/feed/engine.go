@@ -20,6 +20,9 @@ type Config struct {
 	PollInterval time.Duration // how often to check for work; default: one second
 	Retention    time.Duration // how long events are kept; zero: forever
 
+	// Observe is called when background work has ended; nil: not.
+	Observe func(context.Context, Observation)
+
 	Background []Background
 
 	// Upkeep functions are called every five minutes until each reports that
@@ -107,7 +110,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainFor, stop) })()
 	r := &Run{Work: work, PollInterval: e.PollInterval, engine: e, wake: make(chan struct{}, 1)}
 
-	tasks := []Task{{Step: r.poll()}, {Step: r.upkeep}}
+	tasks := []Task{{Name: "poll_events", Step: r.poll()}, {Name: "purge", Step: r.upkeep}}
 	for _, b := range e.Background {
 		if b.Tasks != nil {
 			tasks = append(tasks, b.Tasks(r)...)
@@ -115,7 +118,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	for _, s := range e.Subscribers {
 		sub := &subscription{Run: r, Subscriber: s, holder: newHolder()}
-		tasks = append(tasks, Task{Bell: r.NewBell(), Feed: true, Step: sub.step})
+		tasks = append(tasks, Task{Name: sub.key(), Bell: r.NewBell(), Feed: true, Step: sub.step})
 	}
 	var jobs []*job
 	for _, t := range tasks {

@@ -153,6 +153,7 @@ func (l *Lease) Keep(ctx context.Context) (stop func()) {
 		for Pause(under, leaseTTL/3); under.Err() == nil; Pause(under, leaseTTL/3) {
 			if _, _, _, err := l.hold(ctx, false); err != nil && ctx.Err() == nil {
 				l.engine.Logger.WarnContext(ctx, "licensing: extending a lease failed; retrying", "lease", l.key, "error", err)
+				l.engine.observeStoreError(ctx, "lease:"+l.key, err)
 			}
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 
 // A Task is work that is done again and again, one step at a time.
 type Task struct {
+	Name string
 	Bell *Bell // wakes the task; nil: none
 	Feed bool  // ring Bell when there may be new events
 	Step func(ctx context.Context) (Next, error)
@@ -109,11 +110,21 @@ func (r *Run) startIfDue(ctx context.Context, j *job, now time.Time) (next time.
 // step does one step of a job. A failed step is logged and retried after a
 // growing pause.
 func (r *Run) step(ctx context.Context, j *job) {
+	began := time.Now()
 	next, err := j.Step(ctx)
+	failed := err != nil && r.Work.Err() == nil
+	if r.Observing() && (err == nil || failed) {
+		o := Observation{Kind: ObservedJob, Name: j.Name, Outcome: Succeeded, Duration: time.Since(began)}
+		if failed {
+			o.Outcome, o.Err = Failed, err
+			r.ObserveStoreError(ctx, j.Name, err)
+		}
+		r.Observe(ctx, o)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err != nil && r.Work.Err() == nil {
-		r.engine.Logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
+	if failed {
+		r.engine.Logger.WarnContext(ctx, "licensing: background work failed; retrying", "job", j.Name, "error", err)
 		next = Next{min(r.PollInterval<<min(j.failures, 10), maxPause), true}
 		j.failures++
 	} else {

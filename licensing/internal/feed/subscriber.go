@@ -159,7 +159,7 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 			break
 		}
 		if MatchTypes(s.Types, e.Type) {
-			if err := s.handle(under, e); err != nil {
+			if err := s.handle(under, e, s.failures+1); err != nil {
 				s.failures++
 				if s.MaxAttempts <= 0 || s.failures < s.MaxAttempts || under.Err() != nil {
 					if under.Err() == nil {
@@ -210,6 +210,7 @@ func (s *subscription) logFailure(ctx context.Context, e store.Event, err error)
 func (s *subscription) report(eventID string, failures int) {
 	if err := s.engine.reportSubscriber(s.Work, s.Name, eventID, failures); err != nil {
 		s.engine.Logger.WarnContext(s.Work, "licensing: storing the state of a subscriber failed", "subscriber", s.Name, "error", err)
+		s.ObserveStoreError(s.Work, s.key(), err)
 		return
 	}
 	s.reported = true
@@ -230,9 +231,27 @@ func (s *subscription) skipPurged(seq int64, next []store.Event) (int64, error) 
 	return purged, s.advance(purged)
 }
 
-// handle calls the subscriber. A panic becomes an error and is logged with its
+// handle calls the subscriber for an attempt at an event, counted from 1, and
+// reports it.
+func (s *subscription) handle(ctx context.Context, e store.Event, attempt int) error {
+	began := time.Now()
+	err := s.call(ctx, e)
+	if !s.Observing() || err != nil && ctx.Err() != nil { // interrupted, and handled again
+		return err
+	}
+	o := Observation{Kind: ObservedSubscriber, Name: s.Name, Outcome: Succeeded, Attempt: attempt, Duration: time.Since(began), Err: err}
+	if err != nil {
+		if o.Outcome = Failed; s.MaxAttempts > 0 && attempt >= s.MaxAttempts {
+			o.Outcome = GaveUp
+		}
+	}
+	s.Observe(ctx, o)
+	return err
+}
+
+// call calls the subscriber. A panic becomes an error and is logged with its
 // stack.
-func (s *subscription) handle(ctx context.Context, e store.Event) (err error) {
+func (s *subscription) call(ctx context.Context, e store.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.engine.Logger.ErrorContext(ctx, "licensing: subscriber panicked", "subscriber", s.Name, "panic", v, "stack", string(debug.Stack()))

@@ -23,6 +23,7 @@ type exchange struct {
 	grant    auth.Grant
 	page     bool   // errors are pages
 	operator string // the id of the operator; empty: none
+	err      error  // that was answered with a 5xx, or ended the answer
 }
 
 type exchangeKey struct{}

@@ -15,13 +15,14 @@ type Observation struct {
 	Duration  time.Duration
 	ClientID  string // empty: no client
 	RequestID string
+	Err       error // why a request failed on the side of the service; nil: it did not, or a panic
 }
 
 // observe logs a finished request and calls the host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := Observation{
 		Method: loggedMethod(r.Method), Route: x.pattern(), Status: x.Status,
-		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id,
+		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id, Err: x.err,
 	}
 	who := slog.String("client_id", o.ClientID)
 	if x.page {

@@ -78,6 +78,9 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 	if p.Status >= 500 && r.Context().Err() != context.Canceled {
 		logger.LogAttrs(r.Context(), slog.LevelError, "licensing: request failed",
 			slog.String("request_id", id), slog.Any("error", err))
+		if x != nil {
+			x.err = err
+		}
 	}
 	switch {
 	case x == nil:

@@ -1,0 +1,265 @@
+package licensing_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// of returns what was observed of a kind.
+func (o *outage) of(kind licensing.ObservationKind) (found []licensing.Observation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, seen := range o.seen {
+		if seen.Kind == kind {
+			found = append(found, seen)
+		}
+	}
+	return found
+}
+
+// TestDeliveriesAreObserved covers a failed, a succeeded and a postponed attempt.
+func TestDeliveriesAreObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		o.receiver.answers("shop.example", func(r *http.Request) (*http.Response, error) {
+			time.Sleep(40 * time.Millisecond)
+			if len(o.receiver.at("shop.example")) == 1 {
+				return status(500)(r)
+			}
+			if len(o.receiver.at("shop.example")) == 2 {
+				return nil, fmt.Errorf("dial %s: refused", r.URL)
+			}
+			return status(202)(r)
+		})
+		h := o.handler()
+		w, _, err := h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/in?token=hush", Types: []string{"license.created"}})
+		is.NoErr(err)
+		happen(t, h, 1)
+		o.run(h, time.Hour)
+		got := o.of(licensing.ObservationDelivery)
+		is.Equal(len(got), 3)
+		for i, want := range []licensing.Observation{
+			{Outcome: licensing.OutcomeFailed, Status: 500},
+			{Outcome: licensing.OutcomeFailed},
+			{Outcome: licensing.OutcomeSucceeded, Status: 202},
+		} {
+			is.True(!strings.Contains(fmt.Sprintf("%+v", got[i]), "shop.example")) // nothing of the URL
+			is.Equal(got[i].Err != nil, want.Outcome == licensing.OutcomeFailed)
+			want.Kind, want.Name, want.Attempt, want.Duration, want.Err = licensing.ObservationDelivery, w.ID, i+1, 40*time.Millisecond, got[i].Err
+			is.Equal(got[i], want)
+		}
+
+		o.opts.MasterKey = []byte(strings.Repeat("o", 32))
+		h = o.handler()
+		happen(t, h, 1)
+		o.run(h, time.Minute)
+		got = o.of(licensing.ObservationDelivery)[3:]
+		is.True(len(got) > 0)
+		is.Equal(got[0].Outcome, licensing.OutcomePostponed)
+		is.Equal(got[0].Attempt, 1)
+		is.True(got[0].Err != nil)
+	})
+}
+
+// TestTheLastAttemptOfADeliveryIsObserved follows a delivery to its end.
+func TestTheLastAttemptOfADeliveryIsObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		conditions["delivery gave_up"](o)
+		got := o.of(licensing.ObservationDelivery)
+		is.Equal(len(got), 10)
+		for i, seen := range got {
+			is.Equal(seen.Attempt, i+1)
+			is.Equal(seen.Outcome == licensing.OutcomeGaveUp, i == 9)
+		}
+	})
+}
+
+// TestSubscribersAreObserved covers calls that fail, panic, are given up and
+// succeed.
+func TestSubscribersAreObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		errMail := errors.New("no mail server")
+		calls := 0
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, MaxAttempts: 3, Handle: func(context.Context, license.Event) error {
+			time.Sleep(20 * time.Millisecond)
+			switch calls++; calls {
+			case 1, 3:
+				return errMail
+			case 2:
+				panic("no mail")
+			}
+			return nil
+		}}}
+		h := o.handler()
+		happen(t, h, 2)
+		o.run(h, time.Minute)
+		got := o.of(licensing.ObservationSubscriber)
+		is.Equal(len(got), 4)
+		for i, want := range []licensing.Observation{
+			{Outcome: licensing.OutcomeFailed, Attempt: 1, Err: errMail},
+			{Outcome: licensing.OutcomeFailed, Attempt: 2, Err: got[1].Err},
+			{Outcome: licensing.OutcomeGaveUp, Attempt: 3, Err: errMail},
+			{Outcome: licensing.OutcomeSucceeded, Attempt: 1},
+		} {
+			want.Kind, want.Name, want.Duration = licensing.ObservationSubscriber, "mailer", 20*time.Millisecond
+			is.Equal(got[i], want)
+		}
+		is.True(got[1].Err != nil)
+	})
+}
+
+// TestJobsAreObserved runs each job with a store that works and with one that
+// does not.
+func TestJobsAreObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", Handle: func(context.Context, license.Event) error { return nil }}}
+		o.run(o.handler(), time.Minute)
+		jobs := map[string]bool{}
+		for _, seen := range o.of(licensing.ObservationJob) {
+			is.Equal(seen.Outcome, licensing.OutcomeSucceeded)
+			is.NoErr(seen.Err)
+			jobs[seen.Name] = true
+		}
+		is.Equal(jobs, map[string]bool{
+			"poll_events": true, "purge": true, "expiry_notices": true, "indexes": true, "usage": true,
+			"webhooks": true, "webhook_queue": true, "subscriber:mailer": true,
+		})
+		is.Equal(len(o.of(licensing.ObservationStoreError)), 0)
+
+		o.seen, o.store.off = nil, true
+		o.run(o.handler(), time.Minute)
+		var failed []licensing.Observation
+		for _, seen := range o.of(licensing.ObservationJob) {
+			if seen.Outcome == licensing.OutcomeFailed {
+				failed = append(failed, seen)
+			}
+		}
+		isMailer := func(seen licensing.Observation) bool { return seen.Name == "subscriber:mailer" }
+		i := slices.IndexFunc(failed, isMailer)
+		is.True(i >= 0)
+		is.True(errors.Is(failed[i].Err, store.ErrUnavailable))
+		broken := o.of(licensing.ObservationStoreError)
+		is.Equal(len(broken), len(failed)) // one for each step
+		i = slices.IndexFunc(broken, isMailer)
+		is.True(i >= 0)
+		is.Equal(broken[i].Outcome, licensing.OutcomeUnavailable)
+	})
+}
+
+// TestStoreErrorsOfRequestsAreObserved covers each kind, requests of the host, and
+// errors that are not the store's.
+func TestStoreErrorsOfRequestsAreObserved(t *testing.T) {
+	is := is.New(t)
+	var seen []licensing.Observation
+	h, st, token, _ := newBroken(t, licensing.Options{Observe: func(_ context.Context, o licensing.Observation) {
+		if o.Kind == licensing.ObservationStoreError {
+			seen = append(seen, o)
+		}
+	}})
+	for fault, outcome := range map[error]licensing.ObservationOutcome{
+		store.ErrConflict:        licensing.OutcomeConflict,
+		store.ErrUnavailable:     licensing.OutcomeUnavailable,
+		store.ErrUnknownOutcome:  licensing.OutcomeUnknown,
+		context.DeadlineExceeded: licensing.OutcomeTimeout,
+	} {
+		seen = nil
+		fault = fmt.Errorf("disk 7: %w", fault)
+		st.fail(func(context.Context) error { return fault })
+		is.Equal(ask(t, h, "POST", "/license", token, someLicense).Code, http.StatusServiceUnavailable)
+		is.Equal(len(seen), 1)
+		is.True(errors.Is(seen[0].Err, fault))
+		is.Equal(seen[0], licensing.Observation{
+			Kind: licensing.ObservationStoreError, Name: "POST /license", Outcome: outcome, Err: seen[0].Err, RequestID: "the-request",
+		})
+	}
+
+	seen = nil
+	h.WriteError(httptest.NewRecorder(), httptest.NewRequest("GET", "/mine", nil), store.ErrUnavailable)
+	is.Equal(len(seen), 1)
+	is.Equal(seen[0].Name, "WriteError")
+
+	seen = nil
+	st.fail(func(context.Context) error { return errors.New("a defect") })
+	is.Equal(ask(t, h, "POST", "/license", token, someLicense).Code, http.StatusInternalServerError)
+	st.fail(nil)
+	is.Equal(ask(t, h, "GET", "/license/lic_none", token, "").Code, http.StatusNotFound)
+	is.Equal(len(seen), 0)
+}
+
+// TestAPanicOfObserveDoesNotStopBackgroundWork delivers all the same.
+func TestAPanicOfObserveDoesNotStopBackgroundWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		var log strings.Builder
+		var calls atomic.Int64
+		o.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		o.opts.Observe = func(context.Context, licensing.Observation) {
+			calls.Add(1)
+			panic("no metrics today")
+		}
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error { return nil }}}
+		h := o.handler()
+		hook(t, h, "shop.example", "license.created")
+		happen(t, h, 2)
+		o.run(h, time.Minute)
+		is.Equal(len(o.receiver.at("shop.example")), 2)
+		is.True(calls.Load() > 0)
+		is.True(strings.Contains(log.String(), "Options.Observe panicked"))
+		b, err := h.Backlog(t.Context())
+		is.NoErr(err)
+		is.True(!b.Waiting)
+	})
+}
+
+// TestObserveMayUseTheStore: no Update is under way while Observe runs, which would
+// block forever.
+func TestObserveMayUseTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		var h *licensing.Handler
+		kinds := map[licensing.ObservationKind]int{}
+		o.opts.Observe = func(ctx context.Context, seen licensing.Observation) {
+			o.mu.Lock()
+			kinds[seen.Kind]++
+			first := kinds[seen.Kind] == 1
+			o.mu.Unlock()
+			if first {
+				_, err := h.Service().Create(ctx, license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+				is.NoErr(err)
+			}
+		}
+		o.opts.Subscribers = []licensing.Subscriber{{Name: "mailer", FromStart: true, Handle: func(context.Context, license.Event) error { return nil }}}
+		h = o.handler()
+		hook(t, h, "shop.example", "license.created")
+		o.send(h, "GET", "/ready", "")
+		o.run(h, time.Minute)
+		is.Equal(len(kinds), 4)
+		is.Equal(len(o.receiver.at("shop.example")), 4)
+	})
+}
