@@ -165,6 +165,7 @@ type Attempt struct {
 	StatusCode int       `json:"status_code"` // 0: no response
 	Error      string    `json:"error"`
 	DurationMS int64     `json:"duration_ms"`
+	Response   *string   `json:"response"` // the beginning of the response body of a failed attempt, at most 1 KiB; nil: none
 }
 
 // ListDeliveriesParams select deliveries of a webhook.

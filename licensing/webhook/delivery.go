@@ -46,6 +46,9 @@ type Attempt struct {
 	StatusCode int       `json:"status_code"`     // of the response; 0: no response
 	Error      string    `json:"error,omitempty"` // why it failed
 	DurationMS int64     `json:"duration_ms"`
+	// Response is the beginning of the response body, at most 1 KiB of text. It
+	// is nil if the attempt succeeded or the receiver sent no body.
+	Response *string `json:"response"`
 }
 
 // deliveryData is the Data of an outbox.Delivery, whose State is a

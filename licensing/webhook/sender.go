@@ -10,13 +10,17 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
 	sendTimeout = 15 * time.Second // for one request, from DNS lookup to the end of the response
-	answerMost  = 4 << 10          // response body bytes that are read and discarded
+	answerMost  = 4 << 10          // response body bytes that are read
+	excerptMost = 1 << 10          // response body bytes of a failed attempt that are kept
 	headerMost  = 16 << 10         // response header bytes
 )
 
@@ -72,15 +76,18 @@ func (s *sender) send(ctx context.Context, address string, m message, at time.Ti
 	if err != nil {
 		return failure(describe(err))
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, answerMost) // so that the connection can be reused; only the status matters
-	resp.Body.Close()
-
+	defer resp.Body.Close()
+	body := io.LimitReader(resp.Body, answerMost)
 	o := outcome{kind: delivered}
 	o.attempt.StatusCode = resp.StatusCode
-	if resp.StatusCode/100 == 2 {
+	if resp.StatusCode/100 != 2 {
+		o.kind, o.attempt.Error = failed, "answered "+strconv.Itoa(resp.StatusCode)
+		o.attempt.Response = excerpt(body)
+	}
+	_, _ = io.Copy(io.Discard, body) // so that the connection can be reused; only the status matters
+	if o.kind == delivered {
 		return o
 	}
-	o.kind, o.attempt.Error = failed, "answered "+strconv.Itoa(resp.StatusCode)
 	switch resp.StatusCode {
 	case http.StatusGone:
 		o.gone = true
@@ -89,6 +96,30 @@ func (s *sender) send(ctx context.Context, address string, m message, at time.Ti
 	}
 	o.retryAfter = retryAfter(resp.Header, s.now())
 	return o
+}
+
+// excerpt returns the beginning of a response body as text, or nil if there is
+// none. Invalid UTF-8 and control characters become question marks.
+func excerpt(body io.Reader) *string {
+	start, _ := io.ReadAll(io.LimitReader(body, excerptMost)) // a body that ends early is kept too
+	for cut := 1; len(start) == excerptMost && cut < utf8.UTFMax; cut++ {
+		if tail := start[len(start)-cut:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				start = start[:len(start)-cut]
+			}
+			break
+		}
+	}
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(string(start), "?"))
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 func failure(why string) outcome {

@@ -114,3 +114,37 @@ func TestRetryAfter(t *testing.T) {
 	_, ok = nextAttempt(10, time.Hour)
 	is.True(!ok)
 }
+
+// TestAFailedAttemptKeepsTheResponse checks what is kept of response bodies.
+func TestAFailedAttemptKeepsTheResponse(t *testing.T) {
+	cut := strings.Repeat("x", 1022)
+	for name, test := range map[string]struct {
+		status int
+		body   string
+		want   string // empty: nothing is kept
+	}{
+		"success":          {200, "fine", ""},
+		"failure":          {500, "no such order\n", "no such order\n"},
+		"no body":          {500, "", ""},
+		"long body":        {500, strings.Repeat("x", 9000), strings.Repeat("x", 1024)},
+		"cut character":    {500, cut + "€" + "x", cut},
+		"whole character":  {500, cut[1:] + "€" + "x", cut[1:] + "€"},
+		"invalid UTF-8":    {404, "a\xff\xfeb\x00c", "a?b?c"},
+		"invalid at limit": {404, cut + "\xff\xff", cut + "?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				io.WriteString(w, test.body)
+			}))
+			defer s.Close()
+			o := post(t, newTransport(&guard{allowPrivate: true}, nil), s.URL)
+			is.Equal(o.attempt.StatusCode, test.status)
+			is.Equal(o.attempt.Response != nil, test.want != "")
+			if o.attempt.Response != nil {
+				is.Equal(*o.attempt.Response, test.want)
+			}
+		})
+	}
+}
