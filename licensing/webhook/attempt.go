@@ -85,11 +85,7 @@ func (r *run) eventOf(ctx context.Context, s *sending) (*store.Event, error) {
 	if s.event != nil {
 		return s.event, nil
 	}
-	events, err := r.store().Events(ctx, store.EventQuery{After: s.EventSeq - 1, Limit: 1})
-	if err != nil || len(events) == 0 || events[0].ID != s.EventID {
-		return nil, err
-	}
-	return &events[0], nil
+	return storedEvent(ctx, r.store(), s.Delivery)
 }
 
 // allows reports whether the actor that created a webhook may see an event now.

@@ -92,7 +92,7 @@ func TestViewersSeeNoAdminButtons(t *testing.T) {
 	viewer := s.signedIn("vic@example.com")
 	admin := s.signedIn("ada@example.com")
 	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable|pause|resume|test|resend)"`)
-	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators", "settings/webhooks", "settings/webhooks/{id}"} {
+	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators", "settings/webhooks", "settings/webhooks/{id}", "settings/webhooks/{id}/deliveries/{delivery}"} {
 		is.True(button.MatchString(admin.get(at(page)).body))
 		a := viewer.get(at(page))
 		is.Equal(a.StatusCode, http.StatusOK)

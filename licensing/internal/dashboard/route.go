@@ -111,6 +111,7 @@ func init() {
 		{method: post, path: "settings/webhooks/{id}/pause", access: admins, handle: pauseWebhook},
 		{method: post, path: "settings/webhooks/{id}/resume", access: admins, handle: resumeWebhook},
 		{method: post, path: "settings/webhooks/{id}/test", access: admins, handle: testWebhook},
+		{method: get, path: "settings/webhooks/{id}/deliveries/{delivery}", handle: showDelivery},
 		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
 	}
 }

@@ -67,18 +67,20 @@ func (v *visit) setWebhook(status webhook.Status, from webhook.ResumeFrom, done 
 }
 
 func testWebhook(v *visit) error {
-	if _, err := v.webhooks.Test(v.r.Context(), v.params["id"]); err != nil {
+	d, err := v.webhooks.Test(v.r.Context(), v.params["id"])
+	if err != nil {
 		return err
 	}
-	v.redirectDone(webhookPath(v.params["id"]), "tested")
+	v.redirectDone(deliveryPath(d.WebhookID, d.ID), "tested")
 	return nil
 }
 
 func resend(v *visit) error {
-	if _, err := v.webhooks.Resend(v.r.Context(), v.params["id"], v.params["delivery"]); err != nil {
+	d, err := v.webhooks.Resend(v.r.Context(), v.params["id"], v.params["delivery"])
+	if err != nil {
 		return err
 	}
-	v.redirectDone(webhookPath(v.params["id"]), "resent")
+	v.redirectDone(deliveryPath(d.WebhookID, d.ID), "resent")
 	return nil
 }
 

@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+)
+
+// deliveryPath returns the page of a delivery, as a reference from dashboard/.
+func deliveryPath(webhookID, id string) string {
+	return webhookPath(webhookID) + "/deliveries/" + url.PathEscape(id)
+}
+
+// deliveryBody is the body of the page of a delivery.
+type deliveryBody struct {
+	deliveryRow
+	Host    string // of the webhook
+	Self    string // this page, as a reference from dashboard/
+	Result  string
+	Note    string // the CSS class of the result
+	Stalled string
+	Facts   []fact
+	Headers []fact
+	Tries   []attemptRow // newest first
+	Payload string       // indented JSON; empty if the event is no longer stored
+}
+
+// attemptRow is an attempt with its time formatted for a page.
+type attemptRow struct {
+	webhook.Attempt
+	Number  int
+	Time    *moment
+	Outcome string
+}
+
+func showDelivery(v *visit) error {
+	w, err := v.webhook()
+	if err != nil {
+		return err
+	}
+	d, payload, err := v.webhooks.Delivery(v.r.Context(), w.ID, v.params["delivery"])
+	if err != nil {
+		return err
+	}
+	body := deliveryBody{deliveryRow: v.deliveryRow(d), Host: w.Host(), Self: deliveryPath(w.ID, d.ID)}
+	body.Result, body.Note = body.result(w.Webhook)
+	if d.Status == webhook.DeliveryPending {
+		backlog, err := v.h.opts.Backlog(v.r.Context())
+		if err != nil {
+			return err
+		}
+		body.Stalled = stalledNotice(backlog)
+	}
+	body.Facts = []fact{
+		{Label: "Delivery ID", Code: d.ID, ID: "id"},
+		{Label: "Event ID", Code: d.EventID, ID: "event"},
+		{Label: "Created", Moment: body.Created},
+		{Label: "Last changed", Moment: v.moment(d.UpdatedAt)},
+	}
+	if body.NextAttempt != nil {
+		body.Facts = append(body.Facts, fact{Label: "Next attempt", Moment: body.NextAttempt})
+	}
+	body.Headers = deliveryHeaders(d)
+	for i, a := range d.Attempts {
+		row := attemptRow{Attempt: a, Number: i + 1, Time: v.moment(a.At), Outcome: "No response"}
+		if a.StatusCode != 0 {
+			row.Outcome = strconv.Itoa(a.StatusCode)
+		}
+		body.Tries = append(body.Tries, row)
+	}
+	slices.Reverse(body.Tries)
+	if payload != nil {
+		var text bytes.Buffer
+		if err := json.Indent(&text, payload, "", "  "); err != nil {
+			return err
+		}
+		body.Payload = text.String()
+	}
+	return v.render(http.StatusOK, "delivery", page{Title: "Delivery of " + d.EventType, Section: "webhooks", Body: body})
+}
+
+// result describes the status of the delivery, with the CSS class of the note.
+func (r deliveryRow) result(w webhook.Webhook) (text, class string) {
+	switch {
+	case r.Status == webhook.DeliverySucceeded:
+		return "The delivery succeeded. " + r.Last + ".", "good"
+	case r.Status == webhook.DeliveryFailed:
+		return "The delivery failed, and no further attempt is scheduled. " + r.Last + ".", "bad"
+	case w.Status != webhook.StatusActive:
+		return "The delivery is pending. The webhook is " + string(w.Status) + ".", "warn"
+	case len(r.Attempts) == 0:
+		return "The delivery is pending. Refresh this page to see the result.", ""
+	case r.Attempts[len(r.Attempts)-1].Error == "": // an event that was resent
+		return "The delivery is pending again. Refresh this page to see the result.", ""
+	}
+	text = "The last attempt failed. " + r.Last + "."
+	if r.NextAttempt != nil {
+		text += " Next attempt: " + r.NextAttempt.Relative + "."
+	}
+	return text, "warn"
+}
+
+// deliveryHeaders returns the headers of the last request, without the signature.
+func deliveryHeaders(d webhook.Delivery) []fact {
+	timestamp := fact{Label: "webhook-timestamp", Text: "The time of the attempt"}
+	if n := len(d.Attempts); n > 0 {
+		timestamp = fact{Label: "webhook-timestamp", Text: strconv.FormatInt(d.Attempts[n-1].At.Unix(), 10), Note: "of the last attempt"}
+	}
+	return []fact{
+		{Label: "Content-Type", Text: "application/json"},
+		{Label: "User-Agent", Text: "licensekit"},
+		{Label: "webhook-id", Text: d.EventID},
+		timestamp,
+		{Label: "webhook-signature", Text: "Not shown"},
+	}
+}

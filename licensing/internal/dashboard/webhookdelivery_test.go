@@ -1,0 +1,140 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// fakeReceiver is a transport that records requests and answers with a status
+// and a body.
+type fakeReceiver struct {
+	mu       sync.Mutex
+	status   int
+	body     string
+	requests []http.Header
+	bodies   []string
+}
+
+func (f *fakeReceiver) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sent, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	f.requests, f.bodies = append(f.requests, r.Header.Clone()), append(f.bodies, string(sent))
+	return &http.Response{StatusCode: f.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(f.body)), Request: r}, nil
+}
+
+func (f *fakeReceiver) answer(status int, body string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status, f.body = status, body
+}
+
+// attempted returns a condition for site.run: the newest delivery has n attempts.
+func (s *site) attempted(w webhook.Webhook, n int) func() bool {
+	return func() bool {
+		page, err := s.Webhooks().Deliveries(s.t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Limit: 1})
+		return err == nil && len(page.Data) == 1 && len(page.Data[0].Attempts) == n
+	}
+}
+
+func TestDeliveryPage(t *testing.T) {
+	is := is.New(t)
+	receiver := &fakeReceiver{}
+	s := newSiteOn(t, memory.New(), licensing.Options{Webhooks: webhook.Options{Transport: receiver}})
+	v := s.admin()
+	w := s.webhook("https://shop.example/hooks")
+
+	sent := v.post("settings/webhooks/" + w.ID + "/test")
+	at := strings.TrimPrefix(sent.to(), "../../../")
+	a := v.follow(sent)
+	is.True(a.says("A test event has been queued.") && a.says("The delivery is pending.") && a.says(">Refresh</a>") && a.says("No attempts yet."))
+
+	receiver.answer(http.StatusBadRequest, `unknown <b>event</b>`)
+	s.run(t, s.attempted(w, 1))
+	a = v.get(at)
+	is.True(a.says("The last attempt failed. Status 400 after ") && a.says("answered 400") && a.says("unknown &lt;b&gt;event&lt;/b&gt;") && a.says("Next attempt: in "))
+	is.True(a.says("Response body<span class=\"vh\"> of attempt 1</span>"))
+
+	receiver.answer(http.StatusOK, "accepted")
+	is.Equal(v.post(at+"/resend").to(), "../../../../../"+at)
+	s.run(t, s.attempted(w, 2))
+	a = v.get(at)
+	is.True(a.says("The delivery succeeded. Status 200 after ") && !a.says(">Refresh</a>") && !a.says("accepted"))
+
+	// The page shows what the receiver saw, except the signature.
+	last := len(receiver.requests) - 1
+	for name, values := range receiver.requests[last] {
+		name = strings.ToLower(name)
+		shown := regexp.MustCompile(`(?i)<dt>` + name + `</dt><dd>([^<]*?) ?<`).FindStringSubmatch(a.body)
+		if shown == nil {
+			t.Fatalf("the header %s is not shown", name)
+		}
+		if name == "webhook-signature" {
+			is.Equal(shown[1], "Not shown")
+			is.True(!a.says(values[0]) && !a.says(html.EscapeString(values[0])))
+			continue
+		}
+		is.Equal(shown[1], values[0])
+	}
+	payload := regexp.MustCompile(`(?s)<code id="payload">(.*?)</code>`).FindStringSubmatch(a.body)
+	var shown, received any
+	is.NoErr(json.Unmarshal([]byte(html.UnescapeString(payload[1])), &shown))
+	is.NoErr(json.Unmarshal([]byte(receiver.bodies[last]), &received))
+	is.Equal(shown, received)
+
+	s.operator("vic@example.com", operator.RoleViewer)
+	a = s.signedIn("vic@example.com").get(at)
+	is.True(a.StatusCode == http.StatusOK && !a.says("/resend"))
+
+	// The event was removed after the retention period.
+	id := at[strings.LastIndex(at, "/")+1:]
+	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error {
+		rec, err := outbox.Get(t.Context(), tx, w.ID, id)
+		if err != nil {
+			return err
+		}
+		rec.EventID, rec.EventSeq = store.NewID("evt", s.now), 1<<40
+		rec.State, rec.DueAt = string(webhook.DeliveryFailed), time.Time{}
+		return outbox.Put(t.Context(), tx, rec)
+	}))
+	a = v.get(at)
+	is.True(a.says("The event is no longer stored") && !a.says(`id="payload"`) && a.says("The delivery failed, and no further attempt is scheduled."))
+}
+
+func TestDeliveryPageOfAnEventThatWaits(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	w := s.webhook("https://shop.example/hooks")
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	at := "settings/webhooks/" + w.ID
+	link := regexp.MustCompile(`href="[^"]*(/deliveries/dlv_\w{26})">license.created<`).FindStringSubmatch(v.get(at).body)
+	a := v.get(at + link[1])
+	is.True(a.StatusCode == http.StatusOK && a.says("The delivery is pending.") && a.says(l.ID))
+	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
+	for _, id := range []string{"dlv_x", "dlv_" + strings.Repeat("0", 26), "%00"} {
+		is.Equal(v.get(at+"/deliveries/"+id).StatusCode, http.StatusNotFound)
+	}
+	other := s.webhook("https://shop.example/other")
+	is.Equal(v.get("settings/webhooks/"+other.ID+link[1]).StatusCode, http.StatusNotFound)
+}

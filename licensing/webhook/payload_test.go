@@ -1,0 +1,43 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func TestDeliveryReturnsThePayload(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	d, err := f.Test(t.Context(), w.ID)
+	is.NoErr(err)
+	got, payload, err := f.Delivery(t.Context(), w.ID, d.ID)
+	is.NoErr(err)
+	is.Equal(got, d)
+	var e license.Event
+	is.NoErr(json.Unmarshal(payload, &e))
+	is.Equal(e.ID+e.Type, d.EventID+EventTest)
+
+	// Like a request, the payload of a large event has no data.
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", f.now), Type: "license.created", Time: f.now, Data: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)})
+		return err
+	}))
+	page, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID, Limit: 1})
+	is.NoErr(err)
+	_, payload, err = f.Delivery(t.Context(), w.ID, page.Data[0].ID) // it waits for its first attempt
+	is.NoErr(err)
+	is.True(len(payload) < maxPayload && strings.Contains(string(payload), string(truncated)))
+
+	_, _, err = f.As(license.Caller{Products: []string{"p"}}).Delivery(t.Context(), w.ID, d.ID)
+	is.True(errors.Is(err, license.ErrNotFound))
+	_, _, err = f.Delivery(t.Context(), w.ID, "dlv_")
+	is.True(errors.Is(err, license.ErrNotFound))
+}
