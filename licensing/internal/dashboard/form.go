@@ -23,6 +23,7 @@ type field struct {
 	Rows         int  // the height of a textarea
 	List         bool // a textarea with one value per line
 	Options      []option
+	Choices      []choices // checkboxes in groups; a group without a label has no heading
 	Units        []option  // the units of a number, in a select with the name Name_unit
 	Known        []string  // values that the browser offers
 	Pairs        []pairRow // the rows of a field of the type "pairs"
@@ -97,10 +98,15 @@ func (f *form) fill(v *visit) {
 			if x.Type == "pairs" {
 				x.fillPairs(v)
 			}
-			if x.Options == nil {
+			if x.Options == nil && x.Choices == nil {
 				x.Value = v.sent(x.Name)
 			}
 			chosen := v.r.PostForm[x.Name]
+			for _, c := range x.Choices {
+				for i := range c.Options {
+					c.Options[i].Chosen = slices.Contains(chosen, c.Options[i].Value)
+				}
+			}
 			for i := range x.Units {
 				x.Units[i].Chosen = x.Units[i].Value == v.sent(x.Name+"_unit")
 			}

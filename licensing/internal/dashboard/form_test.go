@@ -50,8 +50,8 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 			[]string{"xxx” ", "zzz” "},
 		},
 		"webhook": {
-			v.post("settings/webhooks/new", "url", "nowhere", "types", "license.mislaid\nlicense.*\nlicense.lost"),
-			[]string{`f-url-error">`, "“license.mislaid”", "“license.lost”"},
+			v.post("settings/webhooks/new", "url", "nowhere", "types", "all", "types", "license.*"),
+			[]string{`f-url-error">`, `f-types-error">Clear “All events”`},
 		},
 		"renewal": {
 			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),

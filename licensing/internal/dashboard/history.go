@@ -38,6 +38,7 @@ type eventData struct {
 // the first part of an event type.
 var eventFamilies = []struct{ family, name, label string }{
 	{"license", "License", "Licenses"},
+	{"license_file", "License file", "License files"},
 	{"activation", "Activation", "Activations"},
 	{"customer", "Customer", "Customers"},
 	{"license_export", "License export", "Exports"},

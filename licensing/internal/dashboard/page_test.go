@@ -58,7 +58,7 @@ func everyPage(s *site) map[string]reply {
 	pages["reference/{name}, object"] = v.get("reference/License")
 	pages["audit, wrong"] = v.get("audit?type=mislaid")
 	pages["webhooks/new, wrong"] = v.post("settings/webhooks/new", "url", "nowhere")
-	pages["webhook secret"] = v.post("settings/webhooks/new", "url", "https://shop.example/other")
+	pages["webhook secret"] = v.post("settings/webhooks/new", "url", "https://shop.example/other", "types", "all")
 	pages["secret"] = v.post("settings/credentials/new", "name", "Partner", "scopes", auth.ScopeLicenseRead)
 	return pages
 }

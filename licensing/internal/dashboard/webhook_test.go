@@ -34,7 +34,7 @@ func TestCreateWebhook(t *testing.T) {
 	v := s.admin()
 	is.True(v.get("settings/webhooks").says("No webhooks yet"))
 	once := v.get("settings/webhooks/new").hidden("once")
-	form := []string{"once", once, "url", " https://shop.example/hooks ", "description", "The shop", "types", "license.*\r\n\r\nactivation.created", "products", "atlas"}
+	form := []string{"once", once, "url", " https://shop.example/hooks ", "description", "The shop", "types", "license.*", "types", "activation.created", "products", "atlas"}
 	a := v.post("settings/webhooks/new", form...)
 	is.Equal(a.StatusCode, http.StatusOK)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`).FindString(strings.ReplaceAll(a.body, "&#43;", "+"))
@@ -55,9 +55,9 @@ func TestCreateWebhook(t *testing.T) {
 
 	for _, tt := range [][2]string{
 		{"url", ""}, {"url", "ftp://x.example"}, {"url", "http://shop.example"}, {"url", "https://me:you@shop.example"},
-		{"types", "license.mislaid"}, {"description", "a\x01"}, {"products", "a\x01"},
+		{"types", "license.mislaid"}, {"types", ""}, {"description", "a\x01"}, {"products", "a\x01"},
 	} {
-		form := map[string]string{"url": "https://shop.example", tt[0]: tt[1]}
+		form := map[string]string{"url": "https://shop.example", "types": "all", tt[0]: tt[1]}
 		a := v.post("settings/webhooks/new", "url", form["url"], "types", form["types"], "description", form["description"], "products", form["products"])
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 		if !a.says(`id="f-` + tt[0] + `-error"`) {
@@ -72,7 +72,6 @@ func TestChangeWebhook(t *testing.T) {
 	v := s.admin()
 	w := s.webhook("https://shop.example/hooks")
 	at := "settings/webhooks/" + w.ID
-	is.True(v.post(at+"/edit", "url", w.URL, "types", "license.*\r\n\r\nlicense.mislaid").says("“license.mislaid” must be an event type"))
 	now := func() webhook.Webhook {
 		w, err := s.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
@@ -80,7 +79,7 @@ func TestChangeWebhook(t *testing.T) {
 	}
 	is.Equal(v.post(at+"/edit", "url", "https://shop.example/new", "description", "Orders", "types", "license.created").StatusCode, http.StatusSeeOther)
 	is.Equal(now().URL+" "+now().Description+" "+now().Types[0], "https://shop.example/new Orders license.created")
-	is.Equal(v.post(at+"/edit", "url", "shop").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(at+"/edit", "url", "shop", "types", "all").StatusCode, http.StatusUnprocessableEntity)
 
 	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
 	is.Equal(now().Status, webhook.StatusPaused)

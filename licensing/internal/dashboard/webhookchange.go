@@ -35,7 +35,7 @@ func updateWebhook(v *visit) error {
 	}
 	f := webhookForm(w.Webhook)
 	f.fill(v)
-	address, description, types := strings.TrimSpace(f.Field("url").Value), strings.TrimSpace(f.Field("description").Value), f.lines("types")
+	address, description, types := strings.TrimSpace(f.Field("url").Value), strings.TrimSpace(f.Field("description").Value), f.selectedTypes()
 	_, err = v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
 	if f.takeErrors(err) {
 		return v.renderEditWebhook(http.StatusUnprocessableEntity, w, f)

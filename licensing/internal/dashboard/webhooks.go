@@ -97,14 +97,12 @@ func failingNotices(b feed.Backlog) (list []string) {
 // unencryptedNotice is the warning about webhook secrets without a master key.
 const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
+// webhookForm returns the form of a webhook. Without types, all events are selected.
 func webhookForm(w webhook.Webhook) *form {
 	return &form{Groups: []group{{Fields: []*field{
 		{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
 		{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
-		{
-			Name: "types", Label: "Events", Type: "textarea", Rows: 4, List: true, Value: strings.Join(w.Types, "\n"),
-			Hint: "One per line: a type such as license.created, or a group such as license.*, activation.* or customer.*. Leave blank for all events.",
-		},
+		typesField(len(w.Types) == 0, w.Types),
 	}}}}
 }
 
@@ -154,7 +152,7 @@ func createWebhook(v *visit) error {
 	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
 		w, secret, err = v.webhooks.Create(v.r.Context(), webhook.CreateParams{
 			URL: strings.TrimSpace(f.Field("url").Value), Description: strings.TrimSpace(f.Field("description").Value),
-			Types: f.lines("types"), Products: f.lines("products"),
+			Types: f.selectedTypes(), Products: f.lines("products"),
 		})
 		return w.ID, err
 	})

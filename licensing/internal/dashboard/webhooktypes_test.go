@@ -1,0 +1,90 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+)
+
+// checkedTypes returns the values of the checkboxes for event types, and those
+// that are checked.
+func checkedTypes(a reply) (all, checked []string) {
+	for _, m := range regexp.MustCompile(`name="types" value="([^"]*)"( checked)?`).FindAllStringSubmatch(a.body, -1) {
+		all = append(all, m[1])
+		if m[2] != "" {
+			checked = append(checked, m[1])
+		}
+	}
+	return all, checked
+}
+
+func TestWebhookEventTypes(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+
+	// The form has all types that a webhook can receive, and all events are selected.
+	a := v.get("settings/webhooks/new")
+	all, checked := checkedTypes(a)
+	is.Equal(checked, []string{"all"})
+	for _, eventType := range license.EventTypes() {
+		if slices.Contains(all, eventType) == (eventType == webhook.EventTest) {
+			t.Errorf("%s is offered: %t", eventType, slices.Contains(all, eventType))
+		}
+	}
+	is.True(slices.Contains(all, "license.*") && slices.Contains(all, "license_file.*"))
+	is.True(a.says("<legend>Licenses</legend>") && a.says("All license events"))
+
+	w := s.webhook("https://shop.example/hooks")
+	edit := "settings/webhooks/" + w.ID + "/edit"
+	save := func(types ...string) {
+		form := []string{"url", w.URL}
+		for _, t := range types {
+			form = append(form, "types", t)
+		}
+		is.Equal(v.post(edit, form...).StatusCode, http.StatusSeeOther)
+	}
+	stored := func() []string {
+		w, err := s.Webhooks().Get(t.Context(), w.ID)
+		is.NoErr(err)
+		return w.Types
+	}
+	save("license.*", "activation.created")
+	is.Equal(stored(), []string{"activation.created", "license.*"})
+	_, checked = checkedTypes(v.get(edit))
+	is.Equal(checked, []string{"license.*", "activation.created"})
+
+	// A type that the form does not offer is kept.
+	custom := []string{"customer.*"}
+	_, err := s.Webhooks().Update(t.Context(), webhook.UpdateParams{ID: w.ID, Types: &custom})
+	is.NoErr(err)
+	_, checked = checkedTypes(v.get(edit))
+	is.Equal(checked, custom)
+	save("customer.*", "license.created")
+	is.Equal(stored(), []string{"customer.*", "license.created"})
+
+	// An invalid selection stays on the page and changes nothing.
+	for want, types := range map[string][]string{
+		"Select at least one event, or “All events”.":    nil,
+		"Clear “All events”, or clear the other events.": {"all", "operator.*"},
+	} {
+		form := []string{"url", w.URL}
+		for _, t := range types {
+			form = append(form, "types", t)
+		}
+		a := v.post(edit, form...)
+		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+		is.True(a.says(`id="f-types-error">`+want) && a.says(`href="#f-types"`))
+		_, checked := checkedTypes(a)
+		is.Equal(checked, types)
+	}
+	is.Equal(stored(), []string{"customer.*", "license.created"})
+	save("all")
+	is.Equal(stored(), []string{})
+}
