@@ -137,11 +137,15 @@ func TestEveryPageWithData(t *testing.T) {
 			}},
 			{"webhooks", func(b *browser) { b.open("settings/webhooks") }},
 			{"webhook", func(b *browser) { b.open("settings/webhooks/" + hook) }},
+			{"delivery", func(b *browser) {
+				b.open("settings/webhooks/" + hook)
+				b.press("webhook.test")
+			}},
 			{"webhook-new", func(b *browser) { b.open("settings/webhooks/new") }},
 			{"webhook-new-errors", func(b *browser) {
 				b.open("settings/webhooks/new")
 				b.fill("URL", "shop.example")
-				b.fill("Events", "license.mislaid")
+				b.choose("license.*") // besides all events
 				b.press("Create webhook")
 			}},
 			{"webhook-secret", func(b *browser) {
