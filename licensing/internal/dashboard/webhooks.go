@@ -47,6 +47,12 @@ func (r webhookRow) Host() string {
 	return r.URL
 }
 
+// ratedWebhook is a row of the list of webhooks.
+type ratedWebhook struct {
+	webhookRow
+	Rate successRate
+}
+
 func (v *visit) webhookRow(w webhook.Webhook) webhookRow {
 	return webhookRow{w, v.moment(w.CreatedAt), v.momentOf(w.FailingSince)}
 }
@@ -58,12 +64,20 @@ func showWebhooks(v *visit) error {
 		return err
 	}
 	var body struct {
-		Rows        []webhookRow
+		Rows        []ratedWebhook
+		Rates       int // what the rates cover; 0: the list shows none
 		Stalled     string
 		Unencrypted string
 	}
 	for _, w := range hooks {
-		body.Rows = append(body.Rows, v.webhookRow(w))
+		row := ratedWebhook{webhookRow: v.webhookRow(w)}
+		if len(hooks) <= ratesMost {
+			body.Rates = rateOf
+			if row.Rate, err = v.successRate(w.ID); err != nil {
+				return err
+			}
+		}
+		body.Rows = append(body.Rows, row)
 	}
 	if len(hooks) > 0 {
 		backlog, err := v.h.opts.Backlog(ctx)
@@ -244,11 +258,18 @@ func showWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
+	rate, err := v.successRate(w.ID)
+	if err != nil {
+		return err
+	}
 	backlog, err := v.h.opts.Backlog(ctx)
 	if err != nil {
 		return err
 	}
 	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
+	if rate.Attempted > 0 {
+		body.Facts = append(body.Facts, fact{Label: "Success rate", Text: rate.Percent(), Note: rate.Detail() + " attempted among the last " + strconv.Itoa(rateOf) + " deliveries"})
+	}
 	for _, secret := range w.Secrets {
 		x := fact{Label: "Active", Moment: v.moment(secret.CreatedAt)}
 		if secret.ExpiresAt != nil {
