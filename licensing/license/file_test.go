@@ -431,3 +431,28 @@ func TestRevokedFiles(t *testing.T) {
 	f.now = all[0].Until
 	is.Equal(len(refused(l.ProductID)), 0)
 }
+
+func TestFilesUntil(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, limited)
+	until, err := f.FilesUntil(t.Context(), l.ID)
+	is.NoErr(err)
+	is.True(until.IsZero())
+	v := f.activateFile(t, l.Key, "a")
+	until, err = f.FilesUntil(t.Context(), l.ID)
+	is.NoErr(err)
+	is.True(!until.Before(v.FileClaims().ExpiresAt) && until.Before(f.now.Add(16*day)))
+	_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	voided, err := f.FilesUntil(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(voided, until) // a program may not have seen the list
+
+	_, err = f.As(license.Caller{Products: []string{"other"}}).FilesUntil(t.Context(), l.ID)
+	is.True(errors.Is(err, license.ErrNotFound))
+	f.now = until
+	until, err = f.FilesUntil(t.Context(), l.ID)
+	is.NoErr(err)
+	is.True(until.IsZero())
+}

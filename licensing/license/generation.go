@@ -77,6 +77,23 @@ func filesUntil(ctx context.Context, r store.Reader, id string) (time.Time, erro
 	return e.ExpiresAt, err
 }
 
+// FilesUntil returns until when the license files of a license may run: no file
+// that was issued expires later, voided files included. The zero time means that
+// the license has no files. It returns [ErrNotFound].
+func (s *Service) FilesUntil(ctx context.Context, licenseID string) (until time.Time, err error) {
+	err = s.view(ctx, func(r store.Reader) error {
+		if _, err := s.find(ctx, r, licenseID); err != nil {
+			return err
+		}
+		until, err = filesUntil(ctx, r, licenseID)
+		if !until.After(s.now()) {
+			until = time.Time{}
+		}
+		return err
+	})
+	return until, err
+}
+
 // revokedKind is the kind of the entries of revocation lists: the licenses
 // some files of which are refused. Key is the license ID, a slash and the
 // product of the files; Owner is the product, and ExpiresAt is when the last

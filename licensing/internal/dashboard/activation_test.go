@@ -299,3 +299,42 @@ func TestReleaseOfAHeldSeat(t *testing.T) {
 	is.NoErr(err)
 	is.True(strings.Contains(string(events.Data[0].Data), `"forced":true`))
 }
+
+// TestFilesOfALicense shows until when files may run, on the license and per
+// activation, and voids them.
+func TestFilesOfALicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3)})
+	page := "licenses/" + l.ID
+	tab := page + "/activations"
+	is.True(v.get(page).says("<dt>License files</dt><dd>None</dd>"))
+	s.activate(l, "machine-1", "")
+	is.True(!v.get(tab).says("Offline until"))
+
+	file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-2", Lifetime: license.Duration{Days: 20}})
+	is.NoErr(err)
+	is.True(v.get(page).says(`<dt>License files may run until</dt><dd><time datetime="2026-03-2`)) // the entry is up to a tenth longer
+	until := regexp.MustCompile(`data-label="Offline until"><time[^>]*title="21 Mar 2026`)
+	is.Equal(len(until.FindAllString(v.get(tab).body, -1)), 1)
+	_, err = s.Service().ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	is.NoErr(err)
+	is.True(!v.get(tab).says("Offline until"))
+	is.Equal(len(until.FindAllString(v.get(tab+"?ended=1").body, -1)), 1) // a spent seat
+
+	is.True(v.get(page).says(page + "/void-files"))
+	is.True(v.get(page + "/void-files").says("once they see the next revocation list"))
+	is.Equal(v.post(page+"/void-files", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
+	a := v.follow(v.post(page+"/void-files", "reason", "Laptop stolen"))
+	is.Equal(a.notice(), "The license files have been voided.")
+	is.True(a.says("<strong>License file voided</strong>") && a.says("Laptop stolen"))
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(after.Generation, l.Generation+1)
+
+	s.advance(30 * 24 * time.Hour)
+	v = s.signedIn("ada@example.com")
+	is.True(v.get(page).says("<dt>License files</dt><dd>None</dd>"))
+	is.True(!v.get(tab + "?ended=1").says("Offline until"))
+}

@@ -20,6 +20,7 @@ const activationsPerPage = 50
 type activationRow struct {
 	license.Activation
 	Since, LastSeen, LeaseEnds, Ended *moment
+	Files                             *moment // until when it may run from a license file; nil: it may not
 }
 
 // Label returns the name of the activation, or its fingerprint if it has none.
@@ -81,6 +82,7 @@ type activationList struct {
 	SeatsText string
 	Ended     bool   // the list includes ended activations
 	Metadata  bool   // a program sent metadata
+	Files     bool   // an activation may run from a license file
 	Next      string // the query of the next page
 	First     string // the query of the first page, if this is another page
 	Other     string // the list with or without ended activations, as a reference from dashboard/
@@ -120,7 +122,11 @@ func showActivations(v *visit) error {
 		body.Next = "?" + filter.Encode()
 	}
 	for _, a := range result.Data {
-		body.Rows = append(body.Rows, activationRow{a, v.moment(a.CreatedAt), v.moment(a.LastSeenAt), v.momentOf(a.LeaseEndsAt), v.momentOf(a.EndedAt)})
+		row := activationRow{Activation: a, Since: v.moment(a.CreatedAt), LastSeen: v.moment(a.LastSeenAt), LeaseEnds: v.momentOf(a.LeaseEndsAt), Ended: v.momentOf(a.EndedAt)}
+		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {
+			row.Files, body.Files = v.moment(*a.HeldUntil), true
+		}
+		body.Rows = append(body.Rows, row)
 		body.Metadata = body.Metadata || len(a.Metadata) > 0
 	}
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})

@@ -121,8 +121,10 @@ func (n *actorNames) historyEntry(eventType, actor string, at time.Time, data ev
 	name, verb := describeType(eventType)
 	h := historyEntry{Text: sentenceCase(verb), Time: n.v.moment(at), Reason: data.Reason}
 	h.Actor, h.ActorLink = n.actor(actor)
-	if a := data.Activation; a != nil {
+	if data.Activation != nil || strings.HasPrefix(eventType, "license_file.") {
 		h.Text = name + " " + verb
+	}
+	if a := data.Activation; a != nil {
 		h.Details = append(h.Details, activationRow{Activation: *a}.Label())
 	}
 	if data.Address != "" {

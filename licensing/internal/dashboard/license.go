@@ -60,7 +60,12 @@ func showLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := licensePage{licenseHead: newLicenseHead(l, ""), Validity: v.validityBar(l), Facts: v.licenseFacts(l), Entitlements: entitlementPairs(l.Entitlements)}
+	body := licensePage{licenseHead: newLicenseHead(l, ""), Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
+	files, err := v.licenses.FilesUntil(v.r.Context(), l.ID)
+	if err != nil {
+		return err
+	}
+	body.Facts = v.licenseFacts(l, files)
 	for _, name := range slices.Sorted(maps.Keys(l.Metadata)) {
 		body.Metadata = append(body.Metadata, pair{name, l.Metadata[name]})
 	}
@@ -142,7 +147,9 @@ func showLicenseAPI(v *visit) error {
 	}{newLicenseHead(l, "/api"), v.licenseCommands(l)}})
 }
 
-func (v *visit) licenseFacts(l license.License) []fact {
+// licenseFacts describes a license, whose license files may run until an
+// instant.
+func (v *visit) licenseFacts(l license.License, files time.Time) []fact {
 	optional := func(n *int64, none string, text func(int64) string) string {
 		if n == nil {
 			return none
@@ -162,6 +169,11 @@ func (v *visit) licenseFacts(l license.License) []fact {
 		{Label: "Grace period", Text: sentenceCase(describeSeconds(l.GraceSeconds))},
 		{Label: "Maximum activations", Text: optional(l.MaxActivations, "Unlimited", thousands)},
 		{Label: "Activation lease", Text: optional(l.LeaseSeconds, "None: activations last until they are released", func(n int64) string { return describeSeconds(n) + " after the last validation" })},
+	}
+	if files.IsZero() {
+		facts = append(facts, fact{Label: "License files", Text: "None"})
+	} else {
+		facts = append(facts, fact{Label: "License files may run until", Moment: v.moment(files)})
 	}
 	if l.StatusReason != "" {
 		facts = append([]fact{{Label: "Reason", Text: l.StatusReason}}, facts...)

@@ -57,6 +57,12 @@ var moves = []move{
 		},
 	},
 	{
+		name: "void-files", label: "Void files", heading: "Void license files", action: "Void files", done: "files-voided",
+		text: "Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire.",
+		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+		do:   (*license.Service).VoidFiles,
+	},
+	{
 		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "ended",
 		text: "This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},

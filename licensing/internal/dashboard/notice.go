@@ -28,6 +28,7 @@ var notices = map[string]string{
 	"renewed":            "The license has been renewed.",
 	"released":           "The activation has been released.",
 	"rekeyed":            "The license key has been replaced. The old key no longer works.",
+	"files-voided":       "The license files have been voided.",
 	"erased":             "The customer's data has been erased.",
 	"password":           "Your password has been changed. Your other sessions have ended.",
 	"disabled":           "The credential has been disabled and its access tokens revoked.",

@@ -52,7 +52,7 @@ func roleRoutes() (list []dashboard.Route) {
 			list = append(list, r)
 			continue
 		}
-		for _, move := range []string{"suspend", "reinstate", "revoke", "rekey", "renew", "export"} {
+		for _, move := range []string{"suspend", "reinstate", "revoke", "rekey", "renew", "void-files", "export"} {
 			each := r
 			each.Path = strings.Replace(r.Path, "{move}", move, 1)
 			if !slices.ContainsFunc(dashboard.Routes(), func(o dashboard.Route) bool { return o.Path == each.Path }) {
