@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
@@ -22,11 +23,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Webhooks, Backlog, Auth, Operators, Forms, Now and Logger
-// are required.
+// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Forms, Now and
+// Logger are required.
 type Options struct {
 	Licenses  *license.Service
 	Webhooks  *webhook.Service
+	Files     *files.Service
 	Backlog   func(context.Context) (feed.Backlog, error)
 	Sealed    bool // webhook secrets are encrypted
 	Auth      *auth.Auth
@@ -208,6 +210,7 @@ func (v *visit) identify(route *route) (done bool, err error) {
 	v.operators = v.operators.As(auth.Caller{Actor: actor, RequestID: v.id})
 	v.licenses = v.h.opts.Licenses.As(license.Caller{Actor: actor, RequestID: v.id, MaskKeys: !v.may(keyReaders)})
 	v.webhooks = v.h.opts.Webhooks.In(v.licenses)
+	v.files = v.h.opts.Files.As(auth.Caller{Actor: actor, RequestID: v.id})
 	return false, nil
 }
 

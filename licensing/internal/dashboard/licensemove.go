@@ -18,8 +18,10 @@ type confirmation struct {
 	Text    []string
 	Action  string // the label of the button
 	Danger  bool
-	Back    string // the page that Cancel opens, as a reference from dashboard/
-	Subject string // the label of the link to Back
+	// Download is set if the answer is a file, so that the page stays.
+	Download bool
+	Back     string // the page that Cancel opens, as a reference from dashboard/
+	Subject  string // the label of the link to Back
 }
 
 // A move changes the status or the key of a license.

@@ -53,6 +53,7 @@ func everyPage(s *site) map[string]reply {
 	pages["not found"] = v.get("nowhere")
 	pages["licenses/{id}, wrong"] = v.get(at("licenses/{id}") + "?at=soon")
 	pages["licenses/{id}/renew, wrong"] = v.post(at("licenses/{id}/renew"))
+	pages["licenses/{id}/file, wrong"] = v.post(at("licenses/{id}/file"))
 	pages["licenses/selected/{move}"] = v.get("licenses/selected/suspend?id=" + at("licenses/{id}")[len("licenses/"):])
 	pages["licenses/selected/{move}, done"] = v.post("licenses/selected/suspend", "id", at("licenses/{id}")[len("licenses/"):])
 	pages["reference/{name}, object"] = v.get("reference/License")

@@ -53,6 +53,8 @@ func init() {
 		{method: post, path: "licenses/{id}/delete", access: admins, handle: deleteLicense},
 		{method: get, path: "licenses/{id}/renew", access: supporters, handle: showRenew},
 		{method: post, path: "licenses/{id}/renew", access: supporters, handle: renew},
+		{method: get, path: "licenses/{id}/file", access: admins, handle: showIssueFile},
+		{method: post, path: "licenses/{id}/file", access: admins, handle: issueFile},
 		{method: get, path: "licenses/{id}/activations", handle: showActivations},
 		{method: get, path: "licenses/{id}/activity", handle: showActivity},
 		{method: get, path: "licenses/{id}/api", handle: showLicenseAPI},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -34,6 +35,7 @@ type visit struct {
 	operators *operator.Service
 	licenses  *license.Service
 	webhooks  *webhook.Service
+	files     *files.Service
 }
 
 // actor returns the actor of events, or "" without a sign-in.

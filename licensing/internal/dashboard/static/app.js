@@ -131,10 +131,10 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   // A second click does not submit a form twice. After going back in the
-  // history, the form can be submitted again.
+  // history, the form can be submitted again. A form that downloads a file stays.
   const sent = new Set();
   addEventListener("submit", (event) => {
-    if (event.target.method !== "post") return;
+    if (event.target.method !== "post" || "download" in event.target.dataset) return;
     if (sent.has(event.target)) event.preventDefault();
     sent.add(event.target);
   });

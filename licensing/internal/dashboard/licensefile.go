@@ -1,0 +1,190 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// filesOffered is the number of activations that the form for a license file
+// lists. The fingerprints of others can be typed.
+const filesOffered = 20
+
+// The values of the field "for" of a license file that is not for a listed
+// activation.
+const (
+	forFingerprint = "fingerprint"
+	forRequest     = "request"
+	forNone        = "none"
+)
+
+// fileForm returns the form that issues a license file.
+func (v *visit) fileForm(l license.License) (*form, error) {
+	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: filesOffered})
+	if err != nil {
+		return nil, err
+	}
+	lifetime := &field{Name: "lifetime", Label: "Lifetime", Hint: "At most 10 years. A file never outlives the license with its grace period.", Type: "text", Value: "30", Required: true, MaxLength: 60, Units: termUnits()}
+	for i := range lifetime.Units {
+		lifetime.Units[i].Chosen = lifetime.Units[i].Value == "d"
+	}
+	bound := &field{Name: "for", Label: "Issue for", Type: "radios"}
+	for _, a := range active.Data {
+		row := activationRow{Activation: a}
+		o := option{Value: a.ID, Label: row.Label()}
+		if a.Name != "" {
+			o.Hint = a.Fingerprint
+		}
+		bound.Options = append(bound.Options, o)
+	}
+	bound.Options = append(bound.Options,
+		option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."},
+		option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network."})
+	if l.MaxActivations == nil {
+		bound.Options = append(bound.Options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
+	}
+	bound.Options[0].Chosen = true
+	return &form{Groups: []group{{Fields: []*field{
+		lifetime, bound,
+		{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255},
+		{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4},
+	}}}}, nil
+}
+
+// readFile returns the parameters of a submitted form. It adds an error for each
+// field that is wrong or contradicts the choice.
+func (f *form) readFile(l license.License) license.IssueFileParams {
+	p := license.IssueFileParams{LicenseID: l.ID}
+	var err error
+	if p.Lifetime, err = parseTerm(f.Field("lifetime").amount()); err != nil {
+		f.addError("lifetime", err.Error())
+	}
+	chosen := f.Field("for").chosen()
+	switch chosen {
+	case "":
+		f.addError("for", "Select one.")
+	case forFingerprint, forRequest, forNone:
+	default:
+		p.ActivationID = chosen
+	}
+	for name, value := range map[string]*string{forFingerprint: &p.Fingerprint, forRequest: &p.Request} {
+		text := strings.TrimSpace(f.Field(name).Value)
+		switch {
+		case chosen == name && text == "":
+			f.addError(name, "Enter it, or select something else above.")
+		case chosen == name:
+			*value = text
+		case chosen != "" && text != "":
+			f.addError(name, "Clear it, or select it above.")
+		}
+	}
+	return p
+}
+
+// chosen returns the value of the chosen option, or "".
+func (x *field) chosen() string {
+	for _, o := range x.Options {
+		if o.Chosen {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+func showIssueFile(v *visit) error {
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	f, err := v.fileForm(l)
+	if err != nil {
+		return err
+	}
+	return v.renderIssueFile(http.StatusOK, l, f)
+}
+
+func (v *visit) renderIssueFile(status int, l license.License, f *form) error {
+	return v.render(status, "confirm", page{Title: "Issue a license file: " + l.Name, Section: "licenses", Body: confirmation{
+		Heading: "Issue license file", Form: f, Action: "Issue and download", Download: true, Back: v.licenseRef(l.ID), Subject: l.Name,
+		Text: []string{"With a license file, a program runs without reaching the service until the file expires. The file holds the seat of its activation until then."},
+	}})
+}
+
+// issueFile issues a license file and responds with it. A repeated form takes no
+// second seat, so the form needs no mark.
+func issueFile(v *visit) error {
+	ctx := v.r.Context()
+	l, err := v.licenses.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	f, err := v.fileForm(l)
+	if err != nil {
+		return err
+	}
+	f.fill(v)
+	p := f.readFile(l)
+	if f.HasErrors() {
+		return v.renderIssueFile(http.StatusUnprocessableEntity, l, f)
+	}
+	file, err := v.licenses.IssueFile(ctx, p)
+	if f.takeFileErrors(err) {
+		return v.renderIssueFile(http.StatusUnprocessableEntity, l, f)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := v.files.Sign(ctx, *file.FileClaims())
+	if err != nil {
+		return err
+	}
+	v.download("application/jwt", fileName(l), text)
+	return nil
+}
+
+// takeFileErrors adds the reasons why no file was issued to the form. It returns
+// false for any other error.
+func (f *form) takeFileErrors(err error) bool {
+	if denied, ok := errors.AsType[*license.DeniedError](err); ok {
+		if errors.Is(err, license.ErrActivationLimit) {
+			f.addError("for", denied.Error())
+		} else {
+			f.Problem = sentence(denied.Error())
+		}
+		return true
+	}
+	if refused, ok := errors.AsType[*license.NoFileError](err); ok {
+		f.Problem = sentence(refused.Error())
+		return true
+	}
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field == "entitlements" {
+		f.Problem = sentence(invalid.Fields[0].Detail)
+		return true
+	}
+	return f.takeErrors(err)
+}
+
+var notInFileName = regexp.MustCompile(`[^A-Za-z0-9._]+`)
+
+// fileName returns the name of a license file, such as "atlas-lic_….license".
+func fileName(l license.License) string {
+	product := strings.Trim(notInFileName.ReplaceAllString(l.ProductID, "-"), "-.")
+	if product == "" {
+		product = "license"
+	}
+	return product[:min(len(product), 60)] + "-" + l.ID + ".license"
+}
+
+// download responds with a text that the browser stores under a name, which has
+// no characters that a header must quote.
+func (v *visit) download(mediaType, name, text string) {
+	h := v.w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = v.w.Write([]byte(text)) // fails if the browser has disconnected
+}

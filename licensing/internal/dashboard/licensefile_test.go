@@ -1,0 +1,120 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// verified returns a downloaded license file, verified with the published keys.
+func (s *site) verified(a reply) licensefile.File {
+	s.t.Helper()
+	is := is.New(s.t)
+	is.Equal(a.StatusCode, http.StatusOK)
+	set, err := s.Files().KeySet(s.t.Context())
+	is.NoErr(err)
+	file, err := set.Verify(a.body)
+	is.NoErr(err)
+	return file
+}
+
+// TestIssueLicenseFile issues files for everything that a file can be for.
+func TestIssueLicenseFile(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas pro", MaxActivations: ptr[int64](3)})
+	seat := s.activate(l, "machine-1", "Reception")
+	page := "licenses/" + l.ID + "/file"
+	is.True(v.get("licenses/" + l.ID).says(page + `"`))
+	form := v.get(page)
+	is.True(form.says(`value="` + seat.ID + `" checked> <span>Reception <span class="sub">machine-1</span>`))
+	is.True(form.says(" data-download>") && !form.says("Any machine"))
+
+	a := v.post(page, "lifetime", "2", "lifetime_unit", "w", "for", seat.ID)
+	file := s.verified(a)
+	is.Equal(a.Header.Get("Content-Type"), "application/jwt")
+	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="atlas-pro-`+l.ID+`.license"`)
+	is.Equal(a.Header.Get("Cache-Control"), "no-store")
+	is.Equal(file.LicenseID, l.ID)
+	is.Equal(file.ActivationID, seat.ID)
+	is.Equal(file.ExpiresAt, s.clock().Add(14*24*time.Hour))
+	is.Equal(s.verified(v.post(page, "lifetime", "2w", "for", seat.ID)).ExpiresAt, file.ExpiresAt) // again
+
+	file = s.verified(v.post(page, "lifetime", "1y", "for", "fingerprint", "fingerprint", " machine-2 "))
+	is.Equal(file.FingerprintHash, licensefile.FingerprintHash(l.ID, "machine-2"))
+	is.True(v.get("licenses/" + l.ID).says("2 of 3 seats used."))
+
+	request := licensefile.NewRequest(l.Key, "machine-3")
+	text, err := request.Text()
+	is.NoErr(err)
+	file = s.verified(v.post(page, "lifetime", "30", "lifetime_unit", "d", "for", "request", "request", text+"\r\n"))
+	is.Equal(file.Nonce, request.Nonce)
+	is.Equal(file.FingerprintHash, licensefile.FingerprintHash(l.ID, "machine-3"))
+
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventFileIssued, Subject: l.ID})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 3) // none for the file that was issued again
+	is.True(strings.HasPrefix(events.Data[0].Actor, "operator:"))
+
+	unlimited := s.license(license.CreateParams{Name: "Beacon", ProductID: "…"})
+	is.True(v.get("licenses/" + unlimited.ID + "/file").says("Any machine"))
+	a = v.post("licenses/"+unlimited.ID+"/file", "lifetime", "30d", "for", "none")
+	is.Equal(s.verified(a).FingerprintHash, "")
+	is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="license-`+unlimited.ID+`.license"`)
+}
+
+func TestIssueLicenseFileErrors(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](1)})
+	seat := s.activate(l, "machine-1", "")
+	entitlements := map[string]any{}
+	for i := range 100 {
+		entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
+	}
+	large := s.license(license.CreateParams{Name: "Large", Entitlements: entitlements})
+	suspended := s.license(license.CreateParams{Name: "Suspended"})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	is.New(t).NoErr(err)
+	foreign, err := licensefile.NewRequest(large.Key, "machine-2").Text()
+	is.New(t).NoErr(err)
+	for name, tt := range map[string]struct {
+		license license.License
+		form    []string
+		field   string // the control that the error summary names; empty: none
+		says    string
+	}{
+		"no lifetime":         {l, []string{"for", seat.ID}, "lifetime", "Enter a whole number"},
+		"lifetime too long":   {l, []string{"lifetime", "11y", "for", seat.ID}, "lifetime", "at most 10 years"},
+		"nothing selected":    {l, []string{"lifetime", "1d"}, "for-0", "Select one."},
+		"unknown activation":  {l, []string{"lifetime", "1d", "for", "act_nowhere"}, "for-0", "Select one."},
+		"unlimited only":      {l, []string{"lifetime", "1d", "for", "none"}, "for-0", "Select one."},
+		"no fingerprint":      {l, []string{"lifetime", "1d", "for", "fingerprint"}, "fingerprint", "Enter it"},
+		"contradiction":       {l, []string{"lifetime", "1d", "for", seat.ID, "request", foreign}, "request", "Clear it"},
+		"no seat":             {l, []string{"lifetime", "1d", "for", "fingerprint", "fingerprint", "machine-2"}, "for-0", "seat"},
+		"bad request text":    {l, []string{"lifetime", "1d", "for", "request", "request", foreign[1:]}, "request", "Must be the whole request text"},
+		"another license key": {l, []string{"lifetime", "1d", "for", "request", "request", foreign}, "request", "another license key"},
+		"too large":           {large, []string{"lifetime", "1d", "for", "none"}, "", "The entitlements of the license do not fit into a license file."},
+		"suspended":           {suspended, []string{"lifetime", "1d", "for", "none"}, "", "suspended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			a := v.post("licenses/"+tt.license.ID+"/file", tt.form...)
+			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+			summary, _, _ := strings.Cut(a.body[strings.Index(a.body, `role="alert"`):], "</div>")
+			is.True(strings.Contains(summary, tt.says))
+			is.Equal(strings.Contains(summary, `href="#f-`+tt.field+`"`), tt.field != "")
+		})
+	}
+	is := is.New(t)
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventFileIssued})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 0)
+}
