@@ -28,7 +28,10 @@ func (s *site) paths() func(string) string {
 	hook := s.webhook("https://shop.example/hooks")
 	sent, err := s.Webhooks().Test(s.t.Context(), hook.ID)
 	is.New(s.t).NoErr(err)
+	keys, err := s.Files().Keys(s.t.Context())
+	is.New(s.t).NoErr(err)
 	return func(path string) string {
+		path = strings.Replace(path, "keys/{id}", "keys/"+keys[0].ID, 1)
 		path = strings.Replace(path, "webhooks/{id}", "webhooks/"+hook.ID, 1)
 		path = strings.Replace(path, "{delivery}", sent.ID, 1)
 		path = strings.Replace(path, "operators/{id}", "operators/"+op.ID, 1)

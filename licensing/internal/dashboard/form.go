@@ -14,7 +14,7 @@ import (
 type field struct {
 	Name, Label, Hint, Value, Error string
 
-	Type         string // the type of an input, or "textarea", "checks", "radios" or "pairs"
+	Type         string // the type of an input, or "textarea", "checks", "checkbox", "radios" or "pairs"
 	Autocomplete string
 	Required     bool
 	Mono         bool

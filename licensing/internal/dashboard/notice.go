@@ -29,6 +29,8 @@ var notices = map[string]string{
 	"released":           "The activation has been released.",
 	"rekeyed":            "The license key has been replaced. The old key no longer works.",
 	"files-voided":       "The license files have been voided.",
+	"key-rotated":        "The next key signs license files now.",
+	"key-compromised":    "The key has been marked as compromised.",
 	"erased":             "The customer's data has been erased.",
 	"password":           "Your password has been changed. Your other sessions have ended.",
 	"disabled":           "The credential has been disabled and its access tokens revoked.",

@@ -45,6 +45,8 @@ func everyPage(s *site) map[string]reply {
 	pages["licenses/new, wrong"] = v.post("licenses/new", "grace", "a while")
 	pages["credentials/new, wrong"] = v.post("settings/credentials/new")
 	pages["password, wrong"] = v.post("password", "password", "short")
+	pages["settings/keys/rotate, wrong"] = v.post("settings/keys/rotate", "next", v.get("settings/keys/rotate").hidden("next"))
+	pages["settings/keys/{id}/compromise, wrong"] = v.post(at("settings/keys/{id}/compromise"))
 	pages["customer"] = v.get("customer?id=harbour-pilots")
 	pages["product"] = v.get("product?id=atlas")
 	pages["customer, unknown"] = v.get("customer?id=unknown")

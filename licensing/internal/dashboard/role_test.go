@@ -29,7 +29,7 @@ var (
 		"licenses/{id}/activations/{activation}/release",
 	}
 	// adminPages are pages for admins without a form action.
-	adminPages = []string{}
+	adminPages = []string{"settings/keys", "settings/keys.json"}
 )
 
 // mayUse reports whether a role may use a route.

@@ -99,6 +99,13 @@ func init() {
 		{method: get, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: showRevokeSecret},
 		{method: post, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: revokeSecret},
 
+		{method: get, path: "settings/keys", access: admins, handle: showSigningKeys},
+		{method: get, path: "settings/keys.json", access: admins, handle: downloadSigningKeys},
+		{method: get, path: "settings/keys/rotate", access: admins, handle: showRotateKey},
+		{method: post, path: "settings/keys/rotate", access: admins, handle: rotateKey},
+		{method: get, path: "settings/keys/{id}/compromise", access: admins, handle: showCompromiseKey},
+		{method: post, path: "settings/keys/{id}/compromise", access: admins, handle: compromiseKey},
+
 		{method: get, path: "settings/about", handle: showAbout},
 		{method: get, path: "settings/webhooks", handle: showWebhooks},
 		{method: get, path: "settings/webhooks/new", access: admins, handle: showNewWebhook},
