@@ -3,19 +3,12 @@ package client
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
-
-// errNoTrust is returned by Install without pinned keys.
-var errNoTrust = errors.New("client: this program does not run from license files; set ProgramOptions.Trust")
 
 // An offline is what a program that runs from license files knows. Its mutex
 // makes scans and installations one after the other.
@@ -51,112 +44,6 @@ func (c *trustedClock) advance(wall time.Time, passed time.Duration) time.Time {
 	}
 	c.at = wall
 	return wall
-}
-
-// Install verifies the text of a license file or of a revocation list, which
-// the user has pasted or brought along, and then stores it: in State, or
-// without one in memory. The error says why the text was refused, such as
-// licensefile.ErrSignature or licensefile.ErrExpired; then nothing has changed.
-// A file that is not valid yet is stored, and used when its time comes. Status
-// has the result at once.
-func (p *Program) Install(text string) error {
-	if p.opts.Trust == nil {
-		return errNoTrust
-	}
-	o := &p.offline
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := p.scan()
-	if err := p.findPending(); err != nil {
-		return fmt.Errorf("client: install: %w", err)
-	}
-	name, answers, err := o.admit(text, p.opts, now)
-	if err != nil {
-		return fmt.Errorf("client: install: %w", err)
-	}
-	if p.opts.State != nil {
-		if err := p.opts.State.write(name, text); err != nil {
-			return fmt.Errorf("client: install: %w", err)
-		}
-	}
-	o.kept = append(o.kept, storedText{name, text})
-	if answers {
-		if p.opts.State != nil {
-			_ = p.opts.State.answered(o.nonce) // otherwise the next request has it again
-		}
-		o.nonce = ""
-	}
-	p.scan()
-	p.prune()
-	p.poke()
-	return nil
-}
-
-// Request returns the text with which the user asks the vendor for a license
-// file on a machine without a network: at most 400 characters for a fingerprint
-// of up to 128 bytes. The file that answers it carries its nonce, and Install
-// refuses a file that answers another request. Until a file is installed, the
-// nonce stays the same, with State also after a restart. It fails without a
-// fingerprint.
-func (p *Program) Request() (string, error) {
-	if p.opts.Trust == nil {
-		return "", errNoTrust
-	}
-	o := &p.offline
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	r := licensefile.NewRequest(p.opts.Key, p.opts.Fingerprint)
-	if err := p.findPending(); err != nil {
-		return "", fmt.Errorf("client: request: %w", err)
-	}
-	if o.nonce != "" {
-		r.Nonce = o.nonce
-	}
-	text, err := r.Text()
-	if err == nil && o.nonce == "" && p.opts.State != nil {
-		err = p.opts.State.write(requestPrefix+r.Nonce, "")
-	}
-	if err != nil {
-		return "", fmt.Errorf("client: request: %w", err)
-	}
-	o.nonce = r.Nonce
-	return text, nil
-}
-
-// findPending reads the request that waits in the state directory.
-func (p *Program) findPending() (err error) {
-	if p.opts.State != nil {
-		p.offline.nonce, err = p.opts.State.pending()
-	}
-	return err
-}
-
-// admit verifies a text that is to be installed, and returns its file name, and
-// whether it answers the request.
-func (o *offline) admit(text string, opts ProgramOptions, now time.Time) (name string, answers bool, err error) {
-	f, err := o.keys.Verify(text)
-	if isList(err) {
-		list, err := o.keys.VerifyRevocations(text)
-		if err == nil {
-			err = list.Check(opts.ProductID, now)
-		}
-		if err == nil && o.list != nil && o.keys.Newer(*o.list, list) {
-			err = errors.New("the program has a newer revocation list")
-		}
-		return strconv.FormatInt(list.Sequence, 10) + listExt, false, err
-	}
-	if err == nil {
-		want := o.expect(opts, f, now)
-		known := slices.ContainsFunc(o.kept, func(t storedText) bool { return strings.TrimSpace(t.text) == strings.TrimSpace(text) })
-		if f.Nonce != "" && !known {
-			want.Nonce = cmp.Or(o.nonce, "-") // without a request, it answers another one
-		}
-		err = f.Check(want)
-	}
-	if errors.Is(err, licensefile.ErrEarly) {
-		err = nil
-	}
-	return fileName(f.ID), f.Nonce != "" && f.Nonce == o.nonce, err
 }
 
 // isList reports whether a text that Verify refused may be a revocation list.
@@ -326,83 +213,4 @@ func preferred(a, b *licensefile.File) *licensefile.File {
 		return b
 	}
 	return a
-}
-
-// publishFile makes the status follow from the best usable file or, without
-// one, from why the nearest is not usable.
-func (p *Program) publishFile(best, near *licensefile.File, why error, now, instant time.Time, warnings []Reason) {
-	if best == nil {
-		s := denied(Reason{CodeNoFile, "No license file is installed."})
-		if near != nil {
-			s = fileStatus(near, denied(Reason{fileCode(near, why), why.Error()}))
-		}
-		s.Warnings = warnings
-		p.show(timeline{{status: s}})
-		return
-	}
-	s := fileStatus(best, Status{Valid: true, Code: CodeValid, Reasons: []Reason{}, Warnings: warnings})
-	local := func(t time.Time) time.Time { return instant.Add(t.Sub(now)) }
-	ended := s
-	ended.Valid, ended.Code = false, fileCode(best, licensefile.ErrExpired)
-	ended.Reasons = []Reason{{ended.Code, "The license file expired at " + best.ExpiresAt.UTC().Format(time.RFC3339) + "."}}
-	t := timeline{{until: local(best.ExpiresAt), status: s}, {status: ended}}
-	if end := best.LicenseExpiresAt; !end.IsZero() && end.Before(best.ExpiresAt) {
-		grace := s
-		grace.Code = CodeInGrace
-		t = timeline{{until: local(end), status: s}, {until: local(best.ExpiresAt), status: grace}, {status: ended}}
-	}
-	p.show(t)
-}
-
-// fileStatus adds what a file says to a status.
-func fileStatus(f *licensefile.File, s Status) Status {
-	s.LicenseID, s.ActivationID, s.Entitlements = f.LicenseID, f.ActivationID, f.Entitlements
-	s.ExpiresAt, s.GraceUntil = f.LicenseExpiresAt, f.ExpiresAt
-	s.Source, s.CheckedAt = SourceFile, f.IssuedAt
-	return s
-}
-
-// fileCode returns the code of a status for why a file is not usable.
-func fileCode(f *licensefile.File, why error) Code {
-	switch {
-	case errors.Is(why, licensefile.ErrProduct):
-		return CodeProductMismatch
-	case errors.Is(why, licensefile.ErrFingerprint):
-		return CodeFingerprintChanged
-	case errors.Is(why, licensefile.ErrRevoked):
-		return CodeRevoked
-	case errors.Is(why, licensefile.ErrClock):
-		return CodeClockChanged
-	case errors.Is(why, licensefile.ErrEarly):
-		return CodeScheduled
-	case errors.Is(why, licensefile.ErrExpired):
-		if end := f.LicenseExpiresAt; !end.IsZero() && !end.After(f.ExpiresAt) {
-			return CodeExpired
-		}
-		return CodeFileExpired
-	}
-	return CodeFileOutdated
-}
-
-// prune removes the files that the one in use has replaced, and lists that the
-// newest one has. The caller holds p.offline.mu.
-func (p *Program) prune() {
-	o := &p.offline
-	if p.opts.State == nil {
-		return
-	}
-	stored, _, err := p.opts.State.read()
-	if err != nil {
-		return // another installation will
-	}
-	for _, t := range stored {
-		if f, err := o.keys.Verify(t.text); err == nil && o.best != nil {
-			replaced := f.LicenseID == o.best.LicenseID && f.FingerprintHash == o.best.FingerprintHash && f.ID != o.best.ID
-			if replaced && preferred(&f, o.best) == o.best {
-				_ = os.Remove(t.name)
-			}
-		} else if l, err := o.keys.VerifyRevocations(t.text); err == nil && o.list != nil && l.ProductID == o.list.ProductID && o.keys.Newer(*o.list, l) {
-			_ = os.Remove(t.name)
-		}
-	}
 }
