@@ -78,6 +78,19 @@ func openOffline(jwks []byte, id, dir string) (*client.Program, error) {
 	})
 }
 
+// openTrusted asks the service, and believes only what the keys in jwks, which
+// the program embeds with go:embed, have signed.
+func openTrusted(jwks []byte, url, key, id, dir string) (*client.Program, error) {
+	keys, err := licensefile.ParseKeys(jwks)
+	if err != nil {
+		return nil, err
+	}
+	return client.Open(client.ProgramOptions{
+		URL: url, Key: key, ProductID: "atlas", Fingerprint: id,
+		Trust: keys, State: client.Dir(dir), Offline: 14 * 24 * time.Hour,
+	})
+}
+
 func createAdmin(ctx context.Context, h *licensing.Handler, email, password string) error {
 	_, err := h.Operators().Create(ctx, operator.CreateParams{Email: email, Password: password, Role: operator.RoleAdmin})
 	return err
@@ -125,6 +138,10 @@ func TestClientGuideFunctions(t *testing.T) {
 	lic, err := openOffline(jwks, "pc-1", t.TempDir())
 	is.NoErr(err)
 	is.Equal(lic.Status().Code, client.CodeNoFile)
+	is.NoErr(lic.Close())
+	lic, err = openTrusted(jwks, "http://127.0.0.1:0", "", "pc-1", t.TempDir())
+	is.NoErr(err)
+	is.Equal(lic.Status().Code, client.CodeNoKey)
 	is.NoErr(lic.Close())
 }
 

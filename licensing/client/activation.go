@@ -51,7 +51,9 @@ type Verdict struct {
 	FileReason   *Reason     `json:"file_reason"`   // why a valid license admits no file
 }
 
-func (v Verdict) complete() bool { return v.Code != "" && (v.License != nil || !v.Valid) }
+func (v Verdict) complete() bool {
+	return v.Code != "" && (v.Valid && v.License != nil || !v.Valid && len(v.Reasons) > 0)
+}
 
 // A Reason is one thing that makes a license invalid.
 type Reason struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -22,7 +21,9 @@ func (p *Program) Refresh(ctx context.Context) error {
 	case p.opts.Trust != nil:
 		p.rescan()
 		p.poke()
-		return nil
+		if p.api == nil || !p.hasKey() {
+			return nil
+		}
 	}
 	return p.check(ctx, p.count())
 }
@@ -55,6 +56,10 @@ func (p *Program) SetKey(ctx context.Context, key string) error {
 	if a.verdict.Code == CodeNotFound {
 		return fmt.Errorf("client: set key: %w", CodeNotFound)
 	}
+	if a.refused != nil {
+		p.follow(a.verdict.License.ID)
+	}
+	p.updateList(ctx, a, nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.key, p.seated, p.good, p.bad = key, false, nil, nil
@@ -108,6 +113,7 @@ func (p *Program) check(ctx context.Context, counted int) error {
 	if err != nil && ctx.Err() != nil {
 		return err // the caller left, which says nothing about the service
 	}
+	p.updateList(ctx, a, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.completed = number
@@ -119,89 +125,28 @@ func (p *Program) check(ctx context.Context, counted int) error {
 	return nil
 }
 
-// ask returns the verdict on a key. It takes a seat if one is missing; again
-// is explained at wantsSeat.
-func (p *Program) ask(ctx context.Context, key string, again bool) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
-	a, err := p.verdict(ctx, "POST /license/validate", ValidateKeyParams{
-		Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint,
-	})
-	if err != nil || !p.wantsSeat(a.verdict, again) {
-		return a, err
-	}
-	return p.verdict(ctx, "POST /license/activate", ActivateKeyParams{
-		Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint, Name: p.opts.Name,
-	})
-}
-
-// verdict sends an operation that is answered with a verdict, granted or not.
-func (p *Program) verdict(ctx context.Context, operation string, params any) (*answer, error) {
-	var v Verdict
-	var date string
-	err := p.api.do(ctx, operation, anonymous, params, func(resp *http.Response) error {
-		date = resp.Header.Get("Date")
-		return decode(operation, &v)(resp)
-	})
-	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Verdict != nil && refusal.Verdict.complete() && !refusal.Verdict.Valid {
-		v, date, err = *refusal.Verdict, refusal.date, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	a := &answer{verdict: v, at: time.Now()}
-	// Date is in whole seconds, and the response took some time.
-	if at, err := http.ParseTime(date); err == nil {
-		if ahead := a.at.Round(0).Sub(at); ahead.Abs() > 5*time.Second {
-			a.ahead = ahead
-		}
-	}
-	return a, nil
-}
-
-// wantsSeat reports whether to activate: if nothing but a seat is missing. One
-// that was released or evicted while the program ran is taken only with again.
-func (p *Program) wantsSeat(v Verdict, again bool) bool {
-	if p.opts.Fingerprint == "" || v.Valid {
-		return false
-	}
-	p.mu.Lock()
-	final := p.seated && !again
-	p.mu.Unlock()
-	for _, r := range v.Reasons {
-		switch r.Code {
-		case CodeLeaseEnded, CodeActivationLimit:
-		case CodeNotActivated: // with an activation: it was released
-			if final && v.Activation != nil {
-				return false
-			}
-		case CodeEvicted:
-			if final {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return len(v.Reasons) > 0
-}
-
 // accept applies an answer. The caller holds p.mu.
 func (p *Program) accept(a *answer) {
 	p.failure, p.failures, p.setBack = nil, 0, false
 	v := a.verdict
+	p.seated = p.seated || v.Valid && v.Activation != nil && v.Activation.Status == ActivationLive
 	switch {
+	case p.opts.Trust != nil:
+		p.acceptTrusted(a)
 	case v.Valid:
 		p.good, p.bad, p.slept = a, nil, 0
-		p.seated = p.seated || v.Activation != nil && v.Activation.Status == ActivationLive
 	case v.Code == CodeNotFound && p.good != nil:
 		p.bad = a // good stays until it ends
 	default:
 		p.good, p.bad, p.slept = nil, a, 0
 	}
-	p.next = a.at.Add(early(a.recheck()))
+	p.next = a.at.Add(early(min(a.recheck(), p.renewal())))
 	p.publish()
+	p.answered()
+}
+
+// answered ends the wait of Open.
+func (p *Program) answered() {
 	select {
 	case <-p.first:
 	default:
@@ -213,12 +158,21 @@ func (p *Program) accept(a *answer) {
 func (p *Program) fail(err error) {
 	p.failure = err
 	p.failures++
-	p.next = time.Now().Add(p.backoff(err))
+	wait := p.backoff(err)
+	if e, ok := errors.AsType[*untrustedError](err); ok && !e.listed {
+		wait = early(time.Hour)
+		p.answered()
+	}
+	p.next = time.Now().Add(wait)
 	p.publish()
 }
 
 // publish makes the status follow from the fields. The caller holds p.mu.
 func (p *Program) publish() {
+	if p.opts.Trust != nil {
+		p.publishTrusted()
+		return
+	}
 	var warnings []Reason
 	unreachable := Reason{CodeUnreachable, "The licensing service has not answered yet."}
 	if p.failure != nil {
@@ -260,6 +214,13 @@ func (p *Program) show(t timeline) {
 		}
 	}
 	p.now.Store(&t)
+}
+
+// hasKey reports whether the program has a license key.
+func (p *Program) hasKey() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.key != ""
 }
 
 // count returns how many checks have begun.

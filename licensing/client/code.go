@@ -78,6 +78,10 @@ const (
 	// or not for longer than ProgramOptions.Offline. As a warning: the last
 	// request failed, and an earlier answer still counts.
 	CodeUnreachable Code = "unreachable"
+	// CodeUntrusted is the code of a [Status], or a warning: with
+	// ProgramOptions.Trust, the service answered that the license is valid,
+	// without a license file that verifies.
+	CodeUntrusted Code = "untrusted"
 	// CodeNoKey is the code of a [Status]: the program has no license key.
 	CodeNoKey Code = "no_key"
 	// CodeClockChanged is a warning: the clock of this machine was set back

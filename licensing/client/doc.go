@@ -94,7 +94,10 @@ The status of a running program, by what happens:
 
 A program that starts while the service cannot be reached is unreachable: an
 answer is kept in memory only, because a file with it could be forged. A service
-that lies, behind a forged name and certificate, is believed.
+that lies, behind a forged name and certificate, is believed. Both change with
+[ProgramOptions.Trust] and [ProgramOptions.State]: then the program asks for
+license files, a positive verdict counts only with one that the pinned keys
+verify, and the file counts until it expires, also after a restart.
 
 The fingerprint is the program's choice. In containers, use an ID of the
 deployment and a license with a lease; with a random one, each restart takes a
@@ -133,6 +136,14 @@ counts. Revocation lists are installed in the same way.
 	another fingerprint                    fingerprint_changed
 	State or Files cannot be read          what is in use stays, with the warning state_unusable
 	the clock is before what files prove   clock_changed, at the start; a running program has its own clock
+
+With [ProgramOptions.URL] too, the service issues the files:
+
+	the service cannot be reached          the file counts until it expires, with the warning unreachable
+	the key is unknown                     the same, with not_found
+	valid without a file that verifies     the same, with untrusted; without a file, untrusted
+	the license admits no files            the same, with offline_forbidden; without a file, offline_forbidden
+	any other denial                       denied immediately, until a new file arrives
 
 A file that was issued within five minutes of the clock of the machine proves
 the time; a clock that is more than five minutes before it is refused. A user

@@ -16,7 +16,7 @@ func (p *Program) publishFile(best, near *licensefile.File, why error, now, inst
 			s = fileStatus(near, denied(Reason{fileCode(near, why), why.Error()}))
 		}
 		s.Warnings = warnings
-		p.show(timeline{{status: s}})
+		p.publishFiles(fileState{timeline{{status: s}}, nil, near != nil})
 		return
 	}
 	s := fileStatus(best, Status{Valid: true, Code: CodeValid, Reasons: []Reason{}, Warnings: warnings})
@@ -30,7 +30,14 @@ func (p *Program) publishFile(best, near *licensefile.File, why error, now, inst
 		grace.Code = CodeInGrace
 		t = timeline{{until: local(end), status: s}, {until: local(best.ExpiresAt), status: grace}, {status: ended}}
 	}
-	p.show(t)
+	p.publishFiles(fileState{t, best, true})
+}
+
+func (p *Program) publishFiles(s fileState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file = s
+	p.publish()
 }
 
 // fileStatus adds what a file says to a status.

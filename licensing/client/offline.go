@@ -22,6 +22,8 @@ type offline struct {
 	least    map[string]int64 // the highest generation seen, by license ID
 	best     *licensefile.File
 	nonce    string // of the request that waits for a file; empty: none
+	license  string // the ID of the only license that counts, from the service; empty: any
+	unsaved  error  // why the last text is not in State
 
 	clock trustedClock
 }
@@ -102,6 +104,9 @@ func (p *Program) scan() time.Time {
 	var nearErr error
 	for i := range files {
 		f := &files[i]
+		if o.license != "" && f.LicenseID != o.license {
+			continue
+		}
 		switch err := f.Check(o.expect(p.opts, *f, now)); {
 		case err == nil:
 			best = preferred(best, f)
@@ -153,6 +158,9 @@ func (p *Program) texts() (texts []storedText, warnings []Reason) {
 		for _, t := range stored {
 			add(t)
 		}
+	}
+	if o.unsaved != nil {
+		warnings = append(warnings, Reason{CodeStateUnusable, o.unsaved.Error()})
 	}
 	if p.opts.Files != nil {
 		more, err := p.opts.Files()

@@ -130,7 +130,10 @@ func TestOpenRefusesWrongOfflineOptions(t *testing.T) {
 	is.NoErr(err)
 	for _, o := range []client.ProgramOptions{
 		{Trust: trust},
-		{ProductID: "atlas", Trust: trust, URL: "https://example.com"},
+		{ProductID: "atlas", Trust: trust, URL: "example.com"},
+		{ProductID: "atlas", Trust: trust, URL: "https://example.com", Offline: -1},
+		{ProductID: "atlas", Trust: trust, URL: "https://example.com", Offline: time.Second},
+		{ProductID: "atlas", Trust: trust, URL: "https://example.com", ReleaseOnClose: true},
 		{ProductID: "atlas", Trust: trust, ReleaseOnClose: true},
 		{ProductID: "atlas", URL: "https://example.com", State: client.Dir(".")},
 		{ProductID: "atlas", URL: "https://example.com", Files: client.ReadFiles()},

@@ -14,15 +14,15 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// ProgramOptions are the options of [Open]. ProductID is required, and either
-// URL, for a program that asks the service, or Trust, for one that runs from
-// license files without a network.
+// ProgramOptions are the options of [Open]. ProductID is required, and one of
+// URL, for a program that asks the service, and Trust, for one that runs from
+// license files. With both, the service issues the files.
 type ProgramOptions struct {
 	// URL is where the service is mounted, as in [Options].
 	URL string
 
-	// Key is the license key. Empty: none yet; see [Program.SetKey]. With Trust,
-	// it is only used in [Program.Request], as a digest.
+	// Key is the license key. Empty: none yet; see [Program.SetKey]. Without
+	// URL, it is only used in [Program.Request], as a digest.
 	Key string
 
 	// ProductID is the product that the license must be for.
@@ -41,7 +41,9 @@ type ProgramOptions struct {
 	// reached, counted from its last answer. It does not depend on the lease of
 	// the activation, and ends with the license. Answers are kept in memory
 	// only: a program that starts while the service cannot be reached is not
-	// valid. 0: 7 days. Negative: until the next check fails.
+	// valid. 0: 7 days. Negative: until the next check fails. With Trust, it is
+	// the lifetime of the files that the program asks for, at least a minute;
+	// the service may issue shorter ones.
 	Offline time.Duration
 
 	// StartWait is how long Open waits for the first answer. 0: 5 seconds.
@@ -61,9 +63,16 @@ type ProgramOptions struct {
 	HTTPClient *http.Client
 
 	// Trust is the keys of the vendor that sign license files, which the program
-	// embeds: see [licensefile.ParseKeys]. With Trust, the program runs from
-	// license files in State and Files, and makes no requests. A file with a
-	// fingerprint must be for Fingerprint.
+	// embeds: see [licensefile.ParseKeys]. With Trust, the program is valid only
+	// by a license file that these keys verify, from State, Files or the
+	// service. A file with a fingerprint must be for Fingerprint.
+	//
+	// Without URL, the program makes no requests. With URL, it asks the service
+	// for a file at half of the lifetime of the last one, with a nonce, and keeps
+	// it in State. A positive verdict without such a file does not count: the
+	// status has [CodeUntrusted]. A denial takes effect immediately, and until a
+	// new file arrives. If the service cannot be reached, or does not know the
+	// key, the file counts until it expires, also after a restart.
 	Trust *licensefile.KeySet
 
 	// State keeps the files that [Program.Install] verifies; see [Dir]. Nil:
@@ -99,8 +108,10 @@ func (o ProgramOptions) check() error {
 	switch {
 	case o.Trust == nil && (o.State != nil || o.Files != nil):
 		return errors.New("client: ProgramOptions.Trust must be set for license files in State or Files")
-	case o.Trust != nil && (o.URL != "" || o.ReleaseOnClose):
-		return errors.New("client: ProgramOptions.Trust is for programs without a network: leave URL and ReleaseOnClose empty")
+	case o.Trust != nil && o.ReleaseOnClose:
+		return errors.New("client: ProgramOptions.ReleaseOnClose must not be set with Trust: the license file holds the seat until it expires")
+	case o.Trust != nil && o.URL != "" && o.Offline != 0 && o.Offline < time.Minute:
+		return errors.New("client: ProgramOptions.Offline must be at least a minute with Trust and URL")
 	}
 	return nil
 }
@@ -138,7 +149,13 @@ type Program struct {
 	setBack          bool          // the clock, since the last answer
 	shown            Status        // to OnChange
 
-	offline offline   // with Trust
+	// With Trust:
+	file     fileState
+	refused  *Reason   // why the last, positive verdict had no file; nil: it had, or needed none
+	lastCode Code      // of the last verdict
+	listedAt time.Time // when the revocation list was fetched
+
+	offline offline
 	scanned time.Time // the last scan; guarded by offline.mu
 }
 
@@ -154,7 +171,7 @@ func Open(opts ProgramOptions) (*Program, error) {
 		return nil, err
 	}
 	var base string
-	if opts.Trust == nil {
+	if opts.Trust == nil || opts.URL != "" {
 		var err error
 		if base, err = parseURL(opts.URL); err != nil {
 			return nil, fmt.Errorf("client: ProgramOptions.URL %w", err)
@@ -175,7 +192,8 @@ func Open(opts ProgramOptions) (*Program, error) {
 	if opts.Trust != nil {
 		p.scanned = p.start
 		p.rescan()
-	} else {
+	}
+	if base != "" {
 		p.key = strings.TrimSpace(opts.Key)
 		p.connect(base)
 	}

@@ -50,8 +50,6 @@ func (p *Program) run() {
 		now := time.Now()
 		if p.opts.Trust != nil {
 			p.rescan()
-			p.notify()
-			continue
 		}
 		p.notice(now.Round(0).Sub(last.Round(0)), now.Sub(last))
 		last = now

@@ -35,8 +35,9 @@ type Status struct {
 	CheckError error
 
 	// Warnings do not make the license invalid: [CodeUnreachable],
-	// [CodeNotFound], [CodeClockChanged], [CodeFileSkipped], [CodeListStale] or
-	// [CodeStateUnusable], with what happened.
+	// [CodeNotFound], [CodeClockChanged], [CodeFileSkipped], [CodeListStale],
+	// [CodeStateUnusable], [CodeUntrusted] or why the license admits no file, such
+	// as [CodeOfflineForbidden], with what happened.
 	Warnings []Reason
 }
 
@@ -124,6 +125,7 @@ type answer struct {
 	verdict Verdict
 	at      time.Time     // local, with a monotonic reading
 	ahead   time.Duration // of the local clock, compared with that of the service
+	refused *Reason       // with Trust: why a valid license admits no file
 }
 
 // status returns the status of the verdict at the time of its arrival.

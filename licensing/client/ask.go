@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// ask returns the verdict on a key. It takes a seat if one is missing; again
+// is explained at wantsSeat.
+func (p *Program) ask(ctx context.Context, key string, again bool) (*answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	lifetime, nonce := p.wantsFile(again)
+	validate := func() (*answer, error) {
+		return p.verdict(ctx, "POST /license/validate", ValidateKeyParams{
+			Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint, File: lifetime, Nonce: nonce,
+		})
+	}
+	a, err := validate()
+	if err == nil && p.wantsSeat(a.verdict, again) {
+		a, err = p.verdict(ctx, "POST /license/activate", ActivateKeyParams{
+			Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint, Name: p.opts.Name, File: lifetime, Nonce: nonce,
+		})
+	}
+	if err == nil && lifetime == "" && p.outdated(a.verdict) {
+		lifetime, nonce = p.wantsFile(true)
+		a, err = validate()
+	}
+	if err == nil && lifetime != "" && a.verdict.Valid {
+		err = p.keep(a, nonce)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// verdict sends an operation that is answered with a verdict, granted or not.
+func (p *Program) verdict(ctx context.Context, operation string, params any) (*answer, error) {
+	var v Verdict
+	var date string
+	err := p.api.do(ctx, operation, anonymous, params, func(resp *http.Response) error {
+		date = resp.Header.Get("Date")
+		return decode(operation, &v)(resp)
+	})
+	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Verdict != nil && refusal.Verdict.complete() && !refusal.Verdict.Valid {
+		v, date, err = *refusal.Verdict, refusal.date, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{verdict: v, at: time.Now()}
+	// Date is in whole seconds, and the response took some time.
+	if at, err := http.ParseTime(date); err == nil {
+		if ahead := a.at.Round(0).Sub(at); ahead.Abs() > 5*time.Second {
+			a.ahead = ahead
+		}
+	}
+	return a, nil
+}
+
+// wantsSeat reports whether to activate: if nothing but a seat is missing. One
+// that was released or evicted while the program ran is taken only with again.
+func (p *Program) wantsSeat(v Verdict, again bool) bool {
+	if p.opts.Fingerprint == "" || v.Valid {
+		return false
+	}
+	p.mu.Lock()
+	final := p.seated && !again
+	p.mu.Unlock()
+	for _, r := range v.Reasons {
+		switch r.Code {
+		case CodeLeaseEnded, CodeActivationLimit:
+		case CodeNotActivated: // with an activation: it was released
+			if final && v.Activation != nil {
+				return false
+			}
+		case CodeEvicted:
+			if final {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(v.Reasons) > 0
+}
