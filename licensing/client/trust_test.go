@@ -358,3 +358,27 @@ func TestTrustSetKey(t *testing.T) {
 		is.Equal(s.open(o).Status().LicenseID, other.ID)
 	})
 }
+
+// TestTrustReplayAfterADenial: the stored file, which no list refuses, does not
+// make a repeated old answer count.
+func TestTrustReplayAfterADenial(t *testing.T) {
+	onStage(t, func(s stage) {
+		o, r := s.trusting()
+		var old map[string]any
+		change := func(answer map[string]any) {
+			if answer["valid"] == true {
+				old = answer
+			}
+		}
+		r.change.Store(&change)
+		p := s.open(o)
+		text, err := json.Marshal(old)
+		s.NoErr(err)
+		s.evict("pc-1")
+		s.NoErr(p.Refresh(s.Context()))
+		s.Equal(p.Status().Code, client.CodeEvicted)
+		s.vendor.Lie(200, "application/json", string(text))
+		s.True(errors.Is(p.Refresh(s.Context()), client.CodeUntrusted))
+		s.Equal(p.Status().Code, client.CodeEvicted)
+	})
+}
