@@ -20,7 +20,7 @@ func newTranscript() *transcript {
 }
 
 // random matches random values: IDs, credentials, license keys, cursors,
-// signing keys and their digests, and request IDs. The masks contain the group names.
+// signing keys and what they sign, digests, and request IDs. The masks contain the group names.
 var random = regexp.MustCompile(`` +
 	`(?P<id>[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}\b)` +
 	`|(?P<credential>[a-z]{3}_[0-9A-Za-z]{49}\b)` +
@@ -28,6 +28,7 @@ var random = regexp.MustCompile(`` +
 	`|"next_cursor":"(?P<cursor>[^"]+)"` +
 	`|\bcursor=(?P<cursor>[^&>" ]+)` +
 	`|"(?:x|kid)":"(?P<jwk>[0-9A-Za-z_-]{43})"` +
+	`|(?P<jws>\beyJ[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+)` +
 	`|(?i:etag|if-none-match): "(?P<digest>[0-9A-Za-z_-]{22})"` +
 	`|"request_id":"(?P<request>[^"]+)"`)
 
