@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"licensing/licensingtest":       {"licensing", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":        {"auth/operator", "store", "store/sqlite"},
+	"example/internal/admin":        {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite"},
 	"example/admin":                 {"example/internal/admin"},
 	"example/internal/catalogcheck": {"licensing", "licensing/license", "store", "store/memory"},                               // for tests only
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only

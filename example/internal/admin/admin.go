@@ -1,6 +1,6 @@
 // Package admin has the commands of an operator of the service: backups, checks,
-// moves between stores, and the first operator. The calling command opens its
-// database.
+// moves between stores, the first operator, and license files. The calling
+// command opens its database.
 package admin
 
 import (
@@ -47,6 +47,8 @@ var commands = []command{
 	{"export", []string{"DATABASE", "ARCHIVE"}, "write everything to an archive that any store reads", exportArchive},
 	{"import", []string{"ARCHIVE", "DATABASE"}, "read an archive into a new database", importArchive},
 	{"create-operator", []string{"DATABASE", "EMAIL", "ROLE"}, "invite an operator; ROLE is admin, support or viewer", createOperator},
+	{"rotate-key", []string{"DATABASE"}, "sign license files with the next key; LICENSING_MASTER_KEY is the master key", rotateKey},
+	{"verify", []string{"FILE", "KEYS"}, "check a license file with the keys of GET /file/keys", verify},
 }
 
 // A call is one run of a command.

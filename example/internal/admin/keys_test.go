@@ -1,0 +1,71 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/files"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+)
+
+func TestRotateKeyAndVerify(t *testing.T) {
+	is := is.New(t)
+	dir := t.TempDir()
+	db, keysFile, file := filepath.Join(dir, "licenses.db"), filepath.Join(dir, "keys.json"), filepath.Join(dir, "atlas.license")
+	master := bytes.Repeat([]byte("m"), 32)
+
+	// The service has had its keys for 100 days and issues a file.
+	st, err := sqlite.Open(db)
+	is.NoErr(err)
+	defer st.Close()
+	created := time.Now().AddDate(0, 0, -100)
+	service := files.New(st, files.Options{MasterKey: master, Now: func() time.Time { return created }})
+	set, err := service.KeySet(t.Context())
+	is.NoErr(err)
+	jwks, err := json.Marshal(set)
+	is.NoErr(err)
+	is.NoErr(os.WriteFile(keysFile, jwks, 0o600))
+	claims := licensefile.Claims{
+		ID: "file", LicenseID: "lic_1", ProductID: "atlas", Generation: 1,
+		IssuedAt: created, NotBefore: created, ExpiresAt: time.Now().Add(time.Hour),
+	}
+	text, err := service.Sign(t.Context(), claims)
+	is.NoErr(err)
+	is.NoErr(os.WriteFile(file, []byte(text), 0o600))
+
+	out, err := run(t, "verify", file, keysFile)
+	is.NoErr(err)
+	is.True(strings.Contains(out, "the file is valid") && strings.Contains(out, "lic_1") && strings.Contains(out, "any machine"))
+	claims.ExpiresAt = created.Add(time.Hour)
+	old, err := service.Sign(t.Context(), claims)
+	is.NoErr(err)
+	is.NoErr(os.WriteFile(file, []byte(old), 0o600))
+	out, err = run(t, "verify", file, keysFile)
+	is.NoErr(err)
+	is.True(strings.Contains(out, "has expired"))
+	is.NoErr(os.WriteFile(file, []byte(text[:len(text)-4]+"AAAA"), 0o600))
+	_, err = run(t, "verify", file, keysFile)
+	is.True(errors.Is(err, licensefile.ErrSignature) || errors.Is(err, licensefile.ErrEncoding))
+
+	_, err = run(t, "rotate-key", db)
+	is.True(err != nil && strings.Contains(err.Error(), "set "+masterKeyVariable))
+	t.Setenv(masterKeyVariable, "too short")
+	_, err = run(t, "rotate-key", db)
+	is.True(err != nil && strings.Contains(err.Error(), "32 bytes"))
+	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(master))
+	out, err = run(t, "rotate-key", db)
+	is.NoErr(err)
+	is.True(strings.Contains(out, set.IDs()[1])) // the next key is active now
+	_, err = run(t, "rotate-key", db)
+	is.True(errors.Is(err, files.ErrKeyTooNew)) // the new next key was made just now
+}
