@@ -2,7 +2,7 @@ package store
 
 import "time"
 
-// An Event tells of one change. It is appended in the Update that makes the
+// An Event records one change. It is appended in the Update that makes the
 // change, so that neither exists without the other.
 type Event struct {
 	Seq        int64  // its place in the feed, given by the store: above that of every event appended before it

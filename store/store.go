@@ -121,7 +121,7 @@ type Writer interface {
 	ReplaceEvent(ctx context.Context, e Event) error
 	// DeleteEvents removes the oldest events with a Seq of at most through,
 	// at most limit of them, none if limit is below 1, and returns how many
-	// went. A Seq is never given again.
+	// it removed. A Seq is never reused.
 	DeleteEvents(ctx context.Context, through int64, limit int) (n int, err error)
 
 	// Entries.

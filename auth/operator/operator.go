@@ -18,7 +18,7 @@ type Operator struct {
 	Role     Role
 	Disabled bool // a disabled operator cannot sign in and has no sessions
 
-	SecondFactor  bool // a sign-in needs a code besides the password
+	SecondFactor  bool // a sign-in needs a code in addition to the password
 	RecoveryCodes int  // how many recovery codes are left
 
 	CreatedAt    time.Time

@@ -101,7 +101,7 @@ type EnableSecondFactorParams struct {
 }
 
 // EnableSecondFactor enables the second factor of the operator who is signed in.
-// From then on, a sign-in needs a code of an authenticator app (TOTP, RFC 6238).
+// After that, a sign-in needs a code of an authenticator app (TOTP, RFC 6238).
 // It returns ten recovery codes, each of which replaces a code once; show them
 // once, because the store has only their digests. It ends all sessions of the
 // operator and sets the cookie of a new one on w. It returns [ErrNoSession],
@@ -205,7 +205,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 			return Operator{}, &ThrottledError{wait}
 		}
 	}
-	// Whoever comes here knows the password, and a code has only six digits. So
+	// The caller knows the password, and a code has only six digits. So
 	// the failures from all addresses together delay the next attempt.
 	at := newAttempt("second factor\x00"+id, netip.Addr{})
 	at.account = at.place

@@ -21,7 +21,7 @@ var errNoTrust = errors.New("client: this program does not run from license file
 // without one in memory. The error says why the text was refused, such as
 // licensefile.ErrSignature or licensefile.ErrExpired; then nothing has changed.
 // A file that is not valid yet is stored, and used when its time comes. Status
-// has the result at once.
+// has the result immediately.
 func (p *Program) Install(text string) error {
 	if p.opts.Trust == nil {
 		return errNoTrust

@@ -22,9 +22,10 @@ import (
 // file in it is ever changed: a license file is named by its jti, with the
 // extension .license, a revocation list by its sequence, with .revocations, and
 // empty files keep in their names the latest time that is known for certain
-// (floor-) and the request that waits for a file (request-). Files that do not verify are skipped. A user may also drop
-// files with these extensions there. Whoever can write to the directory can
-// remove files and the floor, but not forge a license.
+// (floor-) and the request that waits for a file (request-). Files that do not
+// verify are skipped. A user may also drop files with these extensions there.
+// A user who can write to the directory can remove files and the floor, but not
+// forge a license.
 type State struct{ dir string }
 
 // Dir returns the state in a directory, which is created when it is needed. It

@@ -133,7 +133,7 @@ func (p *Program) follow(licenseID string) {
 
 // updateList fetches the revocation list when the verdict has changed, when
 // the list refuses a new file, and otherwise once a day. A list that cannot be
-// fetched is asked for at the next check; until then the stored one counts.
+// fetched is asked for at the next check, and the stored one counts meanwhile.
 func (p *Program) updateList(ctx context.Context, a *answer, err error) {
 	if p.opts.Trust == nil {
 		return

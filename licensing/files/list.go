@@ -28,7 +28,7 @@ type signedList struct {
 
 // Revocations returns the current revocation list of a product, with what
 // Options.Revoked returns. A change appears after at most five seconds; as long
-// as nothing changes, the list is signed anew every six hours only. It returns
+// as nothing changes, the list is signed again every six hours only. It returns
 // the errors of Options.Revoked and of [Service.SignRevocations].
 func (s *Service) Revocations(ctx context.Context, productID string) (string, error) {
 	list, changes := s.cache.list(productID)

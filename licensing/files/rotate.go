@@ -121,7 +121,7 @@ type CondemnKeyParams struct {
 
 // CondemnKey marks a key as compromised and returns it. It leaves the key set.
 // If it was active, the oldest next key is activated immediately, however new it
-// is. A key that is compromised already stays as it is.
+// is. A key that is compromised already is not changed.
 //
 // Programs that pin the keys accept what a compromised key signed until they
 // see a list of [Service.SignRevocations], which a later key signs.

@@ -18,7 +18,7 @@ const (
 // Background returns the background work of the rules, which Handler.Run
 // does: it appends expiry notices, keeps the indexes near the end of the feed,
 // so that requests rarely have to catch up, stores usage and refusals, and
-// removes those that have expired, expired replies of [Service.Once], the
+// removes expired ones, expired replies of [Service.Once], the
 // activations of deleted licenses and what license files needed until they
 // expired.
 func (s *Service) Background() feed.Background {

@@ -206,8 +206,8 @@ func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, e
 }
 
 // longLeases returns a batch of the activations in a range whose leases end
-// after an instant. Those that only a license file keeps in the range are left
-// out.
+// after an instant. It leaves out activations that only a license file keeps in the
+// range.
 func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeRange, after time.Time) ([]store.Activation, error) {
 	for {
 		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: ends, Limit: seatsBatch})

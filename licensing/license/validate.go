@@ -146,7 +146,7 @@ func (f *facts) seatsID() string {
 const seenEvery = time.Hour
 
 // renewSeat restarts the lease of the active activation and reports whether
-// there is anything to write. It leaves the activation as it is stored until a
+// there is anything to write. It does not change the activation until a
 // tenth of its lease has passed. The lease length is the license's current
 // LeaseSeconds.
 func (f *facts) renewSeat() (changed bool) {

@@ -92,9 +92,9 @@ type DeliveriesParams struct {
 }
 
 // Deliveries returns a page of past and pending deliveries to a webhook,
-// newest first. Those that wait for their first attempt are among the pending
-// ones. Finished deliveries are kept for Options.DeliveryRetention. It returns [license.ErrNotFound] or an
-// [*license.InvalidError].
+// newest first. Deliveries that wait for their first attempt are pending.
+// Finished deliveries are kept for Options.DeliveryRetention. It returns
+// [license.ErrNotFound] or an [*license.InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
 	if broken := checker.Check(ctx, p); len(broken) > 0 {
 		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
@@ -164,8 +164,9 @@ func newest(ctx context.Context, r store.Reader, webhookID, state, after string,
 // Resend sends an event to a webhook again, whatever the status of its
 // delivery. An active webhook receives it immediately; if that fails, the
 // retry schedule starts from the beginning. The receiver sees the same
-// webhook-id. A delivery that waits for its first attempt is returned as it is. Resend returns [license.ErrNotFound] if the webhook or the
-// delivery does not exist.
+// webhook-id. A delivery that waits for its first attempt is returned unchanged.
+// Resend returns [license.ErrNotFound] if the webhook or the delivery does not
+// exist.
 func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		hook, err := s.findWebhook(ctx, tx, webhookID)

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// waitingMost is how many events a page of deliveries examines for those that
-// wait for their first attempt.
+// waitingMost is how many events a page of deliveries examines to find
+// deliveries that wait for their first attempt.
 const waitingMost = 10 * store.MaxLimit
 
 // waiting lists the deliveries to a webhook that wait for their first attempt,

@@ -254,7 +254,7 @@ func (f *finder) read(ctx context.Context, candidates []candidate) ([]store.Lice
 	return f.r.Licenses(ctx, q)
 }
 
-// check compares a candidate with its license as it is now. It reads the
+// check compares a candidate with the current license. It reads the
 // fingerprints only if the index says that they match.
 func (f *finder) check(ctx context.Context, l store.License, c candidate, indexed map[string][]string) (bool, error) {
 	own, err := recordTerms(l)

@@ -42,8 +42,7 @@ func (f *finder) sources(ctx context.Context, search string) (list []source, err
 	return list, nil
 }
 
-// next returns up to n candidates of a source, after those that it returned
-// before.
+// next returns the next candidates of a source, up to n.
 func (f *finder) next(ctx context.Context, s *source, n int) ([]candidate, error) {
 	s.q.Limit = n
 	entries, err := f.r.Entries(ctx, s.q)

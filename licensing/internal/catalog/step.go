@@ -37,7 +37,7 @@ func (s size) after(b *batch, took time.Duration) size {
 		s.writes = min(maxWrites, s.writes*2)
 	}
 	if s.read = min(2*s.read, maxRead); b.fit > 0 {
-		s.read = min(2*b.fit, maxRead) // more would be read in vain
+		s.read = min(2*b.fit, maxRead) // the Update would not fit more
 	}
 	return s
 }

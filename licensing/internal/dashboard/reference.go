@@ -89,7 +89,7 @@ func parseMarkup(s string) markup {
 // object, or the index.
 type referencePage struct {
 	*reference
-	Groups    []tagGroup // those that match the filter
+	Groups    []tagGroup // that match the filter
 	Objects   []object
 	Filter    string
 	Operation *operationView

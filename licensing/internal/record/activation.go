@@ -59,7 +59,7 @@ func ReadActivation(row store.Activation) (Activation, error) {
 	return a, nil
 }
 
-// Row returns the activation with its document, as it is stored.
+// Row returns the activation with its document, in its stored form.
 func (a Activation) Row() store.Activation {
 	d := newEncoder(len(a.Name) + len(a.EndReason) + len(a.Metadata) + len(a.unknown))
 	d.text("name", a.Name)

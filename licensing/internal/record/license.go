@@ -82,7 +82,7 @@ func ReadLicense(row store.License) (License, error) {
 	return l, nil
 }
 
-// Row returns the license with its document, as it is stored.
+// Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
 	d := newEncoder(len(l.Name) + len(l.StateReason) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
 	d.text("name", l.Name)
