@@ -30,6 +30,7 @@ type FailingSubscriber struct {
 	EventID  string
 	Failures int // in a row
 	Since    time.Time
+	Error    string // of the last failure; at most about 500 bytes
 }
 
 // Backlog reports whether the work of [Handler.Run] is overdue.

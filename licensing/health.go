@@ -67,6 +67,9 @@ type SubscriberLag struct {
 	Name   string     `json:"name"`
 	Events int64      `json:"events"` // how many events it has not received, including those of other types
 	Since  *time.Time `json:"since"`  // when the first of them was written; nil: none
+	// LastError is the error of the last failure, if the subscriber keeps
+	// failing on one event: at most about 500 bytes. Empty: none.
+	LastError string `json:"last_error"`
 }
 
 // retentionSlack is how long after its time an event may still be there.
@@ -116,7 +119,13 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	}
 	out.Running = backlog.Running
 	for _, l := range lags {
-		out.Subscribers = append(out.Subscribers, SubscriberLag(l))
+		lag := SubscriberLag{Name: l.Name, Events: l.Events, Since: l.Since}
+		for _, f := range backlog.Failing {
+			if f.Name == l.Name {
+				lag.LastError = f.Error
+			}
+		}
+		out.Subscribers = append(out.Subscribers, lag)
 	}
 	if len(events) > 0 {
 		out.OldestEvent = &events[0].Time

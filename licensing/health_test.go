@@ -318,11 +318,12 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		is.Equal(got.Subscribers[0].Name, "mailer")
 		is.Equal(got.Subscribers[0].Events, int64(1))
 		is.True(got.Subscribers[0].Since.Equal(began))
+		is.Equal(got.Subscribers[0].LastError, "no mail server")
 		i := slices.IndexFunc(got.Problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthSubscriber })
 		is.True(i >= 0)
 		is.Equal(got.Problems[i].Subject, "mailer")
 		is.True(got.Problems[i].Since != nil)
-		is.True(!strings.Contains(got.Problems[i].Detail, "mail server")) // the error is in the log only
+		is.True(!strings.Contains(got.Problems[i].Detail, "mail server")) // the error is with the subscriber
 
 		o = newOutage(t)
 		h := conditions["webhook_disabled"](o)

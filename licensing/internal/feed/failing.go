@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -17,7 +18,11 @@ type FailingSubscriber struct {
 	EventID  string    `json:"event_id"`
 	Failures int       `json:"failures"` // in a row
 	Since    time.Time `json:"since"`
+	Error    string    `json:"error"` // of the last failure, cut to maxError bytes
 }
+
+// maxError is how many bytes of an error are kept.
+const maxError = 500
 
 const (
 	failingKind = "subscriber_failing" // kind of entries, one for each failing subscriber
@@ -27,8 +32,8 @@ const (
 )
 
 // reportSubscriber records how many times in a row a subscriber has failed
-// on an event; zero clears the record.
-func (e *Engine) reportSubscriber(ctx context.Context, name, eventID string, failures int) error {
+// on an event, and the last error; zero failures clear the record.
+func (e *Engine) reportSubscriber(ctx context.Context, name, eventID string, failures int, failure error) error {
 	err := e.Store.Update(ctx, func(tx store.Tx) error {
 		now := e.now()
 		if failures == 0 {
@@ -37,7 +42,7 @@ func (e *Engine) reportSubscriber(ctx context.Context, name, eventID string, fai
 			}
 			return nil
 		}
-		f := FailingSubscriber{Name: name, EventID: eventID, Failures: failures, Since: now}
+		f := FailingSubscriber{Name: name, EventID: eventID, Failures: failures, Since: now, Error: errorText(failure)}
 		old, err := tx.Entry(ctx, failingKind, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -61,6 +66,15 @@ func (e *Engine) reportSubscriber(ctx context.Context, name, eventID string, fai
 		return fmt.Errorf("report subscriber %s: %w", name, err)
 	}
 	return nil
+}
+
+// errorText returns the beginning of the text of an error.
+func errorText(err error) string {
+	text := strings.ToValidUTF8(err.Error(), "?")
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + "…"
+	}
+	return text
 }
 
 // failingSubscribers returns the subscribers that keep failing.

@@ -166,7 +166,7 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 						s.logFailure(ctx, e, err)
 					}
 					if s.failures >= stalledAfter {
-						s.report(e.ID, s.failures)
+						s.report(e.ID, s.failures, err)
 					}
 					break
 				}
@@ -180,7 +180,7 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 			}
 		}
 		if s.failures >= stalledAfter || !s.reported {
-			s.report(e.ID, 0)
+			s.report(e.ID, 0, nil)
 		}
 		s.failures = 0
 		if seq = e.Seq; time.Since(at) > advanceEvery {
@@ -205,10 +205,10 @@ func (s *subscription) logFailure(ctx context.Context, e store.Event, err error)
 	s.engine.Logger.Log(ctx, level, message, "subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", err)
 }
 
-// report stores how often the subscriber has failed, for the dashboard and
-// Handler.Backlog. A failure to store it is only logged.
-func (s *subscription) report(eventID string, failures int) {
-	if err := s.engine.reportSubscriber(s.Work, s.Name, eventID, failures); err != nil {
+// report stores how often the subscriber has failed, and the last error, for the
+// dashboard and Handler.Backlog. A failure to store it is only logged.
+func (s *subscription) report(eventID string, failures int, failure error) {
+	if err := s.engine.reportSubscriber(s.Work, s.Name, eventID, failures, failure); err != nil {
 		s.engine.Logger.WarnContext(s.Work, "licensing: storing the state of a subscriber failed", "subscriber", s.Name, "error", err)
 		s.ObserveStoreError(s.Work, s.key(), err)
 		return
