@@ -99,6 +99,6 @@ const (
 	// Warnings about license files.
 
 	CodeFileSkipped   Code = "file_skipped"   // a file or a list does not verify
-	CodeListStale     Code = "list_stale"     // the revocation list is more than a week old
+	CodeListStale     Code = "list_stale"     // the revocation list is more than a week old; with MaxListAge also the code of a [Status]
 	CodeStateUnusable Code = "state_unusable" // State or Files cannot be read or written
 )

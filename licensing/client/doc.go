@@ -132,6 +132,7 @@ counts. Revocation lists are installed in the same way.
 	the file has expired                   expired if the license has, otherwise file_expired
 	the license is on the revocation list  revoked, or file_outdated if a new file would be good
 	the revocation list is stale           a warning, list_stale; it still refuses what it names
+	it is older than MaxListAge            list_stale
 	a file or a list does not verify       it is skipped, with the warning file_skipped
 	another fingerprint                    fingerprint_changed
 	State or Files cannot be read          what is in use stays, with the warning state_unusable

@@ -55,6 +55,8 @@ func fileCode(f *licensefile.File, why error) Code {
 		return CodeProductMismatch
 	case errors.Is(why, licensefile.ErrFingerprint):
 		return CodeFingerprintChanged
+	case errors.Is(why, licensefile.ErrStaleList):
+		return CodeListStale
 	case errors.Is(why, licensefile.ErrRevoked):
 		return CodeRevoked
 	case errors.Is(why, licensefile.ErrClock):

@@ -132,11 +132,20 @@ func (p *Program) scan() time.Time {
 	if o.list != nil {
 		o.kept = append(o.kept, o.listText)
 	}
+	if o.listTooOld(p.opts.MaxListAge, now) && best != nil {
+		best, near, nearErr = nil, best, licensefile.ErrStaleList
+	}
 	if o.clock.setBack {
 		warnings = append(warnings, Reason{CodeClockChanged, "The clock of this machine was set back while the program was running."})
 	}
 	p.publishFile(best, near, nearErr, now, instant, warnings)
 	return now
+}
+
+// listTooOld reports whether the newest revocation list is too old for license
+// files to count. 0: no list is.
+func (o *offline) listTooOld(limit time.Duration, now time.Time) bool {
+	return limit > 0 && (o.list == nil || now.Sub(o.list.IssuedAt) > limit)
 }
 
 // texts returns the texts of all license files and lists.

@@ -343,6 +343,28 @@ func TestRevocationLists(t *testing.T) {
 	})
 }
 
+// TestMaxListAge: no file counts without a list that is new enough.
+func TestMaxListAge(t *testing.T) {
+	onPaper(t, func(s *issuer) {
+		is := s.I
+		opts := s.options()
+		opts.MaxListAge = 3 * day
+		p := s.open(opts)
+		is.NoErr(p.Install(s.file(func(c *licensefile.Claims) { c.ExpiresAt = c.ExpiresAt.Add(14 * day) })))
+		is.Equal(p.Status().Code, client.CodeListStale) // there is none
+		is.NoErr(p.Install(s.list(nil)))
+		is.True(p.Status().Valid)
+		time.Sleep(3*day - 10*time.Minute)
+		is.True(p.Status().Valid)
+		time.Sleep(20 * time.Minute)
+		is.True(!p.Status().Valid)
+		is.Equal(p.Status().Code, client.CodeListStale)
+		is.Equal(p.Status().LicenseID, "lic_1")
+		is.NoErr(p.Install(s.list(nil)))
+		is.True(p.Status().Valid)
+	})
+}
+
 // TestClockFloor: a start with a clock before what files have proved.
 func TestClockFloor(t *testing.T) {
 	onPaper(t, func(s *issuer) {

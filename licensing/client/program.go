@@ -83,6 +83,12 @@ type ProgramOptions struct {
 	// as from an environment variable or, with [ReadFiles], from a read-only
 	// mount. It is called at Open, and every five minutes.
 	Files func() ([]string, error)
+
+	// MaxListAge is how old the newest revocation list can be, counted from when
+	// it was issued. With an older list, or none, no license file counts: the
+	// status has [CodeListStale]. 0: a list that is older than a week only gives
+	// a warning, and none is needed.
+	MaxListAge time.Duration
 }
 
 const (
@@ -108,6 +114,8 @@ func (o ProgramOptions) check() error {
 	switch {
 	case o.Trust == nil && (o.State != nil || o.Files != nil):
 		return errors.New("client: ProgramOptions.Trust must be set for license files in State or Files")
+	case o.MaxListAge < 0 || o.MaxListAge > 0 && o.Trust == nil:
+		return errors.New("client: ProgramOptions.MaxListAge must not be negative, and needs Trust")
 	case o.Trust != nil && o.ReleaseOnClose:
 		return errors.New("client: ProgramOptions.ReleaseOnClose must not be set with Trust: the license file holds the seat until it expires")
 	case o.Trust != nil && o.URL != "" && o.Offline != 0 && o.Offline < time.Minute:
