@@ -1,3 +1,5 @@
+//go:build !race
+
 package sqlite
 
 import (
@@ -67,13 +69,12 @@ func (s *Store) count(t *testing.T, ran *int) {
 	}
 }
 
+// TestCostOfRequests is not built with the race detector, which allocates.
+//
 // The cost of a request must not grow by accident. A change that lowers it lowers
 // the bound too. Every update includes four statements: BEGIN, SAVEPOINT, RELEASE
 // and COMMIT. Consumers of events, such as the catalog, do not run here.
 func TestCostOfRequests(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector allocates")
-	}
 	is := is.New(t)
 	st, err := Open(filepath.Join(t.TempDir(), "cost.db"))
 	is.NoErr(err)
