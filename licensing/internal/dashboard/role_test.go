@@ -76,14 +76,12 @@ func TestEveryRouteKnowsTheRoles(t *testing.T) {
 		s.operator(email, role)
 		v := s.signedIn(email)
 		for _, route := range routes {
-			if route.Public {
+			// An admin may submit every form; other tests do.
+			if route.Public || role == operator.RoleAdmin && route.Method == http.MethodPost {
 				continue
 			}
 			t.Run(string(role)+" "+route.Method+" "+route.Path, func(t *testing.T) {
 				is := is.New(t)
-				if role == operator.RoleAdmin && route.Method == http.MethodPost {
-					t.Skip("an admin may submit every form; other tests do")
-				}
 				allowed := v.visit(route.Method, at(route.Path)).StatusCode != http.StatusForbidden
 				is.Equal(allowed, mayUse(role, route, forms[route.Path]))
 			})
