@@ -518,7 +518,10 @@ func TestConcurrentUse(t *testing.T) {
 			})
 		}
 		work.Wait()
-		s.Equal(len(s.vendor.Requests()), 2) // the check of the first, and one that began after all calls
+		// The check of the first, and one that began after all calls; or only the
+		// latter, if all calls came before the check of the first began.
+		n := len(s.vendor.Requests())
+		s.True(n == 1 || n == 2)
 	})
 }
 
