@@ -58,6 +58,30 @@ func (b Box) Open(sealed, about []byte) (clear []byte, current bool, err error) 
 	return nil, false, fmt.Errorf("%s was encrypted with another Options.MasterKey; add that key to Options.PreviousMasterKeys", b.what)
 }
 
+// Counts are how many secrets are stored in which form.
+type Counts struct {
+	Sealed     int // encrypted with the current master key
+	Previous   int // encrypted with a previous one
+	Clear      int // in plain text
+	Unreadable int // encrypted with another key
+}
+
+// Count adds one secret to n. If sealed is nil, it is stored in plain text.
+func (b Box) Count(n *Counts, sealed, about []byte) {
+	if sealed == nil {
+		n.Clear++
+		return
+	}
+	switch _, current, err := b.Open(sealed, about); {
+	case err != nil:
+		n.Unreadable++
+	case current:
+		n.Sealed++
+	default:
+		n.Previous++
+	}
+}
+
 func (b Box) open(master, sealed, about []byte) ([]byte, error) {
 	aead, err := b.aead(master)
 	if err != nil {

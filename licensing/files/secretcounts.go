@@ -3,6 +3,8 @@ package files
 import (
 	"context"
 	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/internal/seal"
 )
 
 // SecretCounts are how many private halves of signing keys are stored in which
@@ -16,27 +18,16 @@ type SecretCounts struct {
 
 // SecretCounts counts the stored private halves of the active key and the next
 // one, which no others need. It creates no key.
-func (s *Service) SecretCounts(ctx context.Context) (n SecretCounts, err error) {
+func (s *Service) SecretCounts(ctx context.Context) (SecretCounts, error) {
 	all, err := loadRing(ctx, s.st)
 	if err != nil {
 		return SecretCounts{}, fmt.Errorf("count secrets: %w", err)
 	}
+	var n seal.Counts
 	for _, rec := range all {
-		switch {
-		case rec.State != KeyActive && rec.State != KeyNext, !rec.stored():
-		case rec.Sealed == nil:
-			n.Clear++
-		default:
-			_, current, err := s.box().Open(rec.Sealed, []byte(rec.ID))
-			switch {
-			case err != nil:
-				n.Unreadable++
-			case current:
-				n.Sealed++
-			default:
-				n.Previous++
-			}
+		if rec.stored() && (rec.State == KeyActive || rec.State == KeyNext) {
+			s.box().Count(&n, rec.Sealed, []byte(rec.ID))
 		}
 	}
-	return n, nil
+	return SecretCounts(n), nil
 }

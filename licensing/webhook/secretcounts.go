@@ -3,6 +3,8 @@ package webhook
 import (
 	"context"
 	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/internal/seal"
 )
 
 // SecretCounts are how many secrets of webhooks are stored in which form.
@@ -14,30 +16,19 @@ type SecretCounts struct {
 }
 
 // SecretCounts counts the current secrets of all webhooks of the caller.
-func (s *Service) SecretCounts(ctx context.Context) (n SecretCounts, err error) {
+func (s *Service) SecretCounts(ctx context.Context) (SecretCounts, error) {
 	all, err := readAll(ctx, s.reader())
 	if err != nil {
 		return SecretCounts{}, fmt.Errorf("count secrets: %w", err)
 	}
+	var n seal.Counts
 	now := s.now()
 	for _, rec := range all {
 		for _, secret := range rec.Secrets {
-			switch {
-			case !s.covers(rec.Products) || !secret.isLive(now):
-			case secret.Sealed == nil:
-				n.Clear++
-			default:
-				_, current, err := s.box().Open(secret.Sealed, []byte(rec.ID))
-				switch {
-				case err != nil:
-					n.Unreadable++
-				case current:
-					n.Sealed++
-				default:
-					n.Previous++
-				}
+			if s.covers(rec.Products) && secret.isLive(now) {
+				s.box().Count(&n, secret.Sealed, []byte(rec.ID))
 			}
 		}
 	}
-	return n, nil
+	return SecretCounts(n), nil
 }
