@@ -39,7 +39,7 @@ func (l *lane) drain(ctx context.Context) error {
 		l.slow = took > l.patience/2
 		l.mu.Unlock()
 		size = min(max(size, laneSlots)*2, laneMost)
-		if took > quickFor || l.breaker.failures > 0 {
+		if took > quickFor || l.breaker.inARow() > 0 {
 			size = laneSlots
 		}
 	}

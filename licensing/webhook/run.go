@@ -51,7 +51,7 @@ type lane struct {
 	*run
 	webhookID string
 	slot      chan struct{} // held by the goroutine that sends
-	breaker   breaker       // used with the slot
+	breaker   breaker
 
 	// Guarded by run.mu.
 	hook     Webhook

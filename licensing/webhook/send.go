@@ -79,7 +79,7 @@ func (b *batch) reached() (n int, seq int64) {
 // opens, it does not start the rest.
 func (b *batch) send(ctx context.Context) {
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards next and the breaker
+	var mu sync.Mutex // guards next and outcomes
 	next := 0
 	take := func() *sending {
 		mu.Lock()

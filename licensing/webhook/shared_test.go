@@ -295,6 +295,21 @@ func TestASlowWebhookCatchesUpAlone(t *testing.T) {
 	})
 }
 
+// TestASlowPartIsSettledWhileItIsSent is for the race detector, on the real clock:
+// the bubble of synctest orders what is concurrent here.
+func TestASlowPartIsSettledWhileItIsSent(t *testing.T) {
+	b := newBench(memory.New(), 0)
+	b.hook(t, "slow.example", license.EventLicenseCreated)
+	b.delay = func(string) time.Duration { return 150 * time.Millisecond }
+	want := b.licenses(t, 40)
+	stop := b.run(t)
+	for deadline := time.Now().Add(20 * time.Second); len(b.at("slow.example")) < len(want) && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	sameOnce(t, b.at("slow.example"), want)
+}
+
 // TestLanesTakeOverDeliveriesOfEarlierVersions: the store of an earlier version
 // has no lanes, and pending deliveries beside the cursor.
 func TestLanesTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
