@@ -2,6 +2,7 @@ package licensingtest
 
 import (
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -36,7 +37,7 @@ var areas = []struct {
 // once for each area of the suite. open must return an empty store and close it
 // with t.Cleanup.
 //
-// Each area then runs again on store/memory, and every response must be the same
+// Each area then runs on store/memory, once in a process, and every response must be the same
 // except for IDs, keys, tokens and cursors.
 //
 // Each function in around wraps the service, the last one outermost, to test
@@ -54,12 +55,32 @@ func RunAPI(t *testing.T, open func(t *testing.T) store.Store, around ...func(ht
 				return
 			}
 			t.Run("SameAsMemory", func(t *testing.T) {
-				want := newAPI(t, memory.New())
-				area.run(want)
-				if d := got.log.diff(want.log); d != "" {
+				if d := got.log.diff(onMemory(t, area.name, area.run)); d != "" {
 					t.Errorf("the answer differs from that of the reference backend: %s", d)
 				}
 			})
 		})
 	}
+}
+
+// The transcripts of areas on store/memory, which a process needs once for all
+// backends that it tests.
+var references = struct {
+	sync.Mutex
+	of map[string]*transcript
+}{of: make(map[string]*transcript)}
+
+// onMemory returns the transcript of an area on store/memory.
+func onMemory(t *testing.T, name string, run func(*api)) *transcript {
+	references.Lock()
+	defer references.Unlock()
+	if references.of[name] == nil {
+		a := newAPI(t, memory.New())
+		run(a)
+		if t.Failed() {
+			t.FailNow()
+		}
+		references.of[name] = a.log
+	}
+	return references.of[name]
 }

@@ -26,29 +26,61 @@ var random = regexp.MustCompile(`` +
 	`|(?P<credential>[a-z]{3}_[0-9A-Za-z]{49}\b)` +
 	`|(?P<key>\b[0-9A-HJKMNP-TV-Z]{5}(?:-[0-9A-HJKMNP-TV-Z]{5}){4}\b)` +
 	`|"next_cursor":"(?P<cursor>[^"]+)"` +
-	`|\bcursor=(?P<cursor>[^&>" ]+)` +
+	`|\bcursor=(?P<cursor>[^&>"\s]+)` +
 	`|"(?:x|kid)":"(?P<jwk>[0-9A-Za-z_-]{43})"` +
 	`|(?P<jws>\beyJ[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+)` +
 	`|(?i:etag|if-none-match): "(?P<digest>[0-9A-Za-z_-]{22})"` +
 	`|"request_id":"(?P<request>[^"]+)"`)
 
 // mask replaces each random value by its kind and a number. Equal values get the
-// same number.
+// same number. It looks only around long words, because most of a response is
+// short ones and the expression is slow.
 func (tr *transcript) mask(s string) string {
 	var b strings.Builder
-	at := 0
-	for _, m := range random.FindAllStringSubmatchIndex(s, -1) {
-		for group, kind := range random.SubexpNames() {
-			start, end := m[2*group], m[2*group+1]
-			if kind == "" || start < 0 {
-				continue
+	at := 0 // s[:at] is written
+	for i := 0; i < len(s); {
+		if !wordByte(s[i]) {
+			i++
+			continue
+		}
+		end := i
+		for end < len(s) && wordByte(s[end]) {
+			end++
+		}
+		if end-i < shortest {
+			i = end
+			continue
+		}
+		from := max(at, i-longestPrefix)
+		if n := strings.IndexAny(s[end:], "\"&> \n"); n >= 0 {
+			end = min(end+n+1, len(s))
+		} else {
+			end = len(s)
+		}
+		i = end
+		if m := random.FindStringSubmatchIndex(s[from:end]); m != nil {
+			for group, kind := range random.SubexpNames() {
+				if kind != "" && m[2*group] >= 0 {
+					b.WriteString(s[at : from+m[2*group]])
+					i = from + m[2*group+1]
+					b.WriteString(tr.maskOf(kind, s[from+m[2*group]:i]))
+					at = i
+				}
 			}
-			b.WriteString(s[at:start])
-			b.WriteString(tr.maskOf(kind, s[start:end]))
-			at = end
 		}
 	}
 	return b.String() + s[at:]
+}
+
+// What random matches has a word of at least shortest bytes, and at most
+// longestPrefix bytes before it.
+const (
+	shortest      = 20
+	longestPrefix = len(`if-none-match: "`)
+)
+
+func wordByte(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_' || c == '.'
 }
 
 func (tr *transcript) maskOf(kind, text string) string {
