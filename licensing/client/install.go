@@ -97,26 +97,24 @@ func (p *Program) findPending() (err error) {
 // admit verifies a text that is to be installed, and returns its file name, and
 // whether it answers the request.
 func (o *offline) admit(text string, opts ProgramOptions, now time.Time) (name string, answers bool, err error) {
-	f, err := o.keys.Verify(text)
-	if isList(err) {
-		list, err := o.keys.VerifyRevocations(text)
-		if err == nil {
-			err = list.Check(opts.ProductID, now)
-		}
-		if err == nil && o.list != nil && o.keys.Newer(*o.list, list) {
+	v := verify(o.keys, text)
+	if v.err != nil {
+		return "", false, v.err
+	}
+	if v.list != nil {
+		err = v.list.Check(opts.ProductID, now)
+		if err == nil && o.list != nil && o.keys.Newer(*o.list, *v.list) {
 			err = errors.New("the program has a newer revocation list")
 		}
-		return strconv.FormatInt(list.Sequence, 10) + listExt, false, err
+		return strconv.FormatInt(v.list.Sequence, 10) + listExt, false, err
 	}
-	if err == nil {
-		want := o.expect(opts, f, now)
-		known := slices.ContainsFunc(o.kept, func(t storedText) bool { return strings.TrimSpace(t.text) == strings.TrimSpace(text) })
-		if f.Nonce != "" && !known {
-			want.Nonce = cmp.Or(o.nonce, "-") // without a request, it answers another one
-		}
-		err = f.Check(want)
+	f := v.file
+	want := o.expect(opts, *f, now)
+	known := slices.ContainsFunc(o.kept, func(t storedText) bool { return strings.TrimSpace(t.text) == strings.TrimSpace(text) })
+	if f.Nonce != "" && !known {
+		want.Nonce = cmp.Or(o.nonce, "-") // without a request, it answers another one
 	}
-	if errors.Is(err, licensefile.ErrEarly) {
+	if err = f.Check(want); errors.Is(err, licensefile.ErrEarly) {
 		err = nil
 	}
 	return fileName(f.ID), f.Nonce != "" && f.Nonce == o.nonce, err

@@ -14,7 +14,8 @@ import (
 // makes scans and installations one after the other.
 type offline struct {
 	mu       sync.Mutex
-	kept     []storedText // in memory: installed, or in use in the last scan
+	kept     []storedText        // in memory: installed, or in use in the last scan
+	verified map[string]verified // by text, of the last scan
 	keys     *licensefile.KeySet
 	list     *licensefile.Revocations // the newest
 	listText storedText
@@ -48,11 +49,6 @@ func (c *trustedClock) advance(wall time.Time, passed time.Duration) time.Time {
 	return wall
 }
 
-// isList reports whether a text that Verify refused may be a revocation list.
-func isList(err error) bool {
-	return errors.Is(err, licensefile.ErrType) || errors.Is(err, licensefile.ErrTooLarge)
-}
-
 func (o *offline) expect(opts ProgramOptions, f licensefile.File, now time.Time) licensefile.Expect {
 	return licensefile.Expect{
 		ProductID: opts.ProductID, Fingerprint: opts.Fingerprint, MinGeneration: o.least[f.LicenseID],
@@ -78,14 +74,20 @@ func (p *Program) scan() time.Time {
 	texts, warnings := p.texts()
 	var files []licensefile.File
 	sources := map[string]storedText{} // by jti
+	before := o.verified
+	o.verified = make(map[string]verified, len(texts))
 	for _, t := range texts {
-		f, err := p.opts.Trust.Verify(t.text) // Check refuses condemned keys
-		if err == nil {
-			files, sources[f.ID] = append(files, f), t
-			continue
+		v, known := before[t.text]
+		if !known {
+			v = verify(p.opts.Trust, t.text)
 		}
-		if isList(err) {
-			err = o.meet(t, p.opts, now)
+		o.verified[t.text] = v
+		err := v.err
+		switch {
+		case v.file != nil:
+			files, sources[v.file.ID] = append(files, *v.file), t
+		case v.list != nil:
+			err = o.meet(*v.list, t, p.opts, now)
 		}
 		if err != nil {
 			warnings = append(warnings, Reason{CodeFileSkipped, t.name + ": " + err.Error()})
@@ -186,12 +188,31 @@ func (p *Program) texts() (texts []storedText, warnings []Reason) {
 	return texts, warnings
 }
 
-// meet verifies the text of a revocation list, and keeps the newest.
-func (o *offline) meet(t storedText, opts ProgramOptions, now time.Time) error {
-	list, err := opts.Trust.VerifyRevocations(t.text)
-	if err != nil {
-		return err
+// A verified is a text whose signature was checked: a license file, a revocation
+// list, or neither. The keys never change, so once is enough.
+type verified struct {
+	file *licensefile.File
+	list *licensefile.Revocations
+	err  error
+}
+
+// verify does not refuse condemned keys; the checks of files and lists do.
+func verify(keys *licensefile.KeySet, text string) verified {
+	f, err := keys.Verify(text)
+	if err == nil {
+		return verified{file: &f}
 	}
+	if errors.Is(err, licensefile.ErrType) || errors.Is(err, licensefile.ErrTooLarge) {
+		var list licensefile.Revocations
+		if list, err = keys.VerifyRevocations(text); err == nil {
+			return verified{list: &list}
+		}
+	}
+	return verified{err: err}
+}
+
+// meet keeps the newest revocation list.
+func (o *offline) meet(list licensefile.Revocations, t storedText, opts ProgramOptions, now time.Time) error {
 	if err := list.Check(opts.ProductID, now); err != nil && !errors.Is(err, licensefile.ErrStaleList) {
 		return err
 	}
