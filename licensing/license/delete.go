@@ -2,7 +2,6 @@ package license
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -64,10 +63,12 @@ func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int
 			return 0, err
 		}
 	}
-	if err := tx.removeSeats(ctx, l.ID); err != nil {
-		return 0, err
+	if n > 0 { // only a license with activations has a count of them
+		if err := tx.removeEntry(ctx, seatsKind, l.ID); err != nil {
+			return 0, err
+		}
 	}
-	if err := tx.removeRefusals(ctx, l.ID); err != nil {
+	if err := tx.removeEntry(ctx, refusalKind, l.ID); err != nil {
 		return 0, err
 	}
 	if err := tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations); err != nil {
@@ -115,11 +116,7 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 		if err != nil || n == activationBatch {
 			return err
 		}
-		err = tx.DeleteEntries(ctx, deletedKind, id)
-		if errors.Is(err, store.ErrNotFound) { // another process was first
-			return nil
-		}
-		return err
+		return tx.removeEntry(ctx, deletedKind, id) // another process may have been first
 	})
 	if err != nil {
 		return false, fmt.Errorf("activations of deleted license %s: %w", id, err)

@@ -96,11 +96,7 @@ func (tx *transaction) unspend(ctx context.Context, a record.Activation) error {
 	if !a.HeldUntil.After(tx.now) {
 		return nil
 	}
-	err := tx.DeleteEntries(ctx, spentKind, spentKey(a.LicenseID, a.ID))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
+	return tx.removeEntry(ctx, spentKind, spentKey(a.LicenseID, a.ID))
 }
 
 func spentKey(licenseID, activationID string) string { return licenseID + "/" + activationID }

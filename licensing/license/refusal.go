@@ -205,12 +205,3 @@ func (s *Service) Refusals(ctx context.Context, p RefusalsParams) (Page[Refusal]
 	record.trim(s.now())
 	return Page[Refusal]{Data: record.refusals()}, nil
 }
-
-// removeRefusals deletes the refusals of a deleted license.
-func (tx *transaction) removeRefusals(ctx context.Context, id string) error {
-	err := tx.DeleteEntries(ctx, refusalKind, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}

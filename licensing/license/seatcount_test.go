@@ -108,6 +108,34 @@ func TestMissingCountOfSeats(t *testing.T) {
 	is.True(errors.Is(err, store.ErrNotFound)) // so that an import of the id does not find it
 }
 
+// TestNoCountWithoutActivations: deleting a license without activations looks for
+// no count.
+func TestNoCountWithoutActivations(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	none, one := int64(0), int64(1)
+	l := f.create(t, seats(0, 60), func(p *license.CreateParams) { p.MaxActivations = &none })
+	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	_, err = f.store.Entry(t.Context(), "seats", l.ID)
+	is.True(errors.Is(err, store.ErrNotFound))
+
+	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(one)})
+	is.NoErr(err)
+	f.activate(t, l.Key, "pc")
+	f.now = f.now.Add(90 * 24 * time.Hour)
+	for i := range 50 { // each removes some activations that ended long ago
+		f.activate(t, l.Key, fmt.Sprint("pc-", i))
+		f.now = f.now.Add(40 * 24 * time.Hour)
+	}
+	rows, err := f.store.Activations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
+	is.NoErr(err)
+	is.True(len(rows) > 0 && len(rows) < 50)
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+	_, err = f.store.Entry(t.Context(), "seats", l.ID)
+	is.True(errors.Is(err, store.ErrNotFound))
+}
+
 // TestManySeatsAreCounted has more than one page of activations without a count.
 func TestManySeatsAreCounted(t *testing.T) {
 	is := is.New(t)

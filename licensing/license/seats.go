@@ -112,15 +112,6 @@ func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: seatsKind, Key: id, Data: strconv.AppendInt(nil, int64(n), 10), Move: store.Derived})
 }
 
-// removeSeats deletes the seat count of a deleted license.
-func (tx *transaction) removeSeats(ctx context.Context, id string) error {
-	err := tx.DeleteEntries(ctx, seatsKind, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // freeSeats ends activations whose leases have ended, as many as needed to
 // free one seat of a full license. It changes at most one batch; if that was
 // not enough and more may have ended, more is true.

@@ -139,6 +139,15 @@ func (s *Service) clock() time.Time { return toMillis(s.opts.Now()) }
 // toMillis returns t as stores and JSON represent it.
 func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
+// removeEntry deletes an entry if there is one.
+func (tx *transaction) removeEntry(ctx context.Context, kind, key string) error {
+	err := tx.DeleteEntries(ctx, kind, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // note records that a call was about a product.
 func (tx *transaction) note(productID string) {
 	if tx.products == nil {

@@ -143,7 +143,7 @@ func TestCostOfRequests(t *testing.T) {
 		{"update", 7, 232, func() *http.Request {
 			return request("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n))
 		}},
-		{"delete", 11, 200, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
+		{"delete", 10, 190, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
 		{"token", 6.5, 136, tokenRequest}, // one in ten writes the count
 	} {
 		requests := make([]*http.Request, runs+1)
