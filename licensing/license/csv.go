@@ -3,13 +3,13 @@ package license
 import (
 	"bufio"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
 )
 
 // csvColumns are the columns of a CSV export. They have the names of the API.
@@ -18,17 +18,13 @@ var csvColumns = []string{
 	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
 }
 
-// byteOrderMark tells a spreadsheet that a CSV file is UTF-8.
-const byteOrderMark = "\ufeff"
-
 // ExportCSV writes the licenses that p selects to w as CSV (RFC 4180) for
 // spreadsheets, with a byte order mark and a header, in the order of
 // [Service.All]. Cells that a spreadsheet would run as a formula begin with an
 // apostrophe. The output has the column "key" unless the Caller may not see keys.
 // Like [Service.Export], it appends an event.
 func (s *Service) ExportCSV(ctx context.Context, w io.Writer, p ListParams) error {
-	out := csv.NewWriter(bufio.NewWriterSize(w, 64<<10))
-	out.UseCRLF = true
+	out := csvfile.NewWriter(bufio.NewWriterSize(w, 64<<10))
 	columns := csvColumns
 	if s.caller.MaskKeys {
 		columns = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == "key" })
@@ -37,18 +33,17 @@ func (s *Service) ExportCSV(ctx context.Context, w io.Writer, p ListParams) erro
 	err := s.export(ctx, "csv", p, func(list []License) error {
 		if !started {
 			started = true
-			_ = out.Write(append([]string{byteOrderMark + columns[0]}, columns[1:]...)) // Flush reports the error
+			out.Write(columns)
 		}
 		for _, l := range list {
 			cells := l.cells()
 			row := make([]string, len(columns))
 			for i, name := range columns {
-				row[i] = escapeFormula(cells[name])
+				row[i] = cells[name]
 			}
-			_ = out.Write(row)
+			out.Write(row)
 		}
-		out.Flush()
-		return out.Error()
+		return out.Flush()
 	})
 	if err != nil {
 		return fmt.Errorf("export licenses: %w", err)
@@ -79,11 +74,3 @@ func (l License) cells() map[string]string {
 		"revision": number(&l.Revision), "created_at": when(&l.CreatedAt), "updated_at": when(&l.UpdatedAt),
 	}
 }
-
-// formula matches the text that a spreadsheet can interpret as the start of a
-// formula: at the start of a cell or after a semicolon, which is the cell
-// separator in many locales.
-var formula = regexp.MustCompile(`(^|;[ "]*)([=+\-@\t\r\n＝＋－＠])`)
-
-// escapeFormula prevents a spreadsheet from interpreting text as a formula.
-func escapeFormula(cell string) string { return formula.ReplaceAllString(cell, "$1'$2") }

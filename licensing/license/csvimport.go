@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -94,7 +95,7 @@ func (s *Service) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, erro
 
 // readCSV returns the columns and the records of a file.
 func readCSV(file []byte) (columns []string, records [][]string, err error) {
-	text := strings.TrimPrefix(string(file), byteOrderMark)
+	text := strings.TrimPrefix(string(file), csvfile.ByteOrderMark)
 	if !utf8.ValidString(text) {
 		return nil, nil, Invalid("", CodeInvalidFormat, "the file is not UTF-8; save it as “CSV UTF-8”")
 	}
@@ -145,9 +146,6 @@ func readCSV(file []byte) (columns []string, records [][]string, err error) {
 // date matches a date without a time.
 var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// unescape matches what escapeFormula has added.
-var unescape = regexp.MustCompile(`(^|;[ "]*)'([=+\-@\t\r\n＝＋－＠])`)
-
 // rowOfCells returns a record as a line of an import. Cells of the wrong form
 // become values of the wrong type, which the checks of the import report.
 func rowOfCells(columns, record []string, now time.Time) []byte {
@@ -156,7 +154,7 @@ func rowOfCells(columns, record []string, now time.Time) []byte {
 		if i >= len(record) {
 			break
 		}
-		cell := unescape.ReplaceAllString(strings.TrimSpace(record[i]), "$1$2")
+		cell := csvfile.Unescape(strings.TrimSpace(record[i]))
 		if cell == "" {
 			continue
 		}

@@ -1,20 +1,14 @@
 package dashboard
 
 import (
-	"encoding/csv"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
-
-// formulaStart matches the text that a spreadsheet can interpret as the start of
-// a formula: at the start of a cell or after a semicolon, which is the cell
-// separator in many locales.
-var formulaStart = regexp.MustCompile(`(^|;[ "]*)([=+\-@\t\r\n＝＋－＠])`)
 
 // auditColumns are the columns of the export of the audit log.
 var auditColumns = []string{
@@ -42,10 +36,8 @@ func exportAudit(v *visit) error {
 	h.Set("Content-Disposition", `attachment; filename="audit-log-`+v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
 	web.CloseAfter(v.w, v.r) // the write deadlines must not apply to a later request
 	control := http.NewResponseController(v.w)
-	_, _ = v.w.Write([]byte("\ufeff")) // a byte order mark, so that spreadsheets read UTF-8
-	out := csv.NewWriter(v.w)
-	out.UseCRLF = true
-	_ = out.Write(auditColumns)
+	out := csvfile.NewWriter(v.w)
+	out.Write(auditColumns)
 	for {
 		// Each part gets a new deadline in place of the one of the server.
 		_ = control.SetWriteDeadline(time.Now().Add(partTimeout))
@@ -55,11 +47,10 @@ func exportAudit(v *visit) error {
 				break
 			}
 			if f.matches(e) {
-				_ = out.Write(f.actors.csvRow(e))
+				out.Write(f.actors.csvRow(e))
 			}
 		}
-		out.Flush()
-		if out.Error() != nil {
+		if out.Flush() != nil {
 			return nil // the browser has disconnected
 		}
 		_ = control.Flush()
@@ -74,12 +65,8 @@ func exportAudit(v *visit) error {
 
 func (n *actorNames) csvRow(e license.Event) []string {
 	x := n.auditRow(e)
-	row := []string{
+	return []string{
 		e.Timestamp.Format(time.RFC3339Nano), x.Text, e.Type, x.Subject, e.Subject, e.ProductID, e.CustomerID, x.Actor, e.Actor,
 		x.Reason, strings.Join(x.Details, "; "), e.RequestID, e.ID,
 	}
-	for i, cell := range row {
-		row[i] = formulaStart.ReplaceAllString(cell, "$1'$2")
-	}
-	return row
 }
