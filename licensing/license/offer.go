@@ -1,0 +1,210 @@
+package license
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A fileAsk is what a file is asked for.
+type fileAsk struct {
+	lifetime Duration // zero: the longest for a license key holder
+	nonce    string
+	holder   bool // a license key holder asks
+	issue    bool // from IssueFile: nothing but the file is asked for
+}
+
+// askFor returns what the members file and nonce of a request with a license
+// key ask for; nil: no file.
+func askFor(lifetime Duration, nonce string) (*fileAsk, error) {
+	switch {
+	case !lifetime.inBounds():
+		return nil, Invalid("file", CodeOutOfRange, "must not have a negative part or a part of more than eight digits")
+	case !lifetime.IsZero():
+		return &fileAsk{lifetime: lifetime, nonce: nonce, holder: true}, nil
+	case nonce != "":
+		return nil, Invalid("nonce", CodeUnknown, "is only allowed with file; omit it")
+	}
+	return nil, nil
+}
+
+// lifetimeOf returns how long a lifetime is at an instant.
+func lifetimeOf(d Duration, now time.Time) time.Duration { return d.AddTo(now).Sub(now) }
+
+// longestFile returns the longest lifetime of a file for a license key holder.
+func (s *Service) longestFile(l record.License) time.Duration {
+	if l.OfflineSeconds >= 0 {
+		return time.Duration(l.OfflineSeconds) * time.Second
+	}
+	return s.opts.MaxOffline
+}
+
+// surelyFits is a size of entitlements, in bytes, below which every file fits
+// into licensefile.MaxSize: base64 makes four bytes of three, and the other
+// claims have less than 8 KiB.
+const surelyFits = 16 << 10
+
+// An offer is a file that may be signed once what it needs has been written.
+type offer struct {
+	claims  *licensefile.Claims // nil: no file
+	refused *Reason             // why not
+	hold    time.Time           // until when to hold the seat; zero: it is held already
+	until   time.Time           // until when the license has files; zero: that is known already
+}
+
+// writes reports whether the offer needs something that is not stored.
+func (o offer) writes() bool { return !o.hold.IsZero() || !o.until.IsZero() }
+
+// offerFile returns the file for the valid verdict v on f. It writes nothing.
+func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verdict, ask fileAsk) (o offer, err error) {
+	if ask.holder && s.longestFile(f.license) <= 0 {
+		return offer{refused: &Reason{FileOfflineForbidden, "The license does not admit license files."}}, nil
+	}
+	exp := s.fileEnd(f, ask)
+	if f.seated {
+		exp, o.hold = f.holdUntil(exp)
+	}
+	if !o.hold.IsZero() {
+		if refused, err := overLimit(ctx, r, f); err != nil || refused != nil {
+			return offer{refused: refused}, err
+		}
+	}
+	if !o.hold.IsZero() || !f.seated {
+		known, err := filesUntil(ctx, r, f.license.ID)
+		if err != nil {
+			return offer{}, err
+		}
+		if end := holdFor(exp); known.Before(end) {
+			o.until = end.Add(exp.Sub(f.at) / 10).Truncate(time.Millisecond)
+		}
+	}
+	o.claims = &licensefile.Claims{
+		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Generation: generation(f.license),
+		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp, LicenseExpiresAt: f.license.ExpiresAt,
+		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
+	}
+	if f.seated {
+		o.claims.ActivationID = f.seat.ID
+		o.claims.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
+	}
+	if !exp.After(o.claims.IssuedAt) {
+		return offer{refused: &Reason{VerdictExpired, "The license ends now."}}, nil
+	}
+	if len(f.license.Entitlements) < surelyFits {
+		return o, nil
+	}
+	if err := o.claims.Validate(); errors.Is(err, licensefile.ErrTooLarge) {
+		return offer{refused: &Reason{FileTooLarge, "The entitlements of the license do not fit into a license file."}}, nil
+	} else if err != nil {
+		return offer{}, err
+	}
+	return o, nil
+}
+
+// fileEnd returns when a file that is issued now expires at the latest.
+func (s *Service) fileEnd(f facts, ask fileAsk) time.Time {
+	longest := s.longestFile(f.license)
+	lifetime := longest
+	if !ask.lifetime.IsZero() {
+		lifetime = lifetimeOf(ask.lifetime, f.at)
+	}
+	if ask.holder {
+		lifetime = min(lifetime, longest)
+	}
+	end := f.at.Add(min(lifetime, MaxFileLifetime))
+	if !f.license.ExpiresAt.IsZero() && graceEnd(f.license).Before(end) {
+		end = graceEnd(f.license)
+	}
+	return end.Truncate(time.Second)
+}
+
+// holdUntil returns when a file of the seat that may last until end expires, and
+// until when to hold the seat for it; zero: it is held long enough. A hold only
+// grows. A hold of an earlier generation does not count: the license may have been
+// limited since.
+func (f facts) holdUntil(end time.Time) (exp, hold time.Time) {
+	if f.seat.HeldGeneration == generation(f.license) {
+		held := f.seat.HeldUntil.Add(-licensefile.Leeway).Truncate(time.Second)
+		if !held.Before(end) {
+			return end, time.Time{}
+		}
+		if held.Sub(f.at) >= end.Sub(f.at)*9/10 {
+			return held, time.Time{}
+		}
+	}
+	if hold = holdFor(end); hold.Before(f.seat.HeldUntil) {
+		hold = f.seat.HeldUntil
+	}
+	return end, hold
+}
+
+// overLimit returns the reason not to hold another seat of a license that has
+// more active activations than seats, because its limit was lowered.
+func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
+	if f.license.MaxActivations < 0 {
+		return nil, nil
+	}
+	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
+		return nil, err
+	}
+	return &Reason{VerdictActivationLimit, fmt.Sprintf("The license has %d seats and more active activations, so it admits no new license file.", f.license.MaxActivations)}, nil
+}
+
+// take adds an offer to a verdict, once it needs nothing else.
+func (v *Verdict) take(o offer) { v.claims, v.FileReason = o.claims, o.refused }
+
+// commit writes what an offer needs: the hold, the event, and until when the
+// license has files.
+func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verdict, o offer) error {
+	v.take(o)
+	if !o.writes() {
+		return nil
+	}
+	if !o.hold.IsZero() {
+		hold(&f.seat, o.hold, o.claims.Generation)
+		if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
+			return err
+		}
+		v.Activation.HeldUntil = &o.hold
+	}
+	if !o.until.IsZero() {
+		err := tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: f.license.ID, ExpiresAt: o.until, CreatedAt: tx.now})
+		if err != nil {
+			return err
+		}
+	}
+	return s.append(ctx, tx, EventFileIssued, *v.License, EventData{Activation: v.Activation, File: &EventFile{
+		ID: o.claims.ID, Generation: o.claims.Generation, ExpiresAt: o.claims.ExpiresAt,
+	}})
+}
+
+// offerActive offers a file without writing. The verdict has no claims and no
+// reason if something must be written first.
+func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *ActivateParams, ask *fileAsk) (v Verdict, err error) {
+	err = s.view(ctx, func(r store.Reader) error {
+		f, err := find(r, s.now())
+		if err != nil {
+			return err
+		}
+		if a.Fingerprint != "" {
+			if err := f.findActivation(ctx, r, a.Fingerprint); err != nil || !f.holdsSeat() {
+				return err
+			}
+		}
+		if v, err = evaluate(question{fingerprint: a.Fingerprint}, f); err != nil {
+			return err
+		}
+		o, err := s.offerFile(ctx, r, f, v, *ask)
+		if err == nil && !o.writes() {
+			v.take(o)
+		}
+		return err
+	})
+	return v, err
+}
