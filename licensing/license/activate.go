@@ -1,10 +1,10 @@
 package license
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
@@ -83,27 +83,20 @@ func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.
 // file that ask asks for, if any. If more is true, it has only ended a batch of
 // activations whose leases have ended; call it again.
 func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (v Verdict, more bool, err error) {
-	var denied *DeniedError
+	var refused error // after which the number of seats that was counted again is stored
 	err = s.update(ctx, func(tx *transaction) error {
-		v, more, denied = Verdict{}, false, nil
+		v, more, refused = Verdict{}, false, nil
 		f, err := find(tx, tx.now)
 		if err != nil {
 			return err
 		}
 		if p.Fingerprint != "" {
-			if err := f.findActivation(ctx, tx, p.Fingerprint); err != nil {
-				return err
+			more, err = s.ensureSeat(ctx, tx, *p, ask, &f)
+			if f.recount && (errors.Is(err, ErrDenied) || errors.Is(err, ErrSeatHeld)) {
+				refused = err
+				return tx.putSeats(ctx, f.license.ID, f.count)
 			}
-			if f.holdsSeat() && ask != nil && ask.issue && !ask.holder {
-				err = nil // the program has not been seen
-			} else if f.holdsSeat() {
-				err = s.keepSeat(ctx, tx, *p, &f)
-			} else if more, err = s.takeSeat(ctx, tx, *p, &f); more {
-				return err
-			} else if errors.As(err, &denied) && f.recount {
-				return tx.putSeats(ctx, f.license.ID, f.count) // keep the recounted number
-			}
-			if err != nil {
+			if err != nil || more {
 				return err
 			}
 		}
@@ -119,10 +112,21 @@ func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Tim
 		}
 		return s.commit(ctx, tx, &f, &v, o)
 	})
-	if err == nil && denied != nil {
-		err = denied
+	return v, more, cmp.Or(err, refused)
+}
+
+// ensureSeat renews the seat of the fingerprint or, if it has none, takes one.
+func (s *Service) ensureSeat(ctx context.Context, tx *transaction, p ActivateParams, ask *fileAsk, f *facts) (more bool, err error) {
+	if err := f.findActivation(ctx, tx, p.Fingerprint); err != nil {
+		return false, err
 	}
-	return v, more, err
+	switch {
+	case !f.holdsSeat():
+		return s.takeSeat(ctx, tx, p, f)
+	case ask != nil && ask.issue && !ask.holder: // the program has not been seen
+		return false, nil
+	}
+	return false, s.keepSeat(ctx, tx, p, f)
 }
 
 func (p *ActivateParams) check(ctx context.Context) error {
@@ -274,47 +278,4 @@ func deniedFull(rec record.License, at time.Time) (*DeniedError, error) {
 	v := deny(fullReason(rec))
 	v.License, v.RecheckAfter = &l, seconds(recheckInvalid)
 	return &DeniedError{Verdict: v}, nil
-}
-
-// keepEnded is how long ended activations are kept, so that their programs
-// can learn why they ended.
-const keepEnded = 30 * 24 * time.Hour
-
-// sweep deletes a few activations that ended long ago. It reads a handful of
-// rows created after a random instant in the license's life (and the time
-// before it), so that ended activations are found before they outnumber the
-// rest, wherever they lie. It returns how many of the deleted activations
-// had only let their lease end, and so are still in the seat count.
-func sweep(ctx context.Context, tx *transaction, l record.License) (counted int, err error) {
-	age := tx.now.Sub(l.CreatedAt)
-	if age < keepEnded {
-		return 0, nil
-	}
-	instant := tx.now.Add(-time.Duration(rand.Int64N(int64(age + age/8))))
-	rows, err := tx.Activations(ctx, store.ActivationQuery{LicenseID: l.ID, After: store.NewID("act", instant), Limit: 8})
-	if err != nil {
-		return 0, err
-	}
-	var old []string
-	for _, row := range rows {
-		end := row.EndedAt
-		if end.IsZero() {
-			end = row.LeaseEndsAt
-		}
-		if end.IsZero() || tx.now.Sub(end) < keepEnded {
-			continue
-		}
-		a, err := record.ReadActivation(row)
-		if err != nil {
-			return 0, err
-		}
-		if tx.now.Sub(a.HeldUntil) < keepEnded {
-			continue
-		}
-		old = append(old, row.ID)
-		if row.EndedAt.IsZero() {
-			counted++
-		}
-	}
-	return counted, tx.DeleteActivations(ctx, l.ID, old...)
 }

@@ -456,3 +456,27 @@ func TestFilesUntil(t *testing.T) {
 	is.NoErr(err)
 	is.True(until.IsZero())
 }
+
+// TestARefusedTakeOverKeepsTheCount: a call that is refused inside Atomically has
+// still ended a lease, and the count of seats says so.
+func TestARefusedTakeOverKeepsTheCount(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) { o.HoldOffline = true })
+	l := f.create(t, seats(3, 3600))
+	f.activateFile(t, l.Key, "a")
+	f.activateFile(t, l.Key, "b")
+	f.activate(t, l.Key, "c")
+	limit := func(n int64) {
+		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(n)})
+		is.NoErr(err)
+	}
+	limit(2)
+	f.now = f.now.Add(2 * time.Hour) // the lease of c has ended
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "d", TakeOver: license.TakeOverOldest})
+		is.True(errors.Is(err, license.ErrSeatHeld))
+		return nil
+	}))
+	limit(3)
+	f.activate(t, l.Key, "d")
+}
