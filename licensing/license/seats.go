@@ -176,15 +176,12 @@ func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, e
 		{Before: time.Unix(0, 0), OrNone: true},
 		{From: end.Add(time.Millisecond)},
 	} {
-		rows, err := longLeases(ctx, tx, l.ID, ends, end)
+		long, err := longLeases(ctx, tx, l.ID, ends, end)
 		if err != nil {
 			return 0, err
 		}
-		for i, row := range rows {
-			a, err := record.ReadActivation(row)
-			if err != nil {
-				return 0, err
-			}
+		rows := make([]store.Activation, len(long))
+		for i, a := range long {
 			setLease(&a, end, a.HeldUntil)
 			rows[i] = a.Row()
 		}
@@ -199,20 +196,20 @@ func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, e
 // longLeases returns a batch of the activations in a range whose leases end
 // after an instant. It leaves out activations that only a license file keeps in the
 // range.
-func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeRange, after time.Time) ([]store.Activation, error) {
+func longLeases(ctx context.Context, r store.Reader, id string, ends store.TimeRange, after time.Time) ([]record.Activation, error) {
 	for {
 		rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: ends, Limit: seatsBatch})
 		if err != nil {
 			return nil, err
 		}
-		var long []store.Activation
+		var long []record.Activation
 		for _, row := range rows {
 			a, err := record.ReadActivation(row)
 			if err != nil {
 				return nil, err
 			}
 			if lease := leaseOf(a); lease.IsZero() || lease.After(after) {
-				long = append(long, row)
+				long = append(long, a)
 			}
 		}
 		if len(long) > 0 || len(rows) < seatsBatch {
