@@ -17,10 +17,9 @@ const (
 
 // Background returns the background work of the rules, which Handler.Run
 // does: it appends expiry notices, keeps the indexes near the end of the feed,
-// so that requests rarely have to catch up, stores usage and refusals, and
-// removes expired ones, expired replies of [Service.Once], the
-// activations of deleted licenses and what license files needed until they
-// expired.
+// so that requests rarely have to catch up, and stores usage and refusals. It
+// removes expired usage, refusals, replies of [Service.Once] and entries about
+// license files, and the activations of deleted licenses.
 func (s *Service) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
@@ -42,7 +41,7 @@ func (s *Service) Background() feed.Background {
 				s.flushTask(r),
 			}
 		},
-		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted, s.purgeUsage},
+		Upkeep:  []func(context.Context) (bool, error){s.purge, s.clearDeleted},
 		Drain:   s.drainUsage,
 		Running: s.noticesRun,
 	}

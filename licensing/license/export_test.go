@@ -5,7 +5,7 @@ import "context"
 // GiveNotices appends a batch of due expiry notices.
 func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) { return s.giveNotices(ctx) }
 
-// Purge removes a batch of expired replies.
+// Purge removes a batch of expired entries.
 func (s *Service) Purge(ctx context.Context) (more bool, err error) { return s.purge(ctx) }
 
 // Index brings the indexes up to date with the event feed.
@@ -16,6 +16,3 @@ func (s *Service) StoreUsage(ctx context.Context) error {
 	_, err := s.flush(ctx)
 	return err
 }
-
-// PurgeUsage removes a batch of expired usage and refusals.
-func (s *Service) PurgeUsage(ctx context.Context) (more bool, err error) { return s.purgeUsage(ctx) }

@@ -86,11 +86,10 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
-// purge removes a batch of expired replies of Once, and of expired entries about
-// license files, and reports whether there may
-// be more.
+// purge removes a batch of expired replies of Once, entries about license files,
+// refusals and usage, and reports whether there may be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind); err != nil {
+	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind, refusalKind, usageKind); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	return more, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -37,7 +36,7 @@ func (s *Service) RecentlyRefused(ctx context.Context) (list []RefusedLicense, e
 			return err
 		}
 		for day := dayOf(now); day > dayOf(now)-recentlyRefusedDays && len(ids) < maxRecentlyRefused; day-- {
-			expires := store.TimeRange{From: expiryOf(day), Before: expiryOf(day + 1)}
+			expires := store.TimeRange{From: startOf(day + refusalDays), Before: startOf(day + refusalDays + 1)}
 			entries, err := r.Entries(ctx, store.EntryQuery{Kind: refusalKind, Order: store.ByExpiry, Expires: expires, Limit: maxRecentlyRefused})
 			if err != nil {
 				return err
@@ -79,9 +78,4 @@ func (s *Service) RecentlyRefused(ctx context.Context) (list []RefusedLicense, e
 	list = slices.DeleteFunc(list, func(l RefusedLicense) bool { return len(l.Refusals) == 0 }) // stored and deleted meanwhile
 	slices.SortFunc(list, func(a, b RefusedLicense) int { return b.Refusals[0].LastAt.Compare(a.Refusals[0].LastAt) })
 	return list, nil
-}
-
-// expiryOf returns when refusals of a day expire.
-func expiryOf(day int) time.Time {
-	return time.Unix(int64(day+refusalDays)*secondsPerDay, 0).UTC()
 }

@@ -78,10 +78,11 @@ type refusedCall struct {
 // dayOf returns the number of a day in UTC.
 func dayOf(t time.Time) int { return int(t.Unix() / secondsPerDay) }
 
+// startOf returns when a day begins.
+func startOf(day int) time.Time { return time.Unix(int64(day)*secondsPerDay, 0).UTC() }
+
 // dayText returns the date of a day.
-func dayText(day int) string {
-	return time.Unix(int64(day)*secondsPerDay, 0).UTC().Format(time.DateOnly)
-}
+func dayText(day int) string { return startOf(day).Format(time.DateOnly) }
 
 const secondsPerDay = 24 * 60 * 60
 
@@ -143,7 +144,7 @@ func (r *refusalRecord) expiry() time.Time {
 			last = max(last, day)
 		}
 	}
-	return expiryOf(last)
+	return startOf(last + refusalDays)
 }
 
 // refusals returns the public form of the record, latest first.

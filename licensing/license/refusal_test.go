@@ -279,7 +279,7 @@ func TestRefusalsExpire(t *testing.T) {
 	got := refusals(t, f.Service, often.ID)
 	is.Equal(len(got), 1)
 	is.Equal(got[0].Code, license.VerdictProductMismatch)
-	more, err := f.PurgeUsage(t.Context())
+	more, err := f.Purge(t.Context())
 	is.NoErr(err)
 	is.True(!more)
 	left := entries(t, f.store, "refusal")
@@ -287,7 +287,7 @@ func TestRefusalsExpire(t *testing.T) {
 	is.Equal(left[0].Key, often.ID)
 	is.Equal(len(entries(t, f.store, "usage")), 2) // days are kept for longer
 	f.now = start.AddDate(0, 0, license.OverviewDays+1)
-	_, err = f.PurgeUsage(t.Context())
+	_, err = f.Purge(t.Context())
 	is.NoErr(err)
 	is.Equal(len(entries(t, f.store, "usage")), 1)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -109,46 +108,62 @@ func (s *Service) flushBatch(ctx context.Context) (n int, err error) {
 	return len(b.licenses), nil
 }
 
-// put adds the batch to the stored entries. Refusals of licenses that have
-// been deleted are dropped.
+// put adds the batch to the stored entries.
 func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
-	var entries []store.Entry
-	if ids := slices.Sorted(maps.Keys(b.licenses)); len(ids) > 0 {
-		licenses, err := tx.Licenses(ctx, store.LicenseQuery{IDs: ids})
-		if err != nil {
-			return err
-		}
-		stored, err := stored[refusalRecord](ctx, tx, refusalKind, ids)
-		if err != nil {
-			return err
-		}
-		for _, l := range licenses {
-			r := stored[l.ID]
-			r.merge(*b.licenses[l.ID])
-			if r.trim(now); len(r.Codes) == 0 {
-				continue
-			}
-			entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: encode(r), ExpiresAt: r.expiry(), CreatedAt: now})
-		}
+	refusals, err := b.refusalEntries(ctx, tx, now)
+	if err != nil {
+		return err
 	}
-	if len(b.days) > 0 {
-		dates := map[string]int{}
-		for day := range b.days {
-			dates[dayText(day)] = day
-		}
-		keys := slices.Sorted(maps.Keys(dates))
-		stored, err := stored[usageRecord](ctx, tx, usageKind, keys)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			u, day := stored[key], dates[key]
-			u.merge(*b.days[day])
-			expiry := time.Unix(int64(day+usageDays)*secondsPerDay, 0).UTC()
-			entries = append(entries, store.Entry{Kind: usageKind, Key: key, Data: encode(u), ExpiresAt: expiry, CreatedAt: now})
-		}
+	usage, err := b.usageEntries(ctx, tx, now)
+	if err != nil {
+		return err
 	}
-	return tx.PutEntries(ctx, entries...)
+	return tx.PutEntries(ctx, append(refusals, usage...)...)
+}
+
+// refusalEntries returns the entries of the licenses in the batch, except for
+// those of licenses that have been deleted.
+func (b usageBatch) refusalEntries(ctx context.Context, r store.Reader, now time.Time) (entries []store.Entry, err error) {
+	ids := slices.Sorted(maps.Keys(b.licenses))
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	licenses, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	records, err := stored[refusalRecord](ctx, r, refusalKind, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range licenses {
+		record := records[l.ID]
+		record.merge(*b.licenses[l.ID])
+		if record.trim(now); len(record.Codes) == 0 {
+			continue
+		}
+		entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: encode(record), ExpiresAt: record.expiry(), CreatedAt: now})
+	}
+	return entries, nil
+}
+
+// usageEntries returns the entries of the days in the batch.
+func (b usageBatch) usageEntries(ctx context.Context, r store.Reader, now time.Time) (entries []store.Entry, err error) {
+	days := slices.Sorted(maps.Keys(b.days))
+	keys := make([]string, len(days))
+	for i, day := range days {
+		keys[i] = dayText(day)
+	}
+	records, err := stored[usageRecord](ctx, r, usageKind, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, day := range days {
+		record := records[keys[i]]
+		record.merge(*b.days[day])
+		entries = append(entries, store.Entry{Kind: usageKind, Key: keys[i], Data: encode(record), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
+	}
+	return entries, nil
 }
 
 // stored reads the records with the given keys.
@@ -169,10 +184,4 @@ func stored[T any](ctx context.Context, r store.Reader, kind string, keys []stri
 		records[e.Key] = record
 	}
 	return records, nil
-}
-
-// purgeUsage removes a batch of expired usage and refusals and reports whether
-// more may be left.
-func (s *Service) purgeUsage(ctx context.Context) (more bool, err error) {
-	return purge.Expired(ctx, s.st, s.clock(), refusalKind, usageKind)
 }

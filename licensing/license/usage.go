@@ -70,7 +70,7 @@ func (s *Service) Usage(ctx context.Context) ([]UsageDay, error) {
 	list := make([]UsageDay, OverviewDays)
 	for i := range list {
 		u := records[first+i]
-		list[i] = UsageDay{time.Unix(int64(first+i)*secondsPerDay, 0).UTC(), u.Validations, maps.Clone(u.Refused)}
+		list[i] = UsageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}
 	}
 	return list, nil
 }
