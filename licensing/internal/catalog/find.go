@@ -164,10 +164,13 @@ func (f *finder) ofCustomer(ctx context.Context, after string) error {
 	return nil
 }
 
-// step returns how many candidates to read next: as many as fill the page if all
-// match, and more if they did not.
-func (f *finder) step() int {
-	return min(max(f.Where.Limit+1, f.examined), chunk, maxCandidates-f.examined)
+// step returns how many candidates to read next.
+func (f *finder) step() int { return stepSize(f.Where.Limit, f.examined) }
+
+// stepSize returns how many candidates to read next for a page, after a number of
+// them: as many as fill the page if all match, and more if they did not.
+func stepSize(limit, examined int) int {
+	return min(max(limit+1, examined), chunk, maxCandidates-examined)
 }
 
 // stop ends the page at a key after which there may be more.

@@ -36,78 +36,61 @@ func words(text string) []string {
 	return t.list
 }
 
+// A nameFinder finds names by words.
+type nameFinder struct {
+	r     store.Reader
+	g     generation
+	by    string   // Customer or Product
+	terms []string // of the search
+}
+
 // FindNames returns up to limit counts by customer or product whose names have,
 // for each word of the text, a word that begins with it. The order is that of the
 // words that begin with the rarest word of the text; each name appears once.
 // Next continues after the page, which may be short. The kind is that of
 // [Index.Answer] of Counts.
 func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string, limit int) (list []Count, next string, err error) {
-	search := searchTerms(text)
-	if len(search) == 0 {
+	f := nameFinder{r, generation{Kind: kind}, by, searchTerms(text)}
+	if len(f.terms) == 0 {
 		return nil, "", nil
 	}
-	hasAll := func(terms []string) bool {
-		return !slices.ContainsFunc(search, func(s string) bool { return len(nameMatches(terms, s)) == 0 })
-	}
-	g := generation{Kind: kind}
 	number, place, _ := strings.Cut(after, " ")
 	rarest, err := strconv.Atoi(number)
-	if err != nil || rarest < 0 || rarest >= len(search) {
-		rarest, place = 0, ""
-		most := -1
-		for i := range min(len(search), maxSampled) { // by a sample, like findRarest
-			prefix := by + "/" + search[i]
-			entries, err := r.Entries(ctx, store.EntryQuery{Kind: g.names(), From: prefix, Before: store.PrefixEnd(prefix), Limit: commonTerm})
-			if err != nil {
-				return nil, "", err
-			}
-			n := commonTerm - len(entries) // as if the rest would match
-			for _, e := range entries {
-				if _, name, _ := strings.Cut(e.Key, " "); hasAll(words(name)) {
-					n++
-				}
-			}
-			if n > most {
-				rarest, most = i, n
-			}
+	if err != nil || rarest < 0 || rarest >= len(f.terms) {
+		place = ""
+		if rarest, err = f.findRarest(ctx); err != nil {
+			return nil, "", err
 		}
 	}
-	word := search[rarest]
-	prefix := by + "/" + word
-	q := store.EntryQuery{Kind: g.names(), From: prefix, Before: store.PrefixEnd(prefix), After: store.Position{ID: place}}
+	q := f.query(f.terms[rarest])
+	q.After.ID = place
 	for examined := 0; examined < maxCandidates; {
-		q.Limit = min(max(limit+1, examined), chunk, maxCandidates-examined)
+		q.Limit = stepSize(limit, examined)
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
 			return nil, "", err
 		}
 		examined += len(entries)
-		var keys []string
-		position := map[string]string{} // of the entry that finds a name
+		var keys, counted []string // of the entries that match, and of their counts
 		for _, e := range entries {
 			q.After.ID = e.Key
-			_, name, _ := strings.Cut(e.Key, " ")
-			terms := words(name)
-			if first := slices.MinFunc(append(nameMatches(terms, word), "\U0010FFFF"), strings.Compare); by+"/"+first+" "+name != e.Key {
-				continue // found by another word already
-			}
-			if hasAll(terms) {
-				keys = append(keys, by+"/"+name)
-				position[by+"/"+name] = e.Key
+			if f.matches(e.Key, f.terms[rarest]) {
+				keys, counted = append(keys, e.Key), append(counted, by+"/"+nameOf(e.Key))
 			}
 		}
-		counts, err := countsOf(ctx, r, kind, keys)
+		counts, err := countsOf(ctx, r, kind, counted)
 		if err != nil {
 			return nil, "", err
 		}
-		for _, key := range keys {
-			if counts[key] == 0 {
+		for i, key := range keys {
+			n := counts[counted[i]]
+			if n == 0 {
 				continue
 			}
 			if len(list) == limit {
-				return list, strconv.Itoa(rarest) + " " + next, nil
+				return list, next, nil
 			}
-			list, next = append(list, Count{strings.TrimPrefix(key, by+"/"), counts[key]}), position[key]
+			list, next = append(list, Count{nameOf(key), n}), strconv.Itoa(rarest)+" "+key
 		}
 		if len(entries) < q.Limit {
 			return list, "", nil
@@ -116,14 +99,58 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 	return list, strconv.Itoa(rarest) + " " + q.After.ID, nil
 }
 
-// nameMatches returns the terms that begin with a search term.
-func nameMatches(terms []string, search string) (list []string) {
-	for _, term := range terms {
-		if strings.HasPrefix(term, search) {
-			list = append(list, term)
+// nameOf returns the name that an entry finds.
+func nameOf(key string) string {
+	_, name, _ := strings.Cut(key, " ")
+	return name
+}
+
+// query selects the entries with a word that begins with a term.
+func (f *nameFinder) query(term string) store.EntryQuery {
+	prefix := f.by + "/" + term
+	return store.EntryQuery{Kind: f.g.names(), From: prefix, Before: store.PrefixEnd(prefix)}
+}
+
+// findRarest returns the term whose entries are to be examined. It is the term
+// with the fewest entries or, if all have many, the term of whose first entries
+// the most match all terms.
+func (f *nameFinder) findRarest(ctx context.Context) (rarest int, err error) {
+	most := -1
+	for i := range min(len(f.terms), maxSampled) {
+		q := f.query(f.terms[i])
+		q.Limit = commonTerm
+		entries, err := f.r.Entries(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		n := commonTerm - len(entries) // as many as are missing
+		for _, e := range entries {
+			if f.hasAll(words(nameOf(e.Key))) {
+				n++
+			}
+		}
+		if n > most {
+			rarest, most = i, n
 		}
 	}
-	return list
+	return rarest, nil
+}
+
+// matches reports whether an entry has a name with all terms, and is the first of
+// the entries that find this name by a term.
+func (f *nameFinder) matches(key, term string) bool {
+	name := nameOf(key)
+	own := words(name)
+	return f.hasAll(own) && !slices.ContainsFunc(own, func(word string) bool {
+		return strings.HasPrefix(word, term) && f.by+"/"+word+" "+name < key
+	})
+}
+
+// hasAll reports whether the words of a name begin with all terms.
+func (f *nameFinder) hasAll(words []string) bool {
+	return !slices.ContainsFunc(f.terms, func(term string) bool {
+		return !slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, term) })
+	})
 }
 
 // countsOf returns the stored counts with these keys.
