@@ -111,11 +111,10 @@ func (f *nameFinder) query(term string) store.EntryQuery {
 	return store.EntryQuery{Kind: f.g.names(), From: prefix, Before: store.PrefixEnd(prefix)}
 }
 
-// findRarest returns the term whose entries are to be examined. It is the term
-// with the fewest entries or, if all have many, the term of whose first entries
-// the most match all terms.
+// findRarest returns the term whose entries are to be examined: that of whose
+// first entries the fewest do not match all terms.
 func (f *nameFinder) findRarest(ctx context.Context) (rarest int, err error) {
-	most := -1
+	fewest := commonTerm + 1
 	for i := range min(len(f.terms), maxSampled) {
 		q := f.query(f.terms[i])
 		q.Limit = commonTerm
@@ -123,14 +122,14 @@ func (f *nameFinder) findRarest(ctx context.Context) (rarest int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		n := commonTerm - len(entries) // as many as are missing
+		missed := 0
 		for _, e := range entries {
-			if f.hasAll(words(nameOf(e.Key))) {
-				n++
+			if !f.hasAll(words(nameOf(e.Key))) {
+				missed++
 			}
 		}
-		if n > most {
-			rarest, most = i, n
+		if missed < fewest {
+			rarest, fewest = i, missed
 		}
 	}
 	return rarest, nil
