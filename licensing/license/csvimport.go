@@ -56,26 +56,12 @@ func (s *Service) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, erro
 			if !slices.ContainsFunc(record, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 				continue
 			}
-			result := ImportResult{Line: i + 2, Result: ImportCreated}
 			line := rowOfCells(columns, record, now)
-			var row ImportRow
-			err := parseRow(ctx, line, &row)
-			if err == nil {
-				err = seen(first, row, result.Line)
-			}
-			if err == nil {
-				result.ID, err = s.importExists(ctx, r, row)
-			}
-			var invalid *InvalidError
-			switch {
-			case errors.Is(err, errExists):
-				result.Result = ImportExists
-			case errors.As(err, &invalid):
-				refused = true
-				result.Result, result.Errors = ImportRefused, byColumn(invalid.Fields)
-			case err != nil:
+			row, result, err := s.previewRow(ctx, r, line, i+2, first)
+			if err != nil {
 				return err
 			}
+			refused = refused || result.Result == ImportRefused
 			p.Results, p.Rows = append(p.Results, result), append(p.Rows, row)
 			lines.Write(append(line, '\n'))
 		}
@@ -91,6 +77,22 @@ func (s *Service) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, erro
 		p.NDJSON = lines.Bytes()
 	}
 	return p, nil
+}
+
+// previewRow checks a row without importing it. First has the IDs and keys of the
+// rows before it.
+func (s *Service) previewRow(ctx context.Context, r store.Reader, line []byte, number int, first map[string]int) (row ImportRow, result ImportResult, err error) {
+	err = parseRow(ctx, line, &row)
+	if err == nil {
+		err = seen(first, row, number)
+	}
+	id := ""
+	if err == nil {
+		id, err = s.importExists(ctx, r, row)
+	}
+	result, err = importResult(number, id, err)
+	result.Errors = byColumn(result.Errors)
+	return row, result, err
 }
 
 // readCSV returns the columns and the records of a file.
@@ -204,7 +206,7 @@ func seen(first map[string]int, row ImportRow, number int) error {
 
 // byColumn returns the errors of a row with the names of the columns.
 func byColumn(fields []FieldError) []FieldError {
-	fields = slices.Clone(fields[:min(len(fields), maxRowErrors)])
+	fields = slices.Clone(fields)
 	for i, x := range fields {
 		if rest, ok := strings.CutPrefix(x.Field, "state"); ok {
 			fields[i].Field = "status" + rest

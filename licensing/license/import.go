@@ -103,26 +103,38 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 				results = append(results, stopped(row.line))
 				return nil
 			}
-			result := ImportResult{Line: row.line, ID: row.row.ID, Result: ImportCreated}
-			err := row.err
+			id, err := row.row.ID, row.err
 			if err == nil {
-				result.ID, err = s.importRow(ctx, tx, row.row)
+				id, err = s.importRow(ctx, tx, row.row)
 			}
-			var refused *InvalidError
-			switch {
-			case errors.Is(err, errExists):
-				result.Result = ImportExists
-			case errors.As(err, &refused):
-				refusals++
-				result.Result, result.Errors = ImportRefused, refused.Fields[:min(len(refused.Fields), maxRowErrors)]
-			case err != nil:
+			result, err := importResult(row.line, id, err)
+			if err != nil {
 				return err
+			}
+			if result.Result == ImportRefused {
+				refusals++
 			}
 			results = append(results, result)
 		}
 		return nil
 	})
 	return results, err
+}
+
+// importResult returns the result of a row whose import returned err, or err if
+// the row did not cause it.
+func importResult(line int, id string, err error) (ImportResult, error) {
+	result := ImportResult{Line: line, ID: id, Result: ImportCreated}
+	var refused *InvalidError
+	switch {
+	case errors.Is(err, errExists):
+		result.Result = ImportExists
+	case errors.As(err, &refused):
+		result.Result, result.Errors = ImportRefused, refused.Fields[:min(len(refused.Fields), maxRowErrors)]
+	case err != nil:
+		return ImportResult{}, err
+	}
+	return result, nil
 }
 
 // stopped returns the last result of an import with too many refused rows.
