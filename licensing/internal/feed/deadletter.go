@@ -116,44 +116,40 @@ func (s *subscription) retryLetters(ctx, under context.Context) error {
 		if ctx.Err() != nil || under.Err() != nil {
 			return nil
 		}
-		d, err := readLetter(entry)
-		if err != nil {
+		if err := s.retryLetter(ctx, under, entry); err != nil {
 			return err
 		}
-		events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: d.Seq - 1, Limit: 1})
-		if err != nil {
-			return err
-		}
-		handled := false
-		switch {
-		case len(events) == 0 || events[0].ID != d.EventID:
-			s.engine.Logger.ErrorContext(ctx, "licensing: retention removed the event of a dead letter", "subscriber", s.Name, "event_id", d.EventID)
-			handled = true
-		default:
-			if err := s.handle(under, events[0], d.Failures+1); err == nil {
-				handled = true
-			} else {
-				d.Failures++
-				s.engine.Logger.ErrorContext(ctx, "licensing: subscriber failed on a dead letter", "subscriber", s.Name, "event_id", d.EventID, "event_type", d.EventType, "failures", d.Failures, "error", err)
-			}
-		}
+	}
+	return nil
+}
+
+// retryLetter handles the event of a dead letter again. It removes the letter
+// unless that fails.
+func (s *subscription) retryLetter(ctx, under context.Context, entry store.Entry) error {
+	d, err := readLetter(entry)
+	if err != nil {
+		return err
+	}
+	events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: d.Seq - 1, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 || events[0].ID != d.EventID {
+		s.engine.Logger.ErrorContext(ctx, "licensing: retention removed the event of a dead letter", "subscriber", s.Name, "event_id", d.EventID)
+	} else if err := s.handle(under, events[0], d.Failures+1); err != nil {
+		d.Failures++
+		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber failed on a dead letter", "subscriber", s.Name, "event_id", d.EventID, "event_type", d.EventType, "failures", d.Failures, "error", err)
 		d.At = s.engine.now()
 		again, err := d.entry(time.Time{})
 		if err != nil {
 			return err
 		}
-		err = s.engine.Store.Update(s.Work, func(tx store.Tx) error {
-			if !handled {
-				return tx.PutEntries(s.Work, again)
-			}
-			if err := tx.DeleteEntries(s.Work, letterKind, entry.Key); !errors.Is(err, store.ErrNotFound) {
-				return err
-			}
-			return nil
-		})
-		if err != nil {
+		return s.engine.Store.Update(s.Work, func(tx store.Tx) error { return tx.PutEntries(s.Work, again) })
+	}
+	return s.engine.Store.Update(s.Work, func(tx store.Tx) error {
+		if err := tx.DeleteEntries(s.Work, letterKind, entry.Key); !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }

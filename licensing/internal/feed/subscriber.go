@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -160,21 +159,12 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 		}
 		if MatchTypes(s.Types, e.Type) {
 			if err := s.handle(under, e, s.failures+1); err != nil {
-				s.failures++
-				if s.MaxAttempts <= 0 || s.failures < s.MaxAttempts || under.Err() != nil {
-					if under.Err() == nil {
-						s.logFailure(ctx, e, err)
-					}
-					if s.failures >= stalledAfter {
-						s.report(e.ID, s.failures, err)
-					}
-					break
-				}
-				s.engine.Logger.ErrorContext(ctx, "licensing: subscriber gave up on an event, which is a dead letter now",
-					"subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", err)
-				ok, err := s.giveUp(e)
-				if err != nil || !ok {
+				past, err := s.fail(ctx, under, e, err)
+				if err != nil {
 					return false, err
+				}
+				if !past {
+					break
 				}
 				written, at = e.Seq, time.Now()
 			}
@@ -194,6 +184,24 @@ func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err e
 		err = s.advance(seq)
 	}
 	return len(events) == subscriberBatch, err
+}
+
+// fail counts a failure on an event, which becomes a dead letter with the last
+// attempt. It reports whether the position has moved past the event.
+func (s *subscription) fail(ctx, under context.Context, e store.Event, failure error) (past bool, err error) {
+	s.failures++
+	if s.MaxAttempts > 0 && s.failures >= s.MaxAttempts && under.Err() == nil {
+		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber gave up on an event, which is a dead letter now",
+			"subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", failure)
+		return s.giveUp(e)
+	}
+	if under.Err() == nil {
+		s.logFailure(ctx, e, failure)
+	}
+	if s.failures >= stalledAfter {
+		s.report(e.ID, s.failures, failure)
+	}
+	return false, nil
 }
 
 // logFailure logs a failure of the subscriber, as an error if it keeps failing.
@@ -270,47 +278,4 @@ func (s *subscription) advance(seq int64) error {
 		}
 		return WriteCursor(s.Work, tx, s.key(), seq, s.engine.now())
 	})
-}
-
-// touchEvery is how often the position of a subscriber that lags is marked as
-// in use.
-const touchEvery = time.Hour
-
-// touchCursors marks the positions of this process's subscribers as in use if
-// events wait for them, so that later events are kept however long the
-// subscribers fail.
-func (r *Run) touchCursors() error {
-	for _, s := range r.engine.Subscribers {
-		key, now := subscriberCursor+s.Name, r.engine.now()
-		cursor, err := r.engine.Store.Entry(r.Work, store.KindCursor, key)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if now.Sub(cursor.CreatedAt) < touchEvery {
-			continue
-		}
-		seq, err := cursorSeq(cursor)
-		if err != nil {
-			return err
-		}
-		if next, err := r.engine.Store.Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil {
-			return err
-		} else if len(next) == 0 {
-			continue
-		}
-		err = r.engine.Store.Update(r.Work, func(tx store.Tx) error {
-			seq, ok, err := ReadCursor(r.Work, tx, key)
-			if err != nil || !ok {
-				return err
-			}
-			return WriteCursor(r.Work, tx, key, seq, now)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
