@@ -141,31 +141,9 @@ func (s *Service) RevokedFiles(ctx context.Context, productID string) ([]license
 		return nil, Invalid("product_id", CodeRequired, "is required")
 	}
 	var all []licensefile.RevokedLicense
-	err := s.view(ctx, func(r store.Reader) error {
-		all = nil
-		q := store.EntryQuery{Kind: revokedKind, Order: store.ByExpiry, Owner: productID, Expires: store.TimeRange{From: s.now().Add(time.Millisecond)}, Limit: store.MaxLimit}
-		for {
-			rows, err := r.Entries(ctx, q)
-			if err != nil {
-				return err
-			}
-			for _, row := range rows {
-				var refused revokedFiles
-				if err := decode(row.Data, &refused); err != nil {
-					return err
-				}
-				all = append(all, licensefile.RevokedLicense{
-					Hash: licensefile.LicenseHash(refused.LicenseID), MinGeneration: refused.MinGeneration, Until: row.ExpiresAt,
-				})
-			}
-			if len(rows) < q.Limit {
-				break
-			}
-			last := rows[len(rows)-1]
-			q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
-		}
-		if len(all) > 0 {
-			return nil
+	err := s.view(ctx, func(r store.Reader) (err error) {
+		if all, err = revokedFilesOf(ctx, r, productID, s.now()); err != nil || len(all) > 0 {
+			return err
 		}
 		licenses, err := r.Licenses(ctx, store.LicenseQuery{ProductID: productID, Limit: 1})
 		if err == nil && len(licenses) == 0 {
@@ -177,4 +155,28 @@ func (s *Service) RevokedFiles(ctx context.Context, productID string) ([]license
 		return nil, fmt.Errorf("revoked files: %w", err)
 	}
 	return all, nil
+}
+
+// revokedFilesOf returns the revocation list of a product at an instant.
+func revokedFilesOf(ctx context.Context, r store.Reader, productID string, at time.Time) (all []licensefile.RevokedLicense, err error) {
+	q := store.EntryQuery{Kind: revokedKind, Order: store.ByExpiry, Owner: productID, Expires: store.TimeRange{From: at.Add(time.Millisecond)}, Limit: store.MaxLimit}
+	for {
+		rows, err := r.Entries(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			var refused revokedFiles
+			if err := decode(row.Data, &refused); err != nil {
+				return nil, err
+			}
+			all = append(all, licensefile.RevokedLicense{
+				Hash: licensefile.LicenseHash(refused.LicenseID), MinGeneration: refused.MinGeneration, Until: row.ExpiresAt,
+			})
+			q.After = store.Position{Time: row.ExpiresAt, ID: row.Key}
+		}
+		if len(rows) < q.Limit {
+			return all, nil
+		}
+	}
 }
