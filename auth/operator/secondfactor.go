@@ -117,13 +117,17 @@ func (s *Service) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p E
 		return nil, invalidField("code", "invalid_format", "This is not the current code. Check the clock of the device.")
 	}
 	codes, digests := newRecoveryCodes()
+	in, err := s.reauthenticate(r, p.Password)
+	if err != nil {
+		return nil, err
+	}
 	f := &secondFactor{Step: step, Recovery: digests}
-	err = s.reauthenticated(w, r, p.Password, func(id string, rec *record) (changes, error) {
+	if err := f.keep(s.box(), in.ID, secret); err != nil {
+		return nil, err
+	}
+	err = s.changeSignedIn(w, r, in, func(rec *record) (changes, error) {
 		if rec.SecondFactor != nil {
 			return nil, invalidField("secret", "taken", "A second factor is enabled already. Remove it first.")
-		}
-		if err := f.keep(s.box(), id, secret); err != nil {
-			return nil, err
 		}
 		rec.SecondFactor = f
 		return changes{"second_factor": {false, true}}, nil
@@ -139,17 +143,21 @@ func (s *Service) EnableSecondFactor(w http.ResponseWriter, r *http.Request, p E
 // cookie of a new one on w. It returns [ErrNoSession], [ErrCredentials] or
 // [ErrThrottled].
 func (s *Service) DisableSecondFactor(w http.ResponseWriter, r *http.Request, password string) error {
-	return s.reauthenticated(w, r, password, removeSecondFactor)
+	in, err := s.reauthenticate(r, password)
+	if err != nil {
+		return err
+	}
+	return s.changeSignedIn(w, r, in, removeSecondFactor)
 }
 
 // RemoveSecondFactor removes the second factor of an operator who has lost it, ends
 // all sessions of the operator, and appends operator.updated. Without a second
 // factor it does nothing. It returns [auth.ErrNotFound] if there is no such operator.
 func (s *Service) RemoveSecondFactor(ctx context.Context, operatorID string) (Operator, error) {
-	return s.change(ctx, operatorID, func(_ store.Tx, rec *record) (changes, error) { return removeSecondFactor(operatorID, rec) })
+	return s.change(ctx, operatorID, func(_ store.Tx, rec *record) (changes, error) { return removeSecondFactor(rec) })
 }
 
-func removeSecondFactor(_ string, rec *record) (changes, error) {
+func removeSecondFactor(rec *record) (changes, error) {
 	if rec.SecondFactor == nil {
 		return nil, nil
 	}
@@ -157,31 +165,14 @@ func removeSecondFactor(_ string, rec *record) (changes, error) {
 	return changes{"second_factor": {true, false}}, nil
 }
 
-// reauthenticated changes the operator who is signed in, if the password is right,
-// and opens a new session in place of all others.
-func (s *Service) reauthenticated(w http.ResponseWriter, r *http.Request, password string, fn func(id string, rec *record) (changes, error)) error {
-	ctx := r.Context()
+// reauthenticate returns the operator who is signed in, if the password is right.
+func (s *Service) reauthenticate(r *http.Request, password string) (signedIn, error) {
 	in, err := s.loadSession(r)
 	if err != nil {
-		return err
+		return signedIn{}, err
 	}
-	b := s.asOperator(in.ID)
-	if _, err := b.checkCredentials(ctx, in.Email, password, s.opts.ClientIP(r)); err != nil {
-		return err
-	}
-	changed := false
-	op, err := b.change(ctx, in.ID, func(_ store.Tx, rec *record) (changes, error) {
-		if rec.Generation != in.generation {
-			return nil, ErrNoSession // signed out in the meantime
-		}
-		made, err := fn(in.ID, rec)
-		changed = len(made) > 0
-		return made, err
-	})
-	if err != nil || !changed {
-		return err
-	}
-	return s.openSession(w, r, signedIn{Operator: op, generation: in.generation + 1})
+	_, err = s.asOperator(in.ID).checkCredentials(r.Context(), in.Email, password, s.opts.ClientIP(r))
+	return in, err
 }
 
 // CompleteSignIn checks the code of an operator for whom [Service.SignIn] or

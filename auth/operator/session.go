@@ -195,22 +195,32 @@ func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, current
 	if err := invalidPassword(next, in.Email); err != nil {
 		return err
 	}
-	b := s.asOperator(in.ID)
-	if _, err := b.checkCredentials(ctx, in.Email, current, s.opts.ClientIP(r)); err != nil {
+	if _, err := s.asOperator(in.ID).checkCredentials(ctx, in.Email, current, s.opts.ClientIP(r)); err != nil {
 		return err
 	}
 	hash, err := hashPassword(ctx, next)
 	if err != nil {
 		return err
 	}
-	op, err := b.change(ctx, in.ID, func(_ store.Tx, rec *record) (changes, error) {
-		if rec.Generation != in.generation {
-			return nil, ErrNoSession // signed out in the meantime
-		}
+	return s.changeSignedIn(w, r, in, func(rec *record) (changes, error) {
 		rec.Password = hash
 		return changes{"password": {}}, nil
 	})
-	if err != nil {
+}
+
+// changeSignedIn runs fn on the operator who is signed in. If fn reports changes,
+// it opens a new session in place of all others.
+func (s *Service) changeSignedIn(w http.ResponseWriter, r *http.Request, in signedIn, fn func(*record) (changes, error)) error {
+	changed := false
+	op, err := s.asOperator(in.ID).change(r.Context(), in.ID, func(_ store.Tx, rec *record) (changes, error) {
+		if rec.Generation != in.generation {
+			return nil, ErrNoSession // signed out in the meantime
+		}
+		made, err := fn(rec)
+		changed = len(made) > 0
+		return made, err
+	})
+	if err != nil || !changed {
 		return err
 	}
 	return s.openSession(w, r, signedIn{Operator: op, generation: in.generation + 1})
