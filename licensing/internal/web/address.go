@@ -6,16 +6,11 @@ import (
 )
 
 // clientAddress returns the address that r comes from, by Config.ClientIP or,
-// without it, that of the connection; empty: unknown.
-func (s *Site) clientAddress(r *http.Request) string {
-	var ip netip.Addr
+// without it, that of the connection; not valid: unknown.
+func (s *Site) clientAddress(r *http.Request) netip.Addr {
 	if s.cfg.ClientIP != nil {
-		ip = s.cfg.ClientIP(r)
-	} else if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		ip = peer.Addr()
+		return s.cfg.ClientIP(r).Unmap().WithZone("")
 	}
-	if !ip.IsValid() {
-		return ""
-	}
-	return ip.Unmap().WithZone("").String()
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return peer.Addr().Unmap().WithZone("")
 }

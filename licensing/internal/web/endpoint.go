@@ -139,7 +139,9 @@ func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
 	}
 	if route.Key { // the only calls that record it
-		caller.Address = s.clientAddress(r)
+		if ip := s.clientAddress(r); ip.IsValid() {
+			caller.Address = ip.String()
+		}
 	}
 	return s.cfg.Rules.As(caller)
 }

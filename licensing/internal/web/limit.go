@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -147,21 +146,13 @@ func takeFrom(r *http.Request, limiter Limiter, key string) error {
 // unknown. Without Config.ClientIP, a private or loopback peer is assumed to be
 // a proxy, whose clients must not share one limit.
 func (s *Site) addressKey(r *http.Request) string {
-	var ip netip.Addr
-	if s.cfg.ClientIP != nil {
-		ip = s.cfg.ClientIP(r).Unmap()
-	} else {
-		peer, _ := netip.ParseAddrPort(r.RemoteAddr)
-		ip = peer.Addr().Unmap()
-		if ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
-			return ""
-		}
-	}
+	ip := s.clientAddress(r)
+	proxy := s.cfg.ClientIP == nil && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast())
 	switch {
-	case !ip.IsValid():
+	case !ip.IsValid() || proxy:
 		return ""
 	case ip.Is6():
-		network, _ := ip.WithZone("").Prefix(64)
+		network, _ := ip.Prefix(64)
 		return "address:" + network.String()
 	}
 	return "address:" + ip.String()
