@@ -28,16 +28,8 @@ const (
 
 // report records the result of a delivery attempt. A webhook that
 // answered 410, or to which every delivery has failed for five days, is
-// disabled, and a webhook.disabled event is appended. Most calls
-// write nothing.
+// disabled, and a webhook.disabled event is appended.
 func (s *Service) report(ctx context.Context, id string, got result) (Webhook, error) {
-	rec, err := s.findWebhook(ctx, s.reader(), id)
-	if err != nil {
-		return Webhook{}, err
-	}
-	if now := s.now(); !rec.note(got, now) {
-		return rec.webhook(now), nil
-	}
 	return s.editWebhook(ctx, "report on", id, EventDisabled, func(tx *transaction, rec *webhookRecord) error {
 		was := rec.Status
 		if rec.note(got, tx.now); was == StatusActive && rec.Status != StatusActive {
