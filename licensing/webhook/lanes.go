@@ -96,18 +96,19 @@ func (lane *laneRecord) leave(ctx context.Context, r store.Reader) error {
 	return err
 }
 
-// received returns the Seq of the last event that the webhook does not need.
-func (lane laneRecord) received(ctx context.Context, r store.Reader) (int64, error) {
-	err := lane.leave(ctx, r)
-	return lane.Position, err
+// readOwnLane returns the lane of a webhook as if it had left the shared one: its
+// position is the Seq of the last event that the webhook does not need.
+func readOwnLane(ctx context.Context, r store.Reader, rec webhookRecord, now time.Time) (laneRecord, error) {
+	lane, err := readLane(ctx, r, rec, now)
+	if err == nil {
+		err = lane.leave(ctx, r)
+	}
+	return lane, err
 }
 
 // halt stops the lane of a webhook that is not active any more.
 func (tx *transaction) halt(ctx context.Context, rec webhookRecord) error {
-	lane, err := readLane(ctx, tx, rec, tx.now)
-	if err == nil {
-		err = lane.leave(ctx, tx)
-	}
+	lane, err := readOwnLane(ctx, tx, rec, tx.now)
 	if err != nil {
 		return err
 	}

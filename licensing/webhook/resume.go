@@ -22,10 +22,7 @@ const (
 
 // resume starts the lane of a webhook that becomes active.
 func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from ResumeFrom) error {
-	lane, err := readLane(ctx, tx, *rec, tx.now)
-	if err == nil {
-		err = lane.leave(ctx, tx)
-	}
+	lane, err := readOwnLane(ctx, tx, *rec, tx.now)
 	if err != nil {
 		return err
 	}

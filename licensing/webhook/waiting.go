@@ -20,11 +20,7 @@ const waitingMost = 10 * store.MaxLimit
 // newest first, after the one with an ID. The store has no record of them: they
 // are the events after its position that the webhook selects.
 func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord, after string, limit int) (found []outbox.Delivery, err error) {
-	lane, err := readLane(ctx, r, rec, s.now())
-	if err != nil {
-		return nil, err
-	}
-	received, err := lane.received(ctx, r)
+	lane, err := readOwnLane(ctx, r, rec, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +37,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 			return nil, err
 		}
 		for _, e := range events {
-			if e.Seq <= received {
+			if e.Seq <= lane.Position {
 				return found, nil
 			}
 			if q.After = e.Seq; w.wants(e) {
@@ -65,15 +61,11 @@ func (s *Service) waitingDelivery(rec webhookRecord, e store.Event) outbox.Deliv
 
 // findWaiting returns the delivery with an ID that waits for its first attempt.
 func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRecord, id string) (outbox.Delivery, error) {
-	lane, err := readLane(ctx, r, rec, s.now())
+	lane, err := readOwnLane(ctx, r, rec, s.now())
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
-	received, err := lane.received(ctx, r)
-	if err != nil {
-		return outbox.Delivery{}, err
-	}
-	if seq := seqOf(id); isID("dlv", id) && seq > received {
+	if seq := seqOf(id); isID("dlv", id) && seq > lane.Position {
 		events, err := r.Events(ctx, store.EventQuery{After: seq - 1, Limit: 1})
 		if err != nil {
 			return outbox.Delivery{}, err
