@@ -68,7 +68,7 @@ func (l *lane) attempt(ctx context.Context, s *sending) outcome {
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
-	signature, err := r.signAs(rec, message.id, at, message.body)
+	signature, err := r.sign(rec, message.id, at, message.body)
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -48,6 +49,15 @@ func (f *fixture) webhook(t *testing.T, types ...string) (Webhook, string) {
 		t.Fatal(err)
 	}
 	return w, secret
+}
+
+// signStored signs with the stored secrets of a webhook.
+func (s *Service) signStored(ctx context.Context, id, messageID string, at time.Time, body []byte) (string, error) {
+	rec, err := s.findWebhook(ctx, s.reader(), id)
+	if err != nil {
+		return "", err
+	}
+	return s.sign(rec, messageID, at, body)
 }
 
 // license creates one.

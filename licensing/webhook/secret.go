@@ -110,15 +110,7 @@ func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, 
 // sign returns the webhook-signature header of a message (Standard
 // Webhooks): for each current secret, "v1," and the HMAC-SHA256 of the
 // message ID, the Unix time of sending, and the body.
-func (s *Service) sign(ctx context.Context, id, messageID string, at time.Time, body []byte) (signature string, err error) {
-	rec, err := s.findWebhook(ctx, s.reader(), id)
-	if err != nil {
-		return "", err
-	}
-	return s.signAs(rec, messageID, at, body)
-}
-
-func (s *Service) signAs(rec webhookRecord, messageID string, at time.Time, body []byte) (signature string, err error) {
+func (s *Service) sign(rec webhookRecord, messageID string, at time.Time, body []byte) (signature string, err error) {
 	var signatures []string
 	for _, secret := range rec.Secrets {
 		if !secret.isLive(s.now()) {

@@ -33,7 +33,7 @@ func TestARotationSignsWithBothSecretsForAWhile(t *testing.T) {
 	f := newFixture(t)
 	w, first := f.webhook(t)
 	sign := func() string {
-		s, err := f.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+		s, err := f.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 		is.NoErr(err)
 		return s
 	}
@@ -65,12 +65,12 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 	is.NoErr(err)
 	is.True(!strings.Contains(string(e.Data), base64.StdEncoding.EncodeToString(raw)))
 
-	got, err := f.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	got, err := f.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err)
 	is.Equal(got, signed(t, secret, "evt_1", f.now, "{}"))
 	for _, other := range [][]byte{nil, []byte(strings.Repeat("o", 32))} {
 		s := New(license.New(f.store, license.Options{MasterKey: other, Now: func() time.Time { return f.now }}), nil, Options{})
-		_, err = s.sign(t.Context(), w.ID, "evt_1", f.now, nil)
+		_, err = s.signStored(t.Context(), w.ID, "evt_1", f.now, nil)
 		is.True(err != nil)
 		is.True(strings.Contains(err.Error(), "Options.MasterKey"))
 	}
@@ -82,7 +82,7 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 		e.Key = other.ID
 		return tx.PutEntries(t.Context(), e)
 	}))
-	_, err = f.sign(t.Context(), other.ID, "evt_1", f.now, nil)
+	_, err = f.signStored(t.Context(), other.ID, "evt_1", f.now, nil)
 	is.True(err != nil)
 }
 
@@ -103,7 +103,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 		return n
 	}
 	both := open(license.Options{MasterKey: second, PreviousMasterKeys: [][]byte{first}})
-	signature, err := both.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	signature, err := both.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err)
 	is.Equal(signature, signed(t, secret, "evt_1", f.now, "{}"))
 	is.Equal(counts(both), SecretCounts{Previous: 1})
@@ -115,7 +115,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 	is.Equal(counts(both), SecretCounts{Sealed: 1, Previous: 1})
 	f.now = f.now.Add(time.Hour)
 	is.Equal(counts(both), SecretCounts{Sealed: 1})
-	_, err = open(license.Options{MasterKey: second}).sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	_, err = open(license.Options{MasterKey: second}).signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err) // the previous key is no longer needed
 }
 
@@ -127,7 +127,7 @@ func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
 	got, secret, err := replaced.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: 24 * time.Hour})
 	is.NoErr(err)
 	is.Equal(len(got.Secrets), 1)
-	signature, err := replaced.sign(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
+	signature, err := replaced.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err)
 	is.Equal(signature, signed(t, secret, "evt_1", f.now, "{}"))
 }
