@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/binary"
 	"strings"
 
@@ -11,40 +12,28 @@ import (
 // digits are those of IDs (see [store.NewID]).
 const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 
+// idText encodes the 128 bits of an ID, after four zero bytes, as its 26 digits,
+// after six zeros.
+var idText = base32.NewEncoding(digits).WithPadding(base32.NoPadding)
+
 // deliveryID returns the ID of the delivery of an event to a webhook: the time
 // of the event in 48 bits, its Seq in 40, and 40 bits of a digest. A repeated
 // delivery has the same ID, and IDs sort by time.
 func deliveryID(webhookID string, e store.Event) string {
-	var id [16]byte
-	binary.BigEndian.PutUint64(id[:], uint64(max(0, e.Time.UnixMilli()))<<16)
-	seq := binary.BigEndian.AppendUint64(nil, uint64(e.Seq))
-	copy(id[6:11], seq[3:])
+	var id [20]byte
+	binary.BigEndian.PutUint64(id[7:], uint64(e.Seq))
+	binary.BigEndian.PutUint64(id[2:], uint64(max(0, e.Time.UnixMilli())))
 	sum := sha256.Sum256([]byte(webhookID + " " + e.ID))
-	copy(id[11:], sum[:])
-
-	var out [26]byte
-	hi, lo := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
-	for i := len(out) - 1; i >= 0; i-- {
-		out[i] = digits[lo&31]
-		lo = lo>>5 | hi<<59
-		hi >>= 5
-	}
-	return "dlv_" + string(out[:])
+	copy(id[15:], sum[:])
+	return "dlv_" + idText.EncodeToString(id[:])[6:]
 }
 
 // seqOf returns the Seq in the ID of a delivery, or zero if the ID has none
 // because an earlier version made it.
 func seqOf(id string) int64 {
-	var hi, lo uint64
-	for _, c := range strings.TrimPrefix(id, "dlv_") {
-		digit := strings.IndexRune(digits, c)
-		if digit < 0 {
-			return 0
-		}
-		hi, lo = hi<<5|lo>>59, lo<<5|uint64(digit)
-	}
-	if hi>>12&0xf == 7 { // a UUID of version 7
+	bits, err := idText.DecodeString("000000" + strings.TrimPrefix(id, "dlv_"))
+	if err != nil || len(bits) != 20 || bits[10]>>4 == 7 { // a UUID of version 7
 		return 0
 	}
-	return int64(hi&0xffff<<24 | lo>>40)
+	return int64(binary.BigEndian.Uint64(bits[7:]) & (1<<40 - 1))
 }
