@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,9 +95,9 @@ func (s *Service) lag(ctx context.Context, r store.Reader) (waiting bool, since 
 	}
 	failing := make(map[string]bool)
 	for _, e := range webhooks {
-		var rec webhookRecord
-		if err := json.Unmarshal(e.Data, &rec); err != nil {
-			return false, nil, fmt.Errorf("webhook %s: %w", e.Key, err)
+		rec, err := readWebhookEntry(e)
+		if err != nil {
+			return false, nil, err
 		}
 		failing[rec.ID] = !rec.FailingSince.IsZero()
 	}

@@ -33,6 +33,13 @@ type webhookRecord struct {
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
 
+func readWebhookEntry(e store.Entry) (rec webhookRecord, err error) {
+	if err := json.Unmarshal(e.Data, &rec); err != nil {
+		return webhookRecord{}, fmt.Errorf("webhook %s: %w", e.Key, err)
+	}
+	return rec, nil
+}
+
 // webhook converts a record to its state at an instant.
 func (rec webhookRecord) webhook(at time.Time) Webhook {
 	w := Webhook{
@@ -161,9 +168,9 @@ func readAll(ctx context.Context, r store.Reader) ([]webhookRecord, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			var rec webhookRecord
-			if err := json.Unmarshal(e.Data, &rec); err != nil {
-				return nil, fmt.Errorf("webhook %s: %w", e.Key, err)
+			rec, err := readWebhookEntry(e)
+			if err != nil {
+				return nil, err
 			}
 			all = append(all, rec)
 			q.After.ID = e.Key

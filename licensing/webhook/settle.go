@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -93,9 +92,9 @@ func (r *run) storeOutcomes(tx *transaction, batches []*batch) ([]laneRecord, er
 	}
 	statuses := make(map[string]Status, len(batches))
 	err := r.readKeys(tx, webhookKind, keys, func(e store.Entry) error {
-		var rec webhookRecord
-		if err := json.Unmarshal(e.Data, &rec); err != nil {
-			return fmt.Errorf("webhook %s: %w", e.Key, err)
+		rec, err := readWebhookEntry(e)
+		if err != nil {
+			return err
 		}
 		statuses[e.Key] = rec.Status
 		return of[e.Key].report(tx, rec, statuses)
