@@ -2,13 +2,11 @@ package dashboard
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -198,11 +196,7 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 			row.SubjectLink = webhookPath(data.Webhook.ID)
 		}
 	case strings.HasPrefix(e.Subject, "opr_"):
-		if op, err := n.v.operators.Get(n.v.r.Context(), e.Subject); err == nil {
-			row.Subject = op.Email
-		} else if !errors.Is(err, auth.ErrNotFound) {
-			row.Subject = e.Subject
-		}
+		row.Subject, _ = n.actor("operator:" + e.Subject)
 	}
 	if row.Subject == "" {
 		row.Subject = e.Subject
