@@ -2,13 +2,13 @@ package dashboard
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
 // A quickStart is a program in several languages that gets an access token and
@@ -59,7 +59,8 @@ func (v *visit) quickStart(c auth.Client, secret string) *quickStart {
 		}
 		q.Text = "Gets an access token and creates a license: this adds a real license, because this credential cannot read."
 		use.Method, use.Path = "POST", "/license"
-		use.JSON = plainJSON(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"})
+		body, _ := web.Marshal(map[string]string{"name": "LICENSE_NAME", "product_id": product, "customer_id": "CUSTOMER_ID"}) // always encodes
+		use.JSON = strings.TrimSpace(string(body))
 	default: // auth.ScopeTokenIntrospect
 		q.Text = "Gets an access token and introspects it."
 		use.Method, use.Path, use.Introspect = "POST", "/oauth/introspect", true
@@ -72,15 +73,6 @@ func (v *visit) quickStart(c auth.Client, secret string) *quickStart {
 		q.Snippets = append(q.Snippets, snippet{l.id, l.label, l.hint, strings.Split(strings.TrimSpace(b.String()), addressMark)})
 	}
 	return q
-}
-
-// plainJSON returns x as JSON without HTML escapes.
-func plainJSON(x any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(x) // maps of strings always encode
-	return strings.TrimSpace(b.String())
 }
 
 // quickLanguages are the languages of a quick start.
