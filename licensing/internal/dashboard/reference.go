@@ -29,7 +29,6 @@ type tagGroup struct {
 type operationView struct {
 	ID, Method, Path string
 	Summary          string
-	Tag              string
 	Text             markup
 	Scope            string
 	Parameters       []fieldView
@@ -207,7 +206,7 @@ func decodePart(part json.RawMessage, v any) {
 }
 
 func newOperationView(d description, method, path string, o operation) operationView {
-	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Tag: o.Tags[0], Text: parseMarkup(o.Description), Scope: o.scope()}
+	view := operationView{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, Text: parseMarkup(o.Description), Scope: o.scope()}
 	for i, p := range o.Parameters {
 		if p.Ref != "" {
 			p = d.Components.Parameters[refName(p.Ref)]
