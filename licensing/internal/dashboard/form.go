@@ -91,14 +91,15 @@ func (f *form) Field(name string) *field {
 	return nil
 }
 
-// fill sets the values from the submitted form.
+// fill sets the values from the submitted form, except passwords, which no page
+// repeats.
 func (f *form) fill(v *visit) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Type == "pairs" {
 				x.fillPairs(v)
 			}
-			if x.Options == nil && x.Choices == nil {
+			if x.Options == nil && x.Choices == nil && x.Type != "password" {
 				x.Value = v.sent(x.Name)
 			}
 			chosen := v.r.PostForm[x.Name]

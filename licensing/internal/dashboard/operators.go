@@ -237,6 +237,5 @@ func join(v *visit) error {
 			return err
 		}
 	}
-	f.Field("password").Value = ""
 	return v.renderJoin(status, f)
 }

@@ -80,7 +80,6 @@ func changeSecondFactor(v *visit) error {
 		return v.renderFactor(http.StatusOK, body)
 	}
 	if f.takeErrors(renamed(err, map[string]string{"code": "otp"})) {
-		f.Field("current").Value = ""
 		if f.Problem != "" { // about the secret
 			if v.op.SecondFactor {
 				v.redirect("second-factor")

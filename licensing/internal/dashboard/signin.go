@@ -86,13 +86,6 @@ func signIn(v *visit) error {
 // rejectPassword adds the reason why a password was not accepted to the form and
 // returns the HTTP status. It returns any other error unchanged.
 func (v *visit) rejectPassword(f *form, err error, wrong string) (status int, _ error) {
-	for _, g := range f.Groups {
-		for _, x := range g.Fields {
-			if x.Type == "password" {
-				x.Value = ""
-			}
-		}
-	}
 	if throttled, ok := errors.AsType[*operator.ThrottledError](err); ok {
 		seconds := int(math.Ceil(throttled.RetryAfter.Seconds()))
 		v.w.Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -163,7 +156,6 @@ func setUp(v *visit) error {
 			return err
 		}
 	}
-	f.Field("password").Value = ""
 	return v.renderSetup(status, f, false)
 }
 
@@ -183,7 +175,6 @@ func changePassword(v *visit) error {
 		return nil
 	}
 	if f.takeErrors(err) {
-		f.Field("current").Value, f.Field("password").Value = "", ""
 		return v.renderAccount(http.StatusUnprocessableEntity, f)
 	}
 	status, err := v.rejectCurrent(f, err)
