@@ -1,12 +1,11 @@
 package dashboard
 
 import (
-	"net/http"
+	"bufio"
 	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -31,16 +30,9 @@ func exportAudit(v *visit) error {
 	if err != nil {
 		return err
 	}
-	h := v.w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="audit-log-`+v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
-	web.CloseAfter(v.w, v.r) // the write deadlines must not apply to a later request
-	control := http.NewResponseController(v.w)
-	out := csvfile.NewWriter(v.w)
+	out := csvfile.NewWriter(bufio.NewWriterSize(&csvDownload{v: v, name: "audit-log"}, 64<<10))
 	out.Write(auditColumns)
 	for {
-		// Each part gets a new deadline in place of the one of the server.
-		_ = control.SetWriteDeadline(time.Now().Add(partTimeout))
 		for _, e := range part.Data {
 			if f.ended(e) {
 				part.HasMore = false
@@ -53,7 +45,6 @@ func exportAudit(v *visit) error {
 		if out.Flush() != nil {
 			return nil // the browser has disconnected
 		}
-		_ = control.Flush()
 		if !part.HasMore {
 			return nil
 		}

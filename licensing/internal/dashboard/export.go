@@ -14,7 +14,7 @@ import (
 // exportLicenses streams all licenses that match the filter as CSV.
 func exportLicenses(v *visit) error {
 	p := readFilter(v.r.URL.Query()).params(v.h.opts.Now())
-	d := &csvDownload{v: v}
+	d := &csvDownload{v: v, name: "licenses"}
 	err := v.licenses.ExportCSV(v.r.Context(), d, p)
 	if err != nil && d.broken {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
@@ -30,6 +30,7 @@ const partTimeout = 30 * time.Second
 // part, so that an export that fails before it can answer with an error page.
 type csvDownload struct {
 	v       *visit
+	name    string // the beginning of the file name
 	started bool
 	broken  bool // the browser has disconnected
 	control *http.ResponseController
@@ -40,7 +41,7 @@ func (d *csvDownload) Write(part []byte) (int, error) {
 		d.started = true
 		h := d.v.w.Header()
 		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="licenses-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
+		h.Set("Content-Disposition", `attachment; filename="`+d.name+`-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
 		web.CloseAfter(d.v.w, d.v.r) // the write deadlines must not apply to a later request
 		d.control = http.NewResponseController(d.v.w)
 	}
