@@ -21,14 +21,11 @@ type refusalRow struct {
 
 // A refusalAction is a link to what resolves a refusal.
 type refusalAction struct {
-	Label string
-	Path  string // below the page of the license
-	Field string // the id of an element of that page; may be empty
-	// Admin is set if the page is for admins, Support if it is also for
-	// operators who support customers.
-	Admin, Support bool
-	// Dialog is set if the page is a confirmation, which opens as a dialog.
-	Dialog bool
+	Label  string
+	Path   string // below the page of the license
+	Field  string // the id of an element of that page; may be empty
+	Dialog bool   // the page is a confirmation, which opens as a dialog
+	access access // what the page requires
 }
 
 // A refusedRow shows one request that was refused.
@@ -85,6 +82,7 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 		if r.Count == 1 {
 			row.Times = "Once"
 		}
+		row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 		p.Rows, p.Apply = append(p.Rows, row), p.Apply || row.Applies
 		for _, c := range r.Recent {
 			p.Recent = append(p.Recent, refusedRow{row.Reason, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), c.At})
@@ -111,11 +109,11 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 	var (
 		activations = refusalAction{Label: "View activations", Path: "/activations"}
 		release     = refusalAction{Label: "Release an activation", Path: "/activations"}
-		addSeat     = refusalAction{Label: "Add a seat", Path: "/edit", Field: "f-max_activations", Admin: true}
-		renew       = refusalAction{Label: "Renew", Path: "/renew", Support: true}
-		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Support: true, Dialog: true}
+		addSeat     = refusalAction{Label: "Add a seat", Path: "/edit", Field: "f-max_activations", access: admins}
+		renew       = refusalAction{Label: "Renew", Path: "/renew", access: supporters}
+		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}
 		edit        = func(label, field string) refusalAction {
-			return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, Admin: true}
+			return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: admins}
 		}
 	)
 	noSeat := refusalRow{Text: seats + ".", Applies: true, Actions: []refusalAction{release, addSeat}}
