@@ -76,6 +76,7 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 	if err != nil {
 		return p, err
 	}
+	rows := map[bool][]refusalRow{} // by whether they apply
 	for _, r := range list.Data {
 		row := resolveRefusal(r.Code, l, seats.Full, strings.TrimSuffix(seatsText, "."))
 		row.Reason, row.Times, row.Last = refusalReason(r.Code), thousands(r.Count)+" times", v.moment(r.LastAt)
@@ -83,24 +84,14 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 			row.Times = "Once"
 		}
 		row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
-		p.Rows, p.Apply = append(p.Rows, row), p.Apply || row.Applies
+		rows[row.Applies] = append(rows[row.Applies], row)
 		for _, c := range r.Recent {
 			p.Recent = append(p.Recent, refusedRow{row.Reason, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), c.At})
 		}
 	}
-	slices.SortStableFunc(p.Rows, func(a, b refusalRow) int { return compareBool(b.Applies, a.Applies) })
+	p.Rows, p.Apply = append(rows[true], rows[false]...), len(rows[true]) > 0
 	slices.SortStableFunc(p.Recent, func(a, b refusedRow) int { return b.at.Compare(a.at) })
 	return p, nil
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }
 
 // resolveRefusal says whether a reason still applies to a license, and what
