@@ -24,14 +24,19 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 	if err != nil {
 		return nil, err
 	}
-	q := store.EventQuery{Descending: true, Limit: store.MaxLimit}
-	if after != "" {
-		if q.After = seqOf(after); q.After == 0 { // of an earlier version, and so older than all that wait
-			return nil, nil
+	q := store.EventQuery{Descending: true, After: seqOf(after)} // 0: of an earlier version, and so older than all that wait
+	if after == "" {
+		newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+		if err != nil || len(newest) == 0 {
+			return nil, err
 		}
+		q.After = newest[0].Seq + 1
 	}
 	w := rec.webhook(s.now())
 	for examined := 0; examined < waitingMost; examined += q.Limit {
+		if q.Limit = int(min(store.MaxLimit, q.After-1-lane.Position)); q.Limit <= 0 {
+			break
+		}
 		events, err := r.Events(ctx, q)
 		if err != nil {
 			return nil, err
