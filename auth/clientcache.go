@@ -1,9 +1,6 @@
 package auth
 
-import (
-	"bytes"
-	"sync"
-)
+import "sync"
 
 // clientCacheSize is the largest number of clients in the cache.
 const clientCacheSize = 1000
@@ -13,7 +10,7 @@ const clientCacheSize = 1000
 // record only decides whether to begin that update. A secret that the cached
 // record does not have is checked in the store.
 type clientCache struct {
-	mu      sync.RWMutex
+	mu      sync.Mutex
 	clients map[string]cachedClient
 }
 
@@ -37,9 +34,9 @@ var unknownRecord = func() clientRecord {
 // recall sets the verified client to its cached record, if that has the secret
 // and is not disabled.
 func (v *verified) recall(c *clientCache) bool {
-	c.mu.RLock()
+	c.mu.Lock()
 	cached, known := c.clients[v.creds.id]
-	c.mu.RUnlock()
+	c.mu.Unlock()
 	if !known {
 		cached.record = unknownRecord
 	}
@@ -53,15 +50,9 @@ func (v *verified) recall(c *clientCache) bool {
 
 // put adds a client. If the cache is full, put empties it first.
 func (c *clientCache) put(v verified) {
-	c.mu.RLock()
-	cached, known := c.clients[v.ID]
-	c.mu.RUnlock()
-	if known && bytes.Equal(cached.data, v.data) {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !known && len(c.clients) >= clientCacheSize {
+	if _, known := c.clients[v.ID]; !known && len(c.clients) >= clientCacheSize {
 		clear(c.clients)
 	}
 	c.clients[v.ID] = cachedClient{v.clientRecord, v.data}

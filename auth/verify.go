@@ -69,9 +69,6 @@ func (a *Auth) verify(ctx context.Context, creds credentials, reloads bool) (ver
 	if err == nil {
 		err = v.accept(e, known)
 	}
-	if err == nil {
-		a.clients.put(v)
-	}
 	return v, err
 }
 
