@@ -57,12 +57,18 @@ func (o *office) code(secret string) string {
 func (b *browser) enable(t *testing.T) (secret string, recovery []string) {
 	t.Helper()
 	secret = NewTOTPSecret()
-	is.New(t).NoErr(b.do(func(w http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = b.o.EnableSecondFactor(w, r, EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: goodPassword})
-		return err
-	}))
+	recovery, err := b.tryEnable(EnableSecondFactorParams{Secret: secret, Code: b.o.code(secret), Password: goodPassword})
+	is.New(t).NoErr(err)
 	b.o.now = b.o.now.Add(totpStep)
 	return secret, recovery
+}
+
+func (b *browser) tryEnable(p EnableSecondFactorParams) (recovery []string, err error) {
+	err = b.do(func(w http.ResponseWriter, r *http.Request) (err error) {
+		recovery, err = b.o.EnableSecondFactor(w, r, p)
+		return err
+	})
+	return recovery, err
 }
 
 func (b *browser) complete(code string) error {
@@ -74,10 +80,8 @@ func (b *browser) complete(code string) error {
 
 func TestSecondFactor(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	ada := o.operator(t, "ada@example.com", RoleAdmin)
-	desk, other := &browser{o: o}, &browser{o: o}
-	is.NoErr(desk.signIn("ada@example.com", goodPassword))
+	o, ada, desk := newSignedIn(t)
+	other := &browser{o: o}
 	is.NoErr(other.signIn("ada@example.com", goodPassword))
 	secret, recovery := desk.enable(t)
 	is.Equal(desk.who(), "ada@example.com")
@@ -117,10 +121,7 @@ func TestSecondFactor(t *testing.T) {
 
 func TestRecoveryCodesWorkOnce(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	ada := o.operator(t, "ada@example.com", RoleAdmin)
-	b := &browser{o: o}
-	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o, ada, b := newSignedIn(t)
 	_, recovery := b.enable(t)
 	for i, code := range recovery[:2] {
 		is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
@@ -145,10 +146,7 @@ func TestRecoveryCodesWorkOnce(t *testing.T) {
 // addresses, and cannot reset the counter by entering the password again.
 func TestCodesAreThrottled(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	o.operator(t, "ada@example.com", RoleAdmin)
-	b := &browser{o: o}
-	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o, _, b := newSignedIn(t)
 	secret, _ := b.enable(t)
 	tries := 0
 	for i := range 12 {
@@ -175,10 +173,8 @@ func TestEnableSecondFactorIsChecked(t *testing.T) {
 	o.operator(t, "ada@example.com", RoleAdmin)
 	b := &browser{o: o}
 	enable := func(p EnableSecondFactorParams) error {
-		return b.do(func(w http.ResponseWriter, r *http.Request) error {
-			_, err := o.EnableSecondFactor(w, r, p)
-			return err
-		})
+		_, err := b.tryEnable(p)
+		return err
 	}
 	field := func(err error) string {
 		invalid, ok := errors.AsType[*auth.InvalidError](err)
@@ -203,10 +199,7 @@ func TestEnableSecondFactorIsChecked(t *testing.T) {
 
 func TestRemoveSecondFactor(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	ada := o.operator(t, "ada@example.com", RoleAdmin)
-	b := &browser{o: o}
-	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o, ada, b := newSignedIn(t)
 	b.enable(t)
 	disable := func(password string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.DisableSecondFactor(w, r, password) })
@@ -232,18 +225,12 @@ func TestRemoveSecondFactor(t *testing.T) {
 // A link that resets the password does not replace the second factor.
 func TestPasswordResetNeedsTheSecondFactor(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	ada := o.operator(t, "ada@example.com", RoleAdmin)
-	b := &browser{o: o}
-	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o, ada, b := newSignedIn(t)
 	secret, _ := b.enable(t)
 	link, err := o.CreatePasswordReset(t.Context(), ada.ID)
 	is.NoErr(err)
 	thief := &browser{o: o}
-	is.True(errors.Is(thief.do(func(w http.ResponseWriter, r *http.Request) error {
-		_, err := o.AcceptInvitation(w, r, link, otherPassword)
-		return err
-	}), ErrSecondFactor))
+	is.True(errors.Is(thief.accept(link, otherPassword), ErrSecondFactor))
 	is.Equal(thief.who(), ErrNoSession.Error())
 	is.NoErr(thief.complete(o.code(secret))) // the owner has the device
 	is.Equal(thief.who(), "ada@example.com")
@@ -251,8 +238,7 @@ func TestPasswordResetNeedsTheSecondFactor(t *testing.T) {
 
 func TestSecondFactorIsSealed(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	ada := o.operator(t, "ada@example.com", RoleAdmin)
+	o, ada, b := newSignedIn(t)
 	with := func(key string, previous ...string) {
 		opts := o.opts
 		opts.MasterKey, opts.PreviousMasterKeys = nil, nil
@@ -269,13 +255,11 @@ func TestSecondFactorIsSealed(t *testing.T) {
 		is.NoErr(err)
 		return *rec.SecondFactor
 	}
-	b := &browser{o: o}
 	signIn := func(secret string) error {
 		o.now = o.now.Add(totpStep)
 		is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
 		return b.complete(o.code(secret))
 	}
-	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	secret, recovery := b.enable(t)
 	raw, err := base32Secret.DecodeString(secret)
 	is.NoErr(err)

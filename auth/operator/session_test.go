@@ -58,6 +58,15 @@ func (b *browser) signIn(email, password string) error {
 	})
 }
 
+// newSignedIn returns an office with an operator who is signed in.
+func newSignedIn(t *testing.T) (o *office, ada Operator, b *browser) {
+	t.Helper()
+	o = newOffice(t)
+	ada, b = o.operator(t, "ada@example.com", RoleAdmin), &browser{o: o}
+	is.New(t).NoErr(b.signIn("ada@example.com", goodPassword))
+	return o, ada, b
+}
+
 func (b *browser) who() string {
 	op, err := b.o.Session(b.request())
 	if err != nil {
@@ -160,10 +169,7 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestSignOutAppendsItsOwnEvent(t *testing.T) {
 	is := is.New(t)
-	o := newOffice(t)
-	ada := o.operator(t, "ada@example.com", RoleAdmin)
-	b := &browser{o: o}
-	is.NoErr(b.signIn("ada@example.com", goodPassword))
+	o, ada, b := newSignedIn(t)
 	is.NoErr(b.do(o.SignOut))
 	is.NoErr(o.As(auth.Caller{Actor: "operator:opr_boss"}).SignOutEverywhere(t.Context(), ada.ID))
 	types, text := o.events(t)
