@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	"github.com/matryer/is"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -130,42 +129,12 @@ type check struct {
 	Good   bool
 }
 
-const nodeScript = `
-const { Webhook } = require("standardwebhooks");
-const checks = JSON.parse(require("fs").readFileSync(0, "utf8"));
-for (const c of checks) {
-  const headers = Object.fromEntries(Object.entries(c.Header).map(([name, values]) => [name.toLowerCase(), values[0]]));
-  let good = true;
-  try { new Webhook(c.Secret).verify(c.Body, headers); } catch (e) { good = false; }
-  if (good !== c.Good) { console.error("verify says", good, "and should say", c.Good); process.exit(1); }
-}
-console.log(checks.length + " verified");
-`
-
-// verifyWithNode installs the library for Node in a folder of its own.
+// verifyWithNode has testdata/verify.cjs verify the messages.
 func verifyWithNode(t *testing.T, checks []check) {
 	is := is.New(t)
-	for _, tool := range []string{"npm", "node"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not installed")
-		}
-	}
-	dir := t.TempDir()
-	is.NoErr(os.WriteFile(filepath.Join(dir, "verify.cjs"), []byte(nodeScript), 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	install := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, "standardwebhooks@1.0.0")
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("the library cannot be installed here: %v\n%s", err, out)
-	}
+	dir := node.Install(t)
 	input, err := json.Marshal(checks)
 	is.NoErr(err)
-	verify := exec.CommandContext(ctx, "node", "verify.cjs")
-	verify.Dir = dir
-	verify.Stdin = strings.NewReader(string(input))
-	out, err := verify.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out := node.Run(t, node.Command{Dir: dir, Input: input}, "node", "verify.cjs")
 	is.Equal(strings.TrimSpace(string(out)), fmt.Sprint(len(checks), " verified"))
 }
