@@ -73,6 +73,14 @@ func newBrowser(t *testing.T, h *host, script bool) *browser {
 	return b
 }
 
+// newSignedIn returns a browser in which the admin is signed in.
+func newSignedIn(t *testing.T, h *host, script bool) *browser {
+	t.Helper()
+	b := newBrowser(t, h, script)
+	b.use(h.cookie(t, adminEmail, adminPassword))
+	return b
+}
+
 // policyErrors returns the reports about security policies and script exceptions.
 func (b *browser) policyErrors() (list []string) {
 	b.mu.Lock()
@@ -110,6 +118,14 @@ func (b *browser) use(c *http.Cookie) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: b.base + "sign-in"})
 	b.do("set the cookie", err)
+}
+
+// signIn fills in the sign-in form and submits it.
+func (b *browser) signIn(email, password string) {
+	b.t.Helper()
+	b.fill("Email", email)
+	b.fill("Password", password)
+	b.press("Sign in")
 }
 
 // fill types text into the control with the given label.

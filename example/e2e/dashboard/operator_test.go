@@ -55,9 +55,7 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 	b.press("Create admin account")
 	b.see("No licenses yet")
 	b.press("Sign out")
-	b.fill("Email", adminEmail)
-	b.fill("Password", adminPassword)
-	b.press("Sign in")
+	b.signIn(adminEmail, adminPassword)
 	b.see("No licenses yet")
 }
 

@@ -91,16 +91,11 @@ type view struct {
 // It runs axe-core, takes a screenshot and checks that the page does not scroll
 // horizontally.
 func TestEveryPage(t *testing.T) {
-	dir := os.Getenv("E2E_SCREENSHOTS")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	is.New(t).NoErr(os.MkdirAll(dir, 0o755))
-	source := axe(t)
+	inspect := newInspection(t)
 
 	empty := newHost(t)
 	t.Run("set up", func(t *testing.T) {
-		checkViews(t, empty, nil, dir, source, []view{
+		inspect.views(t, empty, nil, []view{
 			{"setup", func(b *browser) { b.open("setup") }},
 			{"setup-errors", func(b *browser) {
 				b.open("setup")
@@ -111,7 +106,7 @@ func TestEveryPage(t *testing.T) {
 	})
 	empty.admin(t)
 	t.Run("empty", func(t *testing.T) {
-		checkViews(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		inspect.views(t, empty, empty.cookie(t, adminEmail, adminPassword), []view{
 			{"licenses-empty", func(b *browser) { b.open("licenses") }},
 			{"credentials-empty", func(b *browser) { b.open("settings/credentials") }},
 		})
@@ -127,19 +122,17 @@ func TestEveryPage(t *testing.T) {
 	client, err := full.Auth().GetClient(t.Context(), clientID)
 	is.New(t).NoErr(err)
 	t.Run("signed out", func(t *testing.T) {
-		checkViews(t, full, nil, dir, source, []view{
+		inspect.views(t, full, nil, []view{
 			{"sign-in", func(b *browser) { b.open("licenses") }},
 			{"join", func(b *browser) { b.open("join") }},
 			{"sign-in-errors", func(b *browser) {
 				b.open("sign-in")
-				b.fill("Email", "eve@example.com")
-				b.fill("Password", "not it")
-				b.press("Sign in")
+				b.signIn("eve@example.com", "not it")
 			}},
 		})
 	})
 	t.Run("admin", func(t *testing.T) {
-		checkViews(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		inspect.views(t, full, full.cookie(t, adminEmail, adminPassword), []view{
 			{"reference", func(b *browser) { b.open("reference") }},
 			{"reference-filter", func(b *browser) { b.open("reference?q=webhook") }},
 			{"reference-operation", func(b *browser) { b.open("reference/createLicense") }},
@@ -228,15 +221,31 @@ func TestEveryPage(t *testing.T) {
 	_, err = full.Operators().Create(t.Context(), operator.CreateParams{Email: "vic@example.com", Password: adminPassword, Role: operator.RoleViewer})
 	is.New(t).NoErr(err)
 	t.Run("viewer", func(t *testing.T) {
-		checkViews(t, full, full.cookie(t, "vic@example.com", adminPassword), dir, source, []view{
+		inspect.views(t, full, full.cookie(t, "vic@example.com", adminPassword), []view{
 			{"viewer-license", func(b *browser) { b.open("licenses/" + licenseID) }},
 			{"viewer-forbidden", func(b *browser) { b.open("licenses/new") }},
 		})
 	})
 }
 
-// checkViews runs axe-core on every view and takes screenshots.
-func checkViews(t *testing.T, h *host, session *http.Cookie, dir, source string, views []view) {
+// An inspection checks views.
+type inspection struct {
+	dir    string // of the screenshots
+	source string // of axe-core; empty: it is not available
+}
+
+func newInspection(t *testing.T) inspection {
+	t.Helper()
+	dir := os.Getenv("E2E_SCREENSHOTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	is.New(t).NoErr(os.MkdirAll(dir, 0o755))
+	return inspection{dir, axe(t)}
+}
+
+// views runs axe-core on every view and takes screenshots.
+func (i inspection) views(t *testing.T, h *host, session *http.Cookie, views []view) {
 	b := newBrowser(t, h, true)
 	if session != nil {
 		b.use(session)
@@ -252,8 +261,8 @@ func checkViews(t *testing.T, h *host, session *http.Cookie, dir, source string,
 				b.scheme(scheme)
 				for _, width := range []int64{1440, 360} {
 					is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
-					if source != "" {
-						for _, x := range b.violations(source) {
+					if i.source != "" {
+						for _, x := range b.violations(i.source) {
 							for _, n := range x.Nodes {
 								t.Errorf("%s at %d: %s (%s)\n%s\n%s", scheme, width, x.ID, x.Help, n.HTML, n.Summary)
 							}
@@ -262,7 +271,7 @@ func checkViews(t *testing.T, h *host, session *http.Cookie, dir, source string,
 					picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 					is.NoErr(err)
 					name := v.name + "-" + scheme + map[int64]string{1440: "-wide", 360: "-narrow"}[width] + ".png"
-					is.NoErr(os.WriteFile(filepath.Join(dir, name), picture, 0o644))
+					is.NoErr(os.WriteFile(filepath.Join(i.dir, name), picture, 0o644))
 				}
 			}
 			is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 900)))

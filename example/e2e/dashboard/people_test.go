@@ -67,8 +67,7 @@ func TestPeopleWorkflow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
 			h.admin(t)
-			b := newBrowser(t, h, script)
-			b.use(h.cookie(t, adminEmail, adminPassword))
+			b := newSignedIn(t, h, script)
 			b.open("licenses/import")
 			b.chooseFile(badCSV)
 			b.press("Preview import")
@@ -90,9 +89,7 @@ func TestPeopleWorkflow(t *testing.T) {
 			b.press("I have saved them")
 			b.see("10 recovery codes are left.")
 			b.press("Sign out")
-			b.fill("Email", adminEmail)
-			b.fill("Password", adminPassword)
-			b.press("Sign in")
+			b.signIn(adminEmail, adminPassword)
 			b.see("Your account has a second factor.")
 			b.fill("Code", "000000")
 			b.press("Sign in")
@@ -101,9 +98,7 @@ func TestPeopleWorkflow(t *testing.T) {
 			b.press("Sign in")
 			b.see("Needs attention")
 			b.press("Sign out")
-			b.fill("Email", adminEmail)
-			b.fill("Password", adminPassword)
-			b.press("Sign in")
+			b.signIn(adminEmail, adminPassword)
 			b.fill("Code", recovery)
 			b.press("Sign in")
 			b.see("Needs attention")
@@ -121,12 +116,7 @@ func TestPeopleWorkflow(t *testing.T) {
 // imports as TestEveryPage does.
 func TestPeoplePages(t *testing.T) {
 	is := is.New(t)
-	dir := os.Getenv("E2E_SCREENSHOTS")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	is.NoErr(os.MkdirAll(dir, 0o755))
-	source := axe(t)
+	inspect := newInspection(t)
 	h := newHost(t)
 	op := h.admin(t)
 	licenseID, _ := h.seed(t)
@@ -138,7 +128,7 @@ func TestPeoplePages(t *testing.T) {
 		h.cookie(t, adminEmail, adminPassword)
 	}
 	t.Run("admin", func(t *testing.T) {
-		checkViews(t, h, h.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		inspect.views(t, h, h.cookie(t, adminEmail, adminPassword), []view{
 			{"import", func(b *browser) {
 				b.open("licenses/import")
 				b.unfold("Columns")
@@ -168,14 +158,12 @@ func TestPeoplePages(t *testing.T) {
 			{"factor-code", func(b *browser) {
 				b.open("password")
 				b.press("Sign out")
-				b.fill("Email", adminEmail)
-				b.fill("Password", adminPassword)
-				b.press("Sign in")
+				b.signIn(adminEmail, adminPassword)
 			}},
 		})
 	})
 	t.Run("support", func(t *testing.T) {
-		checkViews(t, h, h.cookie(t, "support@example.com", adminPassword), dir, source, []view{
+		inspect.views(t, h, h.cookie(t, "support@example.com", adminPassword), []view{
 			{"support-license", func(b *browser) { b.open("licenses/" + licenseID) }},
 			{"support-forbidden", func(b *browser) { b.open("settings/credentials") }},
 			{"support-account", func(b *browser) { b.open("password") }},

@@ -14,8 +14,7 @@ func TestSearchBox(t *testing.T) {
 			h := newHost(t)
 			h.admin(t)
 			h.seed(t)
-			b := newBrowser(t, h, script)
-			b.use(h.cookie(t, adminEmail, adminPassword))
+			b := newSignedIn(t, h, script)
 			b.open("audit")
 			if script {
 				focused, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -57,17 +56,12 @@ func (h *host) seedWebhooks(t *testing.T) (id string) {
 // TestEveryPageWithData checks the pages about activations, webhooks, customers,
 // products and events as TestEveryPage does.
 func TestEveryPageWithData(t *testing.T) {
-	dir := os.Getenv("E2E_SCREENSHOTS")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	is.New(t).NoErr(os.MkdirAll(dir, 0o755))
-	source := axe(t)
+	inspect := newInspection(t)
 
 	empty := newHost(t)
 	empty.admin(t)
 	t.Run("empty", func(t *testing.T) {
-		checkViews(t, empty, empty.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		inspect.views(t, empty, empty.cookie(t, adminEmail, adminPassword), []view{
 			{"overview-empty", func(b *browser) { b.open("") }},
 			{"customers-empty", func(b *browser) { b.open("customers") }},
 			{"webhooks-empty", func(b *browser) { b.open("settings/webhooks") }},
@@ -84,7 +78,7 @@ func TestEveryPageWithData(t *testing.T) {
 	revoked := list.Data[0].ID
 	at := time.Now().UTC().AddDate(2, 0, 0).Format("2006-01-02")
 	t.Run("admin", func(t *testing.T) {
-		checkViews(t, full, full.cookie(t, adminEmail, adminPassword), dir, source, []view{
+		inspect.views(t, full, full.cookie(t, adminEmail, adminPassword), []view{
 			{"overview", func(b *browser) { b.open("") }},
 			{"overview-table", func(b *browser) {
 				b.open("")
@@ -170,8 +164,7 @@ func TestSupportWorkflow(t *testing.T) {
 			h.admin(t)
 			id, _ := h.seed(t)
 			seat := h.seedActivations(t, id)
-			b := newBrowser(t, h, script)
-			b.use(h.cookie(t, adminEmail, adminPassword))
+			b := newSignedIn(t, h, script)
 
 			b.open("")
 			b.see("Needs attention")
