@@ -40,9 +40,12 @@ func (r *run) dispatch(ctx context.Context) (feed.Next, error) {
 	if len(due) == 0 && (!first || len(entries) == 0) {
 		return feed.In(next), nil
 	}
-	held, wait, err := r.hold(ctx)
+	held, wait, err := r.hold()
 	if err != nil || !held {
 		return feed.In(min(next, wait)), err
+	}
+	if err := r.refresh(ctx); err != nil {
+		return feed.Next{}, err
 	}
 	r.mu.Lock()
 	for id := range r.try {

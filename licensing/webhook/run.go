@@ -22,12 +22,12 @@ type run struct {
 	lease    *feed.Lease
 	bell     *feed.Bell    // of dispatch
 	rings    int64         // of the Service, as of the last dispatch
-	took     bool          // the lease was held at least once
 	shared   chan struct{} // slots for partsMost
 	single   chan struct{} // slots for ownMost
 	patience time.Duration
 
-	refreshing sync.Mutex // guards the next two fields
+	refreshing sync.Mutex // guards the next three fields
+	took       bool       // false: the next refresh reads everything
 	change     string     // the last change of a webhook that lanes reflects
 	clock      time.Time  // the latest time seen
 
@@ -108,28 +108,31 @@ func (r *run) find(webhookID string) *lane {
 	return r.lanes[webhookID]
 }
 
-// hold acquires or extends the lease, and brings lanes up to date. If another
-// process holds the lease, it returns how long to wait.
-func (r *run) hold(ctx context.Context) (held bool, wait time.Duration, err error) {
+// hold acquires or extends the lease. If another process holds it, hold returns
+// how long to wait.
+func (r *run) hold() (held bool, wait time.Duration, err error) {
 	held, fresh, wait, err := r.lease.Hold(r.Work)
 	if err != nil || !held {
 		return false, max(wait, r.PollInterval), err
 	}
-	if err := r.refresh(ctx, fresh); err != nil {
-		return false, 0, err
+	if fresh {
+		r.forget() // another process may have changed everything
 	}
 	return true, 0, nil
 }
 
-// refresh reads the webhooks and their lanes again if they may have changed.
-func (r *run) refresh(ctx context.Context, fresh bool) error {
+// refresh reads the webhooks and their lanes again if they may have changed. Call
+// it after hold and before the lanes are used.
+func (r *run) refresh(ctx context.Context) error {
 	r.refreshing.Lock()
 	defer r.refreshing.Unlock()
 	now := r.now()
-	back := now.Before(r.clock.Add(-feed.WaitFor)) // the clock was ahead and has been corrected
+	if now.Before(r.clock.Add(-feed.WaitFor)) { // the clock was ahead and has been corrected
+		r.took = false
+	}
 	r.clock = now
 	change, err := readChange(r.Work, r.store())
-	if err != nil || change == r.change && r.took && !fresh && !back {
+	if err != nil || change == r.change && r.took {
 		return err
 	}
 	r.mu.Lock()
@@ -171,7 +174,7 @@ func (r *run) refresh(ctx context.Context, fresh bool) error {
 		l.hook = rec.webhook(now)
 		if got := stored[rec.ID]; l.changes == before[rec.ID] { // otherwise what it knows is newer
 			l.own, l.position = got.Own, got.Position
-			if (fresh || back || !r.took) && !got.Due.IsZero() {
+			if !r.took && !got.Due.IsZero() {
 				r.try[rec.ID] = true
 			}
 		}
@@ -181,8 +184,8 @@ func (r *run) refresh(ctx context.Context, fresh bool) error {
 	return nil
 }
 
-// forget makes the next refresh read everything, after an Update of which it is
-// not known whether it was committed.
+// forget makes the next refresh read everything, such as after an Update of which
+// it is not known whether it was committed.
 func (r *run) forget() {
 	r.refreshing.Lock()
 	defer r.refreshing.Unlock()

@@ -31,7 +31,7 @@ func (r *run) share(ctx context.Context) (feed.Next, error) {
 	if events, err := r.store().Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
 		return feed.In(sharedIdle), err
 	}
-	held, wait, err := r.hold(ctx)
+	held, wait, err := r.hold()
 	if err != nil || !held {
 		return feed.In(wait), err
 	}
@@ -43,7 +43,7 @@ func (r *run) share(ctx context.Context) (feed.Next, error) {
 		return feed.In(sharedIdle), err
 	}
 	// A webhook that is not known now was created after the last of events.
-	if err := r.refresh(ctx, false); err != nil {
+	if err := r.refresh(ctx); err != nil {
 		return feed.Next{}, err
 	}
 	n, err := r.shareEvents(ctx, seq, events)
