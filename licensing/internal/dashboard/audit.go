@@ -172,29 +172,19 @@ func (n *actorNames) auditRow(e license.Event) auditRow {
 	_ = json.Unmarshal(e.Data, &data) // unreadable data is left out
 	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Event: e}
 	name, verb := describeType(e.Type)
-	row.Text = name + " " + verb
-	deleted := strings.HasSuffix(e.Type, ".deleted")
+	row.Text, row.Subject = name+" "+verb, data.name()
 	switch {
+	case strings.HasSuffix(e.Type, ".deleted"):
 	case data.License != nil:
-		row.Subject = data.License.Name
-		if !deleted {
-			row.SubjectLink = licensePath(e.Subject)
-		}
+		row.SubjectLink = licensePath(e.Subject)
 	case data.Client != nil:
-		row.Subject = data.Client.Name
-		if !deleted {
-			row.SubjectLink = n.v.credentialLink(data.Client.ID)
-		}
+		row.SubjectLink = n.v.credentialLink(data.Client.ID)
 	case data.Operator != nil:
-		row.Subject = data.Operator.Email
 		if n.v.admin() && n.v.h.opts.Operator == nil {
 			row.SubjectLink = operatorPath(data.Operator.ID)
 		}
 	case data.Webhook != nil:
-		row.Subject = data.Webhook.URL
-		if !deleted {
-			row.SubjectLink = webhookPath(data.Webhook.ID)
-		}
+		row.SubjectLink = webhookPath(data.Webhook.ID)
 	case strings.HasPrefix(e.Subject, "opr_"):
 		row.Subject, _ = n.actor("operator:" + e.Subject)
 	}

@@ -131,21 +131,9 @@ func (f *auditFilter) found(e license.Event) bool {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return false
 	}
-	texts := []string{data.Reason, data.Address}
-	if x := data.License; x != nil {
-		texts = append(texts, x.Name)
-	}
+	texts := []string{data.Reason, data.Address, data.name()}
 	if x := data.Activation; x != nil {
 		texts = append(texts, x.Name, x.Fingerprint, x.ID)
-	}
-	if x := data.Client; x != nil {
-		texts = append(texts, x.Name)
-	}
-	if x := data.Operator; x != nil {
-		texts = append(texts, x.Email)
-	}
-	if x := data.Webhook; x != nil {
-		texts = append(texts, x.URL)
 	}
 	for _, s := range append(texts, describeChanges(data.Changes)...) {
 		if in(s) {

@@ -34,6 +34,21 @@ type eventData struct {
 	Export     *exportData                    `json:"export"`
 }
 
+// name returns the name of the object of the event, or "".
+func (d eventData) name() string {
+	switch {
+	case d.License != nil:
+		return d.License.Name
+	case d.Client != nil:
+		return d.Client.Name
+	case d.Operator != nil:
+		return d.Operator.Email
+	case d.Webhook != nil:
+		return d.Webhook.URL
+	}
+	return ""
+}
+
 // eventFamilies are the kinds of objects that events are about. The family is
 // the first part of an event type.
 var eventFamilies = []struct{ family, name, label string }{
