@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -75,8 +76,8 @@ func activations(q store.ActivationQuery) *selection {
 	return s
 }
 
-var putActivations = forRows(6, func(places string) string {
-	return `WITH added AS (VALUES ` + places + `)
+var putActivations = forRows(places(6), func(rows string) string {
+	return `WITH added AS (VALUES ` + rows + `)
 		INSERT INTO activation (` + activationColumns + `) SELECT * FROM added
 		WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN license ON license.id = column1 WHERE license.id IS NULL)
 		ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint,
@@ -97,14 +98,27 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 			return wrap(err, "put activation %s of license %s", a.ID, a.LicenseID)
 		}
 	}
-	return together(ctx, t, activations, func(ctx context.Context, chunk []store.Activation) error {
+	write := func(ctx context.Context, chunk []store.Activation) error {
 		args := make([]any, 0, 6*len(chunk))
 		for _, a := range chunk {
 			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.LeaseEndsAt, a.EndedAt, a.Document)
 		}
 		err := t.change(ctx, putActivations[len(chunk)], args...)
 		return wrap(err, "put activation %s of license %s", chunk[0].ID, chunk[0].LicenseID)
+	}
+	if len(activations) <= rowsPerStatement {
+		return together(ctx, t, activations, write, func(context.Context, int) error { return nil })
+	}
+	if _, err := t.exec(ctx, `SAVEPOINT call`); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	err := together(ctx, t, activations, write, func(ctx context.Context, _ int) error {
+		_, err := t.exec(ctx, `ROLLBACK TO call`)
+		return err
 	})
+	_, released := t.exec(ctx, `RELEASE call`)
+	return cmp.Or(err, released)
 }
 
 // DeleteActivations removes rows.

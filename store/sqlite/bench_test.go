@@ -119,6 +119,28 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
+// BenchmarkCreateMany creates many licenses in one update.
+func BenchmarkCreateMany(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint("licenses=", n), func(b *testing.B) {
+			st := benchStore(b)
+			licenses := make([]store.License, n)
+			next := benchRows
+			for b.Loop() {
+				for i := range licenses {
+					licenses[i] = benchLicense(next)
+					next++
+				}
+				err := st.Update(b.Context(), func(tx store.Tx) error { return tx.CreateLicenses(b.Context(), licenses...) })
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "licenses/s")
+		})
+	}
+}
+
 func BenchmarkUpdate(b *testing.B) {
 	st := benchStore(b)
 	callers(b, []int{1, 16, 64}, func(ctx context.Context, i int) error {

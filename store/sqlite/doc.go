@@ -46,10 +46,10 @@ of modernc.org/sqlite, called before the first Open, prevents this.)
 # Group commit
 
 All updates use one connection, one at a time. Each runs its function on the
-goroutine of its caller, inside a savepoint. The last update in the queue commits
-for all, with one flush to the disk, and then all return. An update that is alone
-commits immediately, and 64 concurrent updates share one flush. No timer is
-involved.
+goroutine of its caller, and all but the first in a transaction run it inside a
+savepoint. The last update in the queue commits for all, with one flush to the
+disk, and then all return. An update that is alone commits immediately, and 64
+concurrent updates share one flush. No timer is involved.
 
 An update that fails, panics or fills the disk is undone without affecting the
 others. If the engine rolls back the whole transaction, the other updates run

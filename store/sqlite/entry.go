@@ -71,8 +71,8 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 	return found, wrap(err, "%s entries", q.Kind)
 }
 
-var putEntries = forRows(7, func(places string) string {
-	return `INSERT INTO entry (` + entryColumns + `) VALUES ` + places + `
+var putEntries = forRows(places(7), func(rows string) string {
+	return `INSERT INTO entry (` + entryColumns + `) VALUES ` + rows + `
 		ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
 			expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`
 })
@@ -87,7 +87,7 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 		}
 		_, err := t.exec(ctx, putEntries[len(chunk)], args...)
 		return wrap(err, "put %s entry", chunk[0].Kind)
-	})
+	}, nil)
 }
 
 // DeleteEntries removes rows.

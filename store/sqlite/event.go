@@ -60,8 +60,9 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 	return found, wrap(err, "events")
 }
 
-var appendEvents = forRows(10, func(places string) string {
-	return `INSERT INTO event (` + eventColumns + `) VALUES ` + places
+// OR FAIL, because no constraint refuses an event; see together.
+var appendEvents = forRows(places(10), func(rows string) string {
+	return `INSERT OR FAIL INTO event (` + eventColumns + `) VALUES ` + rows
 })
 
 // AppendEvents adds rows at the end. No other process can add one in between, so
@@ -106,7 +107,7 @@ func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, 
 			seqs[done-1-i] = last - int64(i)
 		}
 		return err
-	})
+	}, nil)
 	if err != nil {
 		return nil, wrap(err, "append event %s", events[0].ID)
 	}

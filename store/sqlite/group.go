@@ -13,8 +13,8 @@ import (
 
 // A writer owns the connection for writing and lets one update at a time use
 // it. Updates that follow each other without a gap form a group: they share a
-// transaction, each in its own savepoint, and the last one in the queue commits
-// for all. The update that has the write lock uses conn and group. No timer is
+// transaction, each after the first in its own savepoint, and the last one in the
+// queue commits for all. The update that has the write lock uses conn and group. No timer is
 // involved.
 type writer struct {
 	conn     *conn
@@ -53,7 +53,7 @@ func newWriter(c *conn, patience time.Duration, g *guard) *writer {
 	return &writer{conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond}
 }
 
-// update runs fn in a savepoint and returns when its group is settled. An error
+// update runs fn as a member of a group and returns when the group is settled. An error
 // of fn waits too, because fn may have read what other members wrote. If the
 // transaction was lost, an update that shared it returns errAgain, and one that
 // was alone in it returns the reason.
@@ -84,13 +84,14 @@ func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool
 	}
 }
 
-// run calls fn in a savepoint, and keeps or undoes what it wrote. If the engine
-// has rolled back the transaction, so that neither is possible, run abandons the
-// whole group.
+// run calls fn, and keeps or undoes what it wrote. If the engine has rolled back
+// the transaction, so that neither is possible, run abandons the whole group.
 func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
-	if _, err := w.conn.exec("SAVEPOINT member"); err != nil {
-		w.abandon(err)
-		return wrap(sentinel(err), "update")
+	if !w.first() {
+		if _, err := w.conn.exec("SAVEPOINT member"); err != nil {
+			w.abandon(err)
+			return wrap(sentinel(err), "update")
+		}
 	}
 	t := newTx(w.conn)
 	unwinding := true
@@ -118,9 +119,21 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	return err
 }
 
-// keep ends the savepoint of the current update: it keeps its changes if ok is
-// true, and undoes them otherwise.
+// first reports whether the current update is the first member of its group. The
+// first member has no savepoint: until it ends, the transaction holds no other
+// changes. A savepoint is expensive, since the engine copies every page before
+// its first change.
+func (w *writer) first() bool { return w.group.members == 1 }
+
+// keep ends the current update: it keeps its changes if ok is true, and undoes
+// them otherwise.
 func (w *writer) keep(ok bool) (err error) {
+	if w.first() {
+		if !ok {
+			w.abandon(nil)
+		}
+		return nil
+	}
 	if !ok {
 		_, err = w.conn.exec("ROLLBACK TO member")
 	}
@@ -229,7 +242,8 @@ func (w *writer) commit() {
 	w.group = nil
 }
 
-// abandon undoes the whole group.
+// abandon undoes the whole group. The error may be nil if the current update is
+// its only member.
 func (w *writer) abandon(err error) {
 	w.conn.exec("ROLLBACK") // an error only if the engine has already done so
 	w.full = w.full || noRoom(err)

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -108,27 +110,37 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return found, wrap(err, "licenses")
 }
 
-var createLicenses = forRows(8, func(places string) string {
-	return `WITH added AS (VALUES ` + places + `)
-		INSERT INTO license (` + licenseColumns + `)
-		SELECT * FROM added
-		WHERE NOT EXISTS (SELECT 1 FROM added CROSS JOIN activation WHERE license_id = column1)`
+// The id of a license that has activations left becomes NULL, which the table
+// refuses.
+var createLicenses = forRows(`(iif(EXISTS (SELECT 1 FROM activation WHERE license_id = ?), NULL, ?), ?, ?, ?, ?, ?, ?, ?)`, func(rows string) string {
+	return `INSERT OR FAIL INTO license (` + licenseColumns + `) VALUES ` + rows
 })
 
 // CreateLicenses adds rows. A statement that meets a taken id or key, or
-// activations of a deleted license, adds none.
+// activations of a deleted license, keeps the rows before that one, which
+// CreateLicenses then deletes.
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
-	return together(ctx, t, licenses, func(ctx context.Context, chunk []store.License) error {
-		args := make([]any, 0, 8*len(chunk))
+	write := func(ctx context.Context, chunk []store.License) error {
+		args := make([]any, 0, 9*len(chunk))
 		for _, l := range chunk {
-			args = append(args, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document)
+			args = append(args, l.ID, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document)
 		}
-		err := t.change(ctx, createLicenses[len(chunk)], args...)
-		if err == store.ErrNotFound {
+		_, err := t.exec(ctx, createLicenses[len(chunk)], args...)
+		if code(err) == lib.SQLITE_CONSTRAINT_NOTNULL {
 			err = store.ErrExists
 		}
 		return wrap(err, "create license %s", chunk[0].ID)
-	})
+	}
+	undo := func(ctx context.Context, done int) error {
+		n, err := one(ctx, t.reader, (*row).integer, `SELECT changes()`) // of the statement that failed
+		for _, l := range licenses[:done+int(n)] {
+			if err == nil {
+				err = t.DeleteLicense(ctx, l.ID)
+			}
+		}
+		return err
+	}
+	return together(ctx, t, licenses, write, undo)
 }
 
 // UpdateLicense tries first to write only the document, which is all that most

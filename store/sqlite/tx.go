@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"slices"
@@ -67,35 +66,50 @@ func (t *tx) count(ctx context.Context, text string, args ...any) (int64, error)
 const rowsPerStatement = 16
 
 // together calls write for the rows of a call, as many at a time as one
-// statement adds. A call that fails does nothing: one statement does so by
-// itself, several are undone together, and their context ends none of them.
-func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx context.Context, chunk []R) error) error {
-	if err := t.ready(ctx); err != nil || len(rows) == 0 {
+// statement adds. A call that fails does nothing: a single row is not written,
+// and of several rows undo removes those that were; done is the number of rows
+// before the statement that failed. A nil undo is for rows that no constraint
+// refuses: if they fail, so does the update. The end of the context does not stop
+// a call with several rows.
+//
+// No savepoint is involved. In a savepoint, or if a constraint has to undo a
+// statement of several rows, the engine copies every page before its first
+// change, and at the end of each statement it walks over all the copies that the
+// savepoints around it have made.
+func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx context.Context, chunk []R) error, undo func(ctx context.Context, done int) error) error {
+	if err := t.ready(ctx); err != nil {
 		return err
 	}
-	if len(rows) <= rowsPerStatement {
-		return write(ctx, rows)
+	if len(rows) > 1 {
+		ctx = context.WithoutCancel(ctx)
 	}
-	ctx = context.WithoutCancel(ctx)
-	if _, err := t.exec(ctx, `SAVEPOINT call`); err != nil {
-		return err
-	}
+	done := 0
 	for chunk := range slices.Chunk(rows, rowsPerStatement) {
-		if err := write(ctx, chunk); err != nil {
-			_, undone := t.exec(ctx, `ROLLBACK TO call`)
-			_, released := t.exec(ctx, `RELEASE call`)
-			return cmp.Or(undone, released, err)
+		err := write(ctx, chunk)
+		switch {
+		case err == nil:
+			done += len(chunk)
+			continue
+		case t.err != nil, len(rows) == 1:
+		case undo == nil:
+			t.err = err
+		default:
+			if failed := undo(ctx, done); failed != nil {
+				t.err, err = failed, failed
+			}
 		}
+		return err
 	}
-	_, err := t.exec(ctx, `RELEASE call`)
-	return err
+	return nil
 }
+
+// places returns the parameters of a row.
+func places(columns int) string { return "(?" + strings.Repeat(", ?", columns-1) + ")" }
 
 // forRows returns the statements that add 1 to rowsPerStatement rows, each at
 // the index of its number of rows.
-func forRows(columns int, statement func(places string) string) [rowsPerStatement + 1]string {
+func forRows(row string, statement func(rows string) string) [rowsPerStatement + 1]string {
 	var texts [rowsPerStatement + 1]string
-	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	for n := 1; n < len(texts); n++ {
 		texts[n] = statement(row + strings.Repeat(", "+row, n-1))
 	}
