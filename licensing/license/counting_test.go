@@ -6,7 +6,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A countingStore notes the calls that validations make, in order.
+// A countingStore notes the calls that validations and imports make, in order.
 type countingStore struct {
 	store.Store
 	calls []string
@@ -23,7 +23,22 @@ func (c *countingStore) View(ctx context.Context, fn func(store.Reader) error) e
 
 func (c *countingStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	c.calls = append(c.calls, "Update")
-	return c.Store.Update(ctx, fn)
+	return c.Store.Update(ctx, func(tx store.Tx) error { return fn(countingTx{tx, c}) })
+}
+
+type countingTx struct {
+	store.Tx
+	c *countingStore
+}
+
+func (t countingTx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	t.c.calls = append(t.c.calls, "CreateLicenses")
+	return t.Tx.CreateLicenses(ctx, licenses...)
+}
+
+func (t countingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	t.c.calls = append(t.c.calls, "AppendEvents")
+	return t.Tx.AppendEvents(ctx, events...)
 }
 
 type countingReader struct {

@@ -70,20 +70,25 @@ type FieldChange struct {
 
 // append adds an event about l to the feed.
 func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l License, data EventData) error {
+	_, err := tx.AppendEvents(ctx, s.event(tx.now, eventType, l, data))
+	return err
+}
+
+// event returns an event about l.
+func (s *Service) event(now time.Time, eventType string, l License, data EventData) store.Event {
 	l.Key = ""
 	data.License = &l
-	_, err := tx.AppendEvents(ctx, store.Event{
-		ID:         store.NewID("evt", tx.now),
+	return store.Event{
+		ID:         store.NewID("evt", now),
 		Type:       eventType,
-		Time:       tx.now,
+		Time:       now,
 		Actor:      s.actorOn(l),
 		RequestID:  s.caller.RequestID,
 		Subject:    l.ID,
 		ProductID:  l.ProductID,
 		CustomerID: l.CustomerID,
 		Data:       encode(data),
-	})
-	return err
+	}
 }
 
 // actor returns the actor for events.

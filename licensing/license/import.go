@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -31,8 +32,12 @@ const (
 	ImportStopped = "stopped"
 )
 
-// importBatch is how many rows are written in one Update.
-const importBatch = 100
+// A batch of rows is written in one Update. It ends with this many rows, or when
+// its lines have this many bytes.
+const (
+	importBatch = 100
+	importBytes = 256 << 10
+)
 
 // maxRefused is how many rows an import refuses before it stops.
 const maxRefused = 1000
@@ -55,7 +60,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 	for number := 1; ; {
 		var batch []parsedRow
 		var end error
-		for len(batch) < importBatch && end == nil {
+		for size := 0; len(batch) < importBatch && size < importBytes && end == nil; {
 			var row parsedRow
 			var blank bool
 			row, blank, end = readRow(ctx, lines)
@@ -64,6 +69,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 			}
 			row.line = number
 			number++
+			size += row.size
 			if !blank {
 				batch = append(batch, row)
 			}
@@ -90,35 +96,67 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 }
 
 // importRows processes a batch in one Update. It stops after refusing left
-// rows.
+// rows. It prepares the batch before the Update as if no license of it existed
+// and, if the store refuses that, processes row by row.
 func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, err error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
-	err = s.update(ctx, func(tx *transaction) error {
-		results = make([]ImportResult, 0, len(batch)) // reset: the function may run again
-		refusals := 0
-		for _, row := range batch {
-			if refusals == left {
-				results = append(results, stopped(row.line))
-				return nil
-			}
-			id, err := row.row.ID, row.err
-			if err == nil {
-				id, err = s.importRow(ctx, tx, row.row)
-			}
-			result, err := importResult(row.line, id, err)
-			if err != nil {
-				return err
-			}
-			if result.Result == ImportRefused {
-				refusals++
-			}
-			results = append(results, result)
+	now := s.now()
+	var licenses []store.License
+	var events []store.Event
+	prepared, err := importResults(batch, left, func(row ImportRow) (id string, err error) {
+		if err := s.importVisible(row); err != nil {
+			return row.ID, err
 		}
-		return nil
+		rec := row.record(now)
+		l, err := fromRecord(rec, now)
+		if err == nil {
+			licenses, events = append(licenses, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
+		}
+		return rec.ID, err
+	})
+	if err != nil || len(licenses) == 0 {
+		return prepared, err
+	}
+	err = s.update(ctx, func(tx *transaction) error {
+		results = prepared
+		err := tx.CreateLicenses(ctx, licenses...)
+		if errors.Is(err, store.ErrExists) {
+			results, err = importResults(batch, left, func(row ImportRow) (string, error) { return s.importRow(ctx, tx, row) })
+			return err
+		}
+		if err == nil {
+			_, err = tx.AppendEvents(ctx, events...)
+		}
+		return err
 	})
 	return results, err
+}
+
+// importResults calls process for the rows of a batch that have no error, and
+// returns the results. It stops after left refused rows.
+func importResults(batch []parsedRow, left int, process func(ImportRow) (id string, err error)) ([]ImportResult, error) {
+	results := make([]ImportResult, 0, len(batch))
+	refusals := 0
+	for _, row := range batch {
+		if refusals == left {
+			return append(results, stopped(row.line)), nil
+		}
+		id, err := row.row.ID, row.err
+		if err == nil {
+			id, err = process(row.row)
+		}
+		result, err := importResult(row.line, id, err)
+		if err != nil {
+			return nil, err
+		}
+		if result.Result == ImportRefused {
+			refusals++
+		}
+		results = append(results, result)
+	}
+	return results, nil
 }
 
 // importResult returns the result of a row whose import returned err, or err if
@@ -146,11 +184,20 @@ func stopped(line int) ImportResult {
 // errExists: the license of a row already exists.
 var errExists = errors.New("exists")
 
+// importVisible returns an [*InvalidError] if the caller may not see the license of
+// a row.
+func (s *Service) importVisible(row ImportRow) error {
+	if !s.sees(row.ProductID) {
+		return Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
+	}
+	return nil
+}
+
 // importExists checks whether the license of a row exists. It returns errExists with
 // the ID of the license, or an [*InvalidError] if another license has its ID or key.
 func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRow) (id string, err error) {
-	if !s.sees(row.ProductID) {
-		return "", Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
+	if err := s.importVisible(row); err != nil {
+		return "", err
 	}
 	if row.ID != "" {
 		rec, err := r.License(ctx, row.ID)
@@ -184,14 +231,21 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 	if id, err := s.importExists(ctx, tx, row); err != nil {
 		return id, err
 	}
+	rec := row.record(tx.now)
+	_, err = s.add(ctx, tx, rec)
+	return rec.ID, err
+}
+
+// record returns the record of the license that the row creates at an instant.
+func (row ImportRow) record(now time.Time) record.License {
 	rec := record.License{
 		License:     store.License{ID: row.ID, State: row.State},
 		StateReason: row.StateReason,
-		StateAt:     tx.now,
+		StateAt:     now,
 		Generation:  row.Generation,
 		Revision:    1,
-		CreatedAt:   tx.now,
-		UpdatedAt:   tx.now,
+		CreatedAt:   now,
+		UpdatedAt:   now,
 	}
 	if row.CreatedAt != nil {
 		rec.CreatedAt = *row.CreatedAt
@@ -206,6 +260,5 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 	if rec.Key == "" {
 		rec.Key = NewKey()
 	}
-	_, err = s.add(ctx, tx, rec)
-	return rec.ID, err
+	return rec
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // importAll imports a text and returns the results.
@@ -156,6 +157,48 @@ func TestImportWithinOneBatch(t *testing.T) {
 	results = importAll(t, limited, row+strings.ReplaceAll(row, "0001", "0002"))
 	is.Equal(results[0].Errors[0].Field, "product_id")
 	is.Equal(results[1].Errors[0].Field, "product_id")
+}
+
+// TestImportWritesInBulk counts what an import does while other writers wait.
+func TestImportWritesInBulk(t *testing.T) {
+	is := is.New(t)
+	counting := &countingStore{Store: memory.New()}
+	s := license.New(counting, license.Options{})
+	created := func(id string) int {
+		events, err := counting.Events(t.Context(), store.EventQuery{Subject: id})
+		is.NoErr(err)
+		return len(events)
+	}
+	rows := func(first, n int, more string) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-%04d"%s}`+"\n", first+i, more)
+		}
+		return text.String()
+	}
+	results := importAll(t, s, rows(0, 40, "")+"refused\n"+rows(40, 59, ""))
+	is.Equal(len(results), 100)
+	is.Equal(counting.calls, []string{"Update", "CreateLicenses", "AppendEvents"})
+	for i, r := range results {
+		is.Equal(r.Result == license.ImportRefused, i == 40)
+		if i != 40 {
+			is.Equal(created(r.ID), 1)
+		}
+	}
+
+	counting.calls = nil
+	results = importAll(t, s, rows(98, 3, "")) // the first exists
+	is.Equal([]string{results[0].Result, results[1].Result, results[2].Result}, []string{license.ImportExists, license.ImportCreated, license.ImportCreated})
+	for _, r := range results {
+		is.Equal(created(r.ID), 1)
+	}
+
+	counting.calls = nil
+	importAll(t, s, "refused\n")
+	is.Equal(len(counting.calls), 0)
+	large := `,"entitlements":{"a":"` + strings.Repeat("x", 200) + `"` + strings.Repeat(" ", 90<<10) + `}`
+	is.Equal(len(importAll(t, s, rows(200, 6, large))), 6)
+	is.Equal(counting.count("Update"), 2) // 256 KiB of lines in each
 }
 
 func TestImportEndsWithTheFirstError(t *testing.T) {

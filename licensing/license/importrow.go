@@ -20,6 +20,7 @@ const maxRowErrors = 20
 // A parsedRow is one line: a row, or the error that makes it invalid.
 type parsedRow struct {
 	line int
+	size int // of the line, in bytes
 	row  ImportRow
 	err  error
 }
@@ -38,6 +39,7 @@ func readRow(ctx context.Context, r *bufio.Reader) (row parsedRow, blank bool, e
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return row, true, end
 	}
+	row.size = len(line)
 	row.err = parseRow(ctx, line, &row.row)
 	return row, false, end
 }
