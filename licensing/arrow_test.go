@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"licensing/licensefile":         {},
 	"licensing/files":               {"internal/seal", "licensing/licensefile", "auth", "store"},
 	"licensing/client":              {"licensing/licensefile"},
-	"licensing/licensingtest":       {"licensing", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
+	"licensing/licensingtest":       {"licensing", "licensing/internal/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                       {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":        {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite"},

@@ -1,13 +1,17 @@
 package licensingtest
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -16,277 +20,223 @@ import (
 // skew is how far the clocks of the two Services are apart.
 const skew = 5 * time.Minute
 
-const offlineSteps = 250
+// day is the unit of the lifetimes of files.
+const day = 24 * time.Hour
 
-// files walks at random through everything that touches license files and seats,
-// and checks after every step that no more programs can run offline than the
-// license allows.
-func (s *seating) files() {
-	for seed := range uint64(2) {
-		for _, hold := range []bool{false, true} {
-			s.t.Run(fmt.Sprintf("seed=%d,hold=%t", seed, hold), func(t *testing.T) { walk(t, s.st, seed, hold) })
-		}
-	}
+// An offline is a license, two Services that issue license files for it, and
+// the files that programs may have. It is the store of both Services, and checks
+// before every commit that the seats hold for these files:
+//
+//   - No more programs can run from files than the license allows: as many as it
+//     has seats, under Options.HoldOffline, twice as many without, and one more for
+//     each seat that was released by force.
+//   - The activation of every file is held until the file has expired.
+//
+// Only files of the current generation count. The programs use the clock of the
+// slower Service, so files expire late.
+type offline struct {
+	store.Store
+	t     *testing.T
+	clock *Clock // of the slower Service
+	nodes [2]*license.Service
+	hold  bool // Options.HoldOffline
+	fixed bool // the limit never changes: then there are never more active activations
+
+	id, key string
+
+	mu     sync.Mutex
+	seats  int64                  // MaxActivations; the last limit if there is none now
+	held   map[string]heldSeat    // by fingerprint
+	known  map[string]offlineFile // by ID: files that were committed
+	signed []offlineFile
+	forced map[string]time.Time // by activation ID: when the hold ends that was broken by force
 }
 
-// An offlineWalk is the model of what programs can do offline.
-type offlineWalk struct {
-	t      *testing.T
-	st     store.Store
-	random *rand.Rand
-	clock  *Clock // of the slower Service
-	nodes  [2]*license.Service
-	hold   bool // Options.HoldOffline
-
-	id, key    string
-	seats      int64 // negative: unlimited
+// A heldSeat is until when a seat is held, and the limit when that was committed.
+type heldSeat struct {
+	until      time.Time
 	generation int64
-	signed     []signedFile
-	forced     []time.Time // when the holds of seats end that were released by force
-	limits     map[string]heldAt
-	replies    int
-	issued     int
+	seats      int64
 }
 
-// A signedFile is a file that a program may have.
-type signedFile struct {
+// An offlineFile is a license file.
+type offlineFile struct {
 	fingerprint string
 	generation  int64
 	expires     time.Time
 	seats       int64 // the limit when its seat was held
 }
 
-// A heldAt is a hold, and the limit when it was committed.
-type heldAt struct {
-	until time.Time
-	seats int64
-}
-
-func walk(t *testing.T, st store.Store, seed uint64, hold bool) {
-	w := &offlineWalk{
-		t: t, st: st, random: rand.New(rand.NewPCG(seed, 16)), clock: NewClock(), hold: hold,
-		seats: 3, generation: 1, limits: map[string]heldAt{},
+// newOffline creates a license with three seats.
+func newOffline(t *testing.T, st store.Store, holdOffline bool, edits ...func(*license.CreateParams)) *offline {
+	o := &offline{
+		Store: st, t: t, clock: NewClock(), hold: holdOffline, seats: 3,
+		held: map[string]heldSeat{}, known: map[string]offlineFile{}, forced: map[string]time.Time{},
 	}
-	for i := range w.nodes {
+	for i := range o.nodes {
 		ahead := time.Duration(i) * skew
-		w.nodes[i] = license.New(st, license.Options{
-			Now:    func() time.Time { return w.clock.Now().Add(ahead) },
-			Logger: slog.New(slog.DiscardHandler), HoldOffline: hold, MaxOffline: 20 * 24 * time.Hour,
+		o.nodes[i] = license.New(o, license.Options{
+			Now:    func() time.Time { return o.clock.Now().Add(ahead) },
+			Logger: slog.New(slog.DiscardHandler), HoldOffline: holdOffline, MaxOffline: 20 * day,
 		})
 	}
-	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &w.seats}
-	if seed%2 == 1 {
-		lease := int64(3600)
-		p.LeaseSeconds = &lease
+	p := license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c", MaxActivations: &o.seats}
+	for _, edit := range edits {
+		edit(&p)
 	}
-	l, err := w.nodes[0].Create(t.Context(), p)
+	l, err := o.nodes[0].Create(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.id, w.key = l.ID, l.Key
-	for step := range offlineSteps {
-		if err := w.step(); err != nil {
-			t.Fatalf("step %d: %v", step, err)
-		}
-		w.check(step)
-		if t.Failed() {
-			return
-		}
-	}
-	if w.issued == 0 {
-		t.Error("no file was issued")
-	}
+	o.id, o.key = l.ID, l.Key
+	return o
 }
 
-// step does something, and returns an error that no rule explains.
-func (w *offlineWalk) step() error {
-	ctx, node := w.t.Context(), w.nodes[w.random.IntN(2)]
-	fingerprint := fmt.Sprint("pc-", w.random.IntN(9))
-	lifetime := license.Duration{Hours: 1 + w.random.IntN(24*20)}
-	var err error
-	switch w.random.IntN(20) {
-	case 0, 1, 2, 3, 4:
-		p := license.ActivateParams{Key: w.key, Fingerprint: fingerprint, File: lifetime}
-		if w.random.IntN(3) == 0 {
-			p.TakeOver = license.TakeOverOldest
+// Update implements [store.Store]. It checks what fn leaves before it is committed.
+func (o *offline) Update(ctx context.Context, fn func(store.Tx) error) error {
+	o.mu.Lock()
+	files := slices.Clone(o.signed)
+	o.mu.Unlock()
+	runtime.Gosched() // to the other Service, between what a call reads and its Update
+	return o.Store.Update(ctx, func(tx store.Tx) error {
+		if err := fn(tx); err != nil || o.id == "" {
+			return err
 		}
-		var v license.Verdict
-		if v, err = node.Activate(ctx, p); err == nil {
-			w.sign(v.Activation, v.FileClaims())
-		}
-	case 5, 6, 7:
-		var v license.Verdict
-		if v, err = node.Validate(ctx, license.ValidateParams{Key: w.key, Fingerprint: fingerprint, File: lifetime}); err == nil {
-			w.sign(v.Activation, v.FileClaims())
-		}
-	case 8:
-		_, err = node.Activate(ctx, license.ActivateParams{Key: w.key, Fingerprint: fingerprint})
-	case 9, 10, 11:
-		_, err = node.Deactivate(ctx, license.DeactivateParams{Key: w.key, Fingerprint: fingerprint})
-	case 12:
-		err = w.release(node)
-	case 13:
-		err = w.issue(node, fingerprint, lifetime)
-	case 14:
-		err = w.limit(node)
-	case 15:
-		lease := license.ToNull[int64]()
-		if w.random.IntN(2) == 0 {
-			lease = license.To(int64(60 * (1 + w.random.IntN(5000))))
-		}
-		_, err = node.Update(ctx, license.UpdateParams{ID: w.id, LeaseSeconds: lease})
-	case 16:
-		err = w.outdate(node)
-	default:
-		w.advance()
-	}
-	for _, rule := range []error{license.ErrDenied, license.ErrSeatHeld, license.ErrNotFound, license.ErrNoFile} {
-		if errors.Is(err, rule) {
-			return nil
-		}
-	}
-	return err
+		_, err := o.check(ctx, tx, files)
+		return err
+	})
 }
 
-// sign signs the file of an answer, unless the process crashes before.
-func (w *offlineWalk) sign(a *license.Activation, c *licensefile.Claims) {
-	if a != nil && a.HeldUntil != nil && w.limits[a.Fingerprint].until.Before(*a.HeldUntil) {
-		w.limits[a.Fingerprint] = heldAt{*a.HeldUntil, w.seats}
-	}
-	if c == nil || w.random.IntN(5) == 0 {
+// issued notes the file of an answer, and signs it unless the process crashes
+// before. Without an activation, the answer is a replay.
+func (o *offline) issued(a *license.Activation, c *licensefile.Claims, crash bool) {
+	if c == nil {
 		return
 	}
-	w.issued++
-	if a == nil {
-		w.t.Fatal("a file of a license with limited seats is bound to no activation")
+	o.mu.Lock()
+	f, known := o.known[c.ID]
+	if !known {
+		f = offlineFile{o.fingerprint(c), c.Generation, c.ExpiresAt, o.seats}
+		if a != nil {
+			h := o.held[f.fingerprint]
+			if a.HeldUntil != nil && (a.HeldUntil.After(h.until) || c.Generation > h.generation) {
+				h = heldSeat{*a.HeldUntil, c.Generation, o.seats}
+				o.held[f.fingerprint] = h
+			}
+			f.seats = max(f.seats, h.seats)
+		}
+		o.known[c.ID] = f
 	}
-	row, err := w.st.Activation(w.t.Context(), w.id, a.Fingerprint)
-	if err != nil || row.ID != c.ActivationID {
-		w.t.Fatalf("the activation of the file: %v", err)
+	if !crash {
+		o.signed = append(o.signed, f)
 	}
-	if a.HeldUntil == nil || a.HeldUntil.Before(c.ExpiresAt) {
-		w.t.Errorf("the file expires at %v, and the seat is held until %v", c.ExpiresAt, a.HeldUntil)
+	o.mu.Unlock()
+	if f.fingerprint == "" {
+		o.t.Error("a file of a license with limited seats is bound to no activation")
 	}
-	limit := w.seats
-	if w.limits[a.Fingerprint].seats > limit {
-		limit = w.limits[a.Fingerprint].seats
+	if !crash {
+		o.programs()
 	}
-	w.signed = append(w.signed, signedFile{a.Fingerprint, c.Generation, c.ExpiresAt, limit})
 }
 
-// release releases an activation as an operator does.
-func (w *offlineWalk) release(node *license.Service) error {
-	page, err := node.ListActivations(w.t.Context(), license.ListActivationsParams{LicenseID: w.id, Limit: 200})
-	if err != nil || len(page.Data) == 0 {
+// fingerprint returns what a file is bound to.
+func (o *offline) fingerprint(c *licensefile.Claims) string {
+	for i := range fingerprints {
+		if c.FingerprintHash == licensefile.FingerprintHash(o.id, pc(i)) {
+			return pc(i)
+		}
+	}
+	return ""
+}
+
+// programs returns how many programs can run from license files now.
+func (o *offline) programs() (n int) {
+	o.t.Helper()
+	o.mu.Lock()
+	files := slices.Clone(o.signed)
+	o.mu.Unlock()
+	err := o.Store.View(o.t.Context(), func(r store.Reader) (err error) {
+		n, err = o.check(o.t.Context(), r, files)
 		return err
+	})
+	if err != nil {
+		o.t.Error(err)
 	}
-	a := page.Data[w.random.IntN(len(page.Data))]
-	force := w.random.IntN(3) == 0
-	_, err = node.ReleaseActivation(w.t.Context(), license.ReleaseParams{LicenseID: w.id, ActivationID: a.ID})
-	if force && errors.Is(err, license.ErrSeatHeld) {
-		_, err = node.ReleaseActivation(w.t.Context(), license.ReleaseParams{LicenseID: w.id, ActivationID: a.ID, Force: true})
-		w.forced = append(w.forced, *a.HeldUntil)
-	}
-	return err
+	return n
 }
 
-// issue issues a file as an API client does, and repeats the request.
-func (w *offlineWalk) issue(node *license.Service, fingerprint string, lifetime license.Duration) error {
-	w.replies++
-	lifetime.Hours *= 3
-	var claims *licensefile.Claims
-	var activation *license.Activation
-	for range 2 {
-		reply, _, err := node.Once(w.t.Context(), fmt.Sprint(w.id, w.replies), "request", func(in *license.Service) ([]byte, error) {
-			file, err := in.IssueFile(w.t.Context(), license.IssueFileParams{LicenseID: w.id, Fingerprint: fingerprint, Lifetime: lifetime})
-			if err != nil {
-				return nil, err
-			}
-			activation = file.Activation
-			return file.FileClaims().MarshalJSON()
-		})
-		if err != nil {
-			return err
-		}
-		claims = new(licensefile.Claims)
-		if err := claims.UnmarshalJSON(reply); err != nil {
-			return err
-		}
-		w.sign(activation, claims)
+// check checks a state of the store for the files that were signed before, and
+// returns how many programs can run from them.
+func (o *offline) check(ctx context.Context, r store.Reader, files []offlineFile) (programs int, err error) {
+	o.t.Helper()
+	row, err := r.License(ctx, o.id)
+	if err != nil {
+		return 0, err
 	}
-	return nil
-}
+	l, err := record.ReadLicense(row)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := r.Activations(ctx, store.ActivationQuery{LicenseID: o.id, Limit: store.MaxLimit})
+	if err != nil {
+		return 0, err
+	}
+	now := o.clock.Now()
+	seats := map[string]record.Activation{}
+	var active int64 // on the faster clock, on which leases end first
+	for _, row := range rows {
+		if seats[row.Fingerprint], err = record.ReadActivation(row); err != nil {
+			return 0, err
+		}
+		if row.EndedAt.IsZero() && (row.LeaseEndsAt.IsZero() || row.LeaseEndsAt.After(now.Add(skew))) {
+			active++
+		}
+	}
+	if o.fixed && active > o.seats {
+		o.t.Errorf("%d activations are active, want at most %d", active, o.seats)
+	}
 
-// limit changes the number of seats, or removes the limit for a moment.
-func (w *offlineWalk) limit(node *license.Service) error {
-	ctx := w.t.Context()
-	if w.random.IntN(4) == 0 {
-		if _, err := node.Update(ctx, license.UpdateParams{ID: w.id, MaxActivations: license.ToNull[int64]()}); err != nil {
-			return err
+	running := map[string]bool{}
+	var most int64
+	for _, f := range files {
+		if f.generation != max(1, l.Generation) || !f.expires.After(now) {
+			continue
 		}
-		for i := range 6 {
-			p := license.ActivateParams{Key: w.key, Fingerprint: fmt.Sprint("pc-", i), File: license.Duration{Days: 10}}
-			if _, err := node.Activate(ctx, p); err != nil {
-				return err
-			}
-		}
-	}
-	w.seats = int64(max(0, w.random.IntN(8)-2))
-	l, err := node.Update(ctx, license.UpdateParams{ID: w.id, MaxActivations: license.To(w.seats)})
-	if err == nil && l.Generation > w.generation {
-		clear(w.limits)
-	}
-	w.generation = max(w.generation, l.Generation)
-	return err
-}
-
-// outdate raises the generation.
-func (w *offlineWalk) outdate(node *license.Service) error {
-	if w.random.IntN(4) > 0 {
-		return nil
-	}
-	l, err := node.VoidFiles(w.t.Context(), license.MoveParams{ID: w.id})
-	if err == nil {
-		w.generation = l.Generation
-		clear(w.limits)
-	}
-	return err
-}
-
-// advance lets time pass: mostly hours, sometimes so much that ended
-// activations are removed.
-func (w *offlineWalk) advance() {
-	switch w.random.IntN(12) {
-	case 0:
-		w.clock.Advance(31 * 24 * time.Hour)
-	case 1, 2, 3:
-		w.clock.Advance(time.Duration(w.random.IntN(60)) * time.Minute)
-	default:
-		w.clock.Advance(time.Duration(w.random.IntN(4*24)) * time.Hour)
-	}
-}
-
-// check counts the fingerprints with a current file that has not expired.
-func (w *offlineWalk) check(step int) {
-	now := w.clock.Now()
-	fingerprints := map[string]bool{}
-	seats := w.seats
-	for _, f := range w.signed {
-		if f.generation == w.generation && f.expires.After(now) {
-			fingerprints[f.fingerprint] = true
-			seats = max(seats, f.seats)
+		running[f.fingerprint], most = true, max(most, f.seats)
+		switch a, ok := seats[f.fingerprint]; {
+		case !ok:
+			o.t.Errorf("the activation of %s is removed, and its file expires at %v", f.fingerprint, f.expires)
+		case a.HeldUntil.Before(f.expires):
+			o.t.Errorf("the seat of %s is held until %v, and its file expires at %v", f.fingerprint, a.HeldUntil, f.expires)
+		case a.EndedAt.IsZero() && !a.LeaseEndsAt.IsZero() && a.LeaseEndsAt.Before(a.HeldUntil):
+			o.t.Errorf("the activation of %s ends at %v, and is held until %v", f.fingerprint, a.LeaseEndsAt, a.HeldUntil)
 		}
 	}
-	most := int(seats)
-	if !w.hold {
+	if !o.hold {
 		most *= 2
 	}
-	for _, until := range w.forced {
-		if until.After(now) {
+	for _, a := range seats {
+		if until, ok := o.broken(a.ID); ok && !a.EndedAt.IsZero() && until.After(now) {
 			most++
 		}
 	}
-	if len(fingerprints) > most {
-		w.t.Errorf("step %d: %d programs can run from license files, want at most %d", step, len(fingerprints), most)
+	if l.MaxActivations >= 0 && int64(len(running)) > most {
+		o.t.Errorf("the programs on %v can run from license files, want at most %d of them",
+			slices.Sorted(maps.Keys(running)), most)
 	}
+	return len(running), nil
 }
+
+// broken returns when the hold of an activation ends that was released by force.
+func (o *offline) broken(activationID string) (until time.Time, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	until, ok = o.forced[activationID]
+	return until, ok
+}
+
+// fingerprints is how many programs there are, three for each seat.
+const fingerprints = 9
+
+// pc returns the fingerprint of a program.
+func pc(i int) string { return fmt.Sprint("pc-", i) }

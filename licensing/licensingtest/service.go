@@ -19,6 +19,8 @@ import (
 // leases end and take over seats; the license never has more active activations
 // than seats, and no fingerprint is refused while a seat is free. Half of the
 // calls use another Service on the same store, as from another process.
+// It also tests that no more programs can run from license files than the license
+// allows, with the clocks of both Services 5 minutes apart.
 //
 // RunService calls open once for each part. open must return an empty store and
 // close it with t.Cleanup. Run it with the race detector. It takes several seconds
