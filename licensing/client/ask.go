@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // ask returns the verdict on a key. It takes a seat if one is missing; again
@@ -20,7 +22,11 @@ func (p *Program) ask(ctx context.Context, key string, again bool) (*answer, err
 		})
 	}
 	a, err := validate()
-	if err == nil && p.wantsSeat(a.verdict, again) {
+	switch {
+	case err != nil || !p.wantsSeat(a.verdict, again):
+	case !again && p.fingerprintChanged(a.verdict.License):
+		a.verdict.Code, a.verdict.Reasons = CodeFingerprintChanged, []Reason{{CodeFingerprintChanged, "The license was activated here with another fingerprint. Enter the license key again to activate this one."}}
+	default:
 		a, err = p.verdict(ctx, "POST /license/activate", ActivateKeyParams{
 			Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint, Name: p.opts.Name, File: lifetime, Nonce: nonce,
 		})
@@ -60,6 +66,27 @@ func (p *Program) verdict(ctx context.Context, operation string, params any) (*a
 		}
 	}
 	return a, nil
+}
+
+// fingerprintChanged reports whether State has files of a license for other
+// fingerprints, and none for this one.
+func (p *Program) fingerprintChanged(l *License) bool {
+	if p.opts.State == nil || l == nil {
+		return false
+	}
+	stored, _, _ := p.opts.State.read() // without a file, this is a new installation
+	own, others := licensefile.FingerprintHash(l.ID, p.opts.Fingerprint), false
+	for _, t := range stored {
+		f, err := p.opts.Trust.Verify(t.text)
+		switch {
+		case err != nil || f.LicenseID != l.ID || f.FingerprintHash == "":
+		case f.FingerprintHash == own:
+			return false
+		default:
+			others = true
+		}
+	}
+	return others
 }
 
 // wantsSeat reports whether to activate: if nothing but a seat is missing. One

@@ -30,8 +30,8 @@ func (p *Program) Refresh(ctx context.Context) error {
 
 // SetKey replaces the license key, once the service has answered that it knows
 // the new one; otherwise the old one stays. The license is activated for the
-// fingerprint even if the seat was released or evicted, so that the user can
-// take it again by entering the key again. SetKey returns nil if the new key
+// fingerprint even if the seat was released or evicted, or if the fingerprint has
+// changed, so that the user can take a seat by entering the key again. SetKey returns nil if the new key
 // is in use: Status has the verdict. The error is [CodeNotFound] if no license
 // has the key.
 func (p *Program) SetKey(ctx context.Context, key string) error {

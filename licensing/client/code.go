@@ -94,7 +94,7 @@ const (
 	CodeNoFile             Code = "no_file"             // none is installed
 	CodeFileExpired        Code = "file_expired"        // the license has not: get a new file
 	CodeFileOutdated       Code = "file_outdated"       // the license has changed, or the key was condemned: get a new file
-	CodeFingerprintChanged Code = "fingerprint_changed" // the file is for another fingerprint
+	CodeFingerprintChanged Code = "fingerprint_changed" // the files are for another fingerprint; no seat is taken until SetKey
 
 	// Warnings about license files.
 

@@ -144,6 +144,7 @@ With [ProgramOptions.URL] too, the service issues the files:
 	the key is unknown                     the same, with not_found
 	valid without a file that verifies     the same, with untrusted; without a file, untrusted
 	the license admits no files            the same, with offline_forbidden; without a file, offline_forbidden
+	another fingerprint than before        fingerprint_changed, without a seat, until SetKey
 	any other denial                       denied immediately, until a new file arrives
 
 A file that was issued within five minutes of the clock of the machine proves

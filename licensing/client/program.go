@@ -75,8 +75,10 @@ type ProgramOptions struct {
 	// key, the file counts until it expires, also after a restart.
 	Trust *licensefile.KeySet
 
-	// State keeps the files that [Program.Install] verifies; see [Dir]. Nil:
-	// they stay in memory.
+	// State keeps the files that [Program.Install] verifies, and those of the
+	// service; see [Dir]. Nil: they stay in memory. If it has files of the license
+	// only for other fingerprints, the program takes no seat: the status is
+	// [CodeFingerprintChanged] until [Program.SetKey].
 	State *State
 
 	// Files returns the texts of more license files and revocation lists, such

@@ -382,3 +382,57 @@ func TestTrustReplayAfterADenial(t *testing.T) {
 		s.Equal(p.Status().Code, client.CodeEvicted)
 	})
 }
+
+// TestTrustChangedFingerprint: a program whose fingerprint has changed takes no
+// second seat by itself, with or without the service.
+func TestTrustChangedFingerprint(t *testing.T) {
+	onStage(t, func(s stage) {
+		is := s.I
+		s.forever()
+		active := func() (all []string) {
+			page, err := s.service().ListActivations(s.Context(), license.ListActivationsParams{LicenseID: s.license.ID})
+			is.NoErr(err)
+			for _, a := range page.Data {
+				all = append(all, a.Fingerprint)
+			}
+			return all
+		}
+		o, _ := s.trusting()
+		p := s.open(o)
+		is.True(p.Status().Valid)
+		is.NoErr(p.Close())
+
+		moved := o
+		moved.Fingerprint = "pc-2"
+		p = s.open(moved)
+		is.Equal(p.Status().Code, client.CodeFingerprintChanged)
+		is.Equal(warnings(p), nil)
+		time.Sleep(2 * day) // longer than the file of pc-1
+		is.NoErr(p.Refresh(s.Context()))
+		is.Equal(p.Status().Code, client.CodeFingerprintChanged)
+		is.Equal(active(), []string{"pc-1"})
+		is.NoErr(p.Close())
+
+		s.vendor.Die()
+		p = s.open(moved)
+		is.Equal(p.Status().Code, client.CodeFingerprintChanged)
+		s.vendor.Answer()
+
+		// The user enters the key again.
+		is.NoErr(p.SetKey(s.Context(), moved.Key))
+		is.True(p.Status().Valid)
+		is.Equal(active(), []string{"pc-1", "pc-2"})
+		is.NoErr(p.Close())
+		for _, again := range []client.ProgramOptions{o, moved} { // both are known
+			p = s.open(again)
+			is.True(p.Status().Valid)
+			is.NoErr(p.Close())
+		}
+
+		// The key of another license takes a seat of that license.
+		other, err := s.service().Create(s.Context(), license.CreateParams{Name: "Atlas Solo", ProductID: "atlas", CustomerID: "cus_1"})
+		is.NoErr(err)
+		o.Fingerprint, o.Key = "pc-3", other.Key
+		is.True(s.open(o).Status().Valid)
+	})
+}
