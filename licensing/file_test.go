@@ -17,6 +17,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -152,6 +153,44 @@ func TestIssuedFilesVerify(t *testing.T) {
 	is.True(want.Revocations.Sequence > before.Sequence)
 	is.Equal(want.Revocations.CondemnedKeys, []string{issued.KeyID})
 	is.True(errors.Is(rotated.Check(want), licensefile.ErrRevoked))
+}
+
+// TestVoidFiles: the files that were issued are refused, new ones are not.
+func TestVoidFiles(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	keys, err := licensefile.ParseKeys(c.do("GET", "/file/keys", "").Body.Bytes())
+	is.NoErr(err)
+	id := c.create("n", "atlas", "c")
+	path := "/license/" + id + "/file"
+	check := func(a answer) error {
+		t.Helper()
+		is.Equal(a.Code, http.StatusOK)
+		f, err := keys.Verify(a.json["file"].(string))
+		is.NoErr(err)
+		list, err := keys.VerifyRevocations(c.do("GET", "/file/revocations?product_id=atlas", "", "Authorization", "").Body.String())
+		is.NoErr(err)
+		return f.Check(licensefile.Expect{ProductID: "atlas", Now: c.Clock.Now(), Revocations: &list})
+	}
+	issued := c.do("POST", path, "")
+	reader, secret := c.NewClient(auth.CreateClientParams{Name: "reader", Scopes: []string{auth.ScopeLicenseRead}})
+	is.Equal(c.do("POST", path+"/void", "", "Authorization", "Bearer "+token(c, reader, secret)).Code, http.StatusForbidden)
+	is.Equal(c.do("POST", path+"/void", "", "If-Match", `"9.active"`).Code, http.StatusPreconditionFailed)
+	first := c.do("POST", path+"/void", `{"reason":"laptop stolen"}`, "Idempotency-Key", "void")
+	is.Equal(first.Code, http.StatusOK)
+	is.Equal(first.json["generation"], 2.0)
+	is.Equal(first.json["status_reason"], nil) // the reason is in the event
+	again := c.do("POST", path+"/void", `{"reason":"laptop stolen"}`, "Idempotency-Key", "void")
+	is.Equal(again.Body.String(), first.Body.String())
+	is.Equal(again.Header().Get("Idempotency-Replayed"), "true")
+	events := c.Events()
+	e := events[len(events)-1]
+	is.Equal(e.Type, license.EventFilesVoided)
+	is.True(strings.Contains(string(e.Data), `"reason":"laptop stolen"`))
+
+	c.Clock.Advance(10 * time.Minute) // the list is made again
+	is.True(errors.Is(check(issued), licensefile.ErrOldGeneration))
+	is.NoErr(check(c.do("POST", path, "")))
 }
 
 // TestFailedSigningLeavesTheHold, never a file without one.

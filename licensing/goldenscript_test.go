@@ -52,6 +52,11 @@ func (g *golden) licenseFiles() {
 	g.call("POST", "/license/deactivate", `{`+key+`,"fingerprint":"host-2"}`, "Authorization", "") // seat_held
 	seat := issued.json["activation"].(map[string]any)["id"].(string)
 	g.call("DELETE", path+"/activation/"+seat+"?force=true", "")
+	g.call("POST", path+"/file/void", `{"reason":"laptop stolen"}`, "Idempotency-Key", "v")
+	g.call("POST", path+"/file/void", `{"reason":"laptop stolen"}`, "Idempotency-Key", "v")
+	g.call("POST", path+"/file/void", "", "If-Match", `"1.active"`)
+	g.call("POST", path+"/file/void", `{"reason":5}`)
+	g.call("POST", "/license/lic_"+noID+"/file/void", "")
 	g.call("PATCH", path, `{"offline_seconds":0}`)
 	g.call("POST", "/license/file", `{`+key+`,"fingerprint":"host-2"}`, "Authorization", "")
 	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-2","file":"P7D"}`, "Authorization", "")

@@ -135,6 +135,11 @@ func TestLifeOfALicense(t *testing.T) {
 	is.NoErr(err)
 	is.True(l.Key != old)
 
+	generation := l.Generation
+	l, err = c.VoidFiles(ctx, client.VoidFilesParams{LicenseID: l.ID, Reason: "laptop stolen", IfMatch: l.ETag()})
+	is.NoErr(err)
+	is.Equal(l.Generation, generation+1)
+
 	v, err := c.ExplainLicense(ctx, client.ExplainLicenseParams{
 		ID: l.ID, At: end.AddDate(2, 0, 0), ProductID: "borealis", Entitlements: []string{"export", "import"},
 	})

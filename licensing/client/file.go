@@ -72,6 +72,21 @@ func (c *Client) IssueFileByKey(ctx context.Context, p IssueFileByKeyParams) (Li
 	return call[LicenseFile](ctx, c, "POST /license/file", anonymous, p)
 }
 
+// VoidFilesParams are the parameters of [Client.VoidFiles].
+type VoidFilesParams struct {
+	LicenseID      string `json:"-" path:"licenseID"`
+	Reason         string `json:"reason,omitempty"`           // kept in the event
+	IfMatch        string `json:"-" header:"If-Match"`        // as in [UpdateLicenseParams]
+	IdempotencyKey string `json:"-" header:"Idempotency-Key"` // as in [CreateLicenseParams]
+}
+
+// VoidFiles raises the generation of a license, so that programs which see the
+// next revocation list refuse all files issued so far. Seats stay held until the
+// files expire. It fails with [CodeNotFound] or [CodeStale].
+func (c *Client) VoidFiles(ctx context.Context, p VoidFilesParams) (License, error) {
+	return call[License](ctx, c, "POST /license/{licenseID}/file/void", keyed, p)
+}
+
 // GetFileRevocations returns the revocation list of a product, which
 // licensefile.KeySet.VerifyRevocations verifies. It fails with [CodeNotFound].
 func (c *Client) GetFileRevocations(ctx context.Context, productID string) (string, error) {

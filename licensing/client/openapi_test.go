@@ -334,7 +334,7 @@ var results = map[string]reflect.Type{
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
-	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion", "FileIssue", "FileIssueByKey",
+	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
 	"TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	// Pages, which iterators hide.
 	"LicenseList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults",

@@ -47,7 +47,8 @@ func endOf(l License) time.Time {
 
 // VoidFiles raises the generation of a license, so that all its files are
 // refused once programs see the next revocation list, and appends a
-// license_file.voided event. Programs that reach the service get new files.
+// license_file.voided event with the reason. Seats stay held until the files
+// expire. Programs that reach the service get new files.
 // Errors are those of [Service.Suspend], except for [*MoveError].
 func (s *Service) VoidFiles(ctx context.Context, p MoveParams) (License, error) {
 	return s.edit(ctx, edit{

@@ -44,6 +44,18 @@ func serveRevocations(list func(ctx context.Context, productID string) (string, 
 	}
 }
 
+// voidFilesParams are the parameters of VoidFiles, whose reason no license key
+// holder can read.
+type voidFilesParams struct {
+	ID      string
+	Reason  string `json:"reason" validate:"omitempty,text"`
+	IfMatch []license.Version
+}
+
+func voidFiles(rules *license.Service, ctx context.Context, p voidFilesParams) (license.License, error) {
+	return rules.VoidFiles(ctx, license.MoveParams(p))
+}
+
 // keyFileParams are the parameters of a license file for a license key holder.
 type keyFileParams struct {
 	Key string `json:"key" validate:"required"`

@@ -64,6 +64,7 @@ func Routes(c Config) []web.Route {
 		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Do: web.Do((*rules).ReleaseActivation)},
 
 		{Method: "POST", Path: "/license/{licenseID}/file", Scope: write, Do: web.Do((*rules).IssueFile), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/file/void", Scope: write, Do: web.Do(voidFiles), OptionalBody: true},
 
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
