@@ -4,9 +4,12 @@ package sqlite
 
 import (
 	"context"
+	"crypto"
+	"crypto/ed25519"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +22,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
+	licensefiles "github.com/seed-d8a106b4/licensekit/licensing/files"
 )
 
 // A countedConn counts the statements that it runs.
@@ -80,9 +84,11 @@ func TestCostOfRequests(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	now := time.Now() // stands still, so that the verified token stays in its cache
+	signed := 0
 	h := licensing.NewHandler(st, licensing.Options{
 		Now:    func() time.Time { return now },
 		Logger: slog.New(slog.DiscardHandler), Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
+		SigningKeys: []licensefiles.SigningKey{{Signer: countedSigner{ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), &signed}}},
 	})
 	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "test"})
 	is.NoErr(err)
@@ -123,6 +129,8 @@ func TestCostOfRequests(t *testing.T) {
 	}
 
 	n := 0
+	const validate, issue = "validate an activation", "validate an activation, with a license file"
+	measured := map[string]float64{} // allocations, by name
 	for _, tt := range []struct {
 		name                    string
 		statements, allocations float64 // for one request, at most
@@ -134,8 +142,11 @@ func TestCostOfRequests(t *testing.T) {
 		{"activate", 10.1, 330, func() *http.Request {
 			return request("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, key, n))
 		}},
-		{"validate an activation", 5, 145, func() *http.Request {
+		{validate, 5, 145, func() *http.Request {
 			return request("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-1"}`)
+		}},
+		{issue, 5.5, 192, func() *http.Request { // under the hold of the first; the keys are read once a second
+			return request("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-1","file":"P14D"}`)
 		}},
 		{"create", 4, 168, func() *http.Request {
 			return request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_3"}`)
@@ -150,7 +161,10 @@ func TestCostOfRequests(t *testing.T) {
 		for n = range requests {
 			requests[n] = tt.request()
 		}
-		n, ran = 0, 0
+		if tt.name == issue {
+			is.True(send(tt.request())["file"] != nil)
+		}
+		n, ran, signed = 0, 0, 0
 		failed := false
 		allocations := testing.AllocsPerRun(runs, func() {
 			w := httptest.NewRecorder()
@@ -159,10 +173,28 @@ func TestCostOfRequests(t *testing.T) {
 			n++
 		})
 		is.True(!failed)
+		if want := map[string]int{issue: runs + 1}[tt.name]; signed != want {
+			t.Errorf("%s takes %d signatures for %d requests, want %d", tt.name, signed, runs+1, want)
+		}
+		measured[tt.name] = allocations
 		statements := float64(ran) / (runs + 1)
 		if statements > tt.statements || allocations > tt.allocations {
 			t.Errorf("%s takes %.2f statements and %.0f allocations; allowed are %v and %v",
 				tt.name, statements, allocations, tt.statements, tt.allocations)
 		}
 	}
+	if measured[issue] > 1.6*measured[validate] {
+		t.Errorf("a license file takes %.0f allocations; allowed are 1.6 times the %.0f of a validation", measured[issue], measured[validate])
+	}
+}
+
+// A countedSigner counts the signatures that it makes.
+type countedSigner struct {
+	ed25519.PrivateKey
+	signed *int
+}
+
+func (s countedSigner) Sign(random io.Reader, message []byte, opts crypto.SignerOpts) ([]byte, error) {
+	*s.signed++
+	return s.PrivateKey.Sign(random, message, opts)
 }
