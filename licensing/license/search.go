@@ -44,7 +44,7 @@ func (s *Service) search(ctx context.Context, p ListParams) (Page[License], erro
 	lag, err := s.catalog.Words.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
 		var ok bool
 		found, ok, err = catalog.Find(ctx, r, kind, catalog.Search{
-			Text: p.Search, Keys: p.SearchKeys, Where: q, After: start.after,
+			Text: p.Search, Keys: p.SearchKeys, Where: q, After: start.after, Back: start.back,
 			Sees: func(rec store.License) bool { return s.sees(rec.ProductID) },
 		})
 		if err == nil && !ok {
@@ -58,32 +58,49 @@ func (s *Service) search(ctx context.Context, p ListParams) (Page[License], erro
 	if err != nil {
 		return Page[License]{}, fmt.Errorf("search licenses: %w", err)
 	}
+	if start.back && len(found.Licenses) == 0 && found.Prev == "" { // the licenses before the position are gone
+		p.Cursor = ""
+		return s.search(ctx, p)
+	}
 	page, err := s.page(p, found.Licenses, start.pinned)
 	if err != nil {
 		return Page[License]{}, err
 	}
 	if found.Next != "" {
-		start.after = found.Next
+		start.after, start.back = found.Next, false
 		page.HasMore, page.NextCursor = true, start.String()
+	}
+	if found.Prev != "" {
+		start.after, start.back = found.Prev, true
+		page.PrevCursor = start.String()
 	}
 	page.Indexing = s.indexing(ctx, lag)
 	return page, nil
 }
 
-// searchCursorVersion is the first byte of a cursor of a search.
-const searchCursorVersion = 3
+// The first byte of a cursor of a search.
+const (
+	searchAfter  = 3 // the page after the position
+	searchBefore = 4 // the page before it
+)
 
-// A searchCursor is the position where the next page of a search begins.
+// A searchCursor is the position where the next page of a search begins, or
+// before which the previous page ends.
 type searchCursor struct {
 	scope  [16]byte  // as in cursor
 	pinned time.Time // when the first page was read
 	after  string    // the position in the index
+	back   bool      // the page before the position
 }
 
 // String encodes c in base64url: version, scope, time in milliseconds, and the
 // position.
 func (c searchCursor) String() string {
-	b := append([]byte{searchCursorVersion}, c.scope[:]...)
+	version := byte(searchAfter)
+	if c.back {
+		version = searchBefore
+	}
+	b := append([]byte{version}, c.scope[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(unixMillis(c.pinned)))
 	return base64.RawURLEncoding.EncodeToString(append(b, c.after...))
 }
@@ -92,9 +109,9 @@ func (c searchCursor) String() string {
 // trusted: words, filters and the product limit apply again on every page.
 func parseSearchCursor(text string, scope [16]byte) (c searchCursor, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < 26 || b[0] != searchCursorVersion || [16]byte(b[1:17]) != scope {
+	if err != nil || len(b) < 26 || b[0] != searchAfter && b[0] != searchBefore || [16]byte(b[1:17]) != scope {
 		return searchCursor{}, false
 	}
-	c = searchCursor{scope: scope, pinned: fromMillis(int64(binary.BigEndian.Uint64(b[17:]))), after: string(b[25:])}
+	c = searchCursor{scope: scope, pinned: fromMillis(int64(binary.BigEndian.Uint64(b[17:]))), after: string(b[25:]), back: b[0] == searchBefore}
 	return c, isInstant(c.pinned) && c.String() == text
 }

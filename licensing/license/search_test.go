@@ -13,9 +13,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// search returns the IDs that a text finds, in any number of pages.
+// search returns the IDs that a text finds, in any number of pages. It reads the
+// pages forward and then backward.
 func search(t *testing.T, s *license.Service, p license.ListParams) (ids []string) {
 	t.Helper()
+	var pages [][]string
 	for {
 		page, err := s.List(t.Context(), p)
 		if err != nil {
@@ -24,12 +26,31 @@ func search(t *testing.T, s *license.Service, p license.ListParams) (ids []strin
 		if page.Indexing != nil {
 			t.Fatalf("lags: %+v", *page.Indexing)
 		}
+		var part []string
 		for _, l := range page.Data {
-			ids = append(ids, l.ID)
+			part = append(part, l.ID)
 		}
-		if p.Cursor = page.NextCursor; p.Cursor == "" {
-			return ids
+		ids, pages = append(ids, part...), append(pages, part)
+		if p.Cursor = page.NextCursor; p.Cursor != "" {
+			continue
 		}
+		var before []string
+		for p.Cursor = page.PrevCursor; p.Cursor != ""; p.Cursor = page.PrevCursor {
+			if page, err = s.List(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			part = nil
+			for _, l := range page.Data {
+				part = append(part, l.ID)
+			}
+			if before = append(part, before...); !page.HasMore || len(part) > p.Limit && p.Limit > 0 {
+				t.Fatalf("a previous page of %d with more %t", len(part), page.HasMore)
+			}
+		}
+		if last := len(pages) - 1; len(pages[last]) > 0 && !slices.Equal(append(before, pages[last]...), ids) {
+			t.Fatal("the list differs when it is read backward")
+		}
+		return ids
 	}
 }
 
@@ -117,6 +138,27 @@ func TestSearchPages(t *testing.T) {
 	exact := search(t, f.Service, license.ListParams{Search: "annika", NewestFirst: true})
 	is.True(slices.IsSortedFunc(exact, func(a, b string) int { return strings.Compare(b, a) })) // newest first
 
+	// The page before the second one is the first one, and its next one is the second.
+	for _, p := range []license.ListParams{{Search: "ann", Limit: 5}, {Search: "annika ann", Limit: 5, NewestFirst: true}, {Search: "ann", CustomerID: "anno", Limit: 5}} {
+		read := func(cursor string) license.Page[license.License] {
+			p := p
+			p.Cursor = cursor
+			page, err := f.List(t.Context(), p)
+			is.NoErr(err)
+			return page
+		}
+		first := read("")
+		is.Equal(first.PrevCursor, "")
+		second := read(first.NextCursor)
+		again := read(second.PrevCursor)
+		is.Equal(again.Data, first.Data)
+		is.Equal(again.PrevCursor, "")
+		is.Equal(read(again.NextCursor), second)
+		third := read(second.NextCursor)
+		is.Equal(read(third.PrevCursor).Data, second.Data)
+		is.Equal(read(read(third.PrevCursor).PrevCursor).Data, first.Data)
+	}
+
 	page, err := f.List(t.Context(), license.ListParams{Search: "ann", Limit: 5})
 	is.NoErr(err)
 	for _, p := range []license.ListParams{{Search: "anna", Limit: 5}, {Search: "ann", Status: license.StatusActive}, {}} {
@@ -149,6 +191,25 @@ func TestSearchExaminesABoundedNumber(t *testing.T) {
 	is.Equal(len(page.Data), 0)
 	is.True(page.HasMore && reads.licenses <= 2000)
 	is.Equal(search(t, limited, p), []string{last.ID})
+
+	// Before the only license, there is a page without matches that continues in
+	// both directions, and before that the first page.
+	p.Cursor = page.NextCursor
+	found, err := limited.List(t.Context(), p)
+	is.NoErr(err)
+	is.Equal(len(found.Data), 1)
+	p.Cursor = found.PrevCursor
+	before, err := limited.List(t.Context(), p)
+	is.NoErr(err)
+	is.True(len(before.Data) == 0 && before.HasMore)
+	p.Cursor = before.NextCursor
+	again, err := limited.List(t.Context(), p)
+	is.NoErr(err)
+	is.Equal(again.Data, found.Data)
+	p.Cursor = before.PrevCursor
+	start, err := limited.List(t.Context(), p)
+	is.NoErr(err)
+	is.Equal(start, page)
 }
 
 // TestSearchCostDependsOnThePage: a page reads about as many licenses as it

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -24,22 +25,24 @@ type Search struct {
 	Where store.LicenseQuery // filters, direction and Limit; no Order, IDs or After
 	// Sees reports whether a license exists for the caller.
 	Sees  func(store.License) bool
-	After string // Next of the page before
+	After string // Next of the page before or, with Back, Prev of the page after
+	Back  bool   // the page before the position After
 }
 
 // A Page is a page of a search. It may be short.
 type Page struct {
 	Licenses []store.License
 	Next     string // continues the search; empty at its end
+	Prev     string // the position before which the page before ends; empty: there is none
 }
 
 // Find returns the licenses that have, for each word of the text, a word that
 // begins with it. The order is that of the index: by the matching word of the
 // rarest search word, then by ID. With a customer in Where, it is by ID. Each
-// license appears once. Find returns ok false if After is not the Next of such a
+// license appears once. Find returns ok false if After is not a position of such a
 // search. The kind is that of [Index.Answer] of Words.
 func Find(ctx context.Context, r store.Reader, kind string, s Search) (page Page, ok bool, err error) {
-	f := finder{Search: s, r: r, g: generation{Kind: kind}, terms: searchTerms(s.Text)}
+	f := finder{Search: s, r: r, g: generation{Kind: kind}, terms: searchTerms(s.Text), descending: s.Where.Descending}
 	if len(f.terms) == 0 {
 		return Page{}, s.After == "", nil
 	}
@@ -51,6 +54,7 @@ func Find(ctx context.Context, r store.Reader, kind string, s Search) (page Page
 			return Page{}, false, nil
 		}
 		f.rarest, after = n, key
+		f.Where.Descending = f.descending != s.Back
 	} else if s.Where.CustomerID == "" {
 		if f.rarest, err = f.findRarest(ctx); err != nil {
 			return Page{}, false, err
@@ -61,7 +65,22 @@ func Find(ctx context.Context, r store.Reader, kind string, s Search) (page Page
 	} else {
 		err = f.byTerm(ctx, after)
 	}
+	f.link()
 	return f.page, true, err
+}
+
+// link sets the positions before and after the page.
+func (f *finder) link() {
+	begin := ""
+	if len(f.page.Licenses) > 0 && f.After != "" {
+		begin = f.position(f.first)
+	}
+	if !f.Back {
+		f.page.Prev, f.page.Next = begin, f.stopped
+		return
+	}
+	slices.Reverse(f.page.Licenses)
+	f.page.Prev, f.page.Next = f.stopped, cmp.Or(begin, f.stopped)
 }
 
 // A finder reads one page of a search.
@@ -73,7 +92,11 @@ type finder struct {
 	rarest   int      // the term whose candidates are examined
 	examined int
 	page     Page
-	last     string // key of the last license in the page
+	first    string // key of the license in the page that was read first
+	last     string // key of the license in the page that was read last
+	stopped  string // the position after which reading continues; empty: it reached the end
+
+	descending bool // the direction of the list; Where has that of reading
 }
 
 // A candidate is a license that may match.
@@ -174,7 +197,10 @@ func stepSize(limit, examined int) int {
 }
 
 // stop ends the page at a key after which there may be more.
-func (f *finder) stop(key string) { f.page.Next = strconv.Itoa(f.rarest) + " " + key }
+func (f *finder) stop(key string) { f.stopped = f.position(key) }
+
+// position returns the position of a key.
+func (f *finder) position(key string) string { return strconv.Itoa(f.rarest) + " " + key }
 
 // examine adds the candidates that match to the page. It reports whether the page
 // is full. The licenses, if not nil, are those of the candidates.
@@ -219,6 +245,9 @@ func (f *finder) examine(ctx context.Context, candidates []candidate, licenses [
 			f.stop(f.last)
 			return true, nil
 		}
+		if len(f.page.Licenses) == 0 {
+			f.first = c.key
+		}
 		f.page.Licenses, f.last = append(f.page.Licenses, l), c.key
 	}
 	return false, nil
@@ -243,7 +272,7 @@ func (f *finder) indexed(ctx context.Context, candidates []candidate) (map[strin
 // its license that match the rarest term.
 func (f *finder) isFirst(c candidate, terms []string) bool {
 	for _, term := range terms {
-		if key := pairOf(term, c.id); f.matches(term, f.terms[f.rarest]) && key != c.key && (key < c.key) != f.Where.Descending {
+		if key := pairOf(term, c.id); f.matches(term, f.terms[f.rarest]) && key != c.key && (key < c.key) != f.descending {
 			return false
 		}
 	}

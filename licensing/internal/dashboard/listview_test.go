@@ -99,7 +99,7 @@ func TestListPagesBackward(t *testing.T) {
 		s.license(license.CreateParams{Name: fmt.Sprintf("Number%03d", i), ExpiresAt: &end})
 		s.advance(time.Millisecond)
 	}
-	for _, query := range []string{"", "?sort=oldest", "?expires=30d", "?customer=harbour-pilots&status=active"} {
+	for _, query := range []string{"", "?sort=oldest", "?expires=30d", "?customer=harbour-pilots&status=active", "?q=num", "?q=num&sort=oldest&customer=harbour-pilots"} {
 		first := v.get("licenses" + query)
 		is.True(!first.says(`rel="prev"`))
 		second := v.link(first, "Next")
