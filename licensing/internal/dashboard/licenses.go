@@ -72,7 +72,7 @@ type licenseList struct {
 	Sorts    []option
 	Expiries []option
 	Rows     []licenseRow
-	Count    string // the number of matches; empty if it is not known
+	Count    string // the number of matches
 	Partial  bool   // licenses without an expiry are left out
 	Next     string // the query of the next page
 	Previous string // the query of the previous page
@@ -132,8 +132,15 @@ func showLicenses(v *visit) error {
 		}
 	}
 	list.Tabs = f.tabs(counts)
-	if p.Cursor == "" && result.NextCursor == "" {
-		list.Count = count(len(list.Rows), "license")
+	if list.Problem == "" {
+		n, err := v.matches(f, p, result, counts)
+		if err != nil {
+			return err
+		}
+		list.Count = n.text("license")
+		if list.Filtered {
+			list.Count = n.text("matching license")
+		}
 	}
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()

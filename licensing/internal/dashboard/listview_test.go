@@ -54,6 +54,55 @@ func TestListTabs(t *testing.T) {
 	is.Equal(names(v.link(other, "Active")), "")
 }
 
+// TestListCount: the number is exact where counts are stored or all licenses are
+// on the page, on every page of the list, and otherwise a lower bound.
+func TestListCount(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	for i := range 210 {
+		p := license.CreateParams{Name: fmt.Sprintf("Number %d", i), ProductID: "atlas", CustomerID: fmt.Sprintf("c%d", i%3), ExpiresAt: &end}
+		if i == 0 {
+			p.Name, p.ProductID, p.ExpiresAt = "Other", "compass", nil
+		}
+		s.license(p)
+	}
+	for query, want := range map[string]string{
+		"":                              "210 licenses",
+		"?sort=oldest":                  "210 licenses",
+		"?sort=soonest":                 "100+ licenses. Licenses without an expiry are not in this order.",
+		"?status=active":                "210 matching licenses",
+		"?status=active&sort=soonest":   "100+ matching licenses. Licenses without an expiry are not in this order.",
+		"?status=active&expires=30d":    "209 matching licenses",
+		"?product=atlas":                "209 matching licenses",
+		"?product=compass":              "1 matching license",
+		"?customer=c1":                  "70 matching licenses",
+		"?customer=c1&status=active":    "70 matching licenses",
+		"?product=atlas&status=active":  "100+ matching licenses",
+		"?expires=30d":                  "100+ matching licenses",
+		"?q=number":                     "100+ matching licenses",
+		"?q=number&customer=c1":         "70 matching licenses",
+		"?q=other":                      "1 matching license",
+		"?q=other&expires=7d":           "",
+		"?status=revoked&product=atlas": "",
+	} {
+		t.Run(query, func(t *testing.T) {
+			is := is.New(t)
+			shown := func(a reply) string {
+				if m := regexp.MustCompile(`<div class="toolbar"><p class="muted small">([^<]*)</p>`).FindStringSubmatch(a.body); m != nil {
+					return html.UnescapeString(m[1])
+				}
+				return ""
+			}
+			first := v.get("licenses" + query)
+			is.Equal(shown(first), want)
+			if first.says(`rel="next"`) {
+				is.Equal(shown(v.link(first, "Next")), want)
+			}
+		})
+	}
+}
+
 func TestListSorts(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
