@@ -36,10 +36,12 @@ func TestExportWithKeysAppendsAnEvent(t *testing.T) {
 	client := f.As(license.Caller{Actor: "client:cid_1"})
 	is.NoErr(client.Export(t.Context(), &out, license.ListParams{CustomerID: l.CustomerID}))
 	is.NoErr(f.ExportCSV(t.Context(), &out, license.ListParams{Search: l.Key}))
+	is.NoErr(f.ExportCSV(t.Context(), &out, license.ListParams{IDs: []string{l.ID}}))
 	is.NoErr(f.As(license.Caller{MaskKeys: true}).ExportCSV(t.Context(), &out, license.ListParams{}))
 	is.Equal(f.exports(t), []string{
 		`client:cid_1 {"export":{"format":"ndjson","rows":1,"filter":{"customer_id":"cus_ada"}}}`,
 		`go {"export":{"format":"csv","rows":1,"filter":{"search":true}}}`, // not the text, which is a key
+		`go {"export":{"format":"csv","rows":1,"filter":{"ids":["` + l.ID + `"]}}}`,
 	})
 
 	_, err := f.EraseCustomer(t.Context(), l.CustomerID)

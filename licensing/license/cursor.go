@@ -31,6 +31,9 @@ var errCursor = Invalid("cursor", CodeInvalidFormat, "must be the next_cursor of
 // scope returns the digest of everything that positions in a list depend on.
 // The page size is not included and may change between pages.
 func (s *Service) scope(p ListParams) [16]byte {
+	if p.IDs != nil {
+		return scopeOf("licenses %q %q", p.IDs, s.products()) // filters apply on every page
+	}
 	return scopeOf("licenses %q %q %q %d %d %q %t %t %q",
 		p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
 		p.Search, p.NewestFirst, s.caller.Products != nil, s.products())

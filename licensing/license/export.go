@@ -131,6 +131,7 @@ type exportFilter struct {
 	ExpiresBefore *time.Time `json:"expires_before,omitempty"`
 	ExpiresAfter  *time.Time `json:"expires_after,omitempty"`
 	Search        bool       `json:"search,omitempty"`
+	IDs           []string   `json:"ids,omitempty"`
 }
 
 // exported appends the event of an export that has keys.
@@ -141,7 +142,7 @@ func (s *Service) exported(ctx context.Context, format string, p ListParams, row
 	var data exportEvent
 	data.Export.Format, data.Export.Rows = format, rows
 	data.Export.Filter = exportFilter{
-		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: p.Search != "",
+		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: p.Search != "" && p.IDs == nil, IDs: p.IDs,
 		ExpiresBefore: optionalTime(p.ExpiresBefore), ExpiresAfter: optionalTime(p.ExpiresAfter),
 	}
 	return s.update(ctx, func(tx *transaction) error {

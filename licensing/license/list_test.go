@@ -230,6 +230,28 @@ func TestListCursors(t *testing.T) {
 	is.NoErr(err)
 }
 
+func TestListByIDs(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	all := populate(t, f, 30)
+	want := []string{all[3].ID, all[7].ID, all[20].ID}
+	p := license.ListParams{IDs: []string{all[20].ID, "lic_none", all[3].ID, all[7].ID}, Search: "ignored", Limit: 2}
+	is.Equal(pages(t, f.Service, p), want)
+	p.ProductID, p.ExpiresAfter = all[7].ProductID, start.AddDate(-1, 0, 0) // filters apply, the order stays
+	got := pages(t, f.Service, p)
+	for _, l := range []license.License{all[3], all[7], all[20]} {
+		is.Equal(slices.Contains(got, l.ID), l.ProductID == p.ProductID && l.ExpiresAt != nil)
+	}
+	is.Equal(pages(t, f.Service, license.ListParams{IDs: []string{}, Limit: 2}), nil)
+	_, err := f.List(t.Context(), license.ListParams{IDs: make([]string, 1001)})
+	is.Equal(fields(t, err), map[string]string{"ids": "out_of_range"})
+
+	first, err := f.List(t.Context(), license.ListParams{IDs: want, Limit: 2})
+	is.NoErr(err)
+	_, err = f.List(t.Context(), license.ListParams{IDs: want[:2], Limit: 2, Cursor: first.NextCursor})
+	is.Equal(fields(t, err), map[string]string{"cursor": "invalid_format"}) // a cursor of another list
+}
+
 func TestListRefuses(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -126,8 +126,8 @@ func TestEveryPageWithData(t *testing.T) {
 			{"selected-done", func(b *browser) {
 				b.open("licenses/selected/suspend?id=" + revoked + "&id=" + licenseID)
 				b.fill("Reason", "The invoice of April is open")
-				b.press("Suspend licenses")
-				b.see("1 of 2 succeeded.")
+				b.press("Suspend 1 license") // the other is revoked
+				b.see("1 of 1 succeeded.")
 			}},
 			{"webhooks", func(b *browser) { b.open("settings/webhooks") }},
 			{"webhook", func(b *browser) { b.open("settings/webhooks/" + hook) }},
@@ -213,7 +213,13 @@ func TestSupportWorkflow(t *testing.T) {
 			b.press("Suspend")
 			b.see("For each license: validation fails as suspended")
 			b.fill("Reason", "The invoice of April is open")
-			b.press("Suspend licenses")
+			b.press("Suspend 1 license")
+			b.see("1 of 1 succeeded.")
+			b.press("Go to licenses")
+			b.choose(id)
+			b.press("Renew")
+			b.see("Renew licenses")
+			b.press("Renew 1 license")
 			b.see("1 of 1 succeeded.")
 
 			b.press("Audit log")

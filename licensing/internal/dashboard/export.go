@@ -4,16 +4,30 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// exportLicenses streams all licenses that match the filter as CSV.
+// exportLicenses streams all licenses that match the filter, or those that were
+// selected in the list, as CSV.
 func exportLicenses(v *visit) error {
-	p := readFilter(v.r.URL.Query()).params(v.h.opts.Now())
+	q := v.r.URL.Query()
+	p := readFilter(q).params(v.h.opts.Now())
+	switch selected := q.Get("of") == "selected"; {
+	case selected && q.Get("all") != "":
+		state, _ := url.ParseQuery(v.listState()) // made by the function
+		p = readFilter(state).params(v.h.opts.Now())
+	case selected:
+		p = license.ListParams{IDs: distinct(q["id"])}
+		if err := checkSelected(len(p.IDs)); err != nil {
+			return err
+		}
+	}
 	d := &csvDownload{v: v, name: "licenses"}
 	err := v.licenses.ExportCSV(v.r.Context(), d, p)
 	if err != nil && d.broken {

@@ -73,6 +73,7 @@ type licenseList struct {
 	Expiries []option
 	Rows     []licenseRow
 	Count    string // the number of matches
+	Every    string // the number of matches, if there are more than on this page
 	Partial  bool   // licenses without an expiry are left out
 	Next     string // the query of the next page
 	Previous string // the query of the previous page
@@ -141,6 +142,9 @@ func showLicenses(v *visit) error {
 		if list.Filtered {
 			list.Count = n.text("matching license")
 		}
+		if result.HasMore || p.Cursor != "" {
+			list.Every = n.number()
+		}
 	}
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()
@@ -153,7 +157,7 @@ func showLicenses(v *visit) error {
 		to := f.query()
 		to.Set("cursor", cursor)
 		if f.Expires != "" {
-			to.Set("window", strconv.FormatInt(p.ExpiresAfter.UnixMilli(), 36)+"-"+strconv.FormatInt(p.ExpiresBefore.UnixMilli(), 36))
+			to.Set("window", windowOf(p))
 		}
 		return "?" + to.Encode()
 	}
@@ -177,6 +181,11 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 		rows = append(rows, licenseRow{l, v.momentOf(l.ExpiresAt), newSeatMeter(l, n, known)})
 	}
 	return rows, nil
+}
+
+// windowOf returns the expiry window of a list for the query of its later pages.
+func windowOf(p license.ListParams) string {
+	return strconv.FormatInt(p.ExpiresAfter.UnixMilli(), 36) + "-" + strconv.FormatInt(p.ExpiresBefore.UnixMilli(), 36)
 }
 
 // readWindow reads the expiry window from the query of a later page. All pages

@@ -45,7 +45,7 @@ func init() {
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
 		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
 		{method: get, path: "licenses/selected/{move}", access: byMove, handle: showSelected},
-		{method: post, path: "licenses/selected/{move}", access: byMove, handle: moveSelected},
+		{method: post, path: "licenses/selected/{move}", access: byMove, handle: moveSelected, download: true},
 		{method: get, path: "licenses/{id}", handle: showLicense},
 		{method: get, path: "licenses/{id}/edit", access: admins, handle: showEditLicense},
 		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},

@@ -69,7 +69,9 @@ addEventListener("DOMContentLoaded", () => {
   // selected rows.
   for (const label of all("[data-count]")) {
     const boxes = all(`input[name="${label.dataset.count}"]`);
-    const update = () => { label.textContent = `${[...boxes].filter((box) => box.checked).length} selected`; };
+    const every = document.querySelector("[data-every]"); // all licenses that match
+    const update = () => { label.textContent = `${every?.checked ? every.dataset.every : [...boxes].filter((box) => box.checked).length} selected`; };
+    every?.addEventListener("change", update);
     for (const box of boxes) box.addEventListener("change", update);
     for (const box of all("[data-all]")) {
       box.parentElement.hidden = false;
