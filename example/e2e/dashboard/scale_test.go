@@ -31,7 +31,7 @@ func TestPageTimeAtScale(t *testing.T) {
 		"licenses?expires=30d", "licenses?expires=past30d", "licenses?{next}", "licenses/{id}", "licenses/{id}/edit", "licenses/{id}/delete", "licenses/{id}/revoke", "licenses/new",
 		"settings/credentials", "settings/credentials/{client}", "password",
 		"search?q=customer-7", "search?q=number+00007", "", "customers", "customers?q=customer-", "products", "audit", "audit?type=license.suspended", "audit?subject={id}", "audit?customer=customer-7",
-		"licenses/{id}/activations", "licenses/{id}/renew", "licenses/selected/suspend?id={id}", "settings/webhooks", "settings/about",
+		"licenses/{id}/activations", "licenses/{id}/refusals", "licenses/{id}/renew", "licenses/selected/suspend?id={id}", "settings/webhooks", "settings/about",
 	} {
 		t.Run(page, func(t *testing.T) {
 			var a, b []time.Duration

@@ -24,7 +24,7 @@ func (h licenseHead) Duplicate() string { return "?" + url.Values{"from": {h.Lic
 
 // tabs are the pages of a license.
 var licenseTabs = []struct{ Path, Label string }{
-	{"", "Overview"}, {"/activations", "Activations"}, {"/activity", "Activity"}, {"/api", "API"},
+	{"", "Overview"}, {"/activations", "Activations"}, {"/refusals", "Refusals"}, {"/activity", "Activity"}, {"/api", "API"},
 }
 
 // Tabs returns the tabs of the pages of a license.

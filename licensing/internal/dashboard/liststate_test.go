@@ -64,7 +64,7 @@ func TestLinksKeepListState(t *testing.T) {
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
-	for _, tab := range []string{"Overview", "Activations", "Activity", "API"} {
+	for _, tab := range []string{"Overview", "Activations", "Refusals", "Activity", "API"} {
 		back(v.link(v.link(one, tab), "Licenses"))
 	}
 	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 // A refusalRow shows how often a license was refused for one reason, and what
 // resolves it.
 type refusalRow struct {
+	Code    license.VerdictCode
 	Reason  string
 	Times   string
 	Last    *moment
@@ -30,7 +33,7 @@ type refusalAction struct {
 
 // A refusedRow shows one request that was refused.
 type refusedRow struct {
-	Reason      string
+	Reason      refusalRow
 	Action      string
 	Fingerprint string
 	Address     string
@@ -38,11 +41,19 @@ type refusedRow struct {
 	at          time.Time
 }
 
+// A refusalDay shows the refusals of one day in UTC.
+type refusalDay struct {
+	Date    string
+	Reasons []pair // with their numbers
+	Total   string
+}
+
 // refusalPanel shows why a license was refused.
 type refusalPanel struct {
 	Rows   []refusalRow
 	Recent []refusedRow
-	Apply  bool // a reason applies now
+	Days   []refusalDay // newest first
+	Apply  bool         // a reason applies now
 }
 
 // refusalReasons are the codes of refusals in words.
@@ -77,21 +88,61 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 		return p, err
 	}
 	rows := map[bool][]refusalRow{} // by whether they apply
+	type day struct {
+		reasons []pair
+		total   int64
+	}
+	days := map[string]*day{}
 	for _, r := range list.Data {
 		row := resolveRefusal(r.Code, l, seats.Full, strings.TrimSuffix(seatsText, "."))
-		row.Reason, row.Times, row.Last = refusalReason(r.Code), thousands(r.Count)+" times", v.moment(r.LastAt)
+		row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count)+" times", v.moment(r.LastAt)
 		if r.Count == 1 {
 			row.Times = "Once"
 		}
 		row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 		rows[row.Applies] = append(rows[row.Applies], row)
 		for _, c := range r.Recent {
-			p.Recent = append(p.Recent, refusedRow{row.Reason, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), c.At})
+			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), c.At})
 		}
+		for _, d := range r.Days {
+			if days[d.Date] == nil {
+				days[d.Date] = &day{}
+			}
+			days[d.Date].reasons = append(days[d.Date].reasons, pair{row.Reason, thousands(d.Count)})
+			days[d.Date].total += d.Count
+		}
+	}
+	for _, date := range slices.Backward(slices.Sorted(maps.Keys(days))) {
+		at, err := time.Parse(time.DateOnly, date)
+		if err != nil {
+			return p, err
+		}
+		p.Days = append(p.Days, refusalDay{at.Format("2 Jan 2006"), days[date].reasons, thousands(days[date].total)})
 	}
 	p.Rows, p.Apply = append(rows[true], rows[false]...), len(rows[true]) > 0
 	slices.SortStableFunc(p.Recent, func(a, b refusedRow) int { return b.at.Compare(a.at) })
 	return p, nil
+}
+
+// showRefusals shows the refusals of a license by reason, by day and one by one.
+func showRefusals(v *visit) error {
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	var body struct {
+		licenseHead
+		Refusals refusalPanel
+	}
+	body.licenseHead = newLicenseHead(l, "/refusals")
+	seats, text, err := v.seatSummary(l)
+	if err != nil {
+		return err
+	}
+	if body.Refusals, err = v.refusalPanel(l, seats, text); err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "refusals", page{Title: "Refusals of " + l.Name, Section: "licenses", Body: body})
 }
 
 // resolveRefusal says whether a reason still applies to a license, and what

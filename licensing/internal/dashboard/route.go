@@ -56,6 +56,7 @@ func init() {
 		{method: get, path: "licenses/{id}/file", access: admins, handle: showIssueFile},
 		{method: post, path: "licenses/{id}/file", access: admins, handle: issueFile},
 		{method: get, path: "licenses/{id}/activations", handle: showActivations},
+		{method: get, path: "licenses/{id}/refusals", handle: showRefusals},
 		{method: get, path: "licenses/{id}/activity", handle: showActivity},
 		{method: get, path: "licenses/{id}/api", handle: showLicenseAPI},
 		{method: get, path: "licenses/{id}/activations/{activation}/release", access: supporters, handle: showRelease},
