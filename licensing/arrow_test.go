@@ -43,7 +43,8 @@ var arrows = map[string][]string{
 	"licensing/webhook":            {"internal/seal", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
-	"licensing/internal/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/csvfile", "licensing/internal/web"},
+	"licensing/internal/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/forms", "licensing/internal/csvfile", "licensing/internal/qr", "licensing/internal/web"},
+	"licensing/internal/qr":        {},
 	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/feed", "licensing/internal/forms", "auth", "auth/operator", "store"},
 	"licensing/licensefile":         {},

@@ -2,11 +2,14 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/qr"
 )
 
 // issuer is the name that authenticator apps show.
@@ -18,6 +21,7 @@ type secondFactorPage struct {
 	Form     *form
 	Secret   string       // in groups of four characters; empty: a second factor is enabled
 	URI      template.URL // what authenticator apps open
+	QR       *qrCode      // of URI; nil if it is too long
 	Codes    []string     // recovery codes, shown once
 	CodeList string       // the same as text to copy
 	Left     int          // how many recovery codes are left
@@ -55,7 +59,32 @@ func (v *visit) renderEnableFactor(status int, secret string, f *form) error {
 		}
 		grouped += string(c)
 	}
-	return v.renderFactor(status, secondFactorPage{Form: f, Secret: grouped, URI: template.URL(operator.TOTPURI(issuer, v.op.Email, secret))})
+	uri := operator.TOTPURI(issuer, v.op.Email, secret)
+	return v.renderFactor(status, secondFactorPage{Form: f, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)})
+}
+
+// A qrCode is a QR code as an SVG path, with its light border.
+type qrCode struct {
+	Size int // of the sides
+	Path string
+}
+
+// newQRCode returns the code of a text, or nil if the text is too long.
+func newQRCode(text string) *qrCode {
+	const border = 4
+	modules := qr.Encode(text)
+	if modules == nil {
+		return nil
+	}
+	var path strings.Builder
+	for y, row := range modules {
+		for x, dark := range row {
+			if dark {
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+border, y+border)
+			}
+		}
+	}
+	return &qrCode{len(modules) + 2*border, path.String()}
 }
 
 func (v *visit) renderFactor(status int, body secondFactorPage) error {

@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/qr"
 )
 
 // appCode returns what an authenticator app shows for a secret (RFC 6238).
@@ -43,6 +45,24 @@ func TestSecondFactor(t *testing.T) {
 	is.True(a.says(`href="otpauth://totp/Licensing:bob@example.com?issuer=Licensing&amp;secret=` + secret))
 	shown := regexp.MustCompile(`id="secret">([A-Z2-7 ]+)<`).FindStringSubmatch(a.body)[1]
 	is.Equal(strings.ReplaceAll(shown, " ", ""), secret)
+
+	// The QR code is that of the link, with a border of four modules.
+	link := regexp.MustCompile(`id="uri" href="([^"]*)"`).FindStringSubmatch(a.body)[1]
+	modules := qr.Encode(html.UnescapeString(link))
+	path := regexp.MustCompile(fmt.Sprintf(`viewBox="0 0 %[1]d %[1]d" role="img" aria-label="QR code of the link"><path d="([^"]*)"/>`, len(modules)+8)).FindStringSubmatch(a.body)[1]
+	dark := 0
+	for y, row := range modules {
+		for x := range row {
+			if row[x] {
+				dark++
+				is.True(strings.Contains(path, fmt.Sprintf("M%d %dh1v1h-1z", x+4, y+4)))
+			}
+		}
+	}
+	is.Equal(strings.Count(path, "M"), dark)
+	long := s.operator("bob@"+strings.Repeat("long.", 40)+"example.com", operator.RoleViewer)
+	a = s.signedIn(long.Email).get("second-factor")
+	is.True(a.StatusCode == http.StatusOK && a.says("otpauth://") && !a.says(`class="qr"`)) // too long for a code
 
 	a = v.post("second-factor", "secret", secret, "otp", "000000", "current", password)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
