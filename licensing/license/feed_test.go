@@ -1,6 +1,7 @@
 package license_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,6 +70,52 @@ func TestTheFeedIsInOrderAndResumable(t *testing.T) {
 
 // TestAFilterLooksThroughABoundedPartOfTheFeed finds two events that lie far
 // apart.
+// TestTheEventsOfALicense reads the history of one license, as its page in the
+// dashboard does.
+func TestTheEventsOfALicense(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	f.create(t) // an event about another license
+	for i := range 4 {
+		name := fmt.Sprintf("Name %d", i)
+		_, err := f.As(license.Caller{Actor: "client:cid_1", RequestID: "req_1"}).Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &name})
+		is.NoErr(err)
+	}
+	var types []string
+	p := license.EventsParams{Subject: l.ID, NewestFirst: true, Limit: 2}
+	for more := true; more; {
+		page, err := f.Events(t.Context(), p)
+		is.NoErr(err)
+		for _, e := range page.Data {
+			types = append(types, e.Type)
+		}
+		p.After, more = page.NextCursor, page.HasMore
+		is.Equal(more, page.NextCursor != "")
+	}
+	is.Equal(types, []string{"license.updated", "license.updated", "license.updated", "license.updated", "license.created"}) // each once
+
+	page, err := f.Events(t.Context(), license.EventsParams{Subject: l.ID, NewestFirst: true})
+	is.NoErr(err)
+	is.Equal(page.Data[0].Actor, "client:cid_1")
+	is.Equal(page.Data[0].RequestID, "req_1")
+	var data license.EventData
+	is.NoErr(json.Unmarshal(page.Data[0].Data, &data))
+	is.Equal(data.Changes["name"], license.FieldChange{From: "Name 2", To: "Name 3"})
+	is.Equal(data.License.Key, "")
+
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error { // includes uncommitted events
+		l, err := s.Create(t.Context(), plain())
+		is.NoErr(err)
+		page, err := s.Events(t.Context(), license.EventsParams{Subject: l.ID, NewestFirst: true})
+		is.Equal(len(page.Data), 1)
+		return err
+	}))
+	page, err = f.As(license.Caller{Products: []string{"another"}}).Events(t.Context(), license.EventsParams{Subject: l.ID, NewestFirst: true})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 0) // of a product that does not exist for the caller
+}
+
 func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

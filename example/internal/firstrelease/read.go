@@ -20,9 +20,9 @@ func (o *observer) readLicenses() {
 		for _, a := range activations.Data {
 			o.add("activation", "", a, nil)
 		}
-		history, err2 := o.service.History(ctx, license.HistoryParams{ID: l.ID, Limit: 200})
+		history, err2 := o.service.Events(ctx, license.EventsParams{Subject: l.ID, NewestFirst: true, Limit: 200})
 		var events []string
-		for _, e := range history {
+		for _, e := range history.Data {
 			events = append(events, e.ID+" "+e.Type)
 		}
 		o.add("history", l.ID, events, err2)

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -168,8 +167,7 @@ func eventChoices(chosen string) (list []choices) {
 
 // auditRow describes an event of any type.
 func (n *actorNames) auditRow(e license.Event) auditRow {
-	var data eventData
-	_ = json.Unmarshal(e.Data, &data) // unreadable data is left out
+	data := readEventData(e)
 	row := auditRow{historyEntry: n.historyEntry(e.Type, e.Actor, e.Timestamp, data), Event: e}
 	name, verb := describeType(e.Type)
 	row.Text, row.Subject = name+" "+verb, data.name()

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
@@ -47,6 +48,12 @@ func (d eventData) name() string {
 		return d.Webhook.URL
 	}
 	return ""
+}
+
+// readEventData decodes the data of an event and leaves out what is unreadable.
+func readEventData(e license.Event) (data eventData) {
+	_ = json.Unmarshal(e.Data, &data)
+	return data
 }
 
 // eventFamilies are the kinds of objects that events are about. The family is

@@ -82,30 +82,26 @@ func showLicense(v *visit) error {
 	if body.Verdict.Form.HasErrors() {
 		status = http.StatusUnprocessableEntity
 	}
-	events, next, err := v.licenseEvents(l.ID, 0, 5)
+	events, next, err := v.licenseEvents(l.ID, "", 5)
 	if err != nil {
 		return err
 	}
-	body.History, body.Older = events, next != 0
+	body.History, body.Older = events, next != ""
 	return v.render(status, "license", page{Title: l.Name, Section: "licenses", Body: body})
 }
 
-// licenseEvents returns a page of the history of a license, and the position of
-// the next page, or 0 if there is none.
-func (v *visit) licenseEvents(id string, before int64, limit int) (list []historyEntry, next int64, err error) {
-	events, err := v.licenses.History(v.r.Context(), license.HistoryParams{ID: id, Before: before, Limit: limit + 1})
+// licenseEvents returns a page of the history of a license after a cursor, and
+// the cursor of the next page, or "" if there is none.
+func (v *visit) licenseEvents(id, after string, limit int) (list []historyEntry, next string, err error) {
+	events, err := v.licenses.Events(v.r.Context(), license.EventsParams{Subject: id, NewestFirst: true, After: after, Limit: limit})
 	if err != nil {
-		return nil, 0, err
-	}
-	if len(events) > limit {
-		events = events[:limit]
-		next = events[limit-1].Seq
+		return nil, "", err
 	}
 	names := actorNames{v: v}
-	for _, e := range events {
-		list = append(list, names.historyEntry(e.Type, e.Actor, e.Time, eventData{Activation: e.Data.Activation, Changes: e.Data.Changes, Reason: e.Data.Reason}))
+	for _, e := range events.Data {
+		list = append(list, names.historyEntry(e.Type, e.Actor, e.Timestamp, readEventData(e)))
 	}
-	return list, next, nil
+	return list, events.NextCursor, nil
 }
 
 // showActivity shows the history of a license.
@@ -114,22 +110,22 @@ func showActivity(v *visit) error {
 	if err != nil {
 		return err
 	}
-	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64)
+	after := v.r.URL.Query().Get("after")
 	var body struct {
 		licenseHead
 		History     []historyEntry
 		Next, First string // the queries of the next and the first page
 	}
 	body.licenseHead = newLicenseHead(l, "/activity")
-	events, next, err := v.licenseEvents(l.ID, max(before, 0), 20)
+	events, next, err := v.licenseEvents(l.ID, after, 20)
 	if err != nil {
 		return err
 	}
 	body.History = events
-	if next != 0 {
-		body.Next = v.keepList("?" + url.Values{"before": {strconv.FormatInt(next, 10)}}.Encode())
+	if next != "" {
+		body.Next = v.keepList("?" + url.Values{"after": {next}}.Encode())
 	}
-	if before > 0 {
+	if after != "" {
 		body.First = v.keepList("?")
 	}
 	return v.render(http.StatusOK, "activity", page{Title: "Activity of " + l.Name, Section: "licenses", Body: body})

@@ -423,7 +423,7 @@ func TestHistoryPages(t *testing.T) {
 		for _, m := range regexp.MustCompile(`Name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
 			steps = append(steps, m[1])
 		}
-		older := regexp.MustCompile(`rel="next" href="(\?before=\d+)"`).FindStringSubmatch(a.body)
+		older := regexp.MustCompile(`rel="next" href="(\?after=[\w-]+)"`).FindStringSubmatch(a.body)
 		if older == nil {
 			is.True(a.says("<strong>Created</strong>"))
 			break
@@ -433,6 +433,7 @@ func TestHistoryPages(t *testing.T) {
 	is.Equal(len(steps), 24)
 	is.Equal(steps[0], "Name 24")
 	is.Equal(steps[23], "Name 1")
+	is.Equal(v.get("licenses/"+l.ID+"/activity?after=wrong").StatusCode, http.StatusUnprocessableEntity)
 }
 
 func TestParseSeconds(t *testing.T) {
