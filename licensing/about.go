@@ -42,7 +42,7 @@ func (h *Handler) about() dashboard.About {
 			{Name: "Time for a request", Value: o.Limits.Timeout},
 			{Name: "Answers repeated for", Value: rules.IdempotencyTTL},
 			{Name: "Events are kept", Value: kept(rules.Events.Retention)},
-			{Name: "Deliveries are kept", Value: h.webhooks.Options().DeliveryRetention},
+			{Name: "Deliveries are kept", Value: h.webhooks.Internal().Options().DeliveryRetention},
 			{Name: "Key holders see seats", Value: o.KeyHolderSeats},
 			{Name: "Private webhooks", Value: o.Webhooks.AllowPrivate},
 			{Name: "Own sign-in", Value: o.Dashboard.Operator != nil},

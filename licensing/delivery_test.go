@@ -405,7 +405,7 @@ func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
 		h := licensing.NewHandler(memory.New(), postedBy(p))
 		c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n", Products: []string{"a", "b"}})
 		is.NoErr(err)
-		as := h.Webhooks().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products})
+		as := h.Webhooks().In(h.Service().As(license.Caller{Actor: "client:" + c.ID, Products: c.Products}))
 		w, _, err := as.Create(t.Context(), webhook.CreateParams{URL: "https://x.example/"})
 		is.NoErr(err)
 		defer begin(t, h)()

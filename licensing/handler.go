@@ -73,7 +73,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.files = files.New(waking, files.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
-		Revoked: h.service.RevokedFiles,
+		Revoked: h.service.Internal().RevokedFiles,
 	})
 	h.forms = forms.New(waking, opts.Now)
 	h.engine = h.newEngine()

@@ -107,7 +107,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
-	if out.Secrets, err = h.webhooks.SecretCounts(ctx); err != nil {
+	if out.Secrets, err = h.webhooks.Internal().SecretCounts(ctx); err != nil {
 		return Health{}, err
 	}
 	if out.SigningKeys, err = h.files.SecretCounts(ctx); err != nil {

@@ -20,7 +20,7 @@ const (
 // so that requests rarely have to catch up, and stores usage and refusals. It
 // removes expired usage, refusals, replies of [Service.Once] and entries about
 // license files, and the activations of deleted licenses.
-func (s *Service) Background() feed.Background {
+func (s internals) Background() feed.Background {
 	return feed.Background{
 		Tasks: func(r *feed.Run) []feed.Task {
 			return []feed.Task{

@@ -140,7 +140,7 @@ func TestUpkeepRemovesActivationsOfDeletedLicenses(t *testing.T) {
 		return errors.Join(s.Delete(t.Context(), license.DeleteParams{ID: ids[0]}), s.Delete(t.Context(), license.DeleteParams{ID: ids[1]}))
 	}))
 	is.Equal(left(), 300)
-	for _, step := range f.Background().Upkeep {
+	for _, step := range f.Internal().Background().Upkeep {
 		for more := true; more; {
 			var err error
 			more, err = step(t.Context())

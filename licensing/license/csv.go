@@ -23,7 +23,7 @@ var csvColumns = []string{
 // [Service.All]. Cells that a spreadsheet would run as a formula begin with an
 // apostrophe. The output has the column "key" unless the Caller may not see keys.
 // Like [Service.Export], it appends an event.
-func (s *Service) ExportCSV(ctx context.Context, w io.Writer, p ListParams) error {
+func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) error {
 	out := csvfile.NewWriter(bufio.NewWriterSize(w, 64<<10))
 	columns := csvColumns
 	if s.caller.MaskKeys {

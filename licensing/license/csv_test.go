@@ -35,9 +35,9 @@ func TestExportWithKeysAppendsAnEvent(t *testing.T) {
 	l := f.create(t)
 	client := f.As(license.Caller{Actor: "client:cid_1"})
 	is.NoErr(client.Export(t.Context(), &out, license.ListParams{CustomerID: l.CustomerID}))
-	is.NoErr(f.ExportCSV(t.Context(), &out, license.ListParams{Search: l.Key}))
-	is.NoErr(f.ExportCSV(t.Context(), &out, license.ListParams{IDs: []string{l.ID}}))
-	is.NoErr(f.As(license.Caller{MaskKeys: true}).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{Search: l.Key}))
+	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{IDs: []string{l.ID}}))
+	is.NoErr(f.As(license.Caller{MaskKeys: true}).Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
 	is.Equal(f.exports(t), []string{
 		`client:cid_1 {"export":{"format":"ndjson","rows":1,"filter":{"customer_id":"cus_ada"}}}`,
 		`go {"export":{"format":"csv","rows":1,"filter":{"search":true}}}`, // not the text, which is a key
@@ -69,7 +69,7 @@ func TestInterruptedExportAppendsAnEvent(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &failing{}
-	err := f.ExportCSV(ctx, w, license.ListParams{})
+	err := f.Internal().ExportCSV(ctx, w, license.ListParams{})
 	cancel()
 	is.True(errors.Is(err, errBroken))
 	is.Equal(f.exports(t), []string{`go {"export":{"format":"csv","rows":400,"filter":{}}}`})
@@ -86,7 +86,7 @@ func TestNoExportWithoutItsEvent(t *testing.T) {
 	f.create(t)
 	var out bytes.Buffer
 	s := license.New(refusing{f.store}, license.Options{})
-	is.True(errors.Is(s.ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable))
+	is.True(errors.Is(s.Internal().ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable))
 	is.True(errors.Is(s.Export(t.Context(), &out, license.ListParams{}), store.ErrUnavailable))
 	is.Equal(out.Len(), 0)
 }
@@ -98,13 +98,13 @@ func TestExportCSV(t *testing.T) {
 		p.Name, p.Metadata = "=Zoë", map[string]string{"order": "7"}
 	})
 	var out bytes.Buffer
-	is.NoErr(f.ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
 	header, row, _ := strings.Cut(out.String(), "\r\n")
 	is.True(strings.HasPrefix(header, "\ufeffid,name,product_id,customer_id,key,status,"))
 	is.True(strings.HasPrefix(row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,"))
 	is.True(strings.Contains(row, `{},"{""order"":""7""}",1,`))
 
 	out.Reset()
-	is.NoErr(f.As(license.Caller{MaskKeys: true}).ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(f.As(license.Caller{MaskKeys: true}).Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
 	is.True(!strings.Contains(out.String(), "key") && !strings.Contains(out.String(), l.Key[len(l.Key)-4:]))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MaxCSVRows is the maximum number of rows of [Service.PreviewCSV].
+// MaxCSVRows is the maximum number of rows of a CSV file.
 const MaxCSVRows = 5000
 
 // A CSVPreview says what an import of a CSV file would do.
@@ -34,11 +34,11 @@ type CSVPreview struct {
 }
 
 // PreviewCSV checks a CSV file with a header and the columns of
-// [Service.ExportCSV], in any order, and writes nothing. The columns name,
+// ExportCSV, in any order, and writes nothing. The columns name,
 // product_id and customer_id are required; revision and updated_at are ignored.
 // Fields are separated by commas or semicolons. Times may be dates, which begin at
 // midnight UTC. A fault of the whole file is an [*InvalidError].
-func (s *Service) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, error) {
+func (s internals) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, error) {
 	columns, records, err := readCSV(file)
 	if err != nil {
 		return CSVPreview{}, err

@@ -36,9 +36,9 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	_, err := from.Revoke(t.Context(), license.MoveParams{ID: revoked.ID, Reason: "Refund"})
 	is.NoErr(err)
 	var out bytes.Buffer
-	is.NoErr(from.ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(from.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
 
-	p, err := to.PreviewCSV(t.Context(), out.Bytes())
+	p, err := to.Internal().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal(len(to.events(t, "")), 0)
 	is.Equal(to.importLines(t, p), []string{"created", "created"})
@@ -51,7 +51,7 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	}
 	is.Equal(got.Data, want.Data)
 
-	p, err = to.PreviewCSV(t.Context(), out.Bytes())
+	p, err = to.Internal().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal([]string{p.Results[0].Result, p.Results[1].Result}, []string{"exists", "exists"})
 }
@@ -59,7 +59,7 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	p, err := f.PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations\r\n"+
+	p, err := f.Internal().PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations\r\n"+
 		"Zoë;cus_1;atlas;2027-01-31;3\r\n;;;;\r\nBob ; cus_2;atlas;;\r\n"))
 	is.NoErr(err)
 	is.Equal(len(p.Results), 2)
@@ -76,7 +76,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	other := f.create(t)
-	p, err := f.PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
+	p, err := f.Internal().PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
 		"Ada,atlas,cus_1,,31.01.2027,many,order=7,\n"+
 		",atlas,cus_1,,,,,paused\n"+
 		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
@@ -107,7 +107,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		"name,product_id,customer_id\nZo\xeb,b,c\n": "not UTF-8",
 		"name,product_id,customer_id\n" + strings.Repeat("a,b,c\n", 5001): "5001 rows",
 	} {
-		_, err := f.PreviewCSV(t.Context(), []byte(text))
+		_, err := f.Internal().PreviewCSV(t.Context(), []byte(text))
 		invalid, ok := errors.AsType[*license.InvalidError](err)
 		is.True(ok && strings.Contains(invalid.Fields[0].Detail, want)) // want
 	}

@@ -81,7 +81,7 @@ func filesUntil(ctx context.Context, r store.Reader, id string) (time.Time, erro
 // FilesUntil returns until when the license files of a license may run: no file
 // that was issued expires later, voided files included. The zero time means that
 // the license has no files. It returns [ErrNotFound].
-func (s *Service) FilesUntil(ctx context.Context, licenseID string) (until time.Time, err error) {
+func (s internals) FilesUntil(ctx context.Context, licenseID string) (until time.Time, err error) {
 	err = s.view(ctx, func(r store.Reader) error {
 		if _, err := s.find(ctx, r, licenseID); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (tx *transaction) revokeBelow(ctx context.Context, id, productID string, le
 // refused, for the revocation list of the product, in the order in which they
 // leave it. It returns [ErrNotFound] if the product has no license and nothing
 // on its list.
-func (s *Service) RevokedFiles(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error) {
+func (s internals) RevokedFiles(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error) {
 	if productID == "" {
 		return nil, Invalid("product_id", CodeRequired, "is required")
 	}

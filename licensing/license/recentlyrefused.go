@@ -24,7 +24,7 @@ const maxRecentlyRefused = 20
 // the latest first, at most 20. If more were refused on one day, it returns
 // some of them. It has the limits of [Service.Refusals]. A caller limited to
 // some products gets [ErrProductForbidden].
-func (s *Service) RecentlyRefused(ctx context.Context) (list []RefusedLicense, err error) {
+func (s internals) RecentlyRefused(ctx context.Context) (list []RefusedLicense, err error) {
 	if s.caller.Products != nil {
 		return nil, fmt.Errorf("recently refused: %w", ErrProductForbidden)
 	}

@@ -179,7 +179,7 @@ func (r *refusalRecord) refusals() []Refusal {
 // licenses wait. The result includes the stored refusals and the refusals in the
 // memory of this process. A process that is killed loses what it has not stored.
 // If refusals of 500 licenses wait, refusals of other licenses are only counted
-// in [Service.Usage].
+// in the figures of the dashboard.
 //
 // Calls inside Atomically or Once are not recorded, and neither are those of
 // [Service.Explain] and [Service.ValidateCustomer].

@@ -254,12 +254,12 @@ func TestSeatCounts(t *testing.T) {
 	f.now = f.now.Add(time.Hour) // the lease has ended
 	ids := []string{none.ID, two.ID, leased.ID}
 
-	counts, err := f.SeatCounts(t.Context(), ids)
+	counts, err := f.Internal().SeatCounts(t.Context(), ids)
 	is.NoErr(err)
 	is.Equal(counts, map[string]int{two.ID: 2, leased.ID: 1})
-	counts, err = f.SeatCounts(t.Context(), nil)
+	counts, err = f.Internal().SeatCounts(t.Context(), nil)
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
-	_, err = f.As(license.Caller{Products: []string{}}).SeatCounts(t.Context(), ids)
+	_, err = f.As(license.Caller{Products: []string{}}).Internal().SeatCounts(t.Context(), ids)
 	is.True(errors.Is(err, license.ErrProductForbidden))
 }

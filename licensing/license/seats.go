@@ -87,7 +87,7 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 // missing: those never activated, and those not activated since they moved
 // from another store. It takes at most 1,000 IDs. A caller limited to some
 // products gets [ErrProductForbidden].
-func (s *Service) SeatCounts(ctx context.Context, ids []string) (map[string]int, error) {
+func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]int, error) {
 	counts := make(map[string]int, len(ids))
 	if len(ids) == 0 {
 		return counts, nil

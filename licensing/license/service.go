@@ -153,13 +153,6 @@ func (s *Service) As(c Caller) *Service {
 	return &as
 }
 
-// Caller returns the Caller that s acts for.
-func (s *Service) Caller() Caller { return s.caller }
-
-// Sees reports whether licenses of a product exist for the Caller. An empty
-// product ID asks for all products.
-func (s *Service) Sees(productID string) bool { return s.sees(productID) }
-
 // sees reports whether licenses of a product exist for the caller.
 func (s *Service) sees(productID string) bool {
 	if s.caller.Products != nil && !slices.Contains(s.caller.Products, productID) {

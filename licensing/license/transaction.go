@@ -58,17 +58,6 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 	}
 }
 
-// Store returns the store of s. Inside Atomically or Once, its calls are part
-// of their Update, which fails if an inner Update fails with an error that is
-// not one of this package's: anything else may leave partial writes. It is for
-// code that keeps records of its own in the store.
-func (s *Service) Store() store.Store {
-	if s.tx != nil {
-		return joinedStore{s.tx.Tx, s}
-	}
-	return s.st
-}
-
 // A joinedStore is the store of a Service inside an Update.
 type joinedStore struct {
 	store.Tx
@@ -82,10 +71,6 @@ func (j joinedStore) View(_ context.Context, fn func(store.Reader) error) error 
 func (j joinedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return j.s.update(ctx, func(tx *transaction) error { return fn(tx.Tx) })
 }
-
-// Now returns the instant a call takes place at: inside Atomically or Once,
-// that of their Update.
-func (s *Service) Now() time.Time { return s.now() }
 
 // update runs fn in the current Update, or in a new one.
 //

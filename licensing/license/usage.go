@@ -45,7 +45,7 @@ func (u *usageRecord) merge(other usageRecord) {
 // [OverviewDays] days, oldest first and today last. It has the limits of
 // [Service.Refusals]: what other processes counted in the last minute can be
 // missing. A caller limited to some products gets [ErrProductForbidden].
-func (s *Service) Usage(ctx context.Context) ([]UsageDay, error) {
+func (s internals) Usage(ctx context.Context) ([]UsageDay, error) {
 	if s.caller.Products != nil {
 		return nil, fmt.Errorf("usage: %w", ErrProductForbidden)
 	}

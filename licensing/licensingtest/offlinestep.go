@@ -120,7 +120,7 @@ func (o *offline) void(node *license.Service) error {
 
 // upkeep removes what has expired.
 func (o *offline) upkeep(node *license.Service) error {
-	for _, step := range node.Background().Upkeep {
+	for _, step := range node.Internal().Background().Upkeep {
 		if _, err := step(context.WithoutCancel(o.t.Context())); err != nil {
 			return fmt.Errorf("upkeep: %w", err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // Background returns the background work of webhooks, which Handler.Run does:
 // it sends events, and removes old deliveries.
-func (s *Service) Background() feed.Background {
+func (s internals) Background() feed.Background {
 	return feed.Background{
 		Tasks:   s.tasks,
 		Upkeep:  []func(context.Context) (bool, error){s.purge},

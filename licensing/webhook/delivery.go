@@ -217,7 +217,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		w.URL = origin(w.URL)
 		e := store.Event{
 			ID: store.NewID("evt", tx.now), Type: EventTest, Time: tx.now,
-			Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
+			Actor: s.actor(), RequestID: s.rules.Internal().Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
 		}
 		seqs, err := tx.AppendEvents(ctx, e)
 		if err != nil {

@@ -36,7 +36,7 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	is.NoErr(err)
 	is.True(len(payload) < maxPayload && strings.Contains(string(payload), string(truncated)))
 
-	_, _, err = f.As(license.Caller{Products: []string{"p"}}).Delivery(t.Context(), w.ID, d.ID)
+	_, _, err = f.In(f.rules.As(license.Caller{Products: []string{"p"}})).Delivery(t.Context(), w.ID, d.ID)
 	is.True(errors.Is(err, license.ErrNotFound))
 	_, _, err = f.Delivery(t.Context(), w.ID, "dlv_")
 	is.True(errors.Is(err, license.ErrNotFound))

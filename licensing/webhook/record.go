@@ -122,7 +122,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	data.Webhook = &w
 	e := store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
-		Actor: s.actor(), RequestID: s.rules.Caller().RequestID, Subject: w.ID, Data: encode(data),
+		Actor: s.actor(), RequestID: s.rules.Internal().Caller().RequestID, Subject: w.ID, Data: encode(data),
 	}
 	seqs, err := tx.AppendEvents(ctx, e)
 	if err != nil {

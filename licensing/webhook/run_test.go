@@ -36,7 +36,7 @@ func TestLanesAreReadAgainAfterAFailure(t *testing.T) {
 		b := newBench(st, 0)
 		w := b.hook(t, "x.example")
 		var sending *run
-		engine := feed.New(feed.Config{Store: st, Now: b.rules.Now, Logger: b.logger, Background: []feed.Background{{
+		engine := feed.New(feed.Config{Store: st, Now: b.rules.Internal().Now, Logger: b.logger, Background: []feed.Background{{
 			Tasks: func(r *feed.Run) []feed.Task { sending = b.newRun(r); return nil },
 		}}})
 		ctx, cancel := context.WithCancel(t.Context())

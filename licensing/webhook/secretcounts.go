@@ -16,7 +16,7 @@ type SecretCounts struct {
 }
 
 // SecretCounts counts the current secrets of all webhooks of the caller.
-func (s *Service) SecretCounts(ctx context.Context) (SecretCounts, error) {
+func (s internals) SecretCounts(ctx context.Context) (SecretCounts, error) {
 	all, err := readAll(ctx, s.reader())
 	if err != nil {
 		return SecretCounts{}, fmt.Errorf("count secrets: %w", err)

@@ -70,26 +70,20 @@ func New(rules *license.Service, limit Limit, opts Options) *Service {
 	return &Service{rules: rules, shared: &shared{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
 }
 
-// Options returns the options in effect, with defaults filled in.
-func (s *Service) Options() Options { return s.opts }
-
-// As returns a Service that acts for c. A caller limited to some products
-// sees only webhooks limited to those products.
-func (s *Service) As(c license.Caller) *Service {
-	as := *s
-	as.rules = s.rules.As(c)
-	return &as
-}
-
-// In returns a Service that acts as rules does: for its Caller and, inside
-// license.Service.Atomically or Once, in its Update.
+// In returns a Service that acts as rules does: for the Caller of
+// license.Service.As and, inside license.Service.Atomically or Once, in its
+// Update. A Caller limited to some products sees only webhooks limited to those
+// products.
 func (s *Service) In(rules *license.Service) *Service {
 	return &Service{rules: rules, shared: s.shared}
 }
 
+// asDelivery returns a Service that acts for the system.
+func (s *Service) asDelivery() *Service { return s.In(s.rules.As(license.Caller{Actor: "delivery"})) }
+
 // actor returns the actor for events.
 func (s *Service) actor() string {
-	if c := s.rules.Caller(); c.Actor != "" {
+	if c := s.rules.Internal().Caller(); c.Actor != "" {
 		return c.Actor
 	}
 	return "go"
@@ -113,7 +107,7 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 	if s.tx != nil {
 		return fn(s.tx)
 	}
-	return s.rules.Store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
+	return s.rules.Internal().Store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
 }
 
 // view runs fn on one snapshot: that of the current Update, or a new one.
@@ -121,7 +115,7 @@ func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
 	if s.tx != nil {
 		return fn(s.tx)
 	}
-	return s.rules.Store().View(ctx, fn)
+	return s.rules.Internal().Store().View(ctx, fn)
 }
 
 // reader is for a single read.
@@ -129,28 +123,28 @@ func (s *Service) reader() store.Reader {
 	if s.tx != nil {
 		return s.tx
 	}
-	return s.rules.Store()
+	return s.rules.Internal().Store()
 }
 
 // store returns the store for code outside an Update.
-func (s *Service) store() store.Store { return s.rules.Store() }
+func (s *Service) store() store.Store { return s.rules.Internal().Store() }
 
 // now returns the instant a call takes place at.
 func (s *Service) now() time.Time {
 	if s.tx != nil {
 		return s.tx.now
 	}
-	return s.rules.Now()
+	return s.rules.Internal().Now()
 }
 
 // covers reports whether all of these products exist for the caller. Nil means
 // all products.
 func (s *Service) covers(products []string) bool {
 	if products == nil {
-		return s.rules.Sees("")
+		return s.rules.Internal().Sees("")
 	}
 	for _, p := range products {
-		if !s.rules.Sees(p) {
+		if !s.rules.Internal().Sees(p) {
 			return false
 		}
 	}

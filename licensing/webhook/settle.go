@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -18,7 +17,7 @@ var errLost = errors.New("another process took over sending to webhooks")
 
 // settling runs an Update that fails unless this process still holds the lease.
 func (r *run) settling(fn func(*transaction) error) error {
-	err := r.As(license.Caller{Actor: "delivery"}).update(r.Work, func(tx *transaction) error {
+	err := r.asDelivery().update(r.Work, func(tx *transaction) error {
 		held, err := r.lease.Check(r.Work, tx)
 		if err == nil && !held {
 			err = errLost
@@ -156,7 +155,7 @@ func (b *batch) report(tx *transaction, rec webhookRecord, statuses map[string]S
 	if noted := rec; !any || !noted.note(got, tx.now) {
 		return nil
 	}
-	w, err := b.As(license.Caller{Actor: "delivery"}).within(tx.Tx).report(b.Work, b.webhookID, got)
+	w, err := b.asDelivery().within(tx.Tx).report(b.Work, b.webhookID, got)
 	statuses[b.webhookID] = w.Status
 	return err
 }

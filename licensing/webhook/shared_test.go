@@ -82,8 +82,8 @@ func (b *bench) run(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	engine := feed.New(feed.Config{
-		Store: b.store, Now: b.rules.Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
-		Background: []feed.Background{b.Background()},
+		Store: b.store, Now: b.rules.Internal().Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
+		Background: []feed.Background{b.Internal().Background()},
 	})
 	go func() {
 		defer close(done)

@@ -124,7 +124,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	if broken = append(checker.Check(ctx, p), broken...); len(broken) > 0 {
 		return Webhook{}, "", &license.InvalidError{Fields: broken}
 	}
-	limit := s.rules.Caller().Products
+	limit := s.rules.Internal().Caller().Products
 	if p.Products == nil && limit != nil {
 		p.Products = slices.Compact(slices.Sorted(slices.Values(limit)))
 	}

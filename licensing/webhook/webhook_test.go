@@ -98,7 +98,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 		return New(license.New(f.store, o), nil, Options{})
 	}
 	counts := func(s *Service) SecretCounts {
-		n, err := s.SecretCounts(t.Context())
+		n, err := s.Internal().SecretCounts(t.Context())
 		is.NoErr(err)
 		return n
 	}

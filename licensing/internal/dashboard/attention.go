@@ -56,7 +56,7 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 // reasons are the choice of an operator or a mistake in the program.
 func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 	const most = 5
-	refused, err := v.licenses.RecentlyRefused(v.r.Context())
+	refused, err := v.licenses.Internal().RecentlyRefused(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 	for i, r := range refused {
 		ids[i] = r.License.ID
 	}
-	seats, err := v.licenses.SeatCounts(v.r.Context(), ids)
+	seats, err := v.licenses.Internal().SeatCounts(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

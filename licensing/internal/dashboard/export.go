@@ -29,7 +29,7 @@ func exportLicenses(v *visit) error {
 		}
 	}
 	d := &csvDownload{v: v, name: "licenses"}
-	err := v.licenses.ExportCSV(v.r.Context(), d, p)
+	err := v.licenses.Internal().ExportCSV(v.r.Context(), d, p)
 	if err != nil && d.broken {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
 		return nil

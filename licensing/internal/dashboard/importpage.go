@@ -78,7 +78,7 @@ func previewImport(v *visit) error {
 	if len(text) > maxCSV {
 		return refuse("The file is larger than 1 MiB. Split it into smaller files.")
 	}
-	preview, err := v.licenses.PreviewCSV(v.r.Context(), text)
+	preview, err := v.licenses.Internal().PreviewCSV(v.r.Context(), text)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		var problems []string
 		for _, x := range invalid.Fields {

@@ -61,7 +61,7 @@ func showLicense(v *visit) error {
 		return err
 	}
 	body := licensePage{licenseHead: newLicenseHead(l, ""), Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
-	files, err := v.licenses.FilesUntil(v.r.Context(), l.ID)
+	files, err := v.licenses.Internal().FilesUntil(v.r.Context(), l.ID)
 	if err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 	for i, l := range list {
 		ids[i] = l.ID
 	}
-	seats, err := v.licenses.SeatCounts(v.r.Context(), ids)
+	seats, err := v.licenses.Internal().SeatCounts(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

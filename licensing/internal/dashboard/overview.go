@@ -92,7 +92,7 @@ func showOverview(v *visit) error {
 	for _, days := range periods {
 		body.Periods = append(body.Periods, period{days, days == body.Days})
 	}
-	usage, err := v.licenses.Usage(ctx)
+	usage, err := v.licenses.Internal().Usage(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,37 @@
+package license
+
+import (
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Internal returns methods for the other packages of this module. Programs must
+// not use them: they change without notice.
+func (s *Service) Internal() internals { return internals{s} }
+
+// internals are the methods of a Service for package webhook, which keeps its
+// records in the same store, for the handler and for the dashboard. Other files
+// declare more of them.
+type internals struct{ *Service }
+
+// Caller returns the Caller that the Service acts for.
+func (s internals) Caller() Caller { return s.caller }
+
+// Sees reports whether licenses of a product exist for the Caller. An empty
+// product ID asks for all products.
+func (s internals) Sees(productID string) bool { return s.sees(productID) }
+
+// Now returns the instant a call takes place at: inside Atomically or Once,
+// that of their Update.
+func (s internals) Now() time.Time { return s.now() }
+
+// Store returns the store of the Service. Inside Atomically or Once, its calls
+// are part of their Update, which fails if an inner Update fails with an error
+// that is not one of this package's: anything else may leave partial writes.
+func (s internals) Store() store.Store {
+	if s.tx != nil {
+		return joinedStore{s.tx.Tx, s.Service}
+	}
+	return s.st
+}
