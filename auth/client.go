@@ -77,34 +77,39 @@ func (a *Auth) GetClient(ctx context.Context, id string) (Client, error) {
 
 // ListClientsParams are the parameters of [Auth.ListClients].
 type ListClientsParams struct {
-	After string // the ID of the last client of the previous page; empty: start at the beginning
-	Limit int    `json:"limit" validate:"min=0,max=200"` // 1–200; zero: 50
+	Cursor string // the NextCursor of an earlier page; empty: start at the beginning
+	Limit  int    `json:"limit" validate:"min=0,max=200"` // 1–200; zero: 50
 }
 
-// ListClients returns clients in the order of their IDs, which are random.
-func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) ([]Client, error) {
+// ListClients returns a page of clients in the order of their IDs, which are
+// random. It returns an [*InvalidError] about "limit".
+func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (Page[Client], error) {
 	if err := check(p); err != nil {
-		return nil, err
+		return Page[Client]{}, err
 	}
 	if p.Limit == 0 {
 		p.Limit = 50
 	}
 	entries, err := a.st.Entries(ctx, store.EntryQuery{
-		Kind: kindClient, After: store.Position{ID: p.After}, Limit: p.Limit,
+		Kind: kindClient, After: store.Position{ID: p.Cursor}, Limit: p.Limit + 1,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("auth: list clients: %w", err)
+		return Page[Client]{}, fmt.Errorf("auth: list clients: %w", err)
 	}
+	var page Page[Client]
 	now := a.now()
-	clients := make([]Client, len(entries))
-	for i, e := range entries {
+	for _, e := range entries {
+		if len(page.Data) == p.Limit {
+			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].ID
+			break
+		}
 		c, err := readClient(e)
 		if err != nil {
-			return nil, err
+			return Page[Client]{}, err
 		}
-		clients[i] = c.view(now)
+		page.Data = append(page.Data, c.view(now))
 	}
-	return clients, nil
+	return page, nil
 }
 
 // UpdateClientParams are the parameters of [Auth.UpdateClient]. Fields that are

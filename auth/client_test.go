@@ -108,22 +108,25 @@ func TestClients(t *testing.T) {
 	slices.Sort(want)
 
 	var got []string
-	for after := ""; ; {
-		page, err := s.ListClients(t.Context(), ListClientsParams{After: after, Limit: 3})
+	p := ListClientsParams{Limit: 3}
+	for more := true; more; {
+		page, err := s.ListClients(t.Context(), p)
 		is.NoErr(err)
-		for _, c := range page {
+		for _, c := range page.Data {
 			got = append(got, c.ID)
 		}
-		if len(page) < 3 {
-			break
-		}
-		after = got[len(got)-1]
+		p.Cursor, more = page.NextCursor, page.HasMore
+		is.Equal(more, p.Cursor != "")
 	}
 	is.Equal(got, want)
 
 	all, err := s.ListClients(t.Context(), ListClientsParams{})
 	is.NoErr(err)
-	is.Equal(len(all), 7)
+	is.Equal(len(all.Data), 7)
+	is.Equal(all.HasMore, false)
+	full, err := s.ListClients(t.Context(), ListClientsParams{Limit: 7})
+	is.NoErr(err)
+	is.Equal(full, all) // a full page that is the last
 	for _, limit := range []int{-1, 201} {
 		_, err = s.ListClients(t.Context(), ListClientsParams{Limit: limit})
 		is.True(errors.Is(err, ErrInvalid))

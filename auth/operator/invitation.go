@@ -108,8 +108,8 @@ func invitationKey(code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Invitations returns up to 200 invitations that are still valid, in order of
-// expiry.
+// Invitations returns the invitations that are still valid, in order of expiry,
+// at most 200.
 func (s *Service) Invitations(ctx context.Context) ([]Invitation, error) {
 	live := store.TimeRange{From: s.now().Add(time.Millisecond)}
 	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation, Order: store.ByExpiry, Expires: live, Limit: maxPage})

@@ -125,26 +125,29 @@ func (s *Service) Get(ctx context.Context, id string) (Operator, error) {
 
 // ListParams are the parameters of [Service.List].
 type ListParams struct {
-	After string // the ID of the last operator of the previous page; empty: start at the beginning
-	Limit int    // 1–200; zero or out of range: 200
+	Cursor string // the NextCursor of an earlier page; empty: start at the beginning
+	Limit  int    // 1–200; zero or out of range: 200
 }
 
-// List returns operators in the order in which they were created.
-func (s *Service) List(ctx context.Context, p ListParams) ([]Operator, error) {
+// List returns a page of operators in the order in which they were created.
+func (s *Service) List(ctx context.Context, p ListParams) (page auth.Page[Operator], err error) {
 	if p.Limit < 1 || p.Limit > maxPage {
 		p.Limit = maxPage
 	}
-	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindOperator, After: store.Position{ID: p.After}, Limit: p.Limit})
+	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindOperator, After: store.Position{ID: p.Cursor}, Limit: p.Limit + 1})
 	if err != nil {
-		return nil, err
+		return page, err
 	}
-	list := make([]Operator, len(entries))
-	for i, e := range entries {
+	for _, e := range entries {
+		if len(page.Data) == p.Limit {
+			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].ID
+			break
+		}
 		var rec record
 		if err := json.Unmarshal(e.Data, &rec); err != nil {
-			return nil, fmt.Errorf("operator: %s: %w", e.Key, err)
+			return auth.Page[Operator]{}, fmt.Errorf("operator: %s: %w", e.Key, err)
 		}
-		list[i] = rec.operator(e)
+		page.Data = append(page.Data, rec.operator(e))
 	}
-	return list, nil
+	return page, nil
 }

@@ -102,18 +102,21 @@ func TestList(t *testing.T) {
 		o.now = o.now.Add(time.Second)
 	}
 	var emails []string
-	for after := ""; ; {
-		page, err := o.List(t.Context(), ListParams{After: after, Limit: 2})
+	p := ListParams{Limit: 2}
+	for more := true; more; {
+		page, err := o.List(t.Context(), p)
 		is.NoErr(err)
-		for _, op := range page {
+		for _, op := range page.Data {
 			emails = append(emails, op.Email)
-			after = op.ID
 		}
-		if len(page) < 2 {
-			break
-		}
+		p.Cursor, more = page.NextCursor, page.HasMore
+		is.Equal(more, p.Cursor != "")
 	}
 	is.Equal(emails, []string{"c@example.com", "a@example.com", "b@example.com"}) // in order of creation
+	page, err := o.List(t.Context(), ListParams{Limit: 3})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 3)
+	is.Equal(page.HasMore, false) // a full page that is the last
 }
 
 func TestUpdate(t *testing.T) {

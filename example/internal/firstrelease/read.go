@@ -153,13 +153,13 @@ func (o *observer) readEvents() {
 func (o *observer) readCredentials() {
 	ctx := o.t.Context()
 	clients, err := o.auth.ListClients(ctx, auth.ListClientsParams{})
-	o.add("clients", "", len(clients), err)
-	for _, c := range clients {
+	o.add("clients", "", len(clients.Data), err)
+	for _, c := range clients.Data {
 		o.add("client", "", c, nil)
 	}
 	operators, err := o.operators.List(ctx, operator.ListParams{})
-	o.add("operators", "", len(operators), err)
-	for _, op := range operators {
+	o.add("operators", "", len(operators.Data), err)
+	for _, op := range operators.Data {
 		o.add("operator", "", op, nil)
 	}
 	invitations, err := o.operators.Invitations(ctx)

@@ -32,7 +32,7 @@ func isFresh(ctx context.Context, h *licensing.Handler) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return len(page.Data) == 0 && len(clients) == 0, nil
+	return len(page.Data) == 0 && len(clients.Data) == 0, nil
 }
 
 // seed creates the first licenses through the same rules that the HTTP side

@@ -179,7 +179,7 @@ func TestAuditLogFilters(t *testing.T) {
 		"q=vic@example.com&type=license.*":                   "license.reinstated",
 		"q=" + l.ID + "&type=license.suspended":              "license.suspended",
 		"q=product_id":                                       "", // names of members are not text
-		"q=atlas&actor=operator:" + ada[0].ID:                "license.suspended",
+		"q=atlas&actor=operator:" + ada.Data[0].ID:           "license.suspended",
 		"q=shop&type=client.*&subject=" + c.ID:               "client.created",
 		"q=atlas&customer=bakery&from=2026-03-03&actor=go":   "",
 		"customer=bakery&to=2026-03-01&actor=go&type=&q=zo":  "license.created",
@@ -209,8 +209,8 @@ func TestAuditLogFilters(t *testing.T) {
 		is.Equal(v.get("audit.csv?"+query).StatusCode, http.StatusUnprocessableEntity)
 	}
 
-	a := v.get("audit?q=invoice&actor=operator:" + ada[0].ID + "&from=2026-03-03&to=2026-03-03")
-	is.True(a.says(`value="operator:`+ada[0].ID+`" selected>ada@example.com`) && a.says(`name="from" type="date" value="2026-03-03"`))
+	a := v.get("audit?q=invoice&actor=operator:" + ada.Data[0].ID + "&from=2026-03-03&to=2026-03-03")
+	is.True(a.says(`value="operator:`+ada.Data[0].ID+`" selected>ada@example.com`) && a.says(`name="from" type="date" value="2026-03-03"`))
 	link := regexp.MustCompile(`href="\./(audit\.csv[^"]*)"`).FindStringSubmatch(a.body)
 	export := v.get(html.UnescapeString(link[1])) // with the same filter
 	is.Equal(export.Header.Get("Content-Disposition"), `attachment; filename="audit-log-2026-04-03.csv"`)

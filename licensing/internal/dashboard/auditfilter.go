@@ -194,7 +194,7 @@ func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, op := range list {
+		for _, op := range list.Data {
 			people.Options = append(people.Options, option{Value: "operator:" + op.ID, Label: op.Email})
 		}
 	} else {

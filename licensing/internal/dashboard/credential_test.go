@@ -60,7 +60,7 @@ func TestCreateCredential(t *testing.T) {
 	is.True(again.says("Already submitted") && again.says(id) && !again.says(secret))
 	clients, err := s.Auth().ListClients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
-	is.Equal(len(clients), 1)
+	is.Equal(len(clients.Data), 1)
 
 	for _, page := range []string{"settings/credentials", "settings/credentials/" + id, "settings/credentials/" + id + "/edit"} {
 		is.True(!v.get(page).says(secret)) // the secret is not shown again

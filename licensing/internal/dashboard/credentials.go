@@ -78,7 +78,7 @@ func showSettings(v *visit) error {
 
 func showCredentials(v *visit) error {
 	after := v.r.URL.Query().Get("after")
-	clients, err := v.auth.ListClients(v.r.Context(), auth.ListClientsParams{After: after, Limit: credentialsPage + 1})
+	clients, err := v.auth.ListClients(v.r.Context(), auth.ListClientsParams{Cursor: after, Limit: credentialsPage})
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,10 @@ func showCredentials(v *visit) error {
 	if after != "" {
 		body.First = "?"
 	}
-	if len(clients) > credentialsPage {
-		clients = clients[:credentialsPage]
-		body.Next = "?" + url.Values{"after": {clients[credentialsPage-1].ID}}.Encode()
+	if clients.HasMore {
+		body.Next = "?" + url.Values{"after": {clients.NextCursor}}.Encode()
 	}
-	for _, c := range clients {
+	for _, c := range clients.Data {
 		body.Rows = append(body.Rows, v.credentialRow(c))
 	}
 	return v.render(http.StatusOK, "credentials", page{Title: "API credentials", Section: "credentials", Body: body})

@@ -78,7 +78,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 	is.Equal(after, l)
 	clients, err := s.Auth().ListClients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
-	is.Equal(len(clients), 0)
+	is.Equal(len(clients.Data), 0)
 }
 
 func TestFormsLimitLineErrors(t *testing.T) {

@@ -28,8 +28,7 @@ type inviteRow struct {
 
 func showOperators(v *visit) error {
 	ctx := v.r.Context()
-	const shown = 50
-	list, err := v.operators.List(ctx, operator.ListParams{After: v.r.URL.Query().Get("after"), Limit: shown + 1})
+	list, err := v.operators.List(ctx, operator.ListParams{Cursor: v.r.URL.Query().Get("after"), Limit: 50})
 	if err != nil {
 		return err
 	}
@@ -42,11 +41,10 @@ func showOperators(v *visit) error {
 	if v.r.URL.Query().Get("after") != "" {
 		body.First = "?"
 	}
-	if len(list) > shown {
-		list = list[:shown]
-		body.Next = "?" + url.Values{"after": {list[shown-1].ID}}.Encode()
+	if list.HasMore {
+		body.Next = "?" + url.Values{"after": {list.NextCursor}}.Encode()
 	}
-	for _, op := range list {
+	for _, op := range list.Data {
 		body.Rows = append(body.Rows, v.operatorRow(op))
 	}
 	if v.admin() && body.First == "" {

@@ -137,7 +137,7 @@ func TestPasswordResetWithSecondFactor(t *testing.T) {
 	v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", password)
 	ada, err := s.Operators().List(t.Context(), operator.ListParams{})
 	is.NoErr(err)
-	link := inviteCode.FindStringSubmatch(v.post("settings/operators/"+ada[0].ID, "change", "password").body)[1]
+	link := inviteCode.FindStringSubmatch(v.post("settings/operators/"+ada.Data[0].ID, "change", "password").body)[1]
 	w := s.visitor()
 	is.Equal(w.post("join", "code", link, "password", "nine lamps along the harbour wall").Header.Get("Location"), "./sign-in-code")
 	is.Equal(w.get("licenses").StatusCode, http.StatusSeeOther)

@@ -27,7 +27,7 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 			Link: "licenses/new", Action: "New license",
 		},
 		{
-			Done: len(clients) > 0, Title: "Create an API credential", Text: "Your shop or build server uses it to create licenses over the API.",
+			Done: len(clients.Data) > 0, Title: "Create an API credential", Text: "Your shop or build server uses it to create licenses over the API.",
 			Link: "settings/credentials/new", Action: "New credential",
 		},
 	}
@@ -37,7 +37,7 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 			return nil, err
 		}
 		list = append(list, step{
-			Done: len(people) > 1, Title: "Invite a second operator", Text: "Another admin can reset your password if you lose it.",
+			Done: len(people.Data) > 1, Title: "Invite a second operator", Text: "Another admin can reset your password if you lose it.",
 			Link: "settings/operators/new", Action: "Invite operator",
 		})
 	}
