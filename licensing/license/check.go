@@ -24,8 +24,17 @@ var checker = input.NewChecker(map[string]valid.Rule{
 // carried by ctx come first.
 func checkTags(ctx context.Context, params any) []FieldError { return checker.Check(ctx, params) }
 
-// isInstant reports whether RFC 3339 and every store can represent t.
-func isInstant(t time.Time) bool { return valid.IsInstant(t) }
+// checkFields validates the fields of a license, and that the caller may use its
+// product.
+func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
+	if err := p.check(ctx); err != nil {
+		return err
+	}
+	if !s.sees(p.ProductID) {
+		return ErrProductForbidden
+	}
+	return nil
+}
 
 // check validates the fields of a license and normalizes them as stored:
 // times truncated to milliseconds, generated keys in canonical form, numbers

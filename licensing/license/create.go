@@ -9,16 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
-	if err := p.check(ctx); err != nil {
-		return err
-	}
-	if !s.sees(p.ProductID) {
-		return ErrProductForbidden
-	}
-	return nil
-}
-
 // Create adds a license and appends a license.created event. It returns an
 // [*InvalidError], [ErrProductForbidden], [ErrKeyTaken], or the error of
 // Options.BeforeCreate.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -69,7 +70,7 @@ func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool)
 	c.pinned = fromMillis(int64(binary.BigEndian.Uint64(b[17:])))
 	c.after.Time = fromMillis(int64(binary.BigEndian.Uint64(b[25:])))
 	c.after.ID = string(b[33:])
-	return c, isInstant(c.pinned) && (c.after.Time.IsZero() || isInstant(c.after.Time)) && c.String() == text
+	return c, valid.IsInstant(c.pinned) && (c.after.Time.IsZero() || valid.IsInstant(c.after.Time)) && c.String() == text
 }
 
 // unixMillis and fromMillis represent the zero time as the smallest integer.

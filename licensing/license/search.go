@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -113,5 +114,5 @@ func parseSearchCursor(text string, scope [16]byte) (c searchCursor, ok bool) {
 		return searchCursor{}, false
 	}
 	c = searchCursor{scope: scope, pinned: fromMillis(int64(binary.BigEndian.Uint64(b[17:]))), after: string(b[25:]), back: b[0] == searchBefore}
-	return c, isInstant(c.pinned) && c.String() == text
+	return c, valid.IsInstant(c.pinned) && c.String() == text
 }

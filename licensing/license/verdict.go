@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -253,7 +254,7 @@ func nextChange(q question, f facts, at time.Time, v Verdict) *time.Time {
 	instants = append(instants, f.license.StartsAt, f.seat.LeaseEndsAt)
 	slices.SortFunc(instants, time.Time.Compare)
 	for _, t := range instants {
-		if t.After(at) && isInstant(t) && verdictAt(q, f, t).Code != v.Code {
+		if t.After(at) && valid.IsInstant(t) && verdictAt(q, f, t).Code != v.Code {
 			return &t
 		}
 	}
