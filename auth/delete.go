@@ -7,9 +7,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// DeleteClient removes a client and its secrets and appends client.deleted, which
-// has the last state of the client. Its tokens end: immediately in this process,
-// and within one second in others. DeleteClient returns [ErrNotFound] if there is
+// DeleteClient removes a client and its secrets and appends client.deleted with
+// the last state of the client. Its tokens end immediately in this process, and
+// within one second in others. DeleteClient returns [ErrNotFound] if there is
 // no such client.
 func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 	now := a.now()

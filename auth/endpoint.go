@@ -34,9 +34,9 @@ func (a *Auth) serve(w http.ResponseWriter, r *http.Request, methods []string, f
 	writeJSON(w, http.StatusOK, "application/json", answer)
 }
 
-// refuse answers with an error as in RFC 6749 section 5.2. Any other type than
-// *Error is a failure of the store: it is logged, and the caller only learns that
-// it can try again.
+// refuse answers with an error as in RFC 6749 section 5.2. An error that is not an
+// *Error is a failure of the store: it is logged, and the answer only says to try
+// again.
 func (a *Auth) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 const kindToken = "token"
 
 // A token is the stored form of an access token. What it allows also depends on
-// the current state of its client; see narrow. A change of a client therefore
-// never writes its tokens: the tokens that it ends stay in the store until they
+// the current state of its client; see narrow. Changing a client
+// therefore never writes its tokens: tokens that end stay in the store until they
 // expire and are purged.
 type token struct {
 	Key       string    `json:"-"` // the digest
@@ -54,10 +54,10 @@ func (t token) put(ctx context.Context, tx store.Tx) error {
 // liveAt reports whether the token has not expired.
 func (t token) liveAt(now time.Time) bool { return now.Before(t.ExpiresAt) }
 
-// narrow limits t to what its client allows and reports whether any scope is
-// left. A token of a revoked secret has none; a token of an expired secret keeps
-// its scopes. A scope is left if the client has it and has not lost it since t
-// was issued. The products are those of the client.
+// narrow limits t to what its client allows and reports whether any scope
+// remains. A scope remains if the client has it and has not lost it since t was
+// issued. A token of a revoked secret keeps no scope; a token of an expired
+// secret keeps its scopes. The products are those of the client.
 func (t *token) narrow(c clientRecord) bool {
 	t.Scopes = slices.DeleteFunc(t.Scopes, func(s string) bool {
 		return !slices.Contains(c.Scopes, s) || t.Generation < c.LostScopes[s]

@@ -20,15 +20,15 @@ const (
 	CodeForbidden            Code = "forbidden"              // 403: not allowed with a license key
 	CodeProductForbidden     Code = "product_forbidden"      // 403: the API client is limited to other products
 	CodeNotFound             Code = "not_found"              // 404, and a verdict: no license has the key
-	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Error.IDs has the candidates
+	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Error.IDs lists the candidates
 	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
 	CodeMoveForbidden        Code = "move_forbidden"         // 409: see Error.From and Error.To
 	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Error.OfflineUntil
-	CodeOfflineForbidden     Code = "offline_forbidden"      // 409: the license admits no license files
+	CodeOfflineForbidden     Code = "offline_forbidden"      // 409: the license does not allow license files
 	CodeFileTooLarge         Code = "file_too_large"         // the entitlements do not fit into a license file; see Verdict.FileReason
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
 	CodeStale                Code = "stale"                  // 412: IfMatch does not match
-	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Error.Errors has each field
+	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Error.Errors lists the fields
 	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422
 	CodeRateLimited          Code = "rate_limited"           // 429
 	CodeInternal             Code = "internal"               // 500
@@ -91,14 +91,14 @@ const (
 
 	// The codes of a [Status] from license files.
 
-	CodeNoFile             Code = "no_file"             // none is installed
-	CodeFileExpired        Code = "file_expired"        // the license has not: get a new file
+	CodeNoFile             Code = "no_file"             // no file is installed
+	CodeFileExpired        Code = "file_expired"        // the license itself has not expired: get a new file
 	CodeFileOutdated       Code = "file_outdated"       // the license has changed, or the key was condemned: get a new file
 	CodeFingerprintChanged Code = "fingerprint_changed" // the files are for another fingerprint; no seat is taken until SetKey
 
 	// Warnings about license files.
 
-	CodeFileSkipped   Code = "file_skipped"   // a file or a list does not verify
+	CodeFileSkipped   Code = "file_skipped"   // a file or a revocation list does not verify
 	CodeListStale     Code = "list_stale"     // the revocation list is more than a week old; with MaxListAge also the code of a [Status]
 	CodeStateUnusable Code = "state_unusable" // State or Files cannot be read or written
 )

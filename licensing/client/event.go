@@ -28,7 +28,7 @@ type EventData struct {
 	Forced        bool                   `json:"forced"` // the seat was released although a license file holds it
 	Webhook       *Webhook               `json:"webhook"`
 	NoticeSeconds int64                  `json:"notice_seconds"` // how long before the end an expiry notice was due
-	Changes       map[string]FieldChange `json:"changes"`        // by the name of the field
+	Changes       map[string]FieldChange `json:"changes"`        // by field name
 	Reason        string                 `json:"reason"`
 	Erased        bool                   `json:"erased"` // personal data was removed
 }
@@ -52,7 +52,7 @@ type EventPage struct {
 	// NextCursor continues after Data. Keep it, for example in the transaction
 	// that handles Data, and set it as ListEventsParams.After.
 	NextCursor string `json:"next_cursor"`
-	HasMore    bool   `json:"has_more"` // there was more when the page was read
+	HasMore    bool   `json:"has_more"` // more events followed when the page was read
 }
 
 func (p EventPage) complete() bool { return p.Data != nil && p.NextCursor != "" }

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// ProgramOptions are the options of [Open]. ProductID is required, and one of
-// URL, for a program that asks the service, and Trust, for one that runs from
-// license files. With both, the service issues the files.
+// ProgramOptions are the options of [Open]. ProductID is required. URL is for a
+// program that asks the service, Trust for a program that runs from license
+// files; set at least one. With both, the service issues the files.
 type ProgramOptions struct {
 	// URL is where the service is mounted, as in [Options].
 	URL string
@@ -29,8 +29,8 @@ type ProgramOptions struct {
 	ProductID string
 
 	// Fingerprint identifies this installation: a machine, a container or a
-	// user, as the program chooses, for example with [RandomID]. The license is
-	// activated for it, which takes one of its seats. Empty: the program takes
+	// user, as the program chooses, for example with [RandomID]. Open
+	// activates the license for it, which takes a seat. Empty: the program takes
 	// no seat.
 	Fingerprint string
 
@@ -54,25 +54,26 @@ type ProgramOptions struct {
 	// restarts keeps its seat.
 	ReleaseOnClose bool
 
-	// OnChange is called after the status has changed in anything but its
-	// CheckedAt and CheckError, in one goroutine, from the time when Open
-	// returns. It must not call Close.
+	// OnChange is called after any part of the status but CheckedAt and
+	// CheckError has changed. The calls begin when Open returns, and are made
+	// one after the other. OnChange must not call Close.
 	OnChange func(Status)
 
 	// HTTPClient sends the requests, as in [Options].
 	HTTPClient *http.Client
 
-	// Trust is the keys of the vendor that sign license files, which the program
-	// embeds: see [licensefile.ParseKeys]. With Trust, the program is valid only
-	// by a license file that these keys verify, from State, Files or the
-	// service. A file with a fingerprint must be for Fingerprint.
+	// Trust holds the public keys with which the vendor signs license files. The
+	// program embeds them; see [licensefile.ParseKeys]. With Trust, the program
+	// is valid only with a license file that these keys verify, from State, Files
+	// or the service. If the file has a fingerprint, it must be Fingerprint.
 	//
 	// Without URL, the program makes no requests. With URL, it asks the service
-	// for a file at half of the lifetime of the last one, with a nonce, and keeps
-	// it in State. A positive verdict without such a file does not count: the
-	// status has [CodeUntrusted]. A denial takes effect immediately, and until a
-	// new file arrives. If the service cannot be reached, or does not know the
-	// key, the file counts until it expires, also after a restart.
+	// for a new file after half of the lifetime of the last one, with a nonce,
+	// and keeps it in State. A positive verdict without such a file does not
+	// count: the status has [CodeUntrusted]. A denial takes effect immediately
+	// and lasts until a new file arrives. While the service cannot be reached, or
+	// does not know the key, the last file counts until it expires, also after a
+	// restart.
 	Trust *licensefile.KeySet
 
 	// State keeps the files that [Program.Install] verifies, and those of the
@@ -81,12 +82,12 @@ type ProgramOptions struct {
 	// [CodeFingerprintChanged] until [Program.SetKey].
 	State *State
 
-	// Files returns the texts of more license files and revocation lists, such
-	// as from an environment variable or, with [ReadFiles], from a read-only
+	// Files returns the texts of more license files and revocation lists, for
+	// example from an environment variable or, with [ReadFiles], from a read-only
 	// mount. It is called at Open, and every five minutes.
 	Files func() ([]string, error)
 
-	// MaxListAge is how old the newest revocation list can be, counted from when
+	// MaxListAge is how old the newest revocation list may be, counted from when
 	// it was issued. With an older list, or none, no license file counts: the
 	// status has [CodeListStale]. 0: a list that is older than a week only gives
 	// a warning, and none is needed.
@@ -149,19 +150,19 @@ type Program struct {
 	mu               sync.Mutex // guards the fields below
 	key              string
 	seated           bool    // the fingerprint had an activation in this process
-	good             *answer // the last valid verdict, unless a later one was not
-	bad              *answer // the verdict after good, or without good
+	good             *answer // the last valid verdict; nil after a denial
+	bad              *answer // the last verdict, if it was not valid
 	failure          error   // of the last check; nil: it was answered
-	failures         int     // without an answer in between
+	failures         int     // since the last answer
 	begun, completed int     // the numbers of the last checks
 	next             time.Time
 	slept            time.Duration // since good; see timeline
-	setBack          bool          // the clock, since the last answer
-	shown            Status        // to OnChange
+	setBack          bool          // whether the clock was set back since the last answer
+	shown            Status        // the last status that OnChange received
 
 	// With Trust:
 	file     fileState
-	refused  *Reason   // why the last, positive verdict had no file; nil: it had, or needed none
+	refused  *Reason   // why a positive verdict came without a file; nil: it had one or needed none
 	lastCode Code      // of the last verdict
 	listedAt time.Time // when the revocation list was fetched
 
@@ -243,7 +244,7 @@ func (p *Program) connect(base string) {
 func (p *Program) isFixed() bool { return p.cancel == nil }
 
 // Fixed returns a Program with a status that never changes, for tests. It
-// makes no requests. An empty Code is that of s.Valid.
+// makes no requests. If s.Code is empty, it follows from s.Valid.
 func Fixed(s Status) *Program {
 	if s.Code == "" {
 		s.Code = CodeUnreachable
@@ -256,10 +257,9 @@ func Fixed(s Status) *Program {
 	return p
 }
 
-// Close ends the schedule and waits for it. With ReleaseOnClose, it frees the
-// seat, for which it waits at most 5 seconds, and returns the error of that.
-// After Close, the status no longer follows the service. Another Close does
-// nothing.
+// Close ends the schedule and waits until it has ended. With ReleaseOnClose, it
+// then frees the seat within 5 seconds, or returns an error. After Close, the
+// status no longer follows the service. Another Close does nothing.
 func (p *Program) Close() error {
 	if p.isFixed() || p.ctx.Err() != nil {
 		return nil

@@ -10,9 +10,10 @@ import (
 
 // An Indexing says that an answer lacks recent changes, because the index that it
 // was read from has not caught up with the event feed. Handler.Run keeps the
-// index up to date, and each question catches up for a moment; only a large
-// import, a new version of the index, or a store that cannot be written leaves it
-// behind. Inside [Service.Atomically] nothing catches up.
+// index up to date, and each query first catches up for a short time. The index
+// lags only after a large import, after a new version of this module has changed
+// it, or if the store cannot be written. Inside [Service.Atomically] it does not
+// catch up.
 type Indexing struct {
 	Percent int  // how much is indexed, from 0 to 99
 	Blocked bool // the index cannot be written, for instance because the store is read-only
@@ -49,7 +50,7 @@ func (s *Service) index(ctx context.Context) error {
 	return nil
 }
 
-// cleanIndexes removes what is no longer in any license from the indexes. Inside
+// cleanIndexes removes from the indexes what no license contains any more. Inside
 // Atomically or Once it does nothing.
 func (s *Service) cleanIndexes(ctx context.Context) error {
 	if s.tx != nil {

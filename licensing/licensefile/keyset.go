@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// A KeySet is the public keys that a program trusts, oldest first. The zero
-// KeySet trusts none. A KeySet never changes, so it is safe for concurrent use.
+// A KeySet holds the public keys that a program trusts, oldest first. The zero
+// KeySet trusts no key. A KeySet never changes, so it is safe for concurrent use.
 type KeySet struct {
 	keys      []key
 	condemned []string // the IDs of compromised keys
 }
 
-// NewKeySet returns the set of some public keys, oldest first: each is an
+// NewKeySet returns a set of public keys, oldest first. Each is an
 // [ed25519.PublicKey] or an [*ecdsa.PublicKey] on P-256. It returns
 // [ErrKeyType] or [ErrDuplicateKey].
 func NewKeySet(keys ...crypto.PublicKey) (*KeySet, error) {
@@ -32,8 +32,7 @@ func NewKeySet(keys ...crypto.PublicKey) (*KeySet, error) {
 }
 
 // ParseKeys reads a JSON Web Key Set (RFC 7517), such as the answer of GET
-// /file/keys, with the keys oldest first. It ignores keys of a type that it does
-// not know. It returns [ErrMalformed], [ErrDuplicate], [ErrDuplicateKey],
+// /file/keys, with the keys oldest first. It ignores keys of unknown types. It returns [ErrMalformed], [ErrDuplicate], [ErrDuplicateKey],
 // [ErrEncoding], [ErrKeyID], [ErrKeyType], [ErrPrivateKey] or, if no key is
 // left, [ErrNoUsableKey].
 func ParseKeys(jwks []byte) (*KeySet, error) {
@@ -100,9 +99,9 @@ func (s *KeySet) Condemn(ids ...string) *KeySet {
 }
 
 // Newer reports whether the revocation list a, and not b, is the one to keep.
-// Both have been verified by the set. A list signed with a later key is newer
-// whatever its sequence, so that the thief of an older key cannot keep lists of
-// the later key out; otherwise the sequence decides.
+// Both have been verified by the set. A list signed with a later key is newer,
+// whatever its sequence, so that a stolen older key cannot replace the lists of a
+// later one. With the same key, the sequence decides.
 func (s *KeySet) Newer(a, b Revocations) bool {
 	if i, j := s.position(a.KeyID), s.position(b.KeyID); i != j {
 		return i > j

@@ -22,8 +22,8 @@ func (p DeliveriesParams) cursorAfter(id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(p.scope() + id))
 }
 
-// after returns the delivery that the page comes after; empty: the page is the
-// first. It returns false if the cursor is malformed or of another list.
+// after returns the ID of the delivery before the page, or "" for the first page.
+// It returns false if the cursor is malformed or belongs to another list.
 func (p DeliveriesParams) after() (id string, ok bool) {
 	if p.Cursor == "" {
 		return "", true

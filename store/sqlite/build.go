@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// The engine is C turned into Go, and works only with the version of its
-// run-time library that it was made for. A program that requires a newer one
-// for another reason gets that instead.
+// The SQLite engine is C code translated to Go. It works only with the version of
+// libc that it was translated for, but a program that requires a newer one for
+// another reason is built with that.
 const (
 	engineModule, engineVersion = "modernc.org/sqlite", "v1.60.1"
 	libcModule, libcVersion     = "modernc.org/libc", "v1.77.1"
@@ -23,16 +23,15 @@ var libcProblem = sync.OnceValue(func() string {
 	return libcMismatch(info)
 })
 
-// warnOfLibc tells log if the program was built with the wrong library.
+// warnOfLibc logs a warning if the program was built with the wrong libc.
 func warnOfLibc(log *slog.Logger) {
 	if problem := libcProblem(); problem != "" {
 		log.Warn(problem)
 	}
 }
 
-// libcMismatch says what is wrong with the versions in info, if anything. Of
-// an engine other than ours, or of a library without a version, it knows
-// nothing.
+// libcMismatch describes what is wrong with the versions in info, or returns "".
+// It does not judge other versions of the engine, or a libc without a version.
 func libcMismatch(info *debug.BuildInfo) string {
 	versions := map[string]string{}
 	for _, m := range info.Deps {

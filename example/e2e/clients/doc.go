@@ -1,4 +1,4 @@
-// Package clients gets access tokens with OAuth clients of Node.js that
-// strangers use, each set up as its own manual says and by a script of its own
-// in testdata. The versions are pinned in testdata/package.json.
+// Package clients gets access tokens with widely used OAuth clients for Node.js.
+// Each has a script in testdata that follows the client's documentation. The
+// versions are pinned in testdata/package.json.
 package clients

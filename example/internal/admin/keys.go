@@ -16,14 +16,14 @@ import (
 // base64.
 const masterKeyVariable = "LICENSING_MASTER_KEY"
 
-// rotateKey activates the next key for license files. The key before stays
+// rotateKey activates the next key for license files. The previous key remains
 // valid for the files that it signed.
 func rotateKey(ctx context.Context, c *call) error {
 	opts := files.Options{}
 	if text, set := os.LookupEnv(masterKeyVariable); set {
 		key, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(key) < 32 {
-			return errors.New(masterKeyVariable + " must be at least 32 bytes in base64") // err would show a part of it
+			return errors.New(masterKeyVariable + " must be at least 32 bytes in base64") // err would reveal a part of the key
 		}
 		opts.MasterKey = key
 	}
@@ -37,16 +37,16 @@ func rotateKey(ctx context.Context, c *call) error {
 		case n.Unreadable > 0 && opts.MasterKey == nil:
 			return errors.New("the signing keys are encrypted; set " + masterKeyVariable)
 		case n.Unreadable > 0:
-			return errors.New("the signing keys are encrypted with another key than " + masterKeyVariable)
+			return errors.New("the signing keys are encrypted with a key other than " + masterKeyVariable)
 		}
 		k, err := keys.RotateKey(ctx, files.RotateKeyParams{})
 		if errors.Is(err, files.ErrKeyTooNew) {
-			return fmt.Errorf("%w; the dashboard can rotate nevertheless", err)
+			return fmt.Errorf("%w; the dashboard can rotate it anyway", err)
 		}
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.out, "The key %s signs from now on. Embed the keys of GET /file/keys in new versions of your programs.\n", k.ID)
+		_, err = fmt.Fprintf(c.out, "The key %s now signs license files. Embed the keys of GET /file/keys in new versions of your programs.\n", k.ID)
 		return err
 	})
 }
@@ -79,7 +79,7 @@ func verify(_ context.Context, c *call) error {
 	if file.ActivationID != "" {
 		bound = "activation " + file.ActivationID
 	}
-	_, err = fmt.Fprintf(c.out, "The signature is good, and the file %s.\nlicense     %s\nproduct     %s\ngeneration  %d\nfor         %s\nissued      %s\nexpires     %s\n",
+	_, err = fmt.Fprintf(c.out, "The signature is correct, and the file %s.\nlicense     %s\nproduct     %s\ngeneration  %d\nfor         %s\nissued      %s\nexpires     %s\n",
 		state, file.LicenseID, file.ProductID, file.Generation, bound, file.IssuedAt.UTC().Format(time.RFC3339), file.ExpiresAt.UTC().Format(time.RFC3339))
 	return err
 }

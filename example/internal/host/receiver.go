@@ -39,7 +39,7 @@ func (rc receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !rc.verify(r.Header, body) {
-		http.Error(w, "The signature is not good.", http.StatusUnauthorized)
+		http.Error(w, "The signature is not valid.", http.StatusUnauthorized)
 		return
 	}
 	var e license.Event

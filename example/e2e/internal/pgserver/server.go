@@ -78,7 +78,7 @@ func (s *Server) fill() error {
 	return nil
 }
 
-// lend makes a user who may run the server the owner of the directory.
+// lend gives the directory to a user that is allowed to run the server.
 func (s *Server) lend() error {
 	who, err := user.Lookup("postgres")
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) Start() error {
 		// to end, and prevent a new one from starting.
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(s.log())
-			return fmt.Errorf("the server does not start: %w\n%s", ready, log)
+			return fmt.Errorf("the server did not start: %w\n%s", ready, log)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (s *Server) await(deadline time.Time) error {
 		}
 		select {
 		case <-s.done:
-			return errors.Join(errors.New("it has ended"), err)
+			return errors.Join(errors.New("the server has exited"), err)
 		case <-poll.C:
 		}
 	}
