@@ -23,10 +23,10 @@ old one still works; see [Auth.RotateSecret].
 
 A client ID starts with cid_, a secret with csk_, and an access token with lat_.
 The prefix is followed by 43 random letters and digits (256 bits) and a checksum
-of six. A scanner can find them in source code, a mistyped one is refused without
-a store read, and none needs quoting or encoding. The store has only the SHA-256
-digests of secrets and tokens: nobody can guess 256 random bits, and a slow hash
-would only make the token endpoint easy to overload.
+of six characters. Scanners can find them in source code, a mistyped one is
+refused without a store read, and none needs quoting or encoding. The store keeps
+only the SHA-256 digests of secrets and tokens: 256 random bits cannot be guessed,
+and a slow hash would only make the token endpoint easy to overload.
 
 # Endpoints
 
@@ -37,14 +37,14 @@ grant, [Auth.ServeRevoke] is the revocation endpoint of RFC 7009,
 these RFCs say, not as problem documents.
 
 All failed authentications get the same answer after the same work, whatever the
-cause. A client that fails more than [Options.MaxFailures] times per minute from
+cause. A client that fails more than [TokenOptions.MaxFailures] times per minute from
 one address must wait, but the right secret works at any time.
 
 A net/http server limits neither how long a body may take nor the number of
 requests: set its timeouts, and mount the endpoints behind the limits of the
 host. [http.ServeMux] redirects a path such as //oauth/token and repeats its
 query, which may contain a secret; refuse such paths first, or set
-[Options.DisableTokenGET].
+[TokenOptions.DisableGET].
 
 # Tokens
 
@@ -56,8 +56,8 @@ A token is valid for [TokenOptions.TTL], one hour by default. Disabling a client
 revoking a secret, removing a scope or changing the products applies to existing
 tokens.
 
-A verified token is cached for at most one second, in which verifying it again
-does not read the store. A change made through an Auth, or one that [Auth.As]
+A verified token is cached for at most one second. During that time, verifying it
+again does not read the store. A change made through an Auth, or one that [Auth.As]
 derived from it, flushes its cache and so applies immediately: when the method or
 the request returns, that Auth refuses the token. Other processes that share the
 store, and any other Auth on it, may accept the token for up to one second more.
@@ -74,7 +74,7 @@ Every change of a client appends an event in the same update: client.created,
 client.updated, client.rotated, client.disabled or client.deleted, with the ID of
 the client as the subject. [Auth.As] sets the actor. Events never contain a
 secret. Issuing and using tokens appends no events; instead, a client and a secret
-have the time of their last use, updated at most every five minutes.
+record the time of their last use, at most every five minutes.
 
 # Errors
 

@@ -23,7 +23,7 @@ customer runs sends this key to validate the license and to activate it for a
 machine. The result of a validation is a verdict. See package license.
 
 An API client is a program of the vendor, such as a web shop. It gets an access
-token from POST /oauth/token for its client id and client secret, and may be
+token from POST /oauth/token for its client ID and client secret, and may be
 limited to some products. See package auth. Clients are created in the
 dashboard or from Go:
 
@@ -35,8 +35,8 @@ An operator is a person who works in the dashboard.
 
 [Handler.Service] returns the rules for Go code: the same checks and the same
 events as over HTTP, without a token. [Handler.Webhooks] does so for webhooks.
-[Handler.Require] is middleware that
-requires a license on the application's own routes.
+[Handler.Require] is middleware that requires a license on the application's own
+routes.
 
 # Dashboard setup
 
@@ -99,8 +99,8 @@ they are deleted.
 
 The zero [Options] is secure and useful, and each field documents its default.
 In production, set Options.MasterKey, which encrypts webhook secrets and the keys
-of license files, and Options.ClientIP behind a proxy. [NewHandler] panics if an option is invalid;
-[Options.Validate] reports it as an error.
+of license files, and Options.ClientIP behind a proxy. [NewHandler] panics if an
+option is invalid; [Options.Validate] reports it as an error.
 
 The handler limits the size of a body, the time of a request, and the rate of
 requests from each client, address and license key; see [LimitOptions]. It

@@ -18,9 +18,10 @@ of this package are then not used.
 An operator has an e-mail address, a password and a [Role]. An admin may see and
 change everything. A viewer may see everything except license keys. A support
 operator may also renew and reinstate licenses and release activations, but sees
-no API credentials. [Service.Update] changes an operator and never leaves the service without an admin who can sign in.
+no API credentials. [Service.Update] changes an operator and never leaves the
+service without an admin who can sign in.
 
-There are three ways to an account:
+There are three ways to create an account:
 
   - [Service.Create] creates one with a password.
   - [Service.Invite] returns a code. The person enters it on the dashboard and
@@ -32,7 +33,7 @@ There are three ways to an account:
 # Passwords
 
 A password has at least [MinPassword] characters and is not a common one. The
-store has an argon2id hash as a PHC string, which the next sign-in replaces if
+store keeps an argon2id hash as a PHC string, which the next sign-in replaces if
 its cost is below the current one.
 
 # Second factors
@@ -50,9 +51,8 @@ Failed attempts are throttled by address, and by account and address, before a
 password is hashed. An address may fail [Options.MaxFailures] times per minute.
 Many addresses that guess the password of one account cannot lock it. Wrong codes
 of a second factor are counted by account alone, because only callers who know the
-password can enter one: up to 15 minutes pass between attempts, or an hour after a
-hundred. A caller
-who must wait gets a [*ThrottledError]. Each process appends at most 60 events
+password can enter one: the wait between attempts grows to 15 minutes, and to an
+hour after a hundred. A caller who must wait gets a [*ThrottledError]. Each process appends at most 60 events
 about failed attempts immediately and then 60 per hour, for each operator and for
 all unknown accounts together.
 

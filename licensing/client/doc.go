@@ -65,12 +65,13 @@ service says:
 	…
 	defer lic.Close()
 	if err := lic.Err(); err != nil {
-		log.Print(err) // and run with what is free
+		log.Print(err) // and offer only the free features
 	}
 	mux.Handle("GET /report", lic.Require("export")(report))
 
 [Program.Status], [Program.Has] and [Program.Number] can be called in any hot
-path: they do no I/O, and judge the expiry at the moment of the call. The
+path: they do no I/O. The result is exact at the moment of the call, so a license
+that has just expired is expired. The
 schedule renews the lease of the activation, activates again if the lease has
 ended and a seat is free, keeps asking after the license has expired, so that a
 renewal arrives by itself, and retries after a failure, with pauses of at most
@@ -85,16 +86,16 @@ The status of a running program, by what happens:
 	suspended, revoked, expired, another product        denied immediately
 	evicted, released                                   denied immediately, until a restart or SetKey
 	the lease has ended                                 activates again; activation_limit if no seat is free
-	the license expires while the service cannot be     in_grace, then expired, at the moment
+	the license expires while the service cannot be     in_grace, then expired, on time
 	reached
 	the clock is wrong                                  the clock of the service counts (Date)
 	the clock is set back while the program runs        nothing changes, with the warning clock_changed
 	the clock is set forward, or the machine slept      the service is asked; if it cannot be reached, the
-	                                                    time counts
+	                                                    clock of the machine counts
 
 A program that starts while the service cannot be reached is unreachable: an
-answer is kept in memory only, because a file with it could be forged. A service
-that lies, behind a forged name and certificate, is believed. Both change with
+answer is kept in memory only, because a file with it could be forged. It also
+believes a false service with a forged name and certificate. Both change with
 [ProgramOptions.Trust] and [ProgramOptions.State]: then the program asks for
 license files, a positive verdict counts only with one that the pinned keys
 verify, and the file counts until it expires, also after a restart.
@@ -119,14 +120,14 @@ signs (package licensefile). It embeds the public keys of the vendor:
 	…
 	lic, err := client.Open(client.ProgramOptions{ProductID: "atlas", Fingerprint: id, Trust: keys, State: client.Dir(dir)})
 	…
-	err = lic.Install(text) // that the user has pasted
+	err = lic.Install(text) // which the user has pasted
 
 [Program.Request] returns a text with which the user asks the vendor for a file.
 [Program.Install] verifies a file, and only then stores it. Files may also be
 dropped into the directory, or come from [ProgramOptions.Files]; they are
 noticed within five minutes. Of the files that apply to this product,
-fingerprint and time, the one with the highest generation, and then the latest,
-counts. Revocation lists are installed in the same way.
+fingerprint and time, the one with the highest generation counts; of several, the
+latest. Revocation lists are installed in the same way.
 
 	no file                                no_file
 	the file has expired                   expired if the license has, otherwise file_expired
@@ -143,7 +144,7 @@ With [ProgramOptions.URL] too, the service issues the files:
 	the service cannot be reached          the file counts until it expires, with the warning unreachable
 	the key is unknown                     the same, with not_found
 	valid without a file that verifies     the same, with untrusted; without a file, untrusted
-	the license admits no files            the same, with offline_forbidden; without a file, offline_forbidden
+	the license allows no files            the same, with offline_forbidden; without a file, offline_forbidden
 	another fingerprint than before        fingerprint_changed, without a seat, until SetKey
 	any other denial                       denied immediately, until a new file arrives
 

@@ -4,7 +4,7 @@ licensing returns its [Service]; package licensefile is the format of the files.
 
 # Signing keys
 
-The ring of keys is in the store. The first use creates two keys: one is active
+The store keeps a ring of keys. The first use creates two: one is active
 and signs; the other is next and only published, so that programs can pin both
 from the first day, and a rotation needs no new version of a program:
 
@@ -26,21 +26,21 @@ revocation list, which tells programs that pin the key.
 
 Private halves are in the store, encrypted with Options.MasterKey. Without a
 MasterKey they are stored in plain text, and the log and the dashboard say so. An
-archive of the store has them in the same form.
+archive of the store contains them in the same form.
 
-Options.SigningKeys are keys of the host, in a KMS or an HSM. Their states are in
-the store all the same. The first of them becomes active if the ring is new; the
-others follow in their order, and the Service generates none after them.
+Options.SigningKeys are keys of the host, in a KMS or an HSM. The store keeps only
+their states. The first of them becomes active if the ring is new; the others
+follow in their order, and the Service generates no keys after them.
 
-The private half of the next key may be kept elsewhere, out of reach of whoever
-takes over the server: [Service.AddKey] with only the public half, and
-[Service.RotateKey] with the private half when the time comes.
+The private half of the next key may be kept elsewhere, where an intruder on the
+server cannot reach it: call [Service.AddKey] with only the public half, and
+[Service.RotateKey] with the private half when the key is needed.
 
 # Events
 
 Every change appends signing_key.created, signing_key.rotated,
 signing_key.retired or signing_key.compromised in the same update. The subject is
-the ID of the key. Events have no private half.
+the ID of the key. Events never contain a private half.
 
 # Concurrency
 

@@ -73,8 +73,8 @@ holds the current version. Store errors are returned wrapped.
 
 # Concurrency and transactions
 
-A [Service] is safe for concurrent use and starts no goroutines. Each change,
-its event and its tallies are written in one Update of the store.
+A [Service] is safe for concurrent use and starts no goroutines. Each change
+and its event are written in one Update of the store.
 [Service.Atomically] combines several calls into one Update. [Service.Once] also
 stores a reply, so that a caller can safely repeat a request whose response was
 lost. IfMatch makes a change conditional on the version that the caller read.

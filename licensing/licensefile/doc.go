@@ -45,24 +45,24 @@ and x5c are ignored. Claims that this version does not know are ignored too.
 # Keys
 
 A [KeySet] is the trust root of a program. Embed it; a set that the program
-fetches proves nothing, because whoever can change the answer of the server can
-change the keys too. The order matters: oldest key first. A service has two keys
+fetches proves nothing, because an attacker who can change the answer of the server
+can change the keys too. The order matters: oldest key first. A service has two keys
 from the first day, of which the second signs nothing yet, so embed both and a
 rotation does not require a new version of the program.
 
 # Expiry and clocks
 
 [File.Check] compares the file with what the program expects. The clock may be
-behind that of the service by [Leeway]; a file that has expired has none. A
+behind that of the service by [Leeway]; an expired file gets no leeway. A
 program that remembers the latest IssuedAt which was within Leeway of its own
 clock passes it as Floor: a clock that was set back then gives [ErrClock].
 
 # Revocation
 
 A revocation list is a JWS with typ "license-revocations+jwt". It names licenses
-by a hash, with the lowest generation of files that are still good. A generation
+by a hash, with the lowest generation of files that are still valid. A generation
 is a number in the license and in its files that rises when the license changes
-to the worse, so a new file is good while older ones are refused:
+for the worse, so a new file is valid while older ones are refused:
 
 	list, err := keys.VerifyRevocations(text)
 	if err == nil {
@@ -77,7 +77,7 @@ to the worse, so a new file is good while older ones are refused:
 	err = file.Check(licensefile.Expect{ProductID: "atlas", Revocations: &list})
 
 Keep the list that [KeySet.Newer] prefers. A list can condemn compromised keys,
-but only those before the key that signed it, so the thief of a key cannot
+but only those before the key that signed it, so a stolen key cannot
 condemn its successor.
 
 # Requests without a network
@@ -98,7 +98,7 @@ passes it to [File.Check] as Expect.Nonce:
 
 # Errors
 
-Each refusal has an error of its own; see the variables. Their texts name the
+Each reason for a refusal has its own error; see the variables. Their texts name the
 cause for a log or a support ticket and contain no credential.
 */
 package licensefile

@@ -1,4 +1,4 @@
-// Package openapi compares what the service does with what it says of itself:
-// every answer to the whole API suite, and every operation of openapi.json
-// asked with its own example.
+// Package openapi compares the service with its description in openapi.json: it
+// checks every answer in the API suite against the description, and calls every
+// operation with the example of its request.
 package openapi

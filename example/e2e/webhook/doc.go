@@ -1,3 +1,3 @@
-// Package webhook tests deliveries with receivers as others write them, and
-// with processes that are killed.
+// Package webhook tests deliveries with receivers that use third-party libraries,
+// and with processes that are killed.
 package webhook

@@ -1,7 +1,7 @@
 /*
 Package catalog keeps what is derived from licenses: counts, and the words that
-searches match. No change of a license writes it. It consumes the event feed
-instead, with a cursor for each index, and catches up before it answers.
+searches match. A change of a license does not write to it. It consumes the
+event feed instead, with a cursor for each index, and catches up before it answers.
 
 From an event it takes only the ID of the license. It compares the current
 record with the terms that it last stored for that license, so events that were

@@ -3,7 +3,7 @@ Package feed runs the background work of a handler and keeps the positions of
 consumers of the event feed. Handler.Run runs it.
 
 A consumer reads the feed after a stored cursor and moves the cursor when it
-has dealt with the events, so it misses none, however many processes run and
+has handled the events, so it misses none, however many processes run and
 wherever one is killed. Subscribers process the feed one event after another,
 each from its own cursor, in one process at a time: the one that holds the
 subscriber's lease. Other packages contribute tasks as a [Background].
