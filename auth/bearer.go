@@ -29,9 +29,9 @@ func GrantFrom(ctx context.Context) (Grant, bool) {
 	return g, ok
 }
 
-// RequireScope returns middleware that passes on only requests with an access
-// token that has the scope, and adds the [Grant] of the token to the context of
-// the request. With an empty scope, any valid token will do. [Options.Fail]
+// RequireScope returns middleware that only accepts requests with an access token
+// that has the scope, and adds the [Grant] of the token to the context of the
+// request. With an empty scope, any valid token will do. [Options.Fail]
 // answers other requests.
 func (a *Auth) RequireScope(scope string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {

@@ -6,18 +6,17 @@ import "time"
 // a [LicenseQuery] names, and one document with all others. The store gives no
 // meaning to the document.
 type License struct {
-	ID         string // unique; time-ordered, made by the rules
+	ID         string // unique; time-ordered; chosen by the caller
 	Key        string // unique; up to 1,024 bytes of ASCII
 	CustomerID string
 	ProductID  string
-	State      State     // stored state; what a clock adds to it is derived by the rules
+	State      State     // stored state; the caller derives what depends on the time
 	StartsAt   time.Time // zero: none
 	ExpiresAt  time.Time // zero: none
 	Document   []byte    // opaque to the store
 }
 
-// A State is the stored state of a license. To the store it is a word like
-// any other.
+// A State is the stored state of a license. The store treats it as plain text.
 type State string
 
 // The stored states. "scheduled" and "expired" are not among them: they
@@ -48,12 +47,12 @@ type LicenseQuery struct {
 	Limit int
 }
 
-// Check returns an error if q is not a query that the contract knows. Backends
-// call it at the beginning of Licenses.
+// Check returns an error if the contract does not allow q. Backends call it at the
+// beginning of Licenses.
 func (q LicenseQuery) Check() error {
 	switch {
 	case q.IDs != nil && q.Order != ByID:
-		return queryError("licenses: IDs by time")
+		return queryError("licenses: IDs with another order than ByID")
 	case len(q.IDs) > MaxLimit:
 		return queryError("licenses: more than 1000 IDs")
 	}
@@ -81,7 +80,7 @@ type Position struct {
 func (p Position) IsZero() bool { return p.ID == "" && p.Time.IsZero() }
 
 // A TimeRange selects times t with From ≤ t < Before. A zero bound is open,
-// and the zero TimeRange matches everything, also records without the time.
+// and the zero TimeRange matches everything, including records without the time.
 // When either bound is set, a record without the time matches only if OrNone
 // is set.
 type TimeRange struct {

@@ -38,7 +38,7 @@ func (s *Service) appendChange(ctx context.Context, tx store.Tx, typ string, op 
 	return s.appendData(ctx, tx, typ, op, eventData{Changes: made})
 }
 
-// appendData appends an event about op with data, in which it sets the operator.
+// appendData sets the operator of d and appends an event with d about op.
 func (s *Service) appendData(ctx context.Context, tx store.Tx, typ string, op Operator, d eventData) error {
 	d.Operator.ID, d.Operator.Email, d.Operator.Role, d.Operator.Disabled = op.ID, op.Email, op.Role, op.Disabled
 	data, err := json.Marshal(d)

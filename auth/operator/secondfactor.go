@@ -34,7 +34,7 @@ const (
 type secondFactor struct {
 	Secret   []byte   `json:"secret"` // of the codes
 	Sealed   bool     `json:"sealed,omitempty"`
-	Step     int64    `json:"step"`     // the last one of which a code was used
+	Step     int64    `json:"step"`     // the last time step whose code was used
 	Recovery [][]byte `json:"recovery"` // the digests of unused recovery codes
 }
 

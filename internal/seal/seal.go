@@ -22,7 +22,7 @@ type Box struct {
 
 // New returns a Box for a kind of secret. The label selects its keys and must
 // never change; what names the secret in errors, such as "the secret". The master
-// key seals and opens; nil: nothing is sealed. The previous ones only open.
+// key seals and opens; nil: nothing is sealed. The previous keys only open.
 func New(label, what string, master []byte, previous [][]byte) Box {
 	return Box{label, what, master, previous}
 }
@@ -58,7 +58,7 @@ func (b Box) Open(sealed, about []byte) (clear []byte, current bool, err error) 
 	return nil, false, fmt.Errorf("%s was encrypted with another Options.MasterKey; add that key to Options.PreviousMasterKeys", b.what)
 }
 
-// Counts are how many secrets are stored in which form.
+// Counts says how many secrets are stored in each form.
 type Counts struct {
 	Sealed     int // encrypted with the current master key
 	Previous   int // encrypted with a previous one

@@ -48,7 +48,7 @@ type Verdict struct {
 	NextChangeAt *time.Time  `json:"next_change_at"`
 	RecheckAfter int64       `json:"recheck_after"` // seconds until the next validation
 	File         string      `json:"file"`          // the license file that was asked for; empty: none
-	FileReason   *Reason     `json:"file_reason"`   // why a valid license admits no file
+	FileReason   *Reason     `json:"file_reason"`   // why a valid license allows no file
 }
 
 func (v Verdict) complete() bool {

@@ -16,8 +16,8 @@ const idFile = "installation-id"
 // RandomID returns a random ID of this installation, of 26 letters and digits,
 // for ProgramOptions.Fingerprint. It is created at the first call and kept in
 // a file in dir, which must exist, so that later calls return the same ID. Any
-// number of processes may call it concurrently. A file with other contents is
-// an error, not replaced: a new ID would take another seat.
+// number of processes may call it concurrently. If the file has other contents,
+// RandomID returns an error and keeps the file: a new ID would take another seat.
 //
 // The ID identifies the directory, not the machine: a copy of the directory is
 // the same installation. In a container, keep dir on a volume, or use an ID of

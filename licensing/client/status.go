@@ -36,7 +36,7 @@ type Status struct {
 
 	// Warnings do not make the license invalid: [CodeUnreachable],
 	// [CodeNotFound], [CodeClockChanged], [CodeFileSkipped], [CodeListStale],
-	// [CodeStateUnusable], [CodeUntrusted] or why the license admits no file, such
+	// [CodeStateUnusable], [CodeUntrusted] or why the license allows no file, such
 	// as [CodeOfflineForbidden], with what happened.
 	Warnings []Reason
 }
@@ -125,7 +125,7 @@ type answer struct {
 	verdict Verdict
 	at      time.Time     // local, with a monotonic reading
 	ahead   time.Duration // of the local clock, compared with that of the service
-	refused *Reason       // with Trust: why a valid license admits no file
+	refused *Reason       // with Trust: why a valid license allows no file
 }
 
 // status returns the status of the verdict at the time of its arrival.

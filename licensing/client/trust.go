@@ -82,7 +82,7 @@ func (p *Program) outdated(v Verdict) bool {
 }
 
 // keep verifies the file of a positive verdict, and stores it. A license may
-// admit no file, which is not an error.
+// allow no file, which is not an error.
 func (p *Program) keep(a *answer, nonce string) error {
 	v := a.verdict
 	if v.File == "" && v.FileReason != nil && v.FileReason.Code != "" {

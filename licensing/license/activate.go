@@ -43,7 +43,7 @@ const TakeOverOldest = "oldest"
 // use, existing activations stay, and no new one is admitted, not even with
 // TakeOver.
 //
-// Activate returns a [*DeniedError] if the license does not admit the
+// Activate returns a [*DeniedError] if the license does not allow the
 // activation, a [*SeatHeldError] if a license file holds the seat to take over,
 // or an [*InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.

@@ -42,9 +42,9 @@ var (
 	// [*MoveError].
 	ErrMove = errors.New("the state of the license does not allow this change")
 
-	// ErrDenied: the license does not admit an activation. Always a
+	// ErrDenied: the license does not allow an activation. Always a
 	// [*DeniedError].
-	ErrDenied = errors.New("the license does not admit the activation")
+	ErrDenied = errors.New("the license does not allow the activation")
 
 	// ErrActivationLimit: a [*DeniedError] because no seat is free.
 	ErrActivationLimit = errors.New("no seat of the license is free")
@@ -55,11 +55,11 @@ var (
 	// skip events whose IDs are known.
 	ErrCursorGone = feed.ErrGone
 
-	// ErrForbidden: a license key does not permit the operation.
+	// ErrForbidden: the operation is not allowed with a license key.
 	ErrForbidden = errors.New("license keys cannot perform this operation; see Options.KeyHolderSeats")
 )
 
-// rules are the errors of a refused call, before which nothing was written.
+// rules are the errors of calls that were refused before anything was written.
 var rules = []error{
 	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
 	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden, ErrSeatHeld,
@@ -131,7 +131,7 @@ func (e *MoveError) Error() string {
 // Is makes errors.Is(e, ErrMove) true.
 func (e *MoveError) Is(target error) bool { return target == ErrMove }
 
-// A DeniedError is returned if a license does not admit an activation. It
+// A DeniedError is returned if a license does not allow an activation. It
 // also matches [ErrNotFound] if no license has the key, and
 // [ErrActivationLimit] if no seat is free.
 type DeniedError struct {

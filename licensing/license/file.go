@@ -58,10 +58,10 @@ type File struct {
 // FileClaims returns the claims of the file.
 func (f File) FileClaims() *licensefile.Claims { return f.claims }
 
-// ErrNoFile: the license admits no file. Always a [*NoFileError].
-var ErrNoFile = errors.New("the license admits no file")
+// ErrNoFile: the license allows no file. Always a [*NoFileError].
+var ErrNoFile = errors.New("the license allows no file")
 
-// A NoFileError says why a valid license admits no file.
+// A NoFileError says why a valid license allows no file.
 type NoFileError struct{ Reason Reason }
 
 func (e *NoFileError) Error() string { return e.Reason.Detail }
@@ -69,7 +69,7 @@ func (e *NoFileError) Error() string { return e.Reason.Detail }
 // Is makes errors.Is(e, ErrNoFile) true.
 func (e *NoFileError) Is(target error) bool { return target == ErrNoFile }
 
-// The codes of the reason why a valid license admits no file. Another is
+// The codes of the reason why a valid license allows no file. Another is
 // [VerdictActivationLimit]: the license has more active activations than seats.
 const (
 	FileOfflineForbidden VerdictCode = "offline_forbidden" // License.OfflineSeconds is 0

@@ -64,7 +64,7 @@ func (o offer) writes() bool { return !o.hold.IsZero() || !o.until.IsZero() }
 // offerFile returns the file for the valid verdict v on f. It writes nothing.
 func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verdict, ask fileAsk) (o offer, err error) {
 	if ask.holder && s.longestFile(f.license) <= 0 {
-		return offer{refused: &Reason{FileOfflineForbidden, "The license does not admit license files."}}, nil
+		return offer{refused: &Reason{FileOfflineForbidden, "The license does not allow license files."}}, nil
 	}
 	exp := s.fileEnd(f, ask)
 	if f.seated {
@@ -153,7 +153,7 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
 	}
-	return &Reason{VerdictActivationLimit, fmt.Sprintf("The license has %d seats and more active activations, so it admits no new license file.", f.license.MaxActivations)}, nil
+	return &Reason{VerdictActivationLimit, fmt.Sprintf("The license has %d seats and more active activations, so it allows no new license file.", f.license.MaxActivations)}, nil
 }
 
 // take adds an offer to a verdict, once it needs nothing else.

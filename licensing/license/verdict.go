@@ -38,7 +38,7 @@ type Verdict struct {
 	// API. In Go it is empty: sign FileClaims with Handler.Files().Sign, after
 	// the Update has been committed.
 	File string `json:"file,omitempty"`
-	// FileReason says why a valid license admits no file, if the request
+	// FileReason says why a valid license allows no file, if the request
 	// asked for one; nil: it does.
 	FileReason *Reason `json:"file_reason,omitempty"`
 

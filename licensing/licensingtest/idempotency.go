@@ -59,7 +59,7 @@ func testIdempotency(a *api) {
 		c, secret := a.NewClient(auth.CreateClientParams{Name: "another"})
 		token, _ := a.NewToken(c.ID, secret)
 		if got := a.as(token).post("license", body, key("order-5")).is(http.StatusCreated); got.text("id") == first {
-			got.errorf("another client was given the answer")
+			got.errorf("another client received the answer")
 		}
 	})
 
@@ -69,7 +69,7 @@ func testIdempotency(a *api) {
 		a.post("license", body, key("order-6")).is(http.StatusCreated).has("id", first)
 		a.Clock.Advance(2 * time.Hour)
 		if got := a.post("license", body, key("order-6")).is(http.StatusCreated); got.text("id") == first {
-			got.errorf("the key should have ended")
+			got.errorf("the key should have expired")
 		}
 	})
 }

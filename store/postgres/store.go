@@ -41,12 +41,12 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // New returns the Store of a schema. Like [Migrate], it creates the tables if
-// they do not exist and upgrades them if they are of an older version. If they
+// they do not exist and upgrades them if an older version created them. If they
 // are up to date, it changes nothing and needs no more privileges than the
 // Store itself.
 //
-// It returns an error if the schema name is invalid, the tables are of a newer
-// version than this package knows, or the database encoding is not UTF8. It
+// It returns an error if the schema name is invalid, a newer version of this
+// package created the tables, or the database encoding is not UTF8. It
 // returns [store.ErrUnavailable] if the database cannot be reached.
 func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 	schema, err := newSchema(opts.Schema)
