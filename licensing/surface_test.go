@@ -23,7 +23,7 @@ import (
 )
 
 // TestGoAPI compares what each package exports with testdata/api, which has a
-// file for each package. A line that goes or changes breaks programs that use
+// file for each package, and checks that the README names the package. A line that goes or changes breaks programs that use
 // it. After an intended change, describe it in CHANGELOG.md, and rewrite the
 // files with
 //
@@ -39,9 +39,15 @@ func TestGoAPI(t *testing.T) {
 		is.NoErr(os.RemoveAll(dir))
 		is.NoErr(os.MkdirAll(dir, 0o755))
 	}
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	is.NoErr(err)
 	files := make(map[string]bool)
 	for _, p := range packages {
-		name := strings.ReplaceAll(strings.TrimPrefix(p.Path(), module+"/"), "/", ".") + ".txt"
+		path := strings.TrimPrefix(p.Path(), module+"/")
+		if !bytes.Contains(readme, []byte("`"+path+"`")) {
+			t.Errorf("README.md does not name the package %s", path)
+		}
+		name := strings.ReplaceAll(path, "/", ".") + ".txt"
 		files[name] = true
 		got := surface(p)
 		if *update {
