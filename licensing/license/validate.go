@@ -41,56 +41,65 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 	if err != nil {
 		return Verdict{}, fmt.Errorf("validate: %w", err)
 	}
-	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
-	var v Verdict
-	var f facts
-	var o offer
-	var renews bool
-	answer := func(r store.Reader, now time.Time) (err error) {
-		o = offer{}
-		if f, err = s.findByKey(ctx, r, p.Key, q, now); err != nil {
-			return err
-		}
-		renews = f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0
-		if renews {
-			renews = f.renewSeat()
-		}
-		if v, err = evaluate(q, f); err != nil || ask == nil || !v.Valid {
-			return err
-		}
-		if p.Fingerprint == "" && f.license.MaxActivations >= 0 {
-			return errFileUnbound
-		}
-		o, err = s.offerFile(ctx, r, f, v, *ask)
-		v.take(o)
-		return err
-	}
 	view := s.view
 	if p.Fingerprint == "" && ask == nil {
 		view = s.readOnce
 	}
-	err = view(ctx, func(r store.Reader) error { return answer(r, s.now()) })
-	if err == nil && (renews || o.writes()) {
-		err = s.update(ctx, func(tx *transaction) error {
-			if err := answer(tx, tx.now); err != nil {
+	var a validation
+	err = view(ctx, func(r store.Reader) (err error) {
+		a, err = s.answer(ctx, r, p, ask, s.now())
+		return err
+	})
+	if err == nil && (a.renews || a.offer.writes()) {
+		err = s.update(ctx, func(tx *transaction) (err error) {
+			if a, err = s.answer(ctx, tx, p, ask, tx.now); err != nil {
 				return err
 			}
-			if renews && o.hold.IsZero() {
-				if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
+			if a.renews && a.offer.hold.IsZero() {
+				if err := tx.PutActivations(ctx, a.facts.seat.Row()); err != nil {
 					return err
 				}
 			}
-			if o.claims == nil {
+			if a.offer.claims == nil {
 				return nil
 			}
-			return s.asHolder().commit(ctx, tx, &f, &v, o)
+			return s.asHolder().commit(ctx, tx, &a.facts, &a.verdict, a.offer)
 		})
 	}
 	if err != nil {
 		return Verdict{}, fmt.Errorf("validate: %w", err)
 	}
-	s.observeVerdict(ctx, p.Fingerprint, v)
-	return v, nil
+	s.observeVerdict(ctx, p.Fingerprint, a.verdict)
+	return a.verdict, nil
+}
+
+// A validation is the answer of Validate and what it writes.
+type validation struct {
+	verdict Verdict
+	facts   facts
+	renews  bool // the activation of facts must be written
+	offer   offer
+}
+
+// answer answers Validate. It writes nothing.
+func (s *Service) answer(ctx context.Context, r store.Reader, p ValidateParams, ask *fileAsk, now time.Time) (a validation, err error) {
+	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
+	if a.facts, err = s.findByKey(ctx, r, p.Key, q, now); err != nil {
+		return validation{}, err
+	}
+	f := &a.facts
+	if f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0 {
+		a.renews = f.renewSeat()
+	}
+	if a.verdict, err = evaluate(q, *f); err != nil || ask == nil || !a.verdict.Valid {
+		return a, err
+	}
+	if p.Fingerprint == "" && f.license.MaxActivations >= 0 {
+		return validation{}, errFileUnbound
+	}
+	a.offer, err = s.offerFile(ctx, r, *f, a.verdict, *ask)
+	a.verdict.take(a.offer)
+	return a, err
 }
 
 // noLicense is an ID that no license has. For an unknown key, the same store
