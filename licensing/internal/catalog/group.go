@@ -188,19 +188,15 @@ func (w *groupBatch) flush(b *batch) {
 		slices.Sort(pairs)
 		kept := pairs[:0]
 		for len(pairs) > 0 {
-			term, _ := splitPair(pairs[0])
-			n := 1
-			for n < len(pairs) && strings.HasPrefix(pairs[n], term+" ") {
-				n++
+			group := firstGroup(pairs)
+			pairs = pairs[len(group):]
+			if len(group) <= commonGroup {
+				kept = append(kept, group...)
+				continue
 			}
-			if n > commonGroup {
-				for _, pair := range pairs[:n] {
-					b.put = append(b.put, store.Entry{Kind: w.g.Kind, Key: pair, Move: store.Derived})
-				}
-			} else {
-				kept = append(kept, pairs[:n]...)
+			for _, pair := range group {
+				b.put = append(b.put, store.Entry{Kind: w.g.Kind, Key: pair, Move: store.Derived})
 			}
-			pairs = pairs[n:]
 		}
 		switch {
 		case len(kept) > 0:
@@ -209,6 +205,16 @@ func (w *groupBatch) flush(b *batch) {
 			b.remove[w.g.blocks()] = append(b.remove[w.g.blocks()], key)
 		}
 	}
+}
+
+// firstGroup returns the pairs of the first group of a sorted list.
+func firstGroup(pairs []string) []string {
+	term, _ := splitPair(pairs[0])
+	n := 1
+	for n < len(pairs) && strings.HasPrefix(pairs[n], term+" ") {
+		n++
+	}
+	return pairs[:n]
 }
 
 // groupPairs returns the pairs of a group in the blocks of a generation, sorted.
