@@ -102,25 +102,7 @@ func (p *Program) scan() time.Time {
 	}
 	o.learn(files, p.opts, now, &warnings)
 
-	var best, future, near *licensefile.File
-	var nearErr error
-	for i := range files {
-		f := &files[i]
-		if o.license != "" && f.LicenseID != o.license {
-			continue
-		}
-		switch err := f.Check(o.expect(p.opts, *f, now)); {
-		case err == nil:
-			best = preferred(best, f)
-		case errors.Is(err, licensefile.ErrEarly):
-			future = preferred(future, f)
-			fallthrough
-		default:
-			if near = preferred(near, f); near == f {
-				nearErr = err
-			}
-		}
-	}
+	best, future, near, why := o.choose(files, p.opts, now)
 	// What is in use stays in memory, whatever happens to the directory.
 	o.best, o.kept = best, nil
 	for _, f := range []*licensefile.File{best, future} {
@@ -135,13 +117,36 @@ func (p *Program) scan() time.Time {
 		o.kept = append(o.kept, o.listText)
 	}
 	if o.listTooOld(p.opts.MaxListAge, now) && best != nil {
-		best, near, nearErr = nil, best, licensefile.ErrStaleList
+		best, near, why = nil, best, licensefile.ErrStaleList
 	}
 	if o.clock.setBack {
 		warnings = append(warnings, Reason{CodeClockChanged, "The clock of this machine was set back while the program was running."})
 	}
-	p.publishFile(best, near, nearErr, now, instant, warnings)
+	p.publishFile(best, near, why, now, instant, warnings)
 	return now
+}
+
+// choose returns the best usable file, the best that is not valid yet and, of
+// those that are not usable, the best, and why it is not.
+func (o *offline) choose(files []licensefile.File, opts ProgramOptions, now time.Time) (best, future, near *licensefile.File, why error) {
+	for i := range files {
+		f := &files[i]
+		if o.license != "" && f.LicenseID != o.license {
+			continue
+		}
+		switch err := f.Check(o.expect(opts, *f, now)); {
+		case err == nil:
+			best = preferred(best, f)
+		case errors.Is(err, licensefile.ErrEarly):
+			future = preferred(future, f)
+			fallthrough
+		default:
+			if near = preferred(near, f); near == f {
+				why = err
+			}
+		}
+	}
+	return best, future, near, why
 }
 
 // listTooOld reports whether the newest revocation list is too old for license
