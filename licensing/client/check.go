@@ -12,8 +12,8 @@ import (
 const checkTimeout = 15 * time.Second
 
 // Refresh asks the service now, or reads the license files again, and returns
-// nil if the service has answered: Status has the verdict. Concurrent calls share one check. The error is [CodeNoKey]
-// without a license key.
+// nil if the service has answered: Status has the verdict. Concurrent calls share
+// one check. The error is [CodeNoKey] without a license key.
 func (p *Program) Refresh(ctx context.Context) error {
 	switch {
 	case p.isFixed():

@@ -131,17 +131,27 @@ func (p *Program) follow(licenseID string) {
 	p.scan()
 }
 
-// updateList fetches the revocation list when the verdict has changed, when
-// the list refuses a new file, and otherwise once a day. A list that cannot be
-// fetched is asked for at the next check, and the stored one counts meanwhile.
-func (p *Program) updateList(ctx context.Context, a *answer, err error) {
-	if p.opts.Trust == nil {
-		return
+// listDue reports whether to fetch the revocation list after a check: when the
+// verdict has changed, when the list refuses a new file, and otherwise once a day.
+func (p *Program) listDue(a *answer, err error) bool {
+	if err != nil {
+		untrusted, ok := errors.AsType[*untrustedError](err)
+		if !ok {
+			return false // the service cannot be reached
+		}
+		if untrusted.listed {
+			return true
+		}
 	}
 	p.mu.Lock()
-	due := p.listedAt.IsZero() || time.Since(p.listedAt) >= listAge || a != nil && a.verdict.Code != p.lastCode
-	p.mu.Unlock()
-	if e, ok := errors.AsType[*untrustedError](err); !due && (!ok || !e.listed) || err != nil && !ok {
+	defer p.mu.Unlock()
+	return p.listedAt.IsZero() || time.Since(p.listedAt) >= listAge || a != nil && a.verdict.Code != p.lastCode
+}
+
+// updateList fetches the revocation list if it is due. A list that cannot be
+// fetched is asked for at the next check, and the stored one counts meanwhile.
+func (p *Program) updateList(ctx context.Context, a *answer, err error) {
+	if p.opts.Trust == nil || !p.listDue(a, err) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
