@@ -136,7 +136,9 @@ func (s *subscription) retryLetter(ctx, under context.Context, entry store.Entry
 	}
 	if len(events) == 0 || events[0].ID != d.EventID {
 		s.engine.Logger.ErrorContext(ctx, "licensing: retention removed the event of a dead letter", "subscriber", s.Name, "event_id", d.EventID)
-	} else if err := s.handle(under, events[0], d.Failures+1); err != nil {
+	} else if err := s.handle(under, events[0], d.Failures+1); err != nil && under.Err() != nil {
+		return nil // the next lease holder continues
+	} else if err != nil {
 		d.Failures++
 		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber failed on a dead letter", "subscriber", s.Name, "event_id", d.EventID, "event_type", d.EventType, "failures", d.Failures, "error", err)
 		d.At = s.engine.now()

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -49,5 +50,49 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 		time.AfterFunc(10*leaseTTL, cancel)
 		is.NoErr(e.Run(ctx))
 		is.Equal(handled, 1)
+	})
+}
+
+// TestAnInterruptedRetryOfADeadLetterIsRepeated: a retry that ends because another
+// process has taken over is not a failure.
+func TestAnInterruptedRetryOfADeadLetterIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := memory.New()
+		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+			_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())})
+			return err
+		}))
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		handle := func(under context.Context, _ store.Event) error {
+			switch calls++; calls {
+			case 1:
+				return errors.New("broken")
+			case 2:
+				is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+					return putLease(t.Context(), tx, subscriberCursor+"s", "another", time.Now())
+				}))
+				<-under.Done()
+				return under.Err()
+			}
+			return nil
+		}
+		e := New(Config{
+			Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Subscribers: []Subscriber{{Name: "s", FromStart: true, MaxAttempts: 1, Handle: handle}},
+		})
+		time.AfterFunc(time.Minute, func() {
+			letters, err := e.DeadLetters(ctx, "s")
+			is.NoErr(err)
+			is.Equal(len(letters), 1)
+			is.NoErr(e.RetryDeadLetter(ctx, "s", letters[0].Seq))
+		})
+		time.AfterFunc(10*time.Minute, cancel)
+		is.NoErr(e.Run(ctx))
+		is.Equal(calls, 3)
+		letters, err := e.DeadLetters(t.Context(), "s")
+		is.NoErr(err)
+		is.Equal(len(letters), 0)
 	})
 }
