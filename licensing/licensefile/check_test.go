@@ -65,10 +65,15 @@ func TestCheck(t *testing.T) {
 
 func TestCheckUsesTheClock(t *testing.T) {
 	is := is.New(t)
-	c := leastClaims()
-	is.True(errors.Is(File{Claims: c}.Check(Expect{ProductID: "atlas"}), ErrClock) || time.Now().After(c.ExpiresAt))
-	c.IssuedAt, c.NotBefore, c.ExpiresAt = time.Now(), time.Now(), time.Now().Add(time.Hour)
-	is.NoErr(File{Claims: c}.Check(Expect{ProductID: "atlas"}))
+	check := func(issued time.Time) error {
+		c := leastClaims()
+		c.IssuedAt, c.NotBefore, c.ExpiresAt = issued, issued, issued.Add(time.Hour)
+		return File{Claims: c}.Check(Expect{ProductID: "atlas"})
+	}
+	now := time.Now()
+	is.NoErr(check(now))
+	is.True(errors.Is(check(now.Add(time.Hour)), ErrClock))
+	is.True(errors.Is(check(now.Add(-2*time.Hour)), ErrExpired))
 }
 
 func TestFingerprintHash(t *testing.T) {
