@@ -13,13 +13,14 @@ import (
 // A refusalRow shows how often a license was refused for one reason, and what
 // resolves it.
 type refusalRow struct {
-	Code    license.VerdictCode
-	Reason  string
-	Times   string
-	Last    *moment
-	Text    string // what is wrong now, or that it is resolved
-	Applies bool   // the next request is refused for this reason, too
-	Actions []refusalAction
+	Code     license.VerdictCode
+	Reason   string
+	Times    string
+	Last     *moment
+	Text     string // what is wrong now, or that it is resolved
+	Applies  bool   // the next request is refused for this reason, too
+	Resolved bool
+	Actions  []refusalAction
 }
 
 // A refusalAction is a link to what resolves a refusal.
@@ -159,7 +160,7 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 		}
 	)
 	noSeat := refusalRow{Text: seats + ".", Applies: true, Actions: []refusalAction{release, addSeat}}
-	resolved := func(text string) refusalRow { return refusalRow{Text: "Resolved: " + text} }
+	resolved := func(text string) refusalRow { return refusalRow{Text: "Resolved: " + text, Resolved: true} }
 	applies := func(text string, actions ...refusalAction) refusalRow {
 		return refusalRow{Text: text, Applies: true, Actions: actions}
 	}

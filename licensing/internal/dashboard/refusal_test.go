@@ -62,6 +62,8 @@ func TestRefusalsOfLicense(t *testing.T) {
 	s.operator("vic@example.com", operator.RoleViewer)
 	viewer := s.signedIn("vic@example.com").get("licenses/" + l.ID)
 	is.True(viewer.says("Release an activation") && !viewer.says("Add a seat"))
+	viewer = s.signedIn("vic@example.com").get("licenses/" + l.ID + "/refusals")
+	is.True(!viewer.says("Change the product") && !viewer.says("Resolved"))
 
 	support := s.operator("sue@example.com", operator.RoleSupport)
 	suspended := s.license(license.CreateParams{Name: "Held"})
@@ -77,6 +79,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	_, err = s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	a = page()
+	is.True(v.get("licenses/" + l.ID + "/refusals").says(`<span class="muted">Resolved</span>`))
 	is.True(a.says("Resolved: a seat is free now.") && !a.says("applies now") && !a.says("Add a seat"))
 	is.True(strings.Index(a.body, `id="refusals"`) > strings.Index(a.body, `id="validity-title"`))
 }
