@@ -98,8 +98,9 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 			return wrap(err, "put activation %s of license %s", a.ID, a.LicenseID)
 		}
 	}
+	args := make([]any, 0, 6*min(len(activations), rowsPerStatement))
 	write := func(ctx context.Context, chunk []store.Activation) error {
-		args := make([]any, 0, 6*len(chunk))
+		args = args[:0]
 		for _, a := range chunk {
 			args = append(args, a.LicenseID, a.ID, a.Fingerprint, a.LeaseEndsAt, a.EndedAt, a.Document)
 		}

@@ -80,8 +80,9 @@ var putEntries = forRows(places(7), func(rows string) string {
 // PutEntries adds rows or replaces them. The engine writes them in order, so
 // that the last of those with one key stays.
 func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	args := make([]any, 0, 7*min(len(entries), rowsPerStatement))
 	return together(ctx, t, entries, func(ctx context.Context, chunk []store.Entry) error {
-		args := make([]any, 0, 7*len(chunk))
+		args = args[:0]
 		for _, e := range chunk {
 			args = append(args, e.Kind, e.Key, e.Owner, e.Data, e.ExpiresAt.UnixMilli(), e.CreatedAt, int64(e.Move))
 		}

@@ -85,8 +85,9 @@ func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, 
 		}
 	}
 	done := 0
+	args := make([]any, 0, 10*min(len(events), rowsPerStatement))
 	err := together(ctx, t, events, func(ctx context.Context, chunk []store.Event) error {
-		args := make([]any, 0, 10*len(chunk))
+		args = args[:0]
 		for i, e := range chunk {
 			seq := any([]byte(nil)) // NULL: the next one
 			if given != nil {

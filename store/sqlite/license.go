@@ -120,8 +120,9 @@ var createLicenses = forRows(`(iif(EXISTS (SELECT 1 FROM activation WHERE licens
 // activations of a deleted license, keeps the rows before that one, which
 // CreateLicenses then deletes.
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	args := make([]any, 0, 9*min(len(licenses), rowsPerStatement))
 	write := func(ctx context.Context, chunk []store.License) error {
-		args := make([]any, 0, 9*len(chunk))
+		args = args[:0]
 		for _, l := range chunk {
 			args = append(args, l.ID, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document)
 		}

@@ -97,6 +97,7 @@ func (ix *Index) commit(start, ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	put := append(b.put, e)
 	var took time.Duration
 	defer func() { ix.next = b.size.after(b, took) }()
 	return ix.st.Update(start, func(tx store.Tx) error {
@@ -111,7 +112,7 @@ func (ix *Index) commit(start, ctx context.Context, b *batch) error {
 				return err
 			}
 		}
-		return tx.PutEntries(ctx, append(slices.Clip(b.put), e)...)
+		return tx.PutEntries(ctx, put...)
 	})
 }
 
@@ -297,6 +298,11 @@ func readBoth(ctx context.Context, r store.Reader, g *generation, ids []string) 
 
 // writeAll adds the entries of changed licenses and of their terms to a batch.
 func (ix *Index) writeAll(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
+	n := len(changes)
+	for _, c := range changes {
+		n += entriesOf(c.added)
+	}
+	b.put = slices.Grow(b.put, n)
 	for _, c := range changes {
 		if c.terms == nil {
 			b.remove[g.records()] = append(b.remove[g.records()], c.id)
