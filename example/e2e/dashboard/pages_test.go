@@ -166,7 +166,8 @@ func TestEveryPage(t *testing.T) {
 			{"license-suspended", func(b *browser) { b.open("licenses/" + suspended.Data[0].ID) }},
 			{"license-refused", func(b *browser) {
 				b.open("licenses/" + suspended.Data[0].ID)
-				b.unfold("Last 3 requests")
+				b.press("View all refusals")
+				b.see("Last 3 requests")
 			}},
 			{"license-suspend", func(b *browser) { b.open("licenses/" + licenseID + "/suspend") }},
 			{"license-move-forbidden", func(b *browser) { b.open("licenses/" + licenseID + "/reinstate") }},

@@ -73,13 +73,6 @@ func TestEveryPageWithData(t *testing.T) {
 	licenseID, _ := full.seed(t)
 	seat := full.seedActivations(t, licenseID)
 	hook := full.seedWebhooks(t)
-	refused, err := full.Service().Get(t.Context(), licenseID)
-	is.New(t).NoErr(err)
-	for _, p := range []license.ValidateParams{{ProductID: "compass", Fingerprint: "build-server"}, {Fingerprint: "elsewhere"}} {
-		p.Key = refused.Key
-		_, err = full.Service().As(license.Caller{Address: "2001:db8::7"}).Validate(t.Context(), p)
-		is.New(t).NoErr(err)
-	}
 	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
 	is.New(t).NoErr(err)
 	revoked := list.Data[0].ID
@@ -107,7 +100,6 @@ func TestEveryPageWithData(t *testing.T) {
 			{"audit-none", func(b *browser) { b.open("audit?type=license.rekeyed") }},
 			{"audit-wrong", func(b *browser) { b.open("audit?type=license.mislaid") }},
 			{"license-seats", func(b *browser) { b.open("licenses/" + licenseID) }},
-			{"license-refusals", func(b *browser) { b.open("licenses/" + licenseID + "/refusals") }},
 			{"license-verdict", func(b *browser) {
 				b.open("licenses/" + licenseID + "?at=" + at + "&fingerprint=elsewhere&product=compass")
 			}},
