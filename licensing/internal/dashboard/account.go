@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -53,8 +52,7 @@ func (v *visit) operatorAccess(id string) (a operatorAccess, err error) {
 		if !slices.Contains([]string{"operator.signed_in", "operator.signed_out", "operator.sign_in_failed"}, e.Type) {
 			continue
 		}
-		var data eventData
-		_ = json.Unmarshal(e.Data, &data) // unreadable data is left out
+		data := readEventData(e)
 		_, verb := describeType(e.Type)
 		a.SignIns = append(a.SignIns, signInRow{sentenceCase(verb), data.Address, e.Type == "operator.sign_in_failed", v.moment(e.Timestamp)})
 		if len(a.SignIns) == signInsShown {
