@@ -126,8 +126,8 @@ func (p *Program) scan() time.Time {
 	return now
 }
 
-// choose returns the best usable file, the best that is not valid yet and, of
-// those that are not usable, the best, and why it is not.
+// choose returns the best usable file, the best file that is not valid yet, and
+// the best of all unusable files, with the reason that it is not usable.
 func (o *offline) choose(files []licensefile.File, opts ProgramOptions, now time.Time) (best, future, near *licensefile.File, why error) {
 	for i := range files {
 		f := &files[i]

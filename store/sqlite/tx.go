@@ -67,8 +67,8 @@ const rowsPerStatement = 16
 
 // together calls write for the rows of a call, as many at a time as one
 // statement adds. A call that fails does nothing: a single row is not written,
-// and of several rows undo removes those that were; done is the number of rows
-// before the statement that failed. A nil undo is for rows that no constraint
+// and of several rows, undo removes the rows already written; done is the number
+// of rows before the statement that failed. A nil undo is for rows that no constraint
 // refuses: if they fail, so does the update. The end of the context does not stop
 // a call with several rows.
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// exportLicenses streams all licenses that match the filter, or those that were
+// exportLicenses streams all licenses that match the filter, or the licenses
 // selected in the list, as CSV.
 func exportLicenses(v *visit) error {
 	q := v.r.URL.Query()

@@ -2,7 +2,7 @@ package dashboard
 
 import "github.com/seed-d8a106b4/licensekit/licensing/license"
 
-// maxCounted is the number of licenses that are read to count those that match a
+// maxCounted is the number of licenses that are read to count the matches of a
 // filter for which no count is kept.
 const maxCounted = 100
 

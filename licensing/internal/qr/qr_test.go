@@ -8,7 +8,7 @@ import (
 	"github.com/matryer/is"
 )
 
-// TestKnownCodes compares codes of versions 1, 5 and 9 with those that another
+// TestKnownCodes compares codes of versions 1, 5 and 9 with codes that another
 // encoder made: of one block, with alignment patterns, and with version
 // information and several blocks. The first line of a file is the text.
 func TestKnownCodes(t *testing.T) {
