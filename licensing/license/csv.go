@@ -15,7 +15,7 @@ import (
 // csvColumns are the columns of a CSV export. They have the names of the API.
 var csvColumns = []string{
 	"id", "name", "product_id", "customer_id", "key", "status", "status_reason", "starts_at", "expires_at", "grace_seconds",
-	"max_activations", "lease_seconds", "entitlements", "metadata", "revision", "created_at", "updated_at",
+	"max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata", "revision", "created_at", "updated_at",
 }
 
 // ExportCSV writes the licenses that p selects to w as CSV (RFC 4180) for
@@ -70,6 +70,7 @@ func (l License) cells() map[string]string {
 		"status": string(l.Status), "status_reason": l.StatusReason,
 		"starts_at": when(l.StartsAt), "expires_at": when(l.ExpiresAt), "grace_seconds": number(&l.GraceSeconds),
 		"max_activations": number(l.MaxActivations), "lease_seconds": number(l.LeaseSeconds),
+		"offline_seconds": number(l.OfflineSeconds), "generation": number(&l.Generation),
 		"entitlements": string(encode(l.Entitlements)), "metadata": string(encode(l.Metadata)),
 		"revision": number(&l.Revision), "created_at": when(&l.CreatedAt), "updated_at": when(&l.UpdatedAt),
 	}

@@ -175,7 +175,7 @@ func rowOfCells(columns, record []string, now time.Time) []byte {
 				cell += "T00:00:00Z"
 			}
 			row[name] = cell
-		case "grace_seconds", "max_activations", "lease_seconds", "entitlements", "metadata":
+		case "grace_seconds", "max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata":
 			if row[name] = cell; json.Valid([]byte(cell)) {
 				row[name] = json.RawMessage(cell)
 			}

@@ -26,7 +26,7 @@ func (f *fixture) importLines(t *testing.T, p license.CSVPreview) (results []str
 func TestExportedCSVCanBeImported(t *testing.T) {
 	is := is.New(t)
 	from, to := newFixture(t), newFixture(t)
-	end, seats := start.AddDate(1, 0, 0), int64(5)
+	end, seats, day := start.AddDate(1, 0, 0), int64(5), int64(86400)
 	from.create(t, func(p *license.CreateParams) {
 		p.Name, p.ExpiresAt, p.MaxActivations, p.GraceSeconds = "=Zoë; -1", &end, &seats, 60
 		p.Entitlements = map[string]any{"export": true, "projects": 3.5, "tier": "=gold"}
@@ -35,13 +35,16 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	revoked := from.create(t, func(p *license.CreateParams) { p.Key = "OLD-SYSTEM-KEY-000001" })
 	_, err := from.Revoke(t.Context(), license.MoveParams{ID: revoked.ID, Reason: "Refund"})
 	is.NoErr(err)
+	offline := from.create(t, func(p *license.CreateParams) { p.OfflineSeconds = &day })
+	_, err = from.VoidFiles(t.Context(), license.MoveParams{ID: offline.ID})
+	is.NoErr(err)
 	var out bytes.Buffer
 	is.NoErr(from.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
 
 	p, err := to.Internal().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal(len(to.events(t, "")), 0)
-	is.Equal(to.importLines(t, p), []string{"created", "created"})
+	is.Equal(to.importLines(t, p), []string{"created", "created", "created"})
 	want, err := from.List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	got, err := to.List(t.Context(), license.ListParams{})
@@ -53,7 +56,7 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 
 	p, err = to.Internal().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
-	is.Equal([]string{p.Results[0].Result, p.Results[1].Result}, []string{"exists", "exists"})
+	is.Equal([]string{p.Results[0].Result, p.Results[2].Result}, []string{"exists", "exists"})
 }
 
 func TestPreviewCSVOfASpreadsheet(t *testing.T) {
