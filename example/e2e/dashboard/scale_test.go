@@ -66,7 +66,7 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 	r.admin(t)
 	r.cookie = r.host.cookie(t, adminEmail, adminPassword)
 	now := time.Now().UTC()
-	const batch = 100 // in one Update; the cost of a license grows with it
+	const batch = 500 // in one Update
 	for done := 0; done < n; done += batch {
 		is.NoErr(r.Service().Atomically(ctx, func(s *license.Service) error {
 			for i := done; i < done+batch; i++ {
