@@ -74,12 +74,14 @@ func (p *Program) fingerprintChanged(l *License) bool {
 	if p.opts.State == nil || l == nil {
 		return false
 	}
+	p.offline.mu.Lock()
+	defer p.offline.mu.Unlock()
 	stored, _, _ := p.opts.State.read() // without a file, this is a new installation
 	own, others := licensefile.FingerprintHash(l.ID, p.opts.Fingerprint), false
 	for _, t := range stored {
-		f, err := p.opts.Trust.Verify(t.text)
+		f := p.offline.verify(p.opts.Trust, t.text).file
 		switch {
-		case err != nil || f.LicenseID != l.ID || f.FingerprintHash == "":
+		case f == nil || f.LicenseID != l.ID || f.FingerprintHash == "":
 		case f.FingerprintHash == own:
 			return false
 		default:

@@ -132,14 +132,15 @@ func (p *Program) prune() {
 		return // another installation will
 	}
 	for _, t := range stored {
-		if f, err := o.keys.Verify(t.text); err == nil && o.best != nil {
-			replaced := f.LicenseID == o.best.LicenseID && f.FingerprintHash == o.best.FingerprintHash && f.ID != o.best.ID && preferred(&f, o.best) == o.best
+		v := verify(o.keys, t.text)
+		if f := v.file; f != nil && o.best != nil {
+			replaced := f.LicenseID == o.best.LicenseID && f.FingerprintHash == o.best.FingerprintHash && f.ID != o.best.ID && preferred(f, o.best) == o.best
 			left := o.license != "" && f.LicenseID != o.license && f.ProductID == p.opts.ProductID &&
 				f.FingerprintHash == licensefile.FingerprintHash(f.LicenseID, p.opts.Fingerprint)
 			if replaced || left {
 				_ = os.Remove(t.name)
 			}
-		} else if l, err := o.keys.VerifyRevocations(t.text); err == nil && o.list != nil && l.ProductID == o.list.ProductID && o.keys.Newer(*o.list, l) {
+		} else if l := v.list; l != nil && o.list != nil && l.ProductID == o.list.ProductID && o.keys.Newer(*o.list, *l) {
 			_ = os.Remove(t.name)
 		}
 	}

@@ -74,14 +74,10 @@ func (p *Program) scan() time.Time {
 	texts, warnings := p.texts()
 	var files []licensefile.File
 	sources := map[string]storedText{} // by jti
-	before := o.verified
-	o.verified = make(map[string]verified, len(texts))
+	seen := make(map[string]verified, len(texts))
 	for _, t := range texts {
-		v, known := before[t.text]
-		if !known {
-			v = verify(p.opts.Trust, t.text)
-		}
-		o.verified[t.text] = v
+		v := o.verify(p.opts.Trust, t.text)
+		seen[t.text] = v
 		err := v.err
 		switch {
 		case v.file != nil:
@@ -93,7 +89,7 @@ func (p *Program) scan() time.Time {
 			warnings = append(warnings, Reason{CodeFileSkipped, t.name + ": " + err.Error()})
 		}
 	}
-	o.keys = p.opts.Trust
+	o.verified, o.keys = seen, p.opts.Trust
 	if o.list != nil {
 		o.keys = o.keys.Condemn(o.list.CondemnedKeys...)
 		if err := o.list.Check(p.opts.ProductID, now); err != nil {
@@ -199,6 +195,14 @@ type verified struct {
 	file *licensefile.File
 	list *licensefile.Revocations
 	err  error
+}
+
+// verify verifies a text with the pinned keys, unless the last scan did.
+func (o *offline) verify(pinned *licensefile.KeySet, text string) verified {
+	if v, known := o.verified[text]; known {
+		return v
+	}
+	return verify(pinned, text)
 }
 
 // verify does not refuse condemned keys; the checks of files and lists do.

@@ -57,6 +57,18 @@ func (r *relay) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// remember returns where the last answer that grants the license is kept.
+func (r *relay) remember() *map[string]any {
+	var last map[string]any
+	change := func(answer map[string]any) {
+		if answer["valid"] == true {
+			last = answer
+		}
+	}
+	r.change.Store(&change)
+	return &last
+}
+
 // trusting returns the options of a program that pins the keys of the vendor,
 // and asks for files of one day.
 func (s stage) trusting() (client.ProgramOptions, *relay) {
@@ -263,16 +275,10 @@ func TestTrustReplay(t *testing.T) {
 		is := s.I
 		s.forever()
 		o, r := s.trusting()
-		var old map[string]any
-		change := func(answer map[string]any) {
-			if answer["valid"] == true {
-				old = answer
-			}
-		}
-		r.change.Store(&change)
+		old := r.remember()
 		p := s.open(o)
 		is.True(p.Status().Valid)
-		text, err := json.Marshal(old)
+		text, err := json.Marshal(*old)
 		is.NoErr(err)
 		_, err = s.service().Suspend(s.Context(), license.MoveParams{ID: s.license.ID})
 		is.NoErr(err)
@@ -364,15 +370,9 @@ func TestTrustSetKey(t *testing.T) {
 func TestTrustReplayAfterADenial(t *testing.T) {
 	onStage(t, func(s stage) {
 		o, r := s.trusting()
-		var old map[string]any
-		change := func(answer map[string]any) {
-			if answer["valid"] == true {
-				old = answer
-			}
-		}
-		r.change.Store(&change)
+		old := r.remember()
 		p := s.open(o)
-		text, err := json.Marshal(old)
+		text, err := json.Marshal(*old)
 		s.NoErr(err)
 		s.evict("pc-1")
 		s.NoErr(p.Refresh(s.Context()))
