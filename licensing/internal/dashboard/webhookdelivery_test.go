@@ -57,12 +57,18 @@ func (s *site) attempted(w webhook.Webhook, n int) func() bool {
 	}
 }
 
-func TestDeliveryPage(t *testing.T) {
-	is := is.New(t)
+// newReceiverSite returns a site with a webhook, whose receiver answers as the test
+// says, and an admin who is signed in.
+func newReceiverSite(t *testing.T) (*site, *visitor, webhook.Webhook, *fakeReceiver) {
+	t.Helper()
 	receiver := &fakeReceiver{}
 	s := newSiteOn(t, memory.New(), licensing.Options{Webhooks: webhook.Options{Transport: receiver}})
-	v := s.admin()
-	w := s.webhook("https://shop.example/hooks")
+	return s, s.admin(), s.webhook("https://shop.example/hooks"), receiver
+}
+
+func TestDeliveryPage(t *testing.T) {
+	is := is.New(t)
+	s, v, w, receiver := newReceiverSite(t)
 
 	sent := v.post("settings/webhooks/" + w.ID + "/test")
 	at := strings.TrimPrefix(sent.to(), "../../../")

@@ -5,18 +5,11 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
-
-	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
-	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestWebhookSuccessRate(t *testing.T) {
 	is := is.New(t)
-	receiver := &fakeReceiver{}
-	s := newSiteOn(t, memory.New(), licensing.Options{Webhooks: webhook.Options{Transport: receiver}})
-	v := s.admin()
-	w := s.webhook("https://shop.example/hooks")
+	s, v, w, receiver := newReceiverSite(t)
 	at := "settings/webhooks/" + w.ID
 	is.True(v.get("settings/webhooks").says("None yet") && !v.get(at).says("Success rate"))
 
