@@ -139,7 +139,7 @@ func TestEveryPageWithData(t *testing.T) {
 			{"webhook-new-errors", func(b *browser) {
 				b.open("settings/webhooks/new")
 				b.fill("URL", "shop.example")
-				b.choose("license.*") // besides all events
+				b.choose("license.*") // in addition to all events
 				b.press("Create webhook")
 			}},
 			{"webhook-secret", func(b *browser) {

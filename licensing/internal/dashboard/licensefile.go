@@ -110,7 +110,7 @@ func showIssueFile(v *visit) error {
 func (v *visit) renderIssueFile(status int, l license.License, f *form) error {
 	return v.render(status, "confirm", page{Title: "Issue a license file: " + l.Name, Section: "licenses", Body: confirmation{
 		Heading: "Issue license file", Form: f, Action: "Issue and download", Download: true, Back: v.licenseRef(l.ID), Subject: l.Name,
-		Text: []string{"With a license file, a program runs without reaching the service until the file expires. The file holds the seat of its activation until then."},
+		Text: []string{"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation."},
 	}})
 }
 
