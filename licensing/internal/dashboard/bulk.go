@@ -156,7 +156,7 @@ func showSelected(v *visit) error {
 // to maxSelected, and the same action for the next ones.
 func (v *visit) allMatching(m move) (list []license.License, next string, err error) {
 	q := v.r.URL.Query()
-	state, _ := url.ParseQuery(v.listState()) // made by the function
+	state := v.listValues()
 	f := readFilter(state)
 	p := f.params(v.h.opts.Now())
 	for _, from := range []url.Values{state, q} { // q of a page that continues

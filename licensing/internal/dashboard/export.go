@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +19,7 @@ func exportLicenses(v *visit) error {
 	p := readFilter(q).params(v.h.opts.Now())
 	switch selected := q.Get("of") == "selected"; {
 	case selected && q.Get("all") != "":
-		state, _ := url.ParseQuery(v.listState()) // made by the function
-		p = readFilter(state).params(v.h.opts.Now())
+		p = readFilter(v.listValues()).params(v.h.opts.Now())
 	case selected:
 		p = license.ListParams{IDs: distinct(q["id"])}
 		if err := checkSelected(len(p.IDs)); err != nil {

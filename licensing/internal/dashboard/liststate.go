@@ -8,9 +8,13 @@ import "net/url"
 // listNames are the parameters of the license list.
 var listNames = []string{"q", "status", "product", "customer", "expires", "sort", "cursor", "window"}
 
-// listState returns the state of the license list, from the list itself or from
-// the parameter "list", as a query without a question mark.
-func (v *visit) listState() string {
+// listState returns the state of the license list as a query without a question
+// mark.
+func (v *visit) listState() string { return v.listValues().Encode() }
+
+// listValues returns the state of the license list, from the list itself or from
+// the parameter "list".
+func (v *visit) listValues() url.Values {
 	q := v.r.URL.Query()
 	if v.path != "licenses" {
 		q, _ = url.ParseQuery(q.Get("list")) // invalid parameters are left out
@@ -21,7 +25,7 @@ func (v *visit) listState() string {
 			state.Set(name, value)
 		}
 	}
-	return state.Encode()
+	return state
 }
 
 // listRef returns the license list with its state, as a reference from
