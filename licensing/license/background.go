@@ -33,7 +33,7 @@ func (s internals) Background() feed.Background {
 				}},
 				{Name: "indexes", Bell: r.NewBell(), Feed: true, Step: func(ctx context.Context) (feed.Next, error) {
 					feed.Pause(ctx, indexDelay)
-					if err := s.index(ctx); ctx.Err() == nil {
+					if err := s.catalog.Index(ctx); ctx.Err() == nil {
 						return feed.In(indexEvery), err
 					}
 					return feed.In(indexEvery), nil

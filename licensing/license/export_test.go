@@ -9,7 +9,7 @@ func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) { retu
 func (s *Service) Purge(ctx context.Context) (more bool, err error) { return s.purge(ctx) }
 
 // Index brings the indexes up to date with the event feed.
-func (s *Service) Index(ctx context.Context) error { return s.index(ctx) }
+func (s *Service) Index(ctx context.Context) error { return s.catalog.Index(ctx) }
 
 // StoreUsage stores the usage and the refusals that wait in memory.
 func (s *Service) StoreUsage(ctx context.Context) error {

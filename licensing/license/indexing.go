@@ -2,7 +2,6 @@ package license
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -38,29 +37,11 @@ func (s *Service) within() store.Reader {
 	return s.tx
 }
 
-// index brings the indexes for counts and for search up to date with the event
-// feed, and deletes what earlier versions of them left.
-func (s *Service) index(ctx context.Context) error {
-	if err := s.catalog.Counts.Index(ctx); err != nil {
-		return fmt.Errorf("index counts: %w", err)
-	}
-	if err := s.catalog.Words.Index(ctx); err != nil {
-		return fmt.Errorf("index words: %w", err)
-	}
-	return nil
-}
-
 // cleanIndexes removes from the indexes what no license contains any more. Inside
 // Atomically or Once it does nothing.
 func (s *Service) cleanIndexes(ctx context.Context) error {
 	if s.tx != nil {
 		return nil
 	}
-	if err := s.catalog.Counts.Clean(ctx); err != nil {
-		return fmt.Errorf("clean counts: %w", err)
-	}
-	if err := s.catalog.Words.Clean(ctx); err != nil {
-		return fmt.Errorf("clean words: %w", err)
-	}
-	return nil
+	return s.catalog.Clean(ctx)
 }

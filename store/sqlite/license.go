@@ -77,7 +77,7 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	column := "l."
 	if q.IDs != nil {
 		s.among(`l.id`, q.IDs)
-		s.exact, column = false, "+l." // not by an index
+		s.exact, column = filters == 0, "+l." // not by an index
 	}
 	if q.CustomerID != "" {
 		s.and(column+`customer_id = ?`, q.CustomerID)

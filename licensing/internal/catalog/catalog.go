@@ -3,8 +3,11 @@ package catalog
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -19,14 +22,16 @@ type Index struct {
 	name    string
 	version int    // increase it when terms changes
 	before  string // kind of the entries of earlier releases
-	// terms returns the terms of a license, without duplicates. If fresh is true,
-	// the license has no activations, or later events name them.
-	terms func(ctx context.Context, r store.Reader, l store.License, fresh bool) ([]string, error)
+	// terms returns the terms of a license. If was is not nil, the activations
+	// have the terms in was, or later events name them.
+	terms func(ctx context.Context, r store.Reader, l record.License, was *terms) (terms, error)
 	// write adds the entries for changed licenses to a batch.
 	write func(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error
-	// tidy adds work that is done without changes to a batch. It reports whether
+	// together is how many terms share an entry, roughly.
+	together int
+	// merge adds work that is done without changes to a batch. It reports whether
 	// there is any. It may be nil.
-	tidy func(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error)
+	merge func(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error)
 
 	st     store.Store
 	purged func(context.Context, store.Reader) (int64, error)
@@ -34,7 +39,10 @@ type Index struct {
 	next   size          // of the next batch; guarded by busy
 }
 
-const wordsName = "words"
+const (
+	wordsName   = "words"
+	runsVersion = 3 // of the index for search: earlier ones have an entry for each pair
+)
 
 // budget is how long a request may catch up before it answers.
 const budget = 50 * time.Millisecond
@@ -44,8 +52,8 @@ const budget = 50 * time.Millisecond
 func New(st store.Store, purged func(context.Context, store.Reader) (int64, error)) *Catalog {
 	busy := make(chan struct{}, 1)
 	return &Catalog{
-		Counts: &Index{name: "counts", version: 2, before: "count", terms: countTerms, write: writeCounts, st: st, purged: purged, busy: busy, next: firstSize},
-		Words:  &Index{name: wordsName, version: 2, before: "word", terms: wordTerms, write: writeWords, tidy: tidyWords, st: st, purged: purged, busy: busy, next: firstSize},
+		Counts: &Index{name: "counts", version: 3, before: "count", terms: countTerms, write: writeCounts, together: 1, st: st, purged: purged, busy: busy, next: firstSize},
+		Words:  &Index{name: wordsName, version: runsVersion, before: "word", terms: wordTerms, write: writeWords, merge: mergeWords, together: 100, st: st, purged: purged, busy: busy, next: firstSize},
 	}
 }
 
@@ -118,19 +126,32 @@ func (ix *Index) catchUp(ctx context.Context) (target int64, blocked, err error)
 		if start.Err() != nil {
 			return target, nil, ctx.Err()
 		}
-		if _, err := ix.step(start, ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := ix.step(start, ctx, &reading{}); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return target, err, ctx.Err()
 		}
 	}
 }
 
-// Index indexes until the index is complete, deletes the entries of earlier
-// builds, and stops early when ctx ends.
-func (ix *Index) Index(ctx context.Context) error {
+// Index indexes until both indexes are complete, deletes the entries of earlier
+// builds, and stops early when ctx ends. Counts come first: they are built before
+// the index for search, and after each batch of theirs the other index follows.
+func (c *Catalog) Index(ctx context.Context) error {
 	for done := false; !done; {
-		err := ix.alone(ctx, func() (err error) {
-			done, err = ix.step(ctx, ctx)
-			return err
+		err := c.Counts.alone(ctx, func() error {
+			var shared reading
+			counts, err := c.Counts.step(ctx, ctx, &shared)
+			if err != nil {
+				return fmt.Errorf("index counts: %w", err)
+			}
+			if counts != nil && counts.after.Next != nil {
+				return nil
+			}
+			words, err := c.Words.step(ctx, ctx, &shared)
+			if err != nil {
+				return fmt.Errorf("index words: %w", err)
+			}
+			done = counts == nil && words == nil
+			return nil
 		})
 		if err != nil {
 			return err
@@ -139,32 +160,57 @@ func (ix *Index) Index(ctx context.Context) error {
 	return nil
 }
 
-// Clean calls Index, and also deletes entries of earlier releases that an archive
-// brought.
-func (ix *Index) Clean(ctx context.Context) error {
+// Clean calls Index, and also deletes what the entries contain of licenses that no
+// longer exist, and entries of earlier releases that an archive brought.
+func (c *Catalog) Clean(ctx context.Context) error {
 	for found := true; found; {
-		if err := ix.Index(ctx); err != nil {
+		if err := c.Index(ctx); err != nil {
 			return err
 		}
-		err := ix.alone(ctx, func() error {
-			b := &batch{size: ix.next}
-			err := ix.st.View(ctx, func(r store.Reader) (err error) {
-				if b.after, b.before, err = ix.load(ctx, r); err != nil {
+		found = false
+		for _, ix := range []*Index{c.Counts, c.Words} {
+			err := ix.alone(ctx, func() error {
+				b := &batch{size: ix.next}
+				err := ix.st.View(ctx, func(r store.Reader) error { return ix.clean(ctx, r, b) })
+				if err != nil || b.before == nil {
 					return err
 				}
-				b.after.Old = append(b.after.Old, ix.before)
-				entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
-				found = len(entries) > 0
-				return err
+				found = true
+				return ix.commit(ctx, ctx, b)
 			})
-			if err != nil || !found {
-				return err
+			if err != nil {
+				return fmt.Errorf("clean %s: %w", ix.name, err)
 			}
-			return ix.commit(ctx, ctx, b)
-		})
-		if err != nil {
-			return err
 		}
+	}
+	return nil
+}
+
+// clean begins to delete what Clean deletes, in a batch. If there is nothing, the
+// batch has no state.
+func (ix *Index) clean(ctx context.Context, r store.Reader, b *batch) error {
+	st, before, err := ix.load(ctx, r)
+	if err != nil {
+		return err
+	}
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
+	if err != nil {
+		return err
+	}
+	gone := 0
+	if st.Live != nil {
+		for _, r := range st.Live.Runs {
+			gone += r.Gone
+		}
+	}
+	if len(entries) > 0 {
+		st.Old = append(st.Old, ix.before)
+	}
+	if gone > 0 && !slices.ContainsFunc(st.Live.Runs, func(r run) bool { return r.Open }) {
+		st.Live.merge(0, len(st.Live.Runs))
+	}
+	if len(entries) > 0 || gone > 0 {
+		b.before, b.after = before, st
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func TestAnswersIncludeEveryChangeBeforeTheQuestion(t *testing.T) {
 	ada := f.create(t, "ada", 1)
 	is.Equal(f.exact(t), "[{ada 1}]")
 	f.create(t, "bob", 1500)
-	is.NoErr(f.Counts.Index(t.Context())) // several batches
+	is.NoErr(f.Catalog.Index(t.Context())) // several batches
 	is.Equal(f.exact(t), "[{ada 1} {bob 1500}]")
 	_, err := f.Update(t.Context(), license.UpdateParams{ID: ada.ID, CustomerID: &[]string{"eve"}[0]})
 	is.NoErr(err)
@@ -169,7 +169,7 @@ func TestBehindRetention(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(events), 1)
 	is.Equal(f.exact(t), "[{ada 2} {bob 2} {eve 1}]")
-	is.NoErr(f.Counts.Index(t.Context()))
+	is.NoErr(f.Catalog.Index(t.Context()))
 	kinds := f.kinds(t)
 	is.Equal(kinds["counts.1"]+kinds["counts.1.license"], 0) // the build before is gone
 	is.Equal(kinds["counts.2.license"], 5)
@@ -184,7 +184,7 @@ func TestImport(t *testing.T) {
 	from.now = from.now.Add(48 * time.Hour)
 	from.create(t, "bob", 700)
 	from.purge(t)
-	is.NoErr(from.Counts.Index(t.Context()))
+	is.NoErr(from.Catalog.Index(t.Context()))
 	is.Equal(from.exact(t), "[{ada 3} {bob 700}]")
 	var archive bytes.Buffer
 	is.NoErr(store.Export(t.Context(), from.store, &archive))
@@ -199,7 +199,7 @@ func TestImport(t *testing.T) {
 	is.NoErr(store.Import(t.Context(), st, bytes.NewReader(archive.Bytes())))
 	is.True(updates > 2)
 	st.before = nil
-	is.NoErr(to.Counts.Index(t.Context()))
+	is.NoErr(to.Catalog.Index(t.Context()))
 	is.Equal(to.exact(t), "[{ada 3} {bob 700}]")
 }
 
@@ -221,11 +221,11 @@ func TestEarlierRelease(t *testing.T) {
 	is.True(errors.Is(lag.Err, st.err))
 	st.err = nil
 	is.Equal(f.exact(t), "[{ada 3}]")
-	is.NoErr(f.Counts.Index(t.Context()))
+	is.NoErr(f.Catalog.Index(t.Context()))
 	is.Equal(f.kinds(t)["count"], 0)
 
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return tx.PutEntries(t.Context(), old...) })) // an old archive
-	is.NoErr(f.Counts.Clean(t.Context()))
+	is.NoErr(f.Catalog.Clean(t.Context()))
 	is.Equal(f.kinds(t)["count"], 0)
 	is.Equal(f.exact(t), "[{ada 3}]")
 }

@@ -43,14 +43,10 @@ type Count struct {
 
 // countTerms returns the keys of the counts that include l: what it is counted
 // by, a slash and the name.
-func countTerms(_ context.Context, _ store.Reader, row store.License, _ bool) (terms []string, err error) {
-	l, err := record.ReadLicense(row)
-	if err != nil {
-		return nil, err
-	}
+func countTerms(_ context.Context, _ store.Reader, l record.License, _ *terms) (t terms, err error) {
 	add := func(by, name string) {
 		if name != "" {
-			terms = append(terms, by+"/"+name)
+			t.own = append(t.own, by+"/"+name)
 		}
 	}
 	add(State, string(l.State))
@@ -65,7 +61,7 @@ func countTerms(_ context.Context, _ store.Reader, row store.License, _ bool) (t
 		add(Expires, l.ExpiresAt.Format(Day))
 		add(ExpiresAt, l.ExpiresAt.Format(Instant))
 	}
-	return terms, nil
+	return t, nil
 }
 
 // writeCounts adds the changed counts to a batch.

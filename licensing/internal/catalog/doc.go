@@ -10,9 +10,10 @@ the Update; the Update checks that the state of the index is still that of the
 snapshot, and writes everything in a few calls. If two processes index the same
 batch, the second finds a changed state, writes nothing and reads again.
 
-The words of licenses are entries of their own, in the order in which searches
-list them. Groups of keys are random, so they are written in blocks instead,
-which are merged later; see run.
+Counts are entries of their own. The words of licenses are written in sorted
+runs, which are merged later, so that a change writes to few places; see run. A
+word that a license no longer has stays in an older run until that is merged.
+Searches skip it, and [Catalog.Clean] removes it.
 
 An index that cannot follow the feed is built again: retention has removed
 events that it has not read, the store was imported, or the index has a new

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -45,6 +46,9 @@ func Find(ctx context.Context, r store.Reader, kind string, s Search) (page Page
 	f := finder{Search: s, r: r, g: generation{Kind: kind}, terms: searchTerms(s.Text), descending: s.Where.Descending}
 	if len(f.terms) == 0 {
 		return Page{}, s.After == "", nil
+	}
+	if f.pairs, err = newPairReader(ctx, r, kind); err != nil {
+		return Page{}, false, err
 	}
 	after := ""
 	if s.After != "" {
@@ -88,6 +92,7 @@ type finder struct {
 	Search
 	r        store.Reader
 	g        generation
+	pairs    pairReader
 	terms    []string // of the search
 	rarest   int      // the term whose candidates are examined
 	examined int
@@ -125,12 +130,7 @@ func (f *finder) hasAll(terms []string) bool {
 
 // byTerm examines the candidates of the rarest term after a key.
 func (f *finder) byTerm(ctx context.Context, after string) error {
-	sources, err := f.sources(ctx, f.terms[f.rarest])
-	if err != nil {
-		return err
-	}
-	for _, s := range sources {
-		q := &s.q
+	for _, q := range f.sources(f.terms[f.rarest]) {
 		switch {
 		case after == "":
 		case !f.Where.Descending && q.Before != "" && after >= q.Before, f.Where.Descending && after < q.From:
@@ -140,7 +140,7 @@ func (f *finder) byTerm(ctx context.Context, after string) error {
 		}
 		for more := true; more; {
 			n := f.step()
-			candidates, err := f.next(ctx, &s, n)
+			candidates, err := f.next(ctx, &q, n)
 			if err != nil {
 				return err
 			}
@@ -255,17 +255,12 @@ func (f *finder) examine(ctx context.Context, candidates []candidate, licenses [
 
 // indexed returns the indexed terms of the candidates by license ID.
 func (f *finder) indexed(ctx context.Context, candidates []candidate) (map[string][]string, error) {
-	entries, err := f.r.Entries(ctx, store.EntryQuery{Kind: f.g.records(), Keys: ids(candidates)})
-	if err != nil {
-		return nil, err
+	found, err := readIndexed(ctx, f.r, &f.g, ids(candidates))
+	indexed := make(map[string][]string, len(found))
+	for id, terms := range found {
+		indexed[id] = terms.all()
 	}
-	indexed := make(map[string][]string, len(entries))
-	for _, e := range entries {
-		if indexed[e.Key], err = termsOf(e); err != nil {
-			return nil, err
-		}
-	}
-	return indexed, nil
+	return indexed, err
 }
 
 // isFirst reports whether a candidate is the first in the list of the entries of
@@ -289,19 +284,23 @@ func (f *finder) read(ctx context.Context, candidates []candidate) ([]store.Lice
 // check compares a candidate with the current license. It reads the
 // fingerprints only if the index says that they match.
 func (f *finder) check(ctx context.Context, l store.License, c candidate, indexed map[string][]string) (bool, error) {
-	own, err := recordTerms(l)
+	rec, err := record.ReadLicense(l)
+	if err != nil {
+		return false, err
+	}
+	own, err := recordTerms(rec)
 	if err != nil {
 		return false, err
 	}
 	terms, known := indexed[c.id]
-	if !known && c.key != c.id && !f.isFirst(c, own.list) { // an index of an earlier release
+	if !known && c.key != c.id && !f.isFirst(c, own) { // an index of an earlier release
 		return false, nil
 	}
-	if f.hasAll(own.list) || !known || !f.hasAll(terms) {
-		return f.hasAll(own.list), nil
+	if f.hasAll(own) || !known || !f.hasAll(terms) {
+		return f.hasAll(own), nil
 	}
-	all, err := fingerprintTerms(ctx, f.r, l.ID, own)
-	return err == nil && f.hasAll(all), err
+	seats, err := fingerprintTerms(ctx, f.r, l.ID)
+	return err == nil && f.hasAll(append(own, seats...)), err
 }
 
 func ids(candidates []candidate) []string {

@@ -1,78 +1,103 @@
 package catalog
 
 import (
-	"hash/crc32"
-	"strings"
+	"fmt"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The groups of keys are random. With an entry for each, a license would cost
-// five writes to random places of the store. So the groups of a batch are
-// written together, as a run: a few blocks, each with the groups whose hash
-// begins with the number of the block. Later batches merge runs of a level, in
-// slices, into one run of the next level. A group is looked up in one block of
-// each run, in one call.
+// A license has about ten terms. With an entry for each, a change would write to
+// as many random places of the store. So the postings of a batch are written
+// together instead, as a run: sorted, in blocks. Each fanOut runs of a level are
+// merged into one run of the next level, a few blocks at a time. A posting is
+// written once for each level, always with thousands of others.
+//
+// Runs stand in the order of their age. Of postings with the same pair, that of
+// the newest run counts.
 const (
-	fanOut       = 4    // runs that are merged into one
-	levelBits    = 2    // log2 of fanOut
-	blockSize    = 100  // pairs of a block on average, if it is full
-	commonGroup  = 40   // a group with more licenses in one block gets entries of its own
-	mergePerPair = 10   // pairs to merge for each new pair
-	minMerge     = 500  // pairs to merge with a batch
-	idleMerge    = 4000 // pairs to merge in a batch without changes
+	fanOut   = 4   // runs that are merged into one
+	smallRun = 100 // postings up to which a batch is added to the newest run
+	maxRuns  = 24  // runs above which merging comes before new events
 )
 
-// A run is a set of fanOut^Level blocks with at most about blockSize pairs each.
+// A run is a list of sorted postings in entries, one for each block. Key is the
+// number of the run, a space and the last pair of the block.
 type run struct {
 	Number int    `json:"n"`
-	Level  int    `json:"l"`
-	First  string `json:"a"`           // no license in it has a lower ID
-	Last   string `json:"z"`           // or a higher one
+	Level  int    `json:"l,omitempty"`
+	Size   int    `json:"s"`           // postings
+	Gone   int    `json:"g,omitempty"` // of these, how many are gone
 	Into   int    `json:"i,omitempty"` // number of the run that it is being merged into
 	Open   bool   `json:"o,omitempty"` // others are being merged into it
-	Done   int    `json:"d,omitempty"` // how many blocks of each of them were merged
+	Done   string `json:"d,omitempty"` // if Open: the pair up to which they were merged
 }
 
-// blocks returns the kind of the entries that hold blocks.
-func (g *generation) blocks() string { return g.Kind + ".group" }
+// key returns the key of a block with this last pair. No block that contains the
+// pair has a lower key.
+func (r run) key(pair string) string { return fmt.Sprintf("%08x ", r.Number) + pair }
 
-// key returns the key of the block that holds a group.
-func (r run) key(term string) string {
-	return r.block(int(uint64(crc32.ChecksumIEEE([]byte(term))) >> (32 - levelBits*r.Level)))
+// blocks selects all blocks of the run.
+func (r run) blocks(kind string) store.EntryQuery {
+	return store.EntryQuery{Kind: kind, From: r.key(""), Before: store.PrefixEnd(r.key(""))}
 }
 
-// block returns the key of a block by its number.
-func (r run) block(i int) string {
-	const digits = "0123456789abcdef"
-	var key [16]byte
-	for at, n := 15, uint64(r.Number)<<32|uint64(i); at >= 0; at, n = at-1, n>>4 {
-		key[at] = digits[n&15]
+// low returns the pair up to which the postings of a run have moved to the run
+// that it is being merged into.
+func (g *generation) low(r run) string {
+	if r.Into != 0 {
+		for _, into := range g.Runs {
+			if into.Number == r.Into {
+				return into.Done
+			}
+		}
 	}
-	return string(key[:])
+	return ""
 }
 
-// size returns how many blocks the run has.
-func (r run) size() int { return 1 << (levelBits * r.Level) }
-
-// include extends the range of the IDs of licenses.
-func (r *run) include(id string) {
-	if r.First == "" || id < r.First {
-		r.First = id
+// merging returns the run of the lowest level that others are merged into, and
+// begins it if enough runs wait. It returns nil if there is nothing to merge.
+func (g *generation) merging() *run {
+	end := len(g.Runs) // of the runs of a level that wait
+	for i := end - 1; i >= 0; i-- {
+		r := &g.Runs[i]
+		if r.Open {
+			return r
+		}
+		if r.Into != 0 || r.Level != g.Runs[end-1].Level {
+			end = i + 1
+		}
+		older := i > 0 && g.Runs[i-1].Level == r.Level && g.Runs[i-1].Into == 0
+		if end-i < fanOut || older {
+			continue
+		}
+		if open := g.open(r.Level + 1); open != nil {
+			return open
+		}
+		return g.merge(i, i+fanOut)
 	}
-	r.Last = max(r.Last, id)
+	return nil
 }
 
-// level returns the level of a run with n pairs.
-func level(n int) (l int) {
-	for most := blockSize; n > most; most *= fanOut {
-		l++
+// open returns the run of a level that others are merged into, or nil.
+func (g *generation) open(level int) *run {
+	for i := range g.Runs {
+		if r := &g.Runs[i]; r.Open && r.Level == level {
+			return r
+		}
 	}
-	return l
+	return nil
 }
 
-// A pair is a term, a space and the ID of a license with that term.
-func pairOf(term, id string) string { return term + " " + id }
-
-func splitPair(pair string) (term, id string) {
-	i := strings.LastIndexByte(pair, ' ')
-	return pair[:max(i, 0)], pair[i+1:]
+// merge begins to merge the runs from one index to below another.
+func (g *generation) merge(from, to int) *run {
+	g.LastRun++
+	into := run{Number: g.LastRun, Open: true}
+	for i := range g.Runs[from:to] {
+		r := &g.Runs[from+i]
+		r.Into = into.Number
+		into.Level = max(into.Level, r.Level+1)
+	}
+	g.Runs = slices.Insert(g.Runs, to, into)
+	return &g.Runs[to]
 }

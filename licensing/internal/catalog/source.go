@@ -3,80 +3,41 @@ package catalog
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A source is a range of the list of pairs.
-type source struct {
-	q     store.EntryQuery // entries
-	pairs []string         // of blocks, in the order of the list
-}
-
 // sources returns the ranges of the pairs that match a term of the search, in
 // the order of the list.
-func (f *finder) sources(ctx context.Context, search string) (list []source, err error) {
-	var pairs []string
+func (f *finder) sources(search string) (list []store.EntryQuery) {
 	prefixes := []string{search}
-	group := ""
 	if term := keyGroup(search); term != "" && f.Keys {
-		group = term + " "
-		prefixes = append(prefixes, group)
-		if pairs, err = groupPairs(ctx, f.r, f.g.Kind, term); err != nil {
-			return nil, err
-		}
+		prefixes = append(prefixes, term+" ")
 	}
 	slices.Sort(prefixes)
 	if f.Where.Descending {
 		slices.Reverse(prefixes)
-		slices.Reverse(pairs)
 	}
 	for _, p := range prefixes {
-		s := source{q: store.EntryQuery{Kind: f.g.Kind, From: p, Before: store.PrefixEnd(p), Descending: f.Where.Descending}}
-		if p == group {
-			s.pairs = pairs
-		}
-		list = append(list, s)
+		list = append(list, store.EntryQuery{From: p, Before: store.PrefixEnd(p), Descending: f.Where.Descending})
 	}
-	return list, nil
+	return list
 }
 
-// next returns the next candidates of a source, up to n.
-func (f *finder) next(ctx context.Context, s *source, n int) ([]candidate, error) {
-	s.q.Limit = n
-	entries, err := f.r.Entries(ctx, s.q)
+// next returns the next candidates of a range, up to n.
+func (f *finder) next(ctx context.Context, q *store.EntryQuery, n int) ([]candidate, error) {
+	q.Limit = n
+	pairs, err := f.pairs.list(ctx, *q)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]string, 0, n)
-	for _, e := range entries {
-		keys = append(keys, e.Key)
-	}
-	if len(s.pairs) > 0 {
-		for _, pair := range s.pairs {
-			if s.q.After.ID == "" || f.compare(pair, s.q.After.ID) > 0 {
-				keys = append(keys, pair)
-			}
-		}
-		slices.SortFunc(keys, f.compare)
-		keys = keys[:min(len(keys), n)]
-	}
-	candidates := make([]candidate, len(keys))
-	for i, key := range keys {
-		_, id := splitPair(key)
-		candidates[i] = candidate{key, id}
-		s.q.After.ID = key
+	candidates := make([]candidate, len(pairs))
+	for i, pair := range pairs {
+		_, id := splitPair(pair)
+		candidates[i] = candidate{pair, id}
+		q.After.ID = pair
 	}
 	return candidates, nil
-}
-
-// compare compares keys by the order of the list.
-func (f *finder) compare(a, b string) int {
-	if f.Where.Descending {
-		a, b = b, a
-	}
-	return strings.Compare(a, b)
 }
 
 // findRarest returns the term of the search whose candidates are to be examined.
@@ -88,15 +49,11 @@ func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
 	}
 	first := make([][]candidate, len(f.terms))
 	for i, term := range f.terms {
-		sources, err := f.sources(ctx, term)
-		if err != nil {
-			return 0, err
-		}
-		for _, s := range sources {
+		for _, q := range f.sources(term) {
 			if len(first[i]) == commonTerm {
 				break
 			}
-			candidates, err := f.next(ctx, &s, commonTerm-len(first[i]))
+			candidates, err := f.next(ctx, &q, commonTerm-len(first[i]))
 			if err != nil {
 				return 0, err
 			}

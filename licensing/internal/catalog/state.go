@@ -22,8 +22,9 @@ type state struct {
 	Old  []string    `json:"old,omitempty"`  // kinds whose entries are to be deleted
 }
 
-// A generation is one build of an index. Entries of its Kind hold the terms;
-// entries of the kind records hold the terms of each license, by license ID.
+// A generation is one build of an index. Entries of its Kind hold counts or blocks
+// of postings; entries of the kind records hold the terms of each license, by
+// license ID.
 type generation struct {
 	Kind     string `json:"kind"`
 	Version  int    `json:"version"`            // of the rules that made the terms
@@ -31,7 +32,7 @@ type generation struct {
 	Scanning bool   `json:"scanning,omitempty"` // licenses after Scanned are missing
 	Scanned  string `json:"scanned,omitempty"`  // ID of the last license that was scanned
 
-	Runs    []run `json:"runs,omitempty"` // of groups of keys
+	Runs    []run `json:"runs,omitempty"` // of postings
 	LastRun int   `json:"last_run,omitempty"`
 }
 
@@ -39,7 +40,7 @@ type generation struct {
 func (g *generation) records() string { return g.Kind + ".license" }
 
 // kinds returns the kinds of all entries of g.
-func (g *generation) kinds() []string { return []string{g.Kind, g.records(), g.blocks(), g.names()} }
+func (g *generation) kinds() []string { return []string{g.Kind, g.records(), g.names()} }
 
 // load returns the state of the index and the data of its entry; nil if there is
 // none.

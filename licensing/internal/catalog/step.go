@@ -3,10 +3,8 @@ package catalog
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -56,29 +54,30 @@ type batch struct {
 // A change is the change of the terms of one license.
 type change struct {
 	id          string
-	terms       []string // all terms; nil: the license does not exist
+	exists      bool
+	terms       terms
 	added, gone []string
 }
 
-// step indexes one batch, or deletes a batch of old entries. It reports whether
-// nothing is left to do. The context start bounds the wait for the write lock.
-// The caller must hold ix.busy.
-func (ix *Index) step(start, ctx context.Context) (done bool, err error) {
-	var b *batch
+// step indexes one batch, or deletes a batch of old entries. It returns the
+// batch, or nil if nothing is left to do. The context start bounds the wait for
+// the write lock. What is read of the feed stays in shared for the step of
+// another index. The caller must hold ix.busy.
+func (ix *Index) step(start, ctx context.Context, shared *reading) (b *batch, err error) {
 	err = ix.st.View(ctx, func(r store.Reader) (err error) {
-		b, err = ix.plan(ctx, r, false)
+		b, err = ix.plan(ctx, r, shared, false)
 		if errors.Is(err, errBroken) {
-			b, err = ix.plan(ctx, r, true)
+			b, err = ix.plan(ctx, r, shared, true)
 		}
 		return err
 	})
 	if err != nil || b == nil {
-		return err == nil, err
+		return nil, err
 	}
 	err = ix.commit(start, ctx, b)
 	if errors.Is(err, store.ErrNotFound) { // an entry to delete is missing
 		err = ix.st.View(ctx, func(r store.Reader) (err error) {
-			b, err = ix.plan(ctx, r, true)
+			b, err = ix.plan(ctx, r, shared, true)
 			return err
 		})
 		if err == nil {
@@ -88,7 +87,7 @@ func (ix *Index) step(start, ctx context.Context) (done bool, err error) {
 	if errors.Is(err, store.ErrConflict) {
 		err = nil // the next step reads again
 	}
-	return false, err
+	return b, err
 }
 
 // commit writes a batch unless the state of the index has changed.
@@ -118,7 +117,7 @@ func (ix *Index) commit(start, ctx context.Context, b *batch) error {
 
 // plan returns the next batch, or nil if nothing is left to do. If rebuild is
 // true, it begins a new build.
-func (ix *Index) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch, error) {
+func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error) {
 	b := &batch{remove: map[string][]string{}, size: ix.next}
 	var err error
 	if b.after, b.before, err = ix.load(ctx, r); err != nil {
@@ -136,130 +135,68 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch
 	if rebuild || g == nil || g.Version != ix.version || g.Seq < purged {
 		return b, ix.rebuild(ctx, r, b)
 	}
+	if len(g.Runs) > maxRuns {
+		if more, err := ix.merge(ctx, r, g, b); err != nil || more {
+			return b, err
+		}
+	}
 	if g.Scanning {
 		return b, ix.scan(ctx, r, g, b)
 	}
-	events, err := r.Events(ctx, store.EventQuery{After: g.Seq, Limit: b.read})
-	if err != nil {
+	if err := shared.read(ctx, r, g.Seq, b.read); err != nil {
 		return nil, err
 	}
+	events := shared.events
 	if g.Seq == 0 && len(events) > 0 && events[0].Seq > 1 { // imported into an empty store
 		return b, ix.rebuild(ctx, r, b)
 	}
 	switch {
 	case len(events) > 0:
-		if err := ix.apply(ctx, r, g, events, b); err != nil {
+		if err := ix.apply(ctx, r, g, shared, b); err != nil {
 			return nil, err
 		}
 	case st.Next == nil && len(st.Old) > 0:
 		return b, drop(ctx, r, b)
 	case st.Next == nil:
 		more := false
-		if ix.tidy != nil {
-			more, err = ix.tidy(ctx, r, g, b)
+		if ix.merge != nil {
+			more, err = ix.merge(ctx, r, g, b)
 		}
 		if err != nil || !more {
 			return nil, err
 		}
 	}
-	if st.Next != nil && (len(events) == 0 || g.Seq == events[len(events)-1].Seq && len(events) < b.read) {
+	if st.Next != nil && (len(events) == 0 || g.Seq == events[len(events)-1].Seq && !shared.more) {
 		st.finish()
 	}
 	return b, nil
 }
 
-// rebuild begins a new build. The first one leaves the entries of earlier
-// releases in place until it is complete.
-func (ix *Index) rebuild(ctx context.Context, r store.Reader, b *batch) error {
-	seq, err := newest(ctx, r)
-	if err != nil {
-		return err
-	}
-	if b.before == nil {
-		entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(entries) > 0 {
-			b.after.Live = &generation{Kind: ix.before}
-		}
-	}
-	ix.begin(&b.after, seq)
-	return ix.scan(ctx, r, b.after.Next, b)
-}
-
-// scan adds the next licenses to a build. Licenses that are created or changed
-// meanwhile have events after the build's Seq.
-func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *batch) error {
-	licenses, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: g.Scanned}, Limit: b.read})
-	if err != nil {
-		return err
-	}
-	var changes []change
-	writes := 0
-	for _, l := range licenses {
-		terms, err := ix.terms(ctx, r, l, false)
-		if err != nil {
-			return err
-		}
-		if writes += 1 + entriesOf(terms); writes > b.writes && len(changes) > 0 {
-			b.fit = len(changes)
-			return ix.writeAll(ctx, r, g, changes, b)
-		}
-		changes = append(changes, change{id: l.ID, terms: nonNil(terms), added: terms})
-		g.Scanned = l.ID
-	}
-	if g.Scanning = len(licenses) == b.read; !g.Scanning {
-		seq, err := newest(ctx, r)
-		if err != nil {
-			return err
-		}
-		if seq == g.Seq {
-			b.after.finish()
-		}
-	}
-	return ix.writeAll(ctx, r, g, changes, b)
-}
-
 // apply compares the licenses of events with their indexed terms, and advances
 // the cursor past the events whose licenses fit in the batch.
-func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, events []store.Event, b *batch) error {
-	ids := make([]string, 0, len(events))
-	seen := make(map[string]bool, len(events))
-	fresh := make(map[string]bool) // licenses created in this batch, without activations so far
-	for _, e := range events {
-		switch {
-		case e.Type == "license.created":
-			fresh[e.Subject] = true
-		case strings.HasPrefix(e.Type, "activation."):
-			delete(fresh, e.Subject)
-		}
-		if e.Subject != "" && !seen[e.Subject] {
-			seen[e.Subject] = true
-			ids = append(ids, e.Subject)
-		}
-	}
-	current, indexed, err := readBoth(ctx, r, g, ids)
+func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, read *reading, b *batch) error {
+	indexed, err := readIndexed(ctx, r, g, read.ids)
 	if err != nil {
 		return err
 	}
 	var changes []change
 	writes := 0
-	clear(seen)
-	for i, e := range events {
+	seen := make(map[string]bool, len(read.ids))
+	for i, e := range read.events {
 		if id := e.Subject; id != "" && !seen[id] {
 			seen[id] = true
 			c := change{id: id}
-			if l, ok := current[id]; ok {
-				if c.terms, err = ix.terms(ctx, r, l, fresh[id]); err != nil {
+			if l, ok := read.licenses[id]; ok {
+				c.exists = true
+				if c.terms, err = ix.terms(ctx, r, l, read.seatTerms(id, indexed)); err != nil {
 					return err
 				}
-				c.terms = nonNil(c.terms)
 			}
 			was, known := indexed[id]
-			c.added, c.gone = without(c.terms, was), without(was, c.terms)
-			if len(c.added)+len(c.gone) > 0 || known != (c.terms != nil) {
-				if writes += 1 + entriesOf(c.added) + entriesOf(c.gone); writes > b.writes && len(changes) > 0 {
+			is, before := c.terms.all(), was.all()
+			c.added, c.gone = without(is, before), without(before, is)
+			if len(c.added)+len(c.gone) > 0 || known != c.exists || !slices.Equal(c.terms.fingerprints, was.fingerprints) {
+				if writes += 1 + (len(c.added)+len(c.gone))/ix.together; writes > b.writes && len(changes) > 0 {
 					b.fit = i
 					break
 				}
@@ -271,84 +208,35 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, event
 	return ix.writeAll(ctx, r, g, changes, b)
 }
 
-// readBoth returns the records of licenses and their indexed terms.
-func readBoth(ctx context.Context, r store.Reader, g *generation, ids []string) (current map[string]store.License, indexed map[string][]string, err error) {
-	current, indexed = map[string]store.License{}, map[string][]string{}
+// readIndexed returns the indexed terms of licenses by ID.
+func readIndexed(ctx context.Context, r store.Reader, g *generation, ids []string) (map[string]terms, error) {
+	indexed := make(map[string]terms, len(ids))
 	if len(ids) == 0 {
-		return current, indexed, nil
-	}
-	licenses, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, l := range licenses {
-		current[l.ID] = l
+		return indexed, nil
 	}
 	entries, err := r.Entries(ctx, store.EntryQuery{Kind: g.records(), Keys: ids})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, e := range entries {
-		if indexed[e.Key], err = termsOf(e); err != nil {
-			return nil, nil, err
+		if indexed[e.Key], err = decodeTerms(e.Data); err != nil {
+			return nil, err
 		}
 	}
-	return current, indexed, nil
+	return indexed, nil
 }
 
 // writeAll adds the entries of changed licenses and of their terms to a batch.
 func (ix *Index) writeAll(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
-	n := len(changes)
+	b.put = slices.Grow(b.put, len(changes))
 	for _, c := range changes {
-		n += entriesOf(c.added)
-	}
-	b.put = slices.Grow(b.put, n)
-	for _, c := range changes {
-		if c.terms == nil {
+		if !c.exists {
 			b.remove[g.records()] = append(b.remove[g.records()], c.id)
 			continue
 		}
-		data, err := json.Marshal(c.terms)
-		if err != nil {
-			return err
-		}
-		b.put = append(b.put, store.Entry{Kind: g.records(), Key: c.id, Data: data, Move: store.Derived})
+		b.put = append(b.put, store.Entry{Kind: g.records(), Key: c.id, Data: c.terms.encode(), Move: store.Derived})
 	}
 	return ix.write(ctx, r, g, changes, b)
-}
-
-// drop deletes some entries of the first of the old kinds.
-func drop(ctx context.Context, r store.Reader, b *batch) error {
-	kind := b.after.Old[0]
-	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: maxRead})
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		b.remove[kind] = append(b.remove[kind], e.Key)
-	}
-	if len(entries) < maxRead {
-		b.after.Old = b.after.Old[1:]
-	}
-	return nil
-}
-
-// entriesOf returns how many entries of their own terms have.
-func entriesOf(terms []string) (n int) {
-	for _, term := range terms {
-		if !strings.HasPrefix(term, groupMark) {
-			n++
-		}
-	}
-	return n
-}
-
-// termsOf returns the terms that an entry of the kind records holds.
-func termsOf(e store.Entry) (terms []string, err error) {
-	if err := json.Unmarshal(e.Data, &terms); err != nil {
-		return nil, errors.Join(errBroken, err)
-	}
-	return terms, nil
 }
 
 // without returns the elements of a that are not in b.
@@ -366,11 +254,4 @@ func without(a, b []string) (rest []string) {
 		}
 	}
 	return rest
-}
-
-func nonNil(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
 }

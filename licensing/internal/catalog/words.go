@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -19,24 +18,23 @@ const (
 )
 
 // wordTerms returns the terms that find l: those of its record and of the
-// fingerprints of its activations, ended ones included, at most
-// store.MaxLimit.
-func wordTerms(ctx context.Context, r store.Reader, l store.License, fresh bool) ([]string, error) {
-	t, err := recordTerms(l)
-	if err != nil || fresh {
-		return t.list, err
+// fingerprints of its activations, ended ones included.
+func wordTerms(ctx context.Context, r store.Reader, l record.License, was *terms) (t terms, err error) {
+	if t.own, err = recordTerms(l); err != nil {
+		return t, err
 	}
-	return fingerprintTerms(ctx, r, l.ID, t)
+	if was != nil {
+		t.fingerprints = was.fingerprints
+		return t, nil
+	}
+	t.fingerprints, err = fingerprintTerms(ctx, r, l.ID)
+	return t, err
 }
 
 // recordTerms returns the terms of the record of l: the words of its name,
 // customer, product and metadata values, and the groups of its key.
-func recordTerms(row store.License) (termSet, error) {
+func recordTerms(l record.License) ([]string, error) {
 	var t termSet
-	l, err := record.ReadLicense(row)
-	if err != nil {
-		return t, err
-	}
 	for _, group := range keyGroups(l.Key) {
 		t.add(group)
 	}
@@ -44,25 +42,27 @@ func recordTerms(row store.License) (termSet, error) {
 		t.addText(text, maxTerms)
 	}
 	if len(l.Metadata) == 0 {
-		return t, nil
+		return t.list, nil
 	}
 	var metadata map[string]string
 	if err := json.Unmarshal(l.Metadata, &metadata); err != nil {
-		return t, fmt.Errorf("license %s: metadata: %w", l.ID, err)
+		return nil, fmt.Errorf("license %s: metadata: %w", l.ID, err)
 	}
 	limit := min(len(t.list)+maxMetadata, maxTerms)
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		t.addText(metadata[name], limit)
 	}
-	return t, nil
+	return t.list, nil
 }
 
-// fingerprintTerms adds the words of the fingerprints of a license.
-func fingerprintTerms(ctx context.Context, r store.Reader, id string, t termSet) ([]string, error) {
+// fingerprintTerms returns the words of the fingerprints of a license, of at most
+// store.MaxLimit activations.
+func fingerprintTerms(ctx context.Context, r store.Reader, id string) ([]string, error) {
 	activations, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id})
 	if err != nil {
 		return nil, err
 	}
+	var t termSet
 	for _, a := range activations {
 		t.addText(a.Fingerprint, maxTerms)
 	}
@@ -95,35 +95,26 @@ func (t *termSet) addText(text string, limit int) {
 	}
 }
 
-// writeWords adds the entries that find licenses by terms to a batch. Key is a
-// term, a space and the license's ID. Groups of keys are written in blocks.
+// writeWords adds the postings of changed licenses to a batch.
 func writeWords(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
-	first := len(b.put)
-	var gone, added []string
+	var list []posting
 	for _, c := range changes {
 		for _, term := range c.added {
-			if strings.HasPrefix(term, groupMark) {
-				added = append(added, pairOf(term, c.id))
-				continue
-			}
-			b.put = append(b.put, store.Entry{Kind: g.Kind, Key: pairOf(term, c.id), Move: store.Derived})
+			list = append(list, posting{term, c.id, false})
 		}
 		for _, term := range c.gone {
-			if strings.HasPrefix(term, groupMark) {
-				gone = append(gone, pairOf(term, c.id))
-				continue
-			}
-			b.remove[g.Kind] = append(b.remove[g.Kind], pairOf(term, c.id))
+			list = append(list, posting{term, c.id, true})
 		}
 	}
-	slices.SortFunc(b.put[first:], func(a, b store.Entry) int { return strings.Compare(a.Key, b.Key) })
-	return writeGroups(ctx, r, g, gone, added, max(minMerge, mergePerPair*len(added)), b)
+	slices.SortFunc(list, posting.compare)
+	return g.addPostings(ctx, r, list, b)
 }
 
-// tidyWords merges runs of groups.
-func tidyWords(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error) {
-	if g.merging() == nil {
+// mergeWords merges runs.
+func mergeWords(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error) {
+	into := g.merging()
+	if into == nil {
 		return false, nil
 	}
-	return true, writeGroups(ctx, r, g, nil, nil, idleMerge, b)
+	return true, g.mergeStep(ctx, r, into, b)
 }

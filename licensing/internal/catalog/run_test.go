@@ -44,10 +44,10 @@ func (f *fixture) find(t *testing.T, text string, descending bool) (ids []string
 	}
 }
 
-// TestGroupsOfKeys compares the groups of many keys with all licenses, while
-// runs are merged, keys are replaced and licenses are deleted. All keys begin
+// TestRuns compares the groups of many keys with all licenses, while runs are
+// merged, keys are replaced and licenses are deleted. All keys begin
 // with one of two groups.
-func TestGroupsOfKeys(t *testing.T) {
+func TestRuns(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(memory.New())
 	dice := rand.New(rand.NewPCG(1, 2))
@@ -62,7 +62,7 @@ func TestGroupsOfKeys(t *testing.T) {
 	compare := func() {
 		t.Helper()
 		if dice.IntN(2) == 0 {
-			is.NoErr(f.Words.Index(t.Context())) // merge all runs
+			is.NoErr(f.Catalog.Index(t.Context())) // merge all runs
 		}
 		want := map[string][]string{"99999": nil}
 		for _, l := range licenses {
@@ -118,22 +118,22 @@ func TestGroupsOfKeys(t *testing.T) {
 	}
 	for range 40 {
 		add(25)
-		is.NoErr(f.Words.Index(t.Context()))
+		is.NoErr(f.Catalog.Index(t.Context()))
 	}
 	state, err := f.store.Entry(t.Context(), "catalog", "words")
 	is.NoErr(err)
 	is.True(bytes.Count(state.Data, []byte(`"n":`)) < 12) // runs
 	compare()
-	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "words.1.group"})
+	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "words.1"})
 	is.NoErr(err)
-	is.True(len(entries) > 50 && len(entries) < 400)
+	is.True(len(entries) > 20 && len(entries) < 100)
 	for _, e := range entries {
-		is.True(len(e.Data) < 10_000) // also the blocks of the groups with which all keys begin
+		is.True(len(e.Data) < 9_000)
 	}
 	for id := range licenses {
 		is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: id}))
 	}
-	is.NoErr(f.Words.Index(t.Context()))
+	is.NoErr(f.Catalog.Clean(t.Context()))
 	kinds := f.kinds(t)
-	is.Equal(kinds["words.1"]+kinds["words.1.group"]+kinds["words.1.license"], 0)
+	is.Equal(kinds["words.1"]+kinds["words.1.license"], 0)
 }

@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A reading is what is read of the feed for one batch. Two indexes that are at the
+// same event share it: a license that changes later has a later event, so it
+// does no harm if the second index is written from a record that is no longer
+// current.
+type reading struct {
+	after    int64 // Seq of the event before the first one
+	events   []store.Event
+	more     bool                      // there may be events after these
+	ids      []string                  // of the licenses of events
+	licenses map[string]record.License // that exist, by ID
+	created  map[string]bool           // IDs of licenses that these events create
+	seats    map[string]bool           // IDs of licenses whose activations these events change
+}
+
+// read reads up to limit events after a Seq and their licenses, unless they were
+// read before.
+func (s *reading) read(ctx context.Context, r store.Reader, after int64, limit int) (err error) {
+	if len(s.events) > 0 && s.after == after {
+		return nil
+	}
+	*s = reading{after: after, licenses: map[string]record.License{}, created: map[string]bool{}, seats: map[string]bool{}}
+	if s.events, err = r.Events(ctx, store.EventQuery{After: after, Limit: limit}); err != nil {
+		return err
+	}
+	s.more = len(s.events) == limit
+	seen := make(map[string]bool, len(s.events))
+	for _, e := range s.events {
+		switch {
+		case e.Type == "license.created":
+			s.created[e.Subject] = true
+		case strings.HasPrefix(e.Type, "activation."):
+			s.seats[e.Subject] = true
+		}
+		if e.Subject != "" && !seen[e.Subject] {
+			seen[e.Subject] = true
+			s.ids = append(s.ids, e.Subject)
+		}
+	}
+	if len(s.ids) == 0 {
+		return nil
+	}
+	licenses, err := r.Licenses(ctx, store.LicenseQuery{IDs: s.ids})
+	if err != nil {
+		return err
+	}
+	for _, l := range licenses {
+		if s.licenses[l.ID], err = record.ReadLicense(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seatTerms returns the terms of a license whose activations none of the events
+// changes, so that they need not be read. They were indexed before, if known, or
+// the license is new. It returns nil otherwise.
+func (s *reading) seatTerms(id string, indexed map[string]terms) *terms {
+	was, known := indexed[id]
+	switch {
+	case s.seats[id]:
+		return nil
+	case s.created[id]:
+		return &terms{}
+	case known:
+		return &was
+	}
+	return nil
+}
