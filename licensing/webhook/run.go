@@ -25,6 +25,7 @@ type run struct {
 	shared   chan struct{} // slots for partsMost
 	single   chan struct{} // slots for ownMost
 	patience time.Duration
+	none     absence // of share
 
 	refreshing sync.Mutex // guards the next three fields
 	took       bool       // false: the next refresh reads everything

@@ -131,6 +131,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	if !s.covers(p.Products) || limit != nil && len(p.Products) == 0 {
 		return Webhook{}, "", license.ErrProductForbidden
 	}
+	defer s.bells.ring()
 	err = s.update(ctx, func(tx *transaction) error {
 		others, err := tx.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: maxWebhooks})
 		if err != nil {
