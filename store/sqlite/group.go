@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -30,8 +31,9 @@ type writer struct {
 	locked bool            // an update has the write lock
 	queue  []chan struct{} // updates that wait for it; closing a channel passes the lock on
 
-	group *group // of the open transaction; nil: none is open
-	full  bool   // the disk was full, and the log has not been written back since
+	group  *group // of the open transaction; nil: none is open
+	shared bool   // the last group had several members
+	full   bool   // the disk was full, and the log has not been written back since
 }
 
 // A group is the updates that share a transaction.
@@ -39,6 +41,7 @@ type group struct {
 	began   time.Time
 	members int
 	alone   bool // accepts no second member
+	yielded bool // its last member has let other goroutines run
 
 	settled chan struct{} // closed when the transaction has ended
 	err     error         // set before: why nothing of it was stored
@@ -193,8 +196,20 @@ func (w *writer) unlock() {
 			return
 		}
 		w.mu.Unlock()
+		if w.expectsMore() {
+			w.group.yielded = true
+			runtime.Gosched()
+			continue
+		}
 		w.commit()
 	}
+}
+
+// expectsMore reports whether to let other goroutines run before the group
+// commits. If several updates follow each other, those of the previous group have
+// returned meanwhile, and their callers are about to update again.
+func (w *writer) expectsMore() bool {
+	return (w.shared || w.group.members > 1) && !w.group.yielded && !w.group.full(w)
 }
 
 // full reports whether the group accepts no more members. The nil group is never
@@ -235,6 +250,7 @@ func (w *writer) commit() {
 		w.abandon(err)
 		return
 	}
+	w.shared = w.group.members > 1
 	if err := w.guard.check(); err != nil {
 		w.group.err, w.group.unknown = fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err), true
 	}

@@ -372,6 +372,32 @@ func TestGroupIsBounded(t *testing.T) {
 	is.Equal(len(slices.Compact(groups)), 7)
 }
 
+// TestGroupWaitsForRunnableGoroutines: once updates have shared a transaction, the
+// last in the queue lets other goroutines run before it commits.
+func TestGroupWaitsForRunnableGoroutines(t *testing.T) {
+	is := is.New(t)
+	st := open(t)
+	runGroup(t, st, adds("a"), adds("b"))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that nothing else runs unless it yields
+	var first, second *group
+	var all sync.WaitGroup
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+		first = st.writer.group
+		all.Go(func() {
+			err := st.Update(t.Context(), func(store.Tx) error {
+				second = st.writer.group
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		return nil
+	}))
+	all.Wait()
+	is.True(first == second)
+}
+
 // TestManyUpdatesInTrouble runs updates that succeed, fail, panic, exit and lose
 // their contexts, all mixed. A stored count must equal the number of updates that
 // returned nil, or that had no caller left to return to.
