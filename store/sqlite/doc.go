@@ -49,13 +49,17 @@ All updates use one connection, one at a time. Each runs its function on the
 goroutine of its caller, and all but the first in a transaction run it inside a
 savepoint. The last update in the queue commits for all, with one flush to the
 disk, and then all return. An update that is alone commits immediately, and 64
-concurrent updates share one flush. No timer is involved.
+concurrent updates share one flush. If updates share commits, the last in the queue
+lets other goroutines run once before it commits. No timer is involved.
 
 An update that fails, panics or fills the disk is undone without affecting the
 others. If the engine rolls back the whole transaction, the other updates run
 again, each by itself. An update that finds the disk full runs again after the log
 has been written back into the file, which makes room in the log. This is why a
 function may run twice.
+
+The log is written back into the file when it has 8,000 pages of 4 KiB, by a
+goroutine beside updates. Updates wait only for the last part.
 
 # Reads
 

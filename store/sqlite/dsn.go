@@ -68,9 +68,8 @@ func writerDSN(path string, opts Options) string {
 		"journal_mode(wal)",
 		// Commits survive a power failure: one flush per commit.
 		"synchronous(full)",
-		// Write the log back every 40 MB instead of every 4: pages that
-		// change often are written back once instead of ten times.
-		"wal_autocheckpoint(10000)",
+		// A checkpointer writes the log back before.
+		"wal_autocheckpoint(" + strconv.Itoa(maxLogPages) + ")",
 		// Truncate a log that grew during a long View, but not one of the
 		// usual size: overwriting a file is faster than extending it.
 		"journal_size_limit(67108864)",

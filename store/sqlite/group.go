@@ -34,6 +34,8 @@ type writer struct {
 	group  *group // of the open transaction; nil: none is open
 	shared bool   // the last group had several members
 	full   bool   // the disk was full, and the log has not been written back since
+
+	checkpointer
 }
 
 // A group is the updates that share a transaction.
@@ -52,8 +54,11 @@ type group struct {
 // group may have caused the rollback, or the disk was full.
 var errAgain = errors.New("undone together with others")
 
-func newWriter(c *conn, patience time.Duration, g *guard) *writer {
-	return &writer{conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond}
+func newWriter(c *conn, patience time.Duration, g *guard, views *pool) *writer {
+	return &writer{
+		conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond,
+		checkpointer: checkpointer{views: views, long: logPages},
+	}
 }
 
 // update runs fn as a member of a group and returns when the group is settled. An error
@@ -107,6 +112,7 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	}()
 	err = fn(t)
 	unwinding = false
+	w.wrote += t.wrote
 	if err == nil {
 		err = t.err // fn may have ignored it
 	}
@@ -228,7 +234,9 @@ func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*gro
 		if alone && w.full {
 			// Writing the log back into the file makes room in the log. If
 			// that fails, so does the update.
+			w.beside.Lock()
 			w.conn.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+			w.beside.Unlock()
 			w.full = false
 		}
 		if err := w.guard.check(); err != nil {
@@ -256,6 +264,7 @@ func (w *writer) commit() {
 	}
 	close(w.group.settled)
 	w.group = nil
+	w.look()
 }
 
 // abandon undoes the whole group. The error may be nil if the current update is
@@ -271,6 +280,7 @@ func (w *writer) abandon(err error) {
 // close writes the log back into the file and closes the connection. No update
 // may be running.
 func (w *writer) close() error {
+	w.all.Wait()
 	_, err := w.conn.exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, w.conn.close())
 }

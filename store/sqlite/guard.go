@@ -17,12 +17,14 @@ import (
 // deleted, moved or replaced. SQLite would continue to write to the open file,
 // which the next Open would not find.
 type guard struct {
-	files    []guarded
+	files    []guarded // the second, if any, is the log
 	log      *slog.Logger
 	interval time.Duration // between two checks by reads
 
 	start time.Time
 	next  atomic.Int64 // when a read checks again, in nanoseconds after start
+
+	logSize atomic.Int64 // in bytes, as of the last check
 
 	mu   sync.Mutex // held during a check
 	lost atomic.Pointer[error]
@@ -60,7 +62,7 @@ func (g *guard) check() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var lost error
-	for _, f := range g.files {
+	for i, f := range g.files {
 		now, err := os.Stat(f.path)
 		if err == nil && !os.SameFile(now, f.info) {
 			err = errors.New("another file has taken its place")
@@ -68,6 +70,9 @@ func (g *guard) check() error {
 		if err != nil {
 			lost = fmt.Errorf("%w: %s is not the file that was opened: %w", store.ErrUnavailable, f.path, err)
 			break
+		}
+		if i == 1 {
+			g.logSize.Store(now.Size())
 		}
 	}
 	g.next.Store(int64(time.Since(g.start) + g.interval))

@@ -99,8 +99,8 @@ func OpenWith(path string, opts Options) (*Store, error) {
 		readers: newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
 		lists:   newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
 		views:   newPool(readerDSN(path, opts), maxViews, g),
-		writer:  newWriter(c, opts.BusyTimeout, g),
 	}
+	s.writer = newWriter(c, opts.BusyTimeout, g, s.views)
 	s.reader = reader{s}
 	return s, nil
 }
@@ -119,7 +119,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.calls.Wait()
-	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.views.close(), s.writer.close()), "close %s", s.path)
+	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.writer.close(), s.views.close()), "close %s", s.path)
 }
 
 // enter begins a call, unless its context has ended or the Store is closed.

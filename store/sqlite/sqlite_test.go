@@ -67,13 +67,14 @@ func TestConnectionsAreAsTheyShouldBe(t *testing.T) {
 		}
 	}
 	check(st.writer.conn, map[string]int64{
-		"busy_timeout": 0, "synchronous": 2, "wal_autocheckpoint": 10000, "journal_size_limit": 64 << 20,
+		"busy_timeout": 0, "synchronous": 2, "wal_autocheckpoint": maxLogPages, "journal_size_limit": 64 << 20,
 		"temp_store": 2, "cache_size": -4096, "mmap_size": 1 << 20, "query_only": 0, "application_id": applicationID,
 	})
 	for _, p := range []*pool{st.readers, st.lists, st.views} {
 		c, err := p.take(t.Context())
 		is.NoErr(err)
-		check(c, map[string]int64{"busy_timeout": 7000, "query_only": 1, "temp_store": 2, "cache_size": -2048, "mmap_size": 1 << 20})
+		check(c, map[string]int64{"busy_timeout": 7000, "query_only": 1, "synchronous": 2, // for checkpoints
+			"temp_store": 2, "cache_size": -2048, "mmap_size": 1 << 20})
 		_, err = c.exec("DELETE FROM license")
 		is.True(err != nil)
 		p.put(c)

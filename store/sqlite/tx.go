@@ -14,13 +14,14 @@ import (
 type tx struct {
 	reader
 	*session
+	wrote int // statements
 }
 
 var _ store.Tx = (*tx)(nil)
 
 func newTx(c *conn) *tx {
 	s := &session{conn: c, updates: true}
-	return &tx{reader{s}, s}
+	return &tx{reader: reader{s}, session: s}
 }
 
 // exec runs a statement that writes. A constraint refuses the statement and
@@ -31,6 +32,7 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (driver.Result,
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
+	t.wrote++
 	result, err := t.conn.exec(text, args...)
 	if err == nil {
 		return result, nil
