@@ -117,6 +117,7 @@ type Auth struct {
 	failures *throttle.Throttle // failed authentications of clients
 	purges   *pacer             // of expired tokens
 	batches  *batches           // of a client's tokens
+	groups   *issueGroups
 	clients  *clientCache
 }
 
@@ -138,6 +139,7 @@ func New(st store.Store, opts Options) *Auth {
 		failures: throttle.New(opts.Tokens.MaxFailures, time.Minute),
 		purges:   &pacer{every: time.Second},
 		batches:  newBatches(max(1, opts.Tokens.Max/100)),
+		groups:   newIssueGroups(opts.Tokens.Max),
 		clients:  newClientCache(),
 	}
 	if opts.Fail == nil {

@@ -64,6 +64,9 @@ store, and any other Auth on it, may accept the token for up to one second more.
 The cache has at most 10,000 tokens, about 3 MB. [Auth.ServeIntrospect] always
 reads the store.
 
+Requests of one client for tokens that wait for the write lock of the store at the
+same time share an update, up to 16 of them. Each is verified for itself.
+
 A client that has more than [TokenOptions.Max] tokens loses the oldest. Issuing
 a token removes a few expired ones, so the number of tokens stays bounded without
 [Auth.Purge].

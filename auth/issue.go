@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -28,54 +26,89 @@ const (
 
 // issue returns a new token for the requested scope. The update that writes the
 // token verifies the client again, so that a change in between applies to it.
+// Requests for tokens of one client that wait for the write lock at the same time
+// share an update; see issueGroup.
 //
-// The stored count of the client's tokens grows by a batch at a time, for this
-// token and the next ones of this process. A process that stops leaves the rest
+// The stored count of the client's tokens grows by a batch at a time, for these
+// tokens and the next ones of this process. A process that stops leaves the rest
 // of its batch in the count, so that the count is too high; see makeRoom.
 func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string, t token, err error) {
-	raw = newCredential(tokenPrefix)
-	t = token{
-		Key: digest(raw), ClientID: client.ID, IssuedAt: client.at, ExpiresAt: client.at.Add(a.opts.Tokens.TTL),
-	}
-	if t.Scopes, err = client.grant(scope); err != nil {
+	if _, err := client.grant(scope); err != nil {
 		return "", token{}, err
 	}
+	ctx := r.Context()
+	for {
+		m := newIssuance(client, scope, a.opts.Tokens.TTL)
+		g, leads := a.groups.join(m)
+		if leads {
+			a.lead(ctx, g)
+		} else if err := g.wait(ctx); err != nil {
+			return "", token{}, err
+		} else if g.abandoned {
+			continue
+		}
+		err := m.err
+		if err == nil {
+			err = g.err
+		}
+		if errors.Is(err, errBadClient) {
+			err = a.failed(r, client.creds)
+		}
+		if err != nil {
+			return "", token{}, err
+		}
+		return m.raw, m.token, nil
+	}
+}
+
+// lead runs the update of a group under the context of its leader. If that context
+// ends, or the update panics, the group is abandoned.
+func (a *Auth) lead(ctx context.Context, g *issueGroup) {
+	g.abandoned = true
+	defer func() {
+		a.groups.close(g)
+		close(g.done)
+	}()
+	g.err = a.issueGroup(ctx, g)
+	g.abandoned = g.err != nil && ctx.Err() != nil
+}
+
+// issueGroup stores the tokens of a group, which it closes when it has the write
+// lock.
+func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 	var (
-		ctx                      = r.Context()
-		now                      verified
+		id, at                   = g.clientID, g.at
+		closed, purge            bool
+		reserve                  int
 		more, evicted, recounted bool
 	)
-	purge, reserve := a.purges.due(client.at), a.batches.due(client.ID)
-	err = a.st.Update(ctx, func(tx store.Tx) (err error) {
-		if now, err = client.reload(ctx, tx); err != nil {
+	err := a.st.Update(ctx, func(tx store.Tx) error {
+		if !closed {
+			a.groups.close(g)
+			closed, purge, reserve = true, a.purges.due(at), a.batches.take(id, len(g.members))
+		}
+		entries, err := g.entries(ctx, tx)
+		if err != nil {
 			return err
 		}
-		if t.Scopes, err = now.grant(scope); err != nil {
-			return err
-		}
-		t.SecretID, t.Generation = now.secretID, now.Generation
-
-		count := tokenCount{}
+		counts := tokenCounts{}
 		if purge {
-			if more, err = count.purge(ctx, tx, now.at); err != nil {
+			if more, err = counts.purge(ctx, tx, at); err != nil {
 				return err
 			}
 		}
-		if reserve {
-			n, exact, err := count.makeRoom(ctx, tx, now.ID, a.opts.Tokens.Max-a.batches.size, a.batches.recountDue(now.ID, now.at))
+		if reserve > 0 {
+			n, exact, err := counts.makeRoom(ctx, tx, id, a.opts.Tokens.Max-reserve, a.batches.recountDue(id, at))
 			if err != nil {
 				return err
 			}
 			evicted, recounted = evicted || n > 0, exact
-			count[now.ID] += int64(a.batches.size)
+			counts.change(id, reserve)
 		}
-		if err := t.put(ctx, tx); err != nil {
+		if err := counts.put(ctx, tx, entries...); err != nil {
 			return err
 		}
-		if err := count.add(ctx, tx); err != nil {
-			return err
-		}
-		return now.noteUse(ctx, tx)
+		return g.noteUse(ctx, tx)
 	})
 	if evicted {
 		a.cache.flush()
@@ -84,32 +117,26 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 		a.purges.reset()
 	}
 	switch {
-	case reserve && err != nil:
-		a.batches.reset(client.ID)
+	case reserve > 0 && err != nil:
+		a.batches.reset(id)
 	case recounted:
-		a.batches.recounted(client.ID, client.at)
+		a.batches.recounted(id, at)
 	}
-	if errors.Is(err, errBadClient) {
-		a.clients.drop(client.ID)
-		return "", token{}, a.failed(r, client.creds)
+	switch {
+	case err == nil:
+		a.clients.put(g.stored())
+	case errors.Is(err, errBadClient):
+		a.clients.drop(id)
 	}
-	if err == nil {
-		a.clients.put(now)
-	}
-	return raw, t, err
+	return err
 }
 
-// reload verifies the client as stored in tx.
-func (v verified) reload(ctx context.Context, tx store.Tx) (verified, error) {
-	e, err := tx.Entry(ctx, kindClient, v.ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return v, errBadClient
+// reload verifies the client as stored in e.
+func (v *verified) reload(e store.Entry) error {
+	if bytes.Equal(e.Data, v.data) {
+		return nil
 	}
-	if err != nil || bytes.Equal(e.Data, v.data) {
-		return v, err
-	}
-	err = v.accept(e, true)
-	return v, err
+	return v.accept(e, true)
 }
 
 // grant returns the scopes of a token for a request with the parameter scope.
@@ -135,127 +162,16 @@ func invalidScope(description string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_scope", Description: description}
 }
 
-// noteUse stores the time at which the secret was used, unless the stored time
-// is recent. A time in the future was stored while a clock was ahead and is
-// replaced.
-func (v verified) noteUse(ctx context.Context, tx store.Tx) error {
-	c := v.clientRecord
+// noteUse sets the time at which a secret was used, and returns true, unless the
+// stored time is recent. A time in the future was stored while a clock was ahead
+// and is replaced.
+func (c *clientRecord) noteUse(secretID, via string, at time.Time) bool {
+	i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == secretID })
+	if since := at.Sub(c.Secrets[i].LastUsedAt); since >= 0 && since < useStep {
+		return false
+	}
 	c.Secrets = slices.Clone(c.Secrets)
-	i := slices.IndexFunc(c.Secrets, func(s secretRecord) bool { return s.ID == v.secretID })
-	if since := v.at.Sub(c.Secrets[i].LastUsedAt); since >= 0 && since < useStep {
-		return nil
-	}
-	c.Secrets[i].LastUsedAt = v.at
-	c.LastUsedAt, c.LastUsedVia = v.at, v.creds.via
-	return c.put(ctx, tx)
-}
-
-// A tokenCount has the change in the number of tokens of each client in one
-// update.
-type tokenCount map[string]int64
-
-// purge removes some expired tokens of any clients and reports whether there may
-// be more.
-func (n tokenCount) purge(ctx context.Context, tx store.Tx, now time.Time) (more bool, err error) {
-	// The range excludes its end; times are stored in milliseconds.
-	expired := store.TimeRange{Before: now.Add(time.Millisecond)}
-	removed, err := n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Expires: expired, Limit: purgeBatch})
-	return removed == purgeBatch, err
-}
-
-// makeRoom removes the oldest tokens of a client that has more than limit, and
-// returns how many it removed. If recount is true and the stored count is above
-// the limit, makeRoom first replaces it by the number of tokens in the store, and
-// reports that it did.
-func (n tokenCount) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int, recount bool) (removed int, recounted bool, err error) {
-	count, err := readTokenCount(ctx, tx, clientID)
-	if err != nil || int(count+n[clientID]) <= limit {
-		return 0, false, err
-	}
-	have := int(count + n[clientID])
-	if recount {
-		if have, err = countTokens(ctx, tx, clientID); err != nil {
-			return 0, false, err
-		}
-		n[clientID] = int64(have) - count
-	}
-	if have > limit {
-		removed, err = n.remove(ctx, tx, store.EntryQuery{
-			Kind: kindToken, Order: store.ByExpiry, Owner: clientID, Limit: min(have-limit, evictBatch),
-		})
-	}
-	return removed, recount, err
-}
-
-// countTokens returns how many tokens of a client are in the store.
-func countTokens(ctx context.Context, r store.Reader, clientID string) (count int, err error) {
-	var after store.Position
-	for {
-		page, err := r.Entries(ctx, store.EntryQuery{
-			Kind: kindToken, Order: store.ByExpiry, Owner: clientID, After: after, Limit: store.MaxLimit,
-		})
-		count += len(page)
-		if err != nil || len(page) < store.MaxLimit {
-			return count, err
-		}
-		last := page[len(page)-1]
-		after = store.Position{Time: last.ExpiresAt, ID: last.Key}
-	}
-}
-
-// remove removes the tokens that q selects and returns their number.
-func (n tokenCount) remove(ctx context.Context, tx store.Tx, q store.EntryQuery) (int, error) {
-	entries, err := tx.Entries(ctx, q)
-	if err != nil || len(entries) == 0 {
-		return 0, err
-	}
-	keys := make([]string, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key
-		n[e.Owner]--
-	}
-	return len(entries), tx.DeleteEntries(ctx, kindToken, keys...)
-}
-
-// add writes the changes to the counts.
-func (n tokenCount) add(ctx context.Context, tx store.Tx) error {
-	for clientID, delta := range n {
-		if delta == 0 {
-			continue
-		}
-		count, err := readTokenCount(ctx, tx, clientID)
-		if err != nil {
-			return err
-		}
-		if count += delta; count != 0 {
-			err = tx.PutEntries(ctx, store.Entry{Kind: kindTokenCount, Key: clientID, Data: strconv.AppendInt(nil, count, 10), Move: store.Passing})
-		} else if delta < 0 {
-			err = tx.DeleteEntries(ctx, kindTokenCount, clientID)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// kindTokenCount is the kind of the entries that count the tokens of a client.
-// Key is the client's id, Data the count in decimal digits. The count includes
-// the tokens that processes have reserved and not yet issued; see issue.
-const kindTokenCount = "token_count"
-
-// readTokenCount returns the stored count of a client's tokens.
-func readTokenCount(ctx context.Context, r store.Reader, clientID string) (int64, error) {
-	e, err := r.Entry(ctx, kindTokenCount, clientID)
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	count, err := strconv.ParseInt(string(e.Data), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("auth: count of the tokens of %s: %w", clientID, err)
-	}
-	return count, nil
+	c.Secrets[i].LastUsedAt = at
+	c.LastUsedAt, c.LastUsedVia = at, via
+	return true
 }

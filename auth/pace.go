@@ -43,26 +43,24 @@ type batch struct {
 
 func newBatches(size int) *batches { return &batches{size: size, open: map[string]batch{}} }
 
-// due takes a token from the batch of a client. It reports whether the caller
-// has to reserve a batch first.
-func (b *batches) due(clientID string) bool {
+// take takes n tokens from the batch of a client. It returns how many tokens the
+// caller has to reserve first: as many batches as it needs, or none.
+func (b *batches) take(clientID string, n int) (reserve int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	open, known := b.open[clientID]
-	if open.left > 0 {
-		open.left--
-		b.open[clientID] = open
-		return false
+	if n > open.left {
+		if !known && len(b.open) >= maxBatches {
+			clear(b.open) // what is left of the batches stays in the stored counts
+		}
+		reserve = (n - open.left + b.size - 1) / b.size * b.size
 	}
-	if !known && len(b.open) >= maxBatches {
-		clear(b.open) // what is left of the batches stays in the stored counts
-	}
-	open.left = b.size - 1
+	open.left += reserve - n
 	b.open[clientID] = open
-	return true
+	return reserve
 }
 
-// reset makes due return true on the next call for the client.
+// reset makes the next call of take reserve a batch.
 func (b *batches) reset(clientID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,11 +20,11 @@ func (a *Auth) Purge(ctx context.Context) (more bool, err error) {
 	entries, err := a.st.Entries(ctx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Expires: expired, Limit: 1})
 	if err == nil && len(entries) > 0 {
 		err = a.st.Update(ctx, func(tx store.Tx) error {
-			count := tokenCount{}
-			if more, err = count.purge(ctx, tx, now); err != nil {
+			counts := tokenCounts{}
+			if more, err = counts.purge(ctx, tx, now); err != nil {
 				return err
 			}
-			return count.add(ctx, tx)
+			return counts.put(ctx, tx)
 		})
 	}
 	if err != nil {

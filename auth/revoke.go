@@ -58,6 +58,8 @@ func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 		case err != nil:
 			return err
 		}
-		return tokenCount{clientID: -1}.add(ctx, tx)
+		counts := tokenCounts{}
+		counts.change(clientID, -1)
+		return counts.put(ctx, tx)
 	})
 }

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,15 +39,13 @@ func readToken(e store.Entry) (token, error) {
 	return t, nil
 }
 
-func (t token) put(ctx context.Context, tx store.Tx) error {
+// entry returns the entry of the token.
+func (t token) entry() (store.Entry, error) {
 	data, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	return tx.PutEntries(ctx, store.Entry{
+	return store.Entry{
 		Kind: kindToken, Key: t.Key, Owner: t.ClientID, Data: data,
 		ExpiresAt: t.ExpiresAt, CreatedAt: t.IssuedAt, Move: store.Passing,
-	})
+	}, err
 }
 
 // liveAt reports whether the token has not expired.

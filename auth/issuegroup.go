@@ -1,0 +1,151 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// maxGroup is the largest number of tokens that one update stores.
+const maxGroup = 16
+
+// An issuance is a request for a token.
+type issuance struct {
+	client verified // after the update: as stored
+	scope  string
+
+	raw   string
+	token token
+	err   error // set by the update: why this request gets no token
+}
+
+func newIssuance(client verified, scope string, ttl time.Duration) *issuance {
+	raw := newCredential(tokenPrefix)
+	return &issuance{
+		client: client, scope: scope, raw: raw,
+		token: token{Key: digest(raw), ClientID: client.ID, IssuedAt: client.at, ExpiresAt: client.at.Add(ttl)},
+	}
+}
+
+// complete verifies the client as stored in e and sets what the token depends on.
+func (m *issuance) complete(e store.Entry) error {
+	if err := m.client.reload(e); err != nil {
+		return err
+	}
+	scopes, err := m.client.grant(m.scope)
+	m.token.Scopes, m.token.SecretID, m.token.Generation = scopes, m.client.secretID, m.client.Generation
+	return err
+}
+
+// An issueGroup is the requests for tokens of one client that share an update. The
+// request that starts the group leads it: it runs the update. Until the update
+// has the write lock, other requests join the group and wait for its end.
+type issueGroup struct {
+	clientID string
+	at       time.Time   // of its first request
+	members  []*issuance // complete when the group is closed
+
+	done      chan struct{} // closed when the update has ended
+	err       error         // set before: why no token was stored
+	abandoned bool          // set before: the request of the leader ended, so the others must try again
+}
+
+// wait waits for the end of the update.
+func (g *issueGroup) wait(ctx context.Context) error {
+	select {
+	case <-g.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// entries returns the entries of the tokens that the group gets, given the stored
+// client. It returns an error if it gets none.
+func (g *issueGroup) entries(ctx context.Context, tx store.Tx) ([]store.Entry, error) {
+	e, err := tx.Entry(ctx, kindClient, g.clientID)
+	if errors.Is(err, store.ErrNotFound) {
+		err = errBadClient
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]store.Entry, 0, len(g.members)+1) // one more for the count
+	for _, m := range g.members {
+		if m.err = m.complete(e); m.err != nil {
+			continue
+		}
+		entry, err := m.token.entry()
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	if len(entries) == 0 {
+		return nil, g.members[0].err
+	}
+	return entries, nil
+}
+
+// stored returns the client as the update has read it.
+func (g *issueGroup) stored() (v verified) {
+	for _, m := range g.members {
+		if m.err == nil {
+			v = m.client
+		}
+	}
+	return v
+}
+
+// noteUse stores the times at which the secrets were used, unless the stored times
+// are recent.
+func (g *issueGroup) noteUse(ctx context.Context, tx store.Tx) error {
+	c, changed := g.stored().clientRecord, false
+	for _, m := range g.members {
+		if m.err == nil && c.noteUse(m.client.secretID, m.client.creds.via, m.client.at) {
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return c.put(ctx, tx)
+}
+
+// issueGroups has the groups that other requests can join.
+type issueGroups struct {
+	max int // members of a group
+
+	mu   sync.Mutex
+	open map[string]*issueGroup // by client
+}
+
+func newIssueGroups(maxTokens int) *issueGroups {
+	return &issueGroups{max: min(maxGroup, maxTokens), open: map[string]*issueGroup{}}
+}
+
+// join adds a request to the open group of its client, or to a new one, which it
+// leads.
+func (q *issueGroups) join(m *issuance) (g *issueGroup, leads bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	g, ok := q.open[m.client.ID]
+	if !ok || len(g.members) == q.max {
+		g, leads = &issueGroup{clientID: m.client.ID, at: m.client.at, done: make(chan struct{})}, true
+		q.open[m.client.ID] = g
+	}
+	g.members = append(g.members, m)
+	return g, leads
+}
+
+// close makes sure that no other request joins the group.
+func (q *issueGroups) close(g *issueGroup) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open[g.clientID] == g {
+		delete(q.open, g.clientID)
+	}
+}
