@@ -126,7 +126,7 @@ func (ix *Index) catchUp(ctx context.Context) (target int64, blocked, err error)
 		if start.Err() != nil {
 			return target, nil, ctx.Err()
 		}
-		if _, err := ix.step(start, ctx, &reading{}); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := step(start, ctx, false, ix); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return target, err, ctx.Err()
 		}
 	}
@@ -134,24 +134,13 @@ func (ix *Index) catchUp(ctx context.Context) (target int64, blocked, err error)
 
 // Index indexes until both indexes are complete, deletes the entries of earlier
 // builds, and stops early when ctx ends. Counts come first: they are built before
-// the index for search, and after each batch of theirs the other index follows.
+// the index for search. After that, one Update writes a batch of each.
 func (c *Catalog) Index(ctx context.Context) error {
 	for done := false; !done; {
 		err := c.Counts.alone(ctx, func() error {
-			var shared reading
-			counts, err := c.Counts.step(ctx, ctx, &shared)
-			if err != nil {
-				return fmt.Errorf("index counts: %w", err)
-			}
-			if counts != nil && counts.after.Next != nil {
-				return nil
-			}
-			words, err := c.Words.step(ctx, ctx, &shared)
-			if err != nil {
-				return fmt.Errorf("index words: %w", err)
-			}
-			done = counts == nil && words == nil
-			return nil
+			batches, err := step(ctx, ctx, false, c.Counts, c.Words)
+			done = len(batches) == 0
+			return err
 		})
 		if err != nil {
 			return err
@@ -170,13 +159,13 @@ func (c *Catalog) Clean(ctx context.Context) error {
 		found = false
 		for _, ix := range []*Index{c.Counts, c.Words} {
 			err := ix.alone(ctx, func() error {
-				b := &batch{size: ix.next}
+				b := &batch{ix: ix, size: ix.next}
 				err := ix.st.View(ctx, func(r store.Reader) error { return ix.clean(ctx, r, b) })
 				if err != nil || b.before == nil {
 					return err
 				}
 				found = true
-				return ix.commit(ctx, ctx, b)
+				return commit(ctx, ctx, b)
 			})
 			if err != nil {
 				return fmt.Errorf("clean %s: %w", ix.name, err)

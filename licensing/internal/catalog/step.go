@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The sizes of a batch. Other writers wait while a batch is written, so the next
-// batch is smaller if one took longer than maxHold, and larger if one took less
-// than half of that.
+// The sizes of a batch. Other writers wait while the batches of both indexes are
+// written, so the next batch is smaller if one took longer than maxHold, and larger
+// if one took less than half of that.
 const (
 	maxHold   = 8 * time.Millisecond
 	minWrites = 200 // entries; one license may need more
@@ -40,15 +41,17 @@ func (s size) after(b *batch, took time.Duration) size {
 	return s
 }
 
-// A batch is the work of one Update, made from a snapshot.
+// A batch is what an Update writes to one index, made from a snapshot.
 type batch struct {
+	ix     *Index
 	before []byte // state of the index in the snapshot
 	after  state
 	put    []store.Entry
 	remove map[string][]string // keys by kind
 
 	size
-	fit int // how many of the events or licenses that were read fit; zero: all
+	took time.Duration // for writing it
+	fit  int           // how many of the events or licenses that were read fit; zero: all
 }
 
 // A change is the change of the terms of one license.
@@ -59,66 +62,96 @@ type change struct {
 	added, gone []string
 }
 
-// step indexes one batch, or deletes a batch of old entries. It returns the
-// batch, or nil if nothing is left to do. The context start bounds the wait for
-// the write lock. What is read of the feed stays in shared for the step of
-// another index. The caller must hold ix.busy.
-func (ix *Index) step(start, ctx context.Context, shared *reading) (b *batch, err error) {
-	err = ix.st.View(ctx, func(r store.Reader) (err error) {
-		b, err = ix.plan(ctx, r, shared, false)
-		if errors.Is(err, errBroken) {
-			b, err = ix.plan(ctx, r, shared, true)
+// step indexes one batch of each of some indexes, from one snapshot and in one
+// Update, or deletes a batch of old entries. It returns the batches: none for an
+// index that has nothing left to do, and none after an index that is being built.
+// The context start bounds the wait for the write lock. The caller must hold busy.
+func step(start, ctx context.Context, rebuild bool, indexes ...*Index) (batches []*batch, err error) {
+	st := indexes[0].st
+	err = st.View(ctx, func(r store.Reader) error {
+		var shared reading
+		for _, ix := range indexes {
+			b, err := ix.plan(ctx, r, &shared, rebuild)
+			if errors.Is(err, errBroken) {
+				b, err = ix.plan(ctx, r, &shared, true)
+			}
+			if err != nil {
+				return fmt.Errorf("index %s: %w", ix.name, err)
+			}
+			if b != nil {
+				batches = append(batches, b)
+			}
+			if b != nil && b.after.Next != nil {
+				break
+			}
 		}
-		return err
+		return nil
 	})
-	if err != nil || b == nil {
+	if err != nil || len(batches) == 0 {
 		return nil, err
 	}
-	err = ix.commit(start, ctx, b)
-	if errors.Is(err, store.ErrNotFound) { // an entry to delete is missing
-		err = ix.st.View(ctx, func(r store.Reader) (err error) {
-			b, err = ix.plan(ctx, r, shared, true)
-			return err
-		})
-		if err == nil {
-			err = ix.commit(start, ctx, b)
+	switch err = commit(start, ctx, batches...); {
+	case errors.Is(err, store.ErrConflict): // the next step reads again
+		return batches, nil
+	case !errors.Is(err, store.ErrNotFound) || rebuild:
+		return batches, err
+	}
+	for _, b := range batches { // an entry to delete is missing: find the index that lacks it
+		if err := commit(start, ctx, b); errors.Is(err, store.ErrNotFound) {
+			if _, err = step(start, ctx, true, b.ix); err != nil {
+				return nil, err
+			}
+		} else if err != nil && !errors.Is(err, store.ErrConflict) {
+			return nil, err
 		}
 	}
-	if errors.Is(err, store.ErrConflict) {
-		err = nil // the next step reads again
-	}
-	return b, err
+	return batches, nil
 }
 
-// commit writes a batch unless the state of the index has changed.
-func (ix *Index) commit(start, ctx context.Context, b *batch) error {
-	e, err := ix.entry(b.after)
+// commit writes batches, each unless the state of its index has changed.
+func commit(start, ctx context.Context, batches ...*batch) error {
+	defer func() {
+		for _, b := range batches {
+			b.ix.next = b.size.after(b, b.took)
+		}
+	}()
+	return batches[0].ix.st.Update(start, func(tx store.Tx) error {
+		for _, b := range batches {
+			if err := b.write(ctx, tx); err != nil {
+				return fmt.Errorf("index %s: %w", b.ix.name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// write writes a batch unless the state of the index has changed.
+func (b *batch) write(ctx context.Context, tx store.Tx) error {
+	began := time.Now()
+	defer func() { b.took = time.Since(began) }()
+	_, data, err := b.ix.load(ctx, tx)
+	if err != nil || !bytes.Equal(data, b.before) {
+		return err
+	}
+	for kind, keys := range b.remove {
+		if err := tx.DeleteEntries(ctx, kind, keys...); err != nil {
+			return err
+		}
+	}
+	e, err := b.ix.entry(b.after)
 	if err != nil {
 		return err
 	}
-	put := append(b.put, e)
-	var took time.Duration
-	defer func() { ix.next = b.size.after(b, took) }()
-	return ix.st.Update(start, func(tx store.Tx) error {
-		began := time.Now()
-		defer func() { took = time.Since(began) }()
-		_, data, err := ix.load(ctx, tx)
-		if err != nil || !bytes.Equal(data, b.before) {
-			return err
-		}
-		for kind, keys := range b.remove {
-			if err := tx.DeleteEntries(ctx, kind, keys...); err != nil {
-				return err
-			}
-		}
-		return tx.PutEntries(ctx, put...)
-	})
+	if err := tx.PutEntries(ctx, b.put...); err != nil {
+		return err
+	}
+	return tx.PutEntries(ctx, e)
 }
 
 // plan returns the next batch, or nil if nothing is left to do. If rebuild is
 // true, it begins a new build.
 func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error) {
-	b := &batch{remove: map[string][]string{}, size: ix.next}
+	b := &batch{ix: ix, remove: map[string][]string{}, size: ix.next}
 	var err error
 	if b.after, b.before, err = ix.load(ctx, r); err != nil {
 		return nil, err
