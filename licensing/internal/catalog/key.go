@@ -1,7 +1,5 @@
 package catalog
 
-import "strings"
-
 // The groups of license keys are terms of their own: an equals sign, which no
 // word contains, and the group. They match only as a whole, and only for callers
 // who may see keys; matching beginnings would reveal a key character by
@@ -13,14 +11,15 @@ const (
 
 // keyGroups returns the terms of the groups of a key in the form of generated
 // keys.
-func keyGroups(key string) (terms []string) {
-	groups := strings.Split(key, "-")
-	if len(groups) != groupLength {
+func keyGroups(key string) []string {
+	const length = groupLength*(groupLength+1) - 1 // as many groups as characters in one
+	if len(key) != length {
 		return nil
 	}
-	for _, group := range groups {
-		term := keyGroup(group)
-		if term == "" {
+	terms := make([]string, 0, groupLength)
+	for i := 0; i < length; i += groupLength + 1 {
+		term := keyGroup(key[i : i+groupLength])
+		if term == "" || i > 0 && key[i-1] != '-' {
 			return nil
 		}
 		terms = append(terms, term)
@@ -34,16 +33,22 @@ func keyGroup(s string) string {
 	if len(s) != groupLength {
 		return ""
 	}
-	b := []byte(strings.ToUpper(s))
-	for i, c := range b {
+	var term [1 + groupLength]byte
+	term[0] = groupMark[0]
+	for i := range groupLength {
+		c := s[i]
+		if 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
 		switch {
 		case c == 'I' || c == 'L':
-			b[i] = '1'
+			c = '1'
 		case c == 'O':
-			b[i] = '0'
+			c = '0'
 		case c < '0' || c > 'Z' || c > '9' && c < 'A':
 			return ""
 		}
+		term[1+i] = c
 	}
-	return groupMark + string(b)
+	return string(term[:])
 }

@@ -75,7 +75,11 @@ func (g *generation) mergeStep(ctx context.Context, r store.Reader, into *run, b
 		if err != nil {
 			return err
 		}
-		var list []posting
+		size := 0
+		for _, e := range entries {
+			size += len(e.Data)
+		}
+		list := make([]posting, 0, size/leastPosting)
 		for _, e := range entries {
 			if list, err = decodeBlock(list, e.Data); err != nil {
 				return err

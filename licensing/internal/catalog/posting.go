@@ -52,6 +52,9 @@ func (p posting) compareTo(pair string) int {
 	return strings.Compare(p.id, pair[n+1:])
 }
 
+// leastPosting is how many bytes a posting of a license takes in a block at least.
+const leastPosting = 28
+
 // blockSize is how many bytes a block has at least, unless it is the last one.
 const blockSize = 8 << 10
 
@@ -84,8 +87,7 @@ func encodeBlock(list []posting) (data []byte, n int) {
 
 // decodeBlock appends the postings of a block to a list.
 func decodeBlock(list []posting, data []byte) ([]posting, error) {
-	const least = 24 // bytes of a posting, usually
-	list = slices.Grow(list, len(data)/least)
+	list = slices.Grow(list, len(data)/leastPosting)
 	d := decoder{rest: string(data)}
 	var p posting
 	for d.rest != "" {

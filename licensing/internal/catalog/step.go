@@ -277,12 +277,12 @@ func without(a, b []string) (rest []string) {
 	if slices.Equal(a, b) {
 		return nil
 	}
-	in := make(map[string]bool, len(b))
-	for _, s := range b {
-		in[s] = true
+	var in map[string]bool
+	if len(b) > longList {
+		in = setOf(b)
 	}
 	for _, s := range a {
-		if !in[s] {
+		if in == nil && !slices.Contains(b, s) || in != nil && !in[s] {
 			rest = append(rest, s)
 		}
 	}

@@ -46,7 +46,7 @@ func (t terms) encode() []byte {
 func decodeTerms(data []byte) (t terms, err error) {
 	d := decoder{rest: string(data)}
 	own := d.length()
-	var list []string
+	list := make([]string, 0, min(own, maxTerms))
 	for d.rest != "" {
 		list = append(list, d.text(d.length()))
 	}

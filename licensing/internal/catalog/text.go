@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -41,7 +42,7 @@ func runs(text string) iter.Seq2[string, bool] {
 // all pairs of neighboring characters, and its last character.
 func indexTerms(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		words, seen := 0, map[string]bool{}
+		var seen []string
 		for run, cjk := range runs(text) {
 			if cjk {
 				chars := []rune(run)
@@ -52,11 +53,10 @@ func indexTerms(text string) iter.Seq[string] {
 				}
 				continue
 			}
-			if run = clip(run, maxWordLength); seen[run] || words == maxWords {
+			if run = clip(run, maxWordLength); len(seen) == maxWords || slices.Contains(seen, run) {
 				continue
 			}
-			words++
-			seen[run] = true
+			seen = append(seen, run)
 			if !yield(run) {
 				return
 			}
@@ -71,7 +71,7 @@ func searchTerms(text string) []string {
 	words, pairs := 0, 0
 	for run, cjk := range runs(text) {
 		if !cjk {
-			if run = clip(run, maxWordLength); !t.seen[run] && words < maxWords {
+			if run = clip(run, maxWordLength); words < maxWords && !slices.Contains(t.list, run) {
 				words++
 				t.add(run)
 			}

@@ -72,17 +72,31 @@ func fingerprintTerms(ctx context.Context, r store.Reader, id string) ([]string,
 // A termSet is a list of different terms.
 type termSet struct {
 	list []string
-	seen map[string]bool
+	seen map[string]bool // of a long list
 }
 
+// longList is the length from which a map is faster than a search.
+const longList = 40
+
 func (t *termSet) add(term string) {
-	if t.seen == nil {
-		t.seen = map[string]bool{}
+	switch {
+	case t.seen[term] || len(t.list) < longList && slices.Contains(t.list, term):
+		return
+	case len(t.list) == longList:
+		t.seen = setOf(t.list)
 	}
-	if !t.seen[term] {
+	if t.seen != nil {
 		t.seen[term] = true
-		t.list = append(t.list, term)
 	}
+	t.list = append(t.list, term)
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
 }
 
 // addText adds the terms that find a text, up to a number of terms in total.
