@@ -10,7 +10,7 @@ import (
 const entryColumns = `kind, key, owner, data, expires_at, created_at, move`
 
 var (
-	selectEntries = `SELECT ` + results(``, entryColumns) + ` FROM entry`
+	selectEntries = `SELECT ` + results(``, entryColumns) + ` FROM entries`
 	entryByKey    = selectEntries + ` WHERE kind = ? AND key = ?`
 )
 
@@ -72,7 +72,7 @@ func (r reader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry,
 }
 
 var putEntries = forRows(places(7), func(rows string) string {
-	return `INSERT INTO entry (` + entryColumns + `) VALUES ` + rows + `
+	return `INSERT INTO entries (` + entryColumns + `) VALUES ` + rows + `
 		ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, data = excluded.data,
 			expires_at = excluded.expires_at, created_at = excluded.created_at, move = excluded.move`
 })
@@ -93,5 +93,5 @@ func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 
 // DeleteEntries removes rows.
 func (t *tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	return wrap(t.remove(ctx, `entry`, `kind`, kind, `key`, keys), "delete %s entries", kind)
+	return wrap(t.remove(ctx, `entries`, `kind`, kind, `key`, keys), "delete %s entries", kind)
 }

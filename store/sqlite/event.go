@@ -9,7 +9,7 @@ import (
 
 const eventColumns = `seq, id, type, time, actor, request_id, subject, product_id, customer_id, data`
 
-var selectEvents = `SELECT ` + results(``, eventColumns) + ` FROM event`
+var selectEvents = `SELECT ` + results(``, eventColumns) + ` FROM events`
 
 func scanEvent(r *row) store.Event {
 	return store.Event{
@@ -62,7 +62,7 @@ func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, 
 
 // OR FAIL, because no constraint refuses an event; see together.
 var appendEvents = forRows(places(10), func(rows string) string {
-	return `INSERT OR FAIL INTO event (` + eventColumns + `) VALUES ` + rows
+	return `INSERT OR FAIL INTO events (` + eventColumns + `) VALUES ` + rows
 })
 
 // AppendEvents adds rows at the end. No other process can add one in between, so
@@ -74,7 +74,7 @@ func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, 
 	var given []any // nil: the engine gives them
 	seqs := make([]int64, len(events))
 	if slices.ContainsFunc(events, func(e store.Event) bool { return e.Seq > 0 }) {
-		last, err := one(ctx, t.reader, (*row).integer, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event'`)
+		last, err := one(ctx, t.reader, (*row).integer, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'`)
 		if err != nil {
 			return nil, wrap(err, "append event %s", events[0].ID)
 		}
@@ -117,13 +117,13 @@ func (t *tx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, 
 
 // ReplaceEvent changes two columns.
 func (t *tx) ReplaceEvent(ctx context.Context, e store.Event) error {
-	err := t.change(ctx, `UPDATE event SET customer_id = ?, data = ? WHERE seq = ?`, e.CustomerID, e.Data, e.Seq)
+	err := t.change(ctx, `UPDATE events SET customer_id = ?, data = ? WHERE seq = ?`, e.CustomerID, e.Data, e.Seq)
 	return wrap(err, "replace event %d", e.Seq)
 }
 
 // DeleteEvents removes the first rows.
 func (t *tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
-	n, err := t.count(ctx, `DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq <= ? ORDER BY seq LIMIT ? + 0)`,
+	n, err := t.count(ctx, `DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= ? ORDER BY seq LIMIT ? + 0)`,
 		through, max(limit, 0)) // to the engine, a negative limit is none
 	return int(n), wrap(err, "delete events through %d", through)
 }

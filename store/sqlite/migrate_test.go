@@ -49,6 +49,41 @@ func TestFirstSchemaMovesForward(t *testing.T) {
 	is.Equal(len(list), 1)
 }
 
+// TestFirstReleaseIsLockedOut has a file open as a process of the first release
+// has it, while this version migrates it. No statement on events, entries or
+// licenses runs any more.
+func TestFirstReleaseIsLockedOut(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	_, err := makeFile(path)
+	is.NoErr(err)
+	old, err := connect(writerDSN(path, Options{BusyTimeout: time.Second}))
+	is.NoErr(err)
+	defer old.close()
+	is.NoErr(old.script(fmt.Sprintf("BEGIN; %s; PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", steps()[0], applicationID)))
+	statements := []string{
+		`INSERT INTO event (id, type, actor, request_id, subject, product_id, customer_id) VALUES ('e', '', '', '', '', '', '')`,
+		`SELECT seq FROM event`,
+		`DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq <= 0)`,
+		`INSERT INTO entry (kind, key, owner, expires_at) VALUES ('token', 'k', '', 1)`,
+		`SELECT data FROM entry WHERE kind = 'token' AND key = 'k'`,
+		`DELETE FROM entry WHERE kind = 'token' AND key = 'k'`,
+		`SELECT id, name FROM license`,
+		`UPDATE license SET name = '' WHERE id = 'l'`,
+	}
+	for _, text := range statements {
+		_, err := old.exec(text)
+		is.NoErr(err)
+	}
+
+	openAt(t, path)
+	for _, text := range statements {
+		if _, err := old.exec(text); err == nil {
+			t.Errorf("runs: %s", text)
+		}
+	}
+}
+
 // TestSecondSchemaMovesForward keeps activations, and counts the active ones where
 // there is no count yet.
 func TestSecondSchemaMovesForward(t *testing.T) {

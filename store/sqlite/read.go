@@ -111,7 +111,7 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 		c.exec("ROLLBACK") // it wrote nothing
 	}()
 	// A transaction has its snapshot from its first read on.
-	if _, err := c.exec("SELECT 1 FROM entry LIMIT 1"); err != nil {
+	if _, err := c.exec("SELECT 1 FROM entries LIMIT 1"); err != nil {
 		return wrap(sentinel(err), "view")
 	}
 	return fn(reader{view})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
@@ -46,5 +47,16 @@ func TestFirstReleaseDump(t *testing.T) {
 	st, err := postgres.New(t.Context(), db, postgres.Options{Schema: schema})
 	is.NoErr(err)
 	defer st.Close()
+	for _, statement := range []string{ // of a process of the first release that still runs
+		`INSERT INTO S.licensing_event (id, type, actor, request_id, subject, product_id, customer_id, data) VALUES ('e', '', '', '', '', '', '', '')`,
+		`DELETE FROM S.licensing_event`,
+		`INSERT INTO S.licensing_entry (kind, key, owner, data, expires_at) VALUES ('token', 'k', '', '', 1)`,
+		`DELETE FROM S.licensing_entry WHERE kind = 'token'`,
+		`SELECT name FROM S.licensing_license`,
+	} {
+		if _, err := db.Exec(strings.ReplaceAll(statement, "S.", quote(schema)+".")); err == nil {
+			t.Errorf("runs: %s", statement)
+		}
+	}
 	firstrelease.Check(t, st, false)
 }
