@@ -1,13 +1,5 @@
 package store
 
-// KindCursor is the kind of entries that hold a place in the feed of events:
-// Data is the Seq that was last read, in decimal digits.
-const KindCursor = "cursor"
-
-// KindWatermark is the kind of entries that hold a place in time: up to where
-// the notices of the clock have been given.
-const KindWatermark = "watermark"
-
 // archiveFormat is the version of the form of an archive. Formats 1, of the
 // first release, and 2 are read as well.
 const archiveFormat = 3

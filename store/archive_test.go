@@ -43,7 +43,7 @@ func fill(t *testing.T, st store.Store, n int) {
 		_, err := tx.DeleteEvents(ctx, 100, 100)
 		try(err)
 		for _, seq := range []int64{0, 50, 100, 101, 1200, 9000} {
-			try(tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: fmt.Sprint("cursor ", seq), Data: fmt.Append(nil, seq)}))
+			try(tx.PutEntries(ctx, store.Entry{Kind: "cursor", Key: fmt.Sprint("cursor ", seq), Data: fmt.Append(nil, seq)}))
 		}
 		return errors.Join(errs...)
 	})

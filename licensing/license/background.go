@@ -51,7 +51,7 @@ func (s internals) Background() feed.Background {
 // watermarks lag by at most noticeLag. Before the first run, there are none.
 func (s *Service) noticesRun(ctx context.Context, r store.Reader) (bool, error) {
 	now := s.now()
-	e, err := r.Entry(ctx, store.KindWatermark, watermarkKey(0))
+	e, err := r.Entry(ctx, watermarkKind, watermarkKey(0))
 	if errors.Is(err, store.ErrNotFound) {
 		overdue, err := feed.IsWaiting(ctx, r, 0, now)
 		return !overdue, err

@@ -14,6 +14,7 @@ import (
 const clockActor = "clock"
 
 const (
+	watermarkKind = "watermark" // kind of entries
 	// noticeBatch is how many notices of one offset one Update appends.
 	noticeBatch = 100
 	// noticeLag is how far a watermark may lag while no notice is due, so
@@ -78,7 +79,7 @@ func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
 // noticesDue returns the offsets with notices that are due, and those without
 // if any of their watermarks has to move.
 func (s *Service) noticesDue(ctx context.Context) (due, lagging []time.Duration, err error) {
-	marks, err := s.reader().Entries(ctx, store.EntryQuery{Kind: store.KindWatermark})
+	marks, err := s.reader().Entries(ctx, store.EntryQuery{Kind: watermarkKind})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +133,7 @@ func (s *Service) noticesAfter(w watermark, found bool, offset time.Duration, no
 // watermark. It reports whether the batch was full.
 func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset time.Duration) (full bool, err error) {
 	var w watermark
-	e, err := tx.Entry(ctx, store.KindWatermark, watermarkKey(offset))
+	e, err := tx.Entry(ctx, watermarkKind, watermarkKey(offset))
 	found := err == nil
 	if found {
 		err = decode(e.Data, &w)
@@ -168,7 +169,7 @@ func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset tim
 	if full = len(recs) == noticeBatch; !full && w.Time.Before(q.Expires.Before) {
 		w = watermark{Time: q.Expires.Before}
 	}
-	return full, tx.PutEntries(ctx, store.Entry{Kind: store.KindWatermark, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
+	return full, tx.PutEntries(ctx, store.Entry{Kind: watermarkKind, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
 }
 
 // isNoticeOutdated reports whether a notice is too late: the license has

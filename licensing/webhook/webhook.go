@@ -96,9 +96,9 @@ const (
 	maxWebhooks = 1000      // per store
 )
 
-// cursorKey is the key of the store.KindCursor entry that holds the position of
-// the shared lane: up to which event the webhooks in it have received the feed.
-// Creating the first webhook creates it.
+// cursorKey is the key of the feed cursor that holds the position of the shared
+// lane: up to which event the webhooks in it have received the feed. Creating the
+// first webhook creates it.
 const cursorKey = "webhook"
 
 // CreateParams are the fields of a new webhook. Only URL is required.
@@ -168,10 +168,10 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 
 // beginCursor creates a cursor at seq unless it exists.
 func (tx *transaction) beginCursor(ctx context.Context, key string, seq int64) error {
-	if _, err := tx.Entry(ctx, store.KindCursor, key); !errors.Is(err, store.ErrNotFound) {
+	if _, exists, err := feed.ReadCursor(ctx, tx, key); err != nil || exists {
 		return err
 	}
-	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: fmt.Append(nil, seq), CreatedAt: tx.now})
+	return feed.WriteCursor(ctx, tx, key, seq, tx.now)
 }
 
 // Get returns the webhook with the given ID, or [license.ErrNotFound].

@@ -30,7 +30,7 @@ func (s *site) run(t *testing.T, until ...func() bool) {
 	go func() { done <- s.Run(ctx) }()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if b, err := s.Backlog(ctx); err == nil && b.Running && !b.Waiting {
-			_, err := s.st.Entry(ctx, store.KindWatermark, "expiry:0s")
+			_, err := s.st.Entry(ctx, "watermark", "expiry:0s")
 			if err == nil && !slices.ContainsFunc(until, func(done func() bool) bool { return !done() }) {
 				break
 			}

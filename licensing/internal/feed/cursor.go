@@ -10,9 +10,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
+// cursorKind is the kind of entries that hold a position in the feed: Data is the
+// Seq that was last read, in decimal digits.
+const cursorKind = "cursor"
+
 // ReadCursor returns the position that a cursor holds, if it exists.
 func ReadCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok bool, err error) {
-	e, err := r.Entry(ctx, store.KindCursor, key)
+	e, err := r.Entry(ctx, cursorKind, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, false, nil
 	}
@@ -34,7 +38,7 @@ func cursorSeq(e store.Entry) (int64, error) {
 
 // WriteCursor creates or moves a cursor.
 func WriteCursor(ctx context.Context, tx store.Tx, key string, seq int64, now time.Time) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: store.KindCursor, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
+	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
 }
 
 // stored returns t as stores represent it.

@@ -25,7 +25,7 @@ func (e *Engine) Lags(ctx context.Context) (lags []Lag, err error) {
 		if err != nil {
 			return err
 		}
-		cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor, From: subscriberCursor, Before: store.PrefixEnd(subscriberCursor)})
+		cursors, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind, From: subscriberCursor, Before: store.PrefixEnd(subscriberCursor)})
 		if err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (t Retention) lastUnneeded(ctx context.Context) (last store.Event, err erro
 // consumer still needs. It ignores subscribers that have not run since the
 // given instant.
 func (t Retention) firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Time) (int64, error) {
-	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: store.KindCursor})
+	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind})
 	if err != nil {
 		return 0, err
 	}
@@ -120,7 +120,7 @@ const touchEvery = time.Hour
 func (r *Run) touchCursors() error {
 	for _, s := range r.engine.Subscribers {
 		key, now := subscriberCursor+s.Name, r.engine.now()
-		cursor, err := r.engine.Store.Entry(r.Work, store.KindCursor, key)
+		cursor, err := r.engine.Store.Entry(r.Work, cursorKind, key)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}

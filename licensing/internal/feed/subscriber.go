@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// subscriberCursor is the key prefix of the store.KindCursor entries that
-// hold the feed positions of subscribers.
+// subscriberCursor is the key prefix of the cursors that hold the feed positions
+// of subscribers.
 const subscriberCursor = "subscriber:"
 
 // A Subscriber is Go code that receives events.
