@@ -35,5 +35,9 @@ the first of them. A list by time with other filters walks the index of its
 time, or of its product and time, and skips what does not match. A list of
 events with several of Subject, CustomerID and ProductID walks the index of the
 first of them.
+
+No query selects events by type, so there is no index for it: the rules read a
+page of at most 1,000 events and skip those of other types, which takes 2 to 4 ms
+however long the feed is. An index would add 4 % to the bytes of each create.
 */
 package store
