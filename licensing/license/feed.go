@@ -103,7 +103,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 		Subject: p.Subject, CustomerID: p.CustomerID,
 		After: at.Seq(), Descending: p.NewestFirst, Limit: p.Limit + 1,
 	}
-	if p.Type != "" || s.caller.Products != nil {
+	if p.Type != "" || len(s.caller.Products) > 1 {
 		q.Limit = feedBatch
 	}
 	page := Page[Event]{Data: make([]Event, 0, min(p.Limit, defaultLimit))}

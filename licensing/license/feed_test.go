@@ -158,6 +158,32 @@ func TestAFilterLooksThroughABoundedPartOfTheFeed(t *testing.T) {
 	}
 }
 
+// TestAPageOfOneProductReadsNoMore counts the events that a page without a filter
+// on type reads.
+func TestAPageOfOneProductReadsNoMore(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		for i := range 300 {
+			e := store.Event{ID: fmt.Sprint(i), Type: "license.created", Subject: fmt.Sprint(i), ProductID: []string{"p", "q"}[i%2]}
+			if _, err := tx.AppendEvents(t.Context(), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	bounded := &boundedStore{Store: f.store}
+	s := license.New(bounded, license.Options{}).As(license.Caller{Products: []string{"p"}})
+	page, err := s.Events(t.Context(), license.EventsParams{Limit: 10, NewestFirst: true})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 10)
+	is.True(page.HasMore)
+	is.True(bounded.events <= 12)
+	page, err = s.Events(t.Context(), license.EventsParams{Limit: 10, NewestFirst: true, After: page.NextCursor})
+	is.NoErr(err)
+	is.Equal(page.Data[0].Subject, "278")
+}
+
 // TestTheFeedOfSeveralProducts merges the events of products of which one has
 // many more than the others.
 func TestTheFeedOfSeveralProducts(t *testing.T) {
