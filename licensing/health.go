@@ -103,7 +103,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
-	webhooks, err := h.webhooks.List(ctx)
+	troubled, err := h.webhooks.Internal().Troubled(ctx)
 	if err != nil {
 		return Health{}, err
 	}
@@ -151,12 +151,12 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		add(HealthDeadLetters, first.Subscriber, &first.At, "The subscriber gave up on %d events, the first of them %s.", n, first.EventID)
 		letters = letters[n:]
 	}
-	for _, w := range webhooks {
-		if w.Status == webhook.StatusActive && w.FailingSince != nil {
+	for _, w := range troubled {
+		if w.Status == webhook.StatusActive {
 			add(HealthWebhookFailing, w.ID, w.FailingSince, "Every delivery to the webhook fails.")
 		}
 	}
-	for _, w := range webhooks {
+	for _, w := range troubled {
 		if w.Status == webhook.StatusDisabled {
 			add(HealthWebhookDisabled, w.ID, w.FailingSince, "The webhook is disabled: %s.", w.StatusReason)
 		}

@@ -327,12 +327,12 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 
 		o = newOutage(t)
 		h := conditions["webhook_disabled"](o)
-		hooks, err := h.Webhooks().List(t.Context())
+		hooks, err := h.Webhooks().List(t.Context(), webhook.ListParams{})
 		is.NoErr(err)
 		got = h.Health(t.Context())
 		i = slices.IndexFunc(got.Problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthWebhookDisabled })
 		is.True(i >= 0)
-		is.Equal(got.Problems[i].Subject, hooks[0].ID)
+		is.Equal(got.Problems[i].Subject, hooks.Data[0].ID)
 		is.Equal(got.Problems[i].Detail, "The webhook is disabled: the endpoint answered 410 Gone.")
 	})
 }

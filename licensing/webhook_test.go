@@ -73,6 +73,38 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	}
 }
 
+// TestPagesOfWebhooksOverHTTP: without a limit, the first page has as many webhooks
+// as the first version allowed.
+func TestPagesOfWebhooksOverHTTP(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	var all []any
+	for range 102 {
+		c.Clock.Advance(time.Millisecond)
+		all = append(all, hook(t, c.Handler, "x.example").ID)
+	}
+	page := func(query string) (ids []any, next string) {
+		got := c.do("GET", "/webhook"+query, "")
+		is.Equal(got.Code, http.StatusOK)
+		for _, w := range got.json["data"].([]any) {
+			ids = append(ids, w.(map[string]any)["id"])
+		}
+		next, more := got.json["next_cursor"].(string)
+		is.Equal(got.json["has_more"], more)
+		is.Equal(got.Header().Get("Link") != "", more)
+		return ids, next
+	}
+	first, next := page("")
+	is.Equal(first, all[:100])
+	rest, next := page("?cursor=" + next)
+	is.Equal(rest, all[100:])
+	is.Equal(next, "")
+	some, next := page("?limit=40")
+	is.Equal(some, all[:40])
+	some, _ = page("?limit=40&cursor=" + next)
+	is.Equal(some, all[40:80])
+}
+
 func TestWhatWebhooksRefuseOverHTTP(t *testing.T) {
 	c := newCaller(t, licensing.Options{})
 	id := c.do("POST", "/webhook", `{"url":"https://x.example/"}`).json["id"].(string)
@@ -102,6 +134,8 @@ func TestWhatWebhooksRefuseOverHTTP(t *testing.T) {
 		"an unknown status":            {"GET", "/webhook/" + id + "/delivery?status=lost", "", nil, 400},
 		"a foreign cursor":             {"GET", "/webhook/" + id + "/delivery?cursor=x", "", nil, 400},
 		"an unknown type in the feed":  {"GET", "/event?type=license.made", "", nil, 400},
+		"a cursor that is none":        {"GET", "/webhook?cursor=x", "", nil, 400},
+		"too long a page":              {"GET", "/webhook?limit=201", "", nil, 400},
 		"a garbled place in the feed":  {"GET", "/event?after=x", "", nil, 400},
 		"no place in the feed":         {"GET", "/event?after=", "", nil, 400},
 		"a cursor for the feed":        {"GET", "/event?cursor=x", "", nil, 400},

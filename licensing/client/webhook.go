@@ -75,9 +75,18 @@ func (c *Client) CreateWebhook(ctx context.Context, p CreateWebhookParams) (Webh
 	return call[WebhookWithSecret](ctx, c, "POST /webhook", single, p)
 }
 
-// ListWebhooks returns all webhooks.
-func (c *Client) ListWebhooks(ctx context.Context) iter.Seq2[Webhook, error] {
-	return list[Webhook](ctx, c, "GET /webhook", 0, func(cursor string) any { return nil })
+// ListWebhooksParams are the parameters of [Client.ListWebhooks].
+type ListWebhooksParams struct {
+	Limit int `json:"-" query:"limit"` // webhooks per request, at most 200; 0: 100
+}
+
+// ListWebhooks returns the webhooks, oldest first.
+func (c *Client) ListWebhooks(ctx context.Context, p ListWebhooksParams) iter.Seq2[Webhook, error] {
+	type params struct {
+		ListWebhooksParams
+		pageQuery
+	}
+	return list[Webhook](ctx, c, "GET /webhook", 0, func(cursor string) any { return params{p, pageQuery{cursor}} })
 }
 
 type webhookID struct {

@@ -5,30 +5,42 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // defaultLimit is the default number of deliveries on a page.
 const defaultLimit = 50
 
-// scope returns the digest of everything that a position in a list of
-// deliveries depends on.
-func (p DeliveriesParams) scope() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "deliveries %q %q", p.WebhookID, p.Status))
-	return string(sum[:16])
+// A listScope is the digest of everything that a position in a list depends on.
+type listScope string
+
+func newScope(format string, args ...any) listScope {
+	sum := sha256.Sum256(fmt.Appendf(nil, format, args...))
+	return listScope(sum[:16])
 }
 
-// cursorAfter returns the cursor of the page after a delivery.
-func (p DeliveriesParams) cursorAfter(id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(p.scope() + id))
+// scope returns the scope of a list of deliveries.
+func (p DeliveriesParams) scope() listScope {
+	return newScope("deliveries %q %q", p.WebhookID, p.Status)
 }
 
-// after returns the ID of the delivery before the page, or "" for the first page.
-// It returns false if the cursor is malformed or belongs to another list.
-func (p DeliveriesParams) after() (id string, ok bool) {
-	if p.Cursor == "" {
-		return "", true
+// cursorAfter returns the cursor of the page after an ID.
+func (s listScope) cursorAfter(id string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(string(s) + id))
+}
+
+// after returns the ID before the page of a cursor, or "" for the first page. It
+// returns an [*license.InvalidError] if the cursor is malformed or belongs to
+// another list.
+func (s listScope) after(cursor, prefix string) (id string, err error) {
+	if cursor == "" {
+		return "", nil
 	}
-	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
-	id, ok = strings.CutPrefix(string(text), p.scope())
-	return id, err == nil && ok && isID("dlv", id) && p.cursorAfter(id) == p.Cursor
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	id, ok := strings.CutPrefix(string(text), string(s))
+	if err != nil || !ok || !isID(prefix, id) || s.cursorAfter(id) != cursor {
+		return "", license.Invalid("cursor", license.CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
+	}
+	return id, nil
 }

@@ -102,12 +102,12 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	if p.Limit == 0 {
 		p.Limit = defaultLimit
 	}
-	after, ok := p.after()
-	if !ok {
-		return license.Page[Delivery]{}, license.Invalid("cursor", license.CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
+	after, err := p.scope().after(p.Cursor, "dlv")
+	if err != nil {
+		return license.Page[Delivery]{}, err
 	}
 	var recs []outbox.Delivery
-	err := s.view(ctx, func(r store.Reader) error {
+	err = s.view(ctx, func(r store.Reader) error {
 		rec, err := s.findWebhook(ctx, r, p.WebhookID)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	var page license.Page[Delivery]
 	if len(recs) > p.Limit {
 		recs = recs[:p.Limit]
-		page.HasMore, page.NextCursor = true, p.cursorAfter(recs[p.Limit-1].ID)
+		page.HasMore, page.NextCursor = true, p.scope().cursorAfter(recs[p.Limit-1].ID)
 	}
 	page.Data = make([]Delivery, len(recs))
 	for i, rec := range recs {

@@ -37,6 +37,12 @@ func (r *run) dispatch(ctx context.Context) (feed.Next, error) {
 		}
 		due = append(due, e.Key)
 	}
+	if len(due) == 0 && first && len(entries) == 0 { // an earlier version stored no lanes
+		entries, err = r.store().Entries(r.Work, store.EntryQuery{Kind: webhookKind, Limit: 1})
+		if err != nil {
+			return feed.Next{}, err
+		}
+	}
 	if len(due) == 0 && (!first || len(entries) == 0) {
 		return feed.In(next), nil
 	}

@@ -77,8 +77,18 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 	return rec, nil
 }
 
+// putWebhook stores a webhook. The entry of one that fails or is disabled expires
+// when that began, so that one list finds these.
 func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
+	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), ExpiresAt: rec.troubledSince(), CreatedAt: rec.CreatedAt})
+}
+
+// troubledSince returns since when a webhook fails or is disabled; zero: neither.
+func (rec webhookRecord) troubledSince() time.Time {
+	if rec.FailingSince.IsZero() && rec.Status == StatusDisabled {
+		return rec.UpdatedAt
+	}
+	return rec.FailingSince
 }
 
 // editWebhook applies one change to a webhook and appends an event. If
@@ -162,21 +172,36 @@ func origin(address string) string {
 // readAll returns the records of all webhooks, oldest first.
 func readAll(ctx context.Context, r store.Reader) ([]webhookRecord, error) {
 	var all []webhookRecord
-	for q := (store.EntryQuery{Kind: webhookKind, Limit: store.MaxLimit}); ; {
+	err := eachWebhook(ctx, r, store.EntryQuery{Limit: store.MaxLimit}, func(rec webhookRecord) bool {
+		all = append(all, rec)
+		return true
+	})
+	return all, err
+}
+
+// eachWebhook calls fn with the records that a query selects, in its order, until
+// fn returns false. It reads Limit of them at a time.
+func eachWebhook(ctx context.Context, r store.Reader, q store.EntryQuery, fn func(webhookRecord) bool) error {
+	q.Kind = webhookKind
+	for {
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range entries {
 			rec, err := readWebhookEntry(e)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			all = append(all, rec)
-			q.After.ID = e.Key
+			if !fn(rec) {
+				return nil
+			}
+			if q.After.ID = e.Key; q.Order == store.ByExpiry {
+				q.After.Time = e.ExpiresAt
+			}
 		}
 		if len(entries) < q.Limit {
-			return all, nil
+			return nil
 		}
 	}
 }

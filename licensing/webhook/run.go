@@ -193,8 +193,8 @@ func (r *run) forget() {
 	r.took = false
 }
 
-// mendLane stores the lane of a webhook that has none, and makes its work due
-// now if it was stored while a clock was ahead.
+// mendLane stores the lane of a webhook that has none because an earlier version
+// created it, and makes its work due now if it was stored while a clock was ahead.
 func (r *run) mendLane(rec webhookRecord, ahead bool) (lane laneRecord, err error) {
 	if ahead {
 		if err := r.makeDue(r.Work, rec.ID); err != nil {
@@ -214,6 +214,11 @@ func (r *run) mendLane(rec webhookRecord, ahead bool) (lane laneRecord, err erro
 		}
 		if lane.UpdatedAt = tx.now; ahead && now.Status == StatusActive {
 			lane.Due = tx.now
+		}
+		if !now.troubledSince().IsZero() { // an earlier version did not store it as such
+			if err := tx.putWebhook(r.Work, now); err != nil {
+				return err
+			}
 		}
 		return putLane(r.Work, tx, rec.ID, lane)
 	})

@@ -310,6 +310,43 @@ func TestASlowPartIsSettledWhileItIsSent(t *testing.T) {
 	sameOnce(t, b.at("slow.example"), want)
 }
 
+// TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent: its pending deliveries are
+// sent, and its disabled webhooks are reported, although nothing happens.
+func TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		active, disabled := b.hook(t, "active.example"), b.hook(t, "disabled.example")
+		_, err := b.Service.report(t.Context(), disabled.ID, resultGone)
+		is.NoErr(err)
+		_, err = b.Test(t.Context(), active.ID)
+		is.NoErr(err)
+		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
+			hooks, err := tx.Entries(t.Context(), store.EntryQuery{Kind: webhookKind})
+			if err != nil {
+				return err
+			}
+			for i := range hooks {
+				hooks[i].ExpiresAt = time.Time{}
+			}
+			if err := tx.PutEntries(t.Context(), hooks...); err != nil {
+				return err
+			}
+			if err := tx.DeleteEntries(t.Context(), laneKind, active.ID, disabled.ID); err != nil {
+				return err
+			}
+			return feed.WriteCursor(t.Context(), tx, cursorKey, 100, b.now())
+		}))
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		is.Equal(b.at("active.example"), []string{active.ID})
+		troubled, err := b.Internal().Troubled(t.Context())
+		is.NoErr(err)
+		is.Equal(len(troubled), 1)
+		is.Equal(troubled[0].ID, disabled.ID)
+	})
+}
+
 // TestLanesTakeOverDeliveriesOfEarlierVersions: the store of an earlier version
 // has no lanes, and pending deliveries beside the cursor.
 func TestLanesTakeOverDeliveriesOfEarlierVersions(t *testing.T) {

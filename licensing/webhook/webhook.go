@@ -180,22 +180,6 @@ func (s *Service) Get(ctx context.Context, id string) (Webhook, error) {
 	return rec.webhook(s.now()), err
 }
 
-// List returns all webhooks, at most 1,000, oldest first. A caller
-// limited to some products sees only webhooks limited to those products.
-func (s *Service) List(ctx context.Context) ([]Webhook, error) {
-	recs, err := readAll(ctx, s.reader())
-	if err != nil {
-		return nil, fmt.Errorf("webhooks: %w", err)
-	}
-	all := make([]Webhook, 0, len(recs))
-	for _, rec := range recs {
-		if s.covers(rec.Products) {
-			all = append(all, rec.webhook(s.now()))
-		}
-	}
-	return all, nil
-}
-
 // UpdateParams are the parameters of [Service.Update]. Nil fields
 // keep their values.
 type UpdateParams struct {

@@ -224,13 +224,13 @@ func (m *mover) check(st store.Store) {
 	is.Equal(w.Code, http.StatusOK)
 
 	// The secret of a webhook works, and its pending deliveries are kept.
-	webhooks, err := h.Webhooks().List(ctx)
+	webhooks, err := h.Webhooks().List(ctx, webhook.ListParams{})
 	is.NoErr(err)
-	is.Equal(len(webhooks), 1)
-	deliveries, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks[0].ID})
+	is.Equal(len(webhooks.Data), 1)
+	deliveries, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks.Data[0].ID})
 	is.NoErr(err)
 	is.True(len(deliveries.Data) > 0)
-	_, err = h.Webhooks().Test(ctx, webhooks[0].ID)
+	_, err = h.Webhooks().Test(ctx, webhooks.Data[0].ID)
 	is.NoErr(err)
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -240,7 +240,7 @@ func (m *mover) check(st store.Store) {
 	var attempts []webhook.Attempt
 	for len(attempts) == 0 && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
-		if page, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks[0].ID}); err == nil {
+		if page, err := h.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: webhooks.Data[0].ID}); err == nil {
 			for _, d := range page.Data { // the receiver fails, so the newest may have to wait
 				attempts = append(attempts, d.Attempts...)
 			}

@@ -131,9 +131,9 @@ func (o *observer) readEvents() {
 	}
 	page, err := o.service.Events(ctx, license.EventsParams{CustomerID: "cus_ada", NewestFirst: true, Limit: 200})
 	o.add("events of cus_ada", "", len(page.Data), err)
-	webhooks, err := o.handler.Webhooks().List(ctx)
-	o.add("webhooks", "", len(webhooks), err)
-	for _, w := range webhooks {
+	webhooks, err := o.handler.Webhooks().List(ctx, webhook.ListParams{})
+	o.add("webhooks", "", len(webhooks.Data), err)
+	for _, w := range webhooks.Data {
 		o.add("webhook", "", w, nil)
 		for _, status := range []webhook.DeliveryStatus{"", webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
 			page, err := o.handler.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: w.ID, Status: status, Limit: 200})

@@ -149,11 +149,11 @@ func (o *observer) settled() bool {
 	if !handled || err != nil || backlog.Waiting {
 		return err != nil
 	}
-	webhooks, err := o.handler.Webhooks().List(ctx)
+	webhooks, err := o.handler.Webhooks().List(ctx, webhook.ListParams{})
 	if err != nil {
 		return true
 	}
-	for _, w := range webhooks {
+	for _, w := range webhooks.Data {
 		pending, err := o.handler.Webhooks().Deliveries(ctx, webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
 		if w.Status == webhook.StatusActive && (err != nil || len(pending.Data) > 0) {
 			return err != nil

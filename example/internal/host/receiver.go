@@ -80,12 +80,12 @@ const receiverNote = "The example's own receiver"
 // be read.
 func newReceiver(ctx context.Context, hooks *webhook.Service, root string, out io.Writer) (receiver, error) {
 	address := root + receiverPath
-	all, err := hooks.List(ctx)
+	page, err := hooks.List(ctx, webhook.ListParams{}) // the first page has it: it is older than others
 	if err != nil {
 		return receiver{}, err
 	}
 	var secret string
-	for _, w := range all {
+	for _, w := range page.Data {
 		if w.Description != receiverNote {
 			continue
 		}

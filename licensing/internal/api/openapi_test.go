@@ -38,7 +38,7 @@ var update = flag.Bool("update", false, "rewrite openapi.json")
 // typed function, such as those of OAuth, and these members:
 //
 //   - In an operation, parameters has what a query parameter has beyond its type,
-//     by name; answer names the response of a success; also lists the statuses
+//     or in place of a shared parameter, by name; answer names the response of a success; also lists the statuses
 //     of problems that do not follow from the row; example is that of the body.
 //   - In a response, status is that of a problem; example is one, or the name of
 //     a shared one; schema names the schema if the Go type has several.
@@ -218,8 +218,11 @@ func (g *generator) parameters(row web.Route, words *object) (all []any) {
 			restrict(schema, field.Tag.Get("validate"), true)
 		}
 		p := obj("name", f.Name, "in", "query", "schema", schema.order(keywords...)).merge(words.object(f.Name))
+		if p.order("name", "in", "description", "example", "schema"); words.get(f.Name) == nil {
+			p = g.parameter("query", f.Name, p)
+		}
 		words.remove(f.Name)
-		all = append(all, g.parameter("query", f.Name, p.order("name", "in", "description", "example", "schema")))
+		all = append(all, p)
 	}
 	header := func(has bool, name string) {
 		if has {

@@ -81,7 +81,7 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 
 		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook)), Status: created, OptionalBody: true, Secret: true},
-		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, listWebhooks))},
+		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).List))},
 		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, getWebhook))},
 		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update))},
 		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, deleteWebhook))},

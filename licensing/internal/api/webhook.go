@@ -28,12 +28,6 @@ func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.Create
 	return newSecret{hook, secret}, err
 }
 
-// listWebhooks lists all webhooks; they always fit on one page.
-func listWebhooks(hooks *webhook.Service, ctx context.Context, _ struct{}) (license.Page[webhook.Webhook], error) {
-	all, err := hooks.List(ctx)
-	return license.Page[webhook.Webhook]{Data: all}, err
-}
-
 func getWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Webhook, error) {
 	return hooks.Get(ctx, p.ID)
 }

@@ -24,20 +24,18 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	for _, text := range failingNotices(backlog) {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	hooks, err := v.webhooks.List(v.r.Context())
+	troubled, err := v.webhooks.Internal().Troubled(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
-	failing := int64(0)
-	for _, w := range hooks {
-		if w.FailingSince != nil || w.Status == webhook.StatusDisabled {
-			failing++
-		}
+	if n := len(troubled); n > 0 {
+		list = append(list, attentionItem{count(n, "webhook"), isVerb(int64(n)) + " failing or disabled", "settings/webhooks", true})
 	}
-	if failing > 0 {
-		list = append(list, attentionItem{count(int(failing), "webhook"), isVerb(failing) + " failing or disabled", "settings/webhooks", true})
+	hooks, err := v.webhooks.List(v.r.Context(), webhook.ListParams{Limit: 1})
+	if err != nil {
+		return nil, err
 	}
-	if text := stalledNotice(backlog); text != "" && len(hooks) > 0 {
+	if text := stalledNotice(backlog); text != "" && len(hooks.Data) > 0 {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
 	refused, err := v.refusedLicenses()

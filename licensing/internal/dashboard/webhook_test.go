@@ -39,10 +39,10 @@ func TestCreateWebhook(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusOK)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/=]{44}`).FindString(strings.ReplaceAll(a.body, "&#43;", "+"))
 	is.True(secret != "")
-	hooks, err := s.Webhooks().List(t.Context())
+	hooks, err := s.Webhooks().List(t.Context(), webhook.ListParams{})
 	is.NoErr(err)
-	is.Equal(len(hooks), 1)
-	w := hooks[0]
+	is.Equal(len(hooks.Data), 1)
+	w := hooks.Data[0]
 	is.Equal(w.URL+w.Description+strings.Join(w.Types, " ")+strings.Join(w.Products, " "), "https://shop.example/hooksThe shopactivation.created license.*atlas")
 
 	again := v.post("settings/webhooks/new", form...) // a reload creates no second webhook and shows no secret

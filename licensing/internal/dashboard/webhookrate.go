@@ -6,13 +6,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-const (
-	// rateOf is the number of the newest deliveries that a success rate covers.
-	rateOf = 50
-	// ratesMost is the maximum number of webhooks for which the list shows
-	// success rates. Each costs a read of rateOf deliveries.
-	ratesMost = 50
-)
+// rateOf is the number of the newest deliveries that a success rate covers.
+const rateOf = 50
 
 // A successRate counts the newest deliveries to a webhook that were attempted.
 type successRate struct {

@@ -1,8 +1,11 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 )
@@ -30,15 +33,21 @@ func TestWebhookSuccessRate(t *testing.T) {
 	is.True(v.get(at).says("66% <span class=\"muted\">· 2 of 3 attempted among the last 50 deliveries"))
 }
 
-func TestAListOfManyWebhooksHasNoSuccessRates(t *testing.T) {
+// A list of more than 50 webhooks has several pages, each with success rates.
+func TestPagesOfWebhooks(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	for range 50 {
-		s.webhook("https://shop.example/hooks")
+	for i := range 51 {
+		s.advance(time.Millisecond)
+		s.webhook(fmt.Sprintf("https://shop.example/%d/", i))
 	}
-	is.True(v.get("settings/webhooks").says("Success rate"))
-	s.webhook("https://shop.example/hooks")
-	a := v.get("settings/webhooks")
-	is.True(a.StatusCode == http.StatusOK && !a.says("Success rate"))
+	first := v.get("settings/webhooks")
+	is.True(first.says("Success rate") && first.says("https://shop.example/49/") && !first.says("https://shop.example/50/"))
+	next := regexp.MustCompile(`rel="next" href="\?after=([^"]+)"`).FindStringSubmatch(first.body)
+	is.Equal(len(next), 2)
+	second := v.get("settings/webhooks?after=" + next[1])
+	is.True(second.says("Success rate") && second.says("https://shop.example/50/") && !second.says("https://shop.example/49/"))
+	is.True(second.says("First page") && !second.says("Next page"))
+	is.Equal(v.get("settings/webhooks?after=wrong").StatusCode, http.StatusBadRequest)
 }

@@ -57,29 +57,42 @@ func (v *visit) webhookRow(w webhook.Webhook) webhookRow {
 	return webhookRow{w, v.moment(w.CreatedAt), v.momentOf(w.FailingSince)}
 }
 
+// webhooksPage is the number of webhooks on a page. The success rate of each
+// costs a read of rateOf deliveries.
+const webhooksPage = 50
+
 func showWebhooks(v *visit) error {
 	ctx := v.r.Context()
-	hooks, err := v.webhooks.List(ctx)
+	after := v.r.URL.Query().Get("after")
+	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Cursor: after, Limit: webhooksPage})
+	if errors.Is(err, license.ErrInvalid) {
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the webhooks does not exist. Start again from the first page."}
+	}
 	if err != nil {
 		return err
 	}
-	var body struct {
+	body := struct {
 		Rows        []ratedWebhook
-		Rates       int // what the rates cover; 0: the list shows none
+		Rates       int // what the rates cover
 		Stalled     string
 		Unencrypted string
+		Next        string // the query of the next page
+		First       string // the query of the first page, if this is another page
+	}{Rates: rateOf}
+	if after != "" {
+		body.First = "?"
 	}
-	for _, w := range hooks {
-		row := ratedWebhook{webhookRow: v.webhookRow(w)}
-		if len(hooks) <= ratesMost {
-			body.Rates = rateOf
-			if row.Rate, err = v.successRate(w.ID); err != nil {
-				return err
-			}
+	if hooks.HasMore {
+		body.Next = "?" + url.Values{"after": {hooks.NextCursor}}.Encode()
+	}
+	for _, w := range hooks.Data {
+		rate, err := v.successRate(w.ID)
+		if err != nil {
+			return err
 		}
-		body.Rows = append(body.Rows, row)
+		body.Rows = append(body.Rows, ratedWebhook{v.webhookRow(w), rate})
 	}
-	if len(hooks) > 0 {
+	if len(hooks.Data) > 0 {
 		backlog, err := v.h.opts.Backlog(ctx)
 		if err != nil {
 			return err
