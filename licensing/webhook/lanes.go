@@ -130,10 +130,10 @@ func (tx *transaction) enqueued(ctx context.Context, rec webhookRecord, n int) e
 	return putLane(ctx, tx, rec.ID, lane)
 }
 
-// readLanes returns the stored lanes of all webhooks by ID.
-func readLanes(ctx context.Context, r store.Reader) (map[string]laneRecord, error) {
+// readLanes returns the stored lanes of some webhooks by ID; nil: of all.
+func readLanes(ctx context.Context, r store.Reader, webhookIDs []string) (map[string]laneRecord, error) {
 	lanes := make(map[string]laneRecord)
-	q := store.EntryQuery{Kind: laneKind, Limit: store.MaxLimit}
+	q := store.EntryQuery{Kind: laneKind, Keys: webhookIDs, Limit: store.MaxLimit}
 	for {
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
@@ -149,17 +149,4 @@ func readLanes(ctx context.Context, r store.Reader) (map[string]laneRecord, erro
 		}
 		q.After.ID = entries[len(entries)-1].Key
 	}
-}
-
-// changeKind is the kind of the single entry that changes with every change of a
-// webhook, so that a process sees in one read that what it knows is old.
-const changeKind = "webhook_change"
-
-// readChange returns the ID of the event of the last change of a webhook.
-func readChange(ctx context.Context, r store.Reader) (string, error) {
-	e, err := r.Entry(ctx, changeKind, changeKind)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	return string(e.Data), err
 }

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	purgeBatch = 100 // records removed in one Update
+	purgeBatch    = 100 // records removed in one Update
+	purgeWebhooks = 50  // webhooks that one upkeep examines for deliveries of purged events
 	// leftKind is the kind of entries that name deleted webhooks whose
 	// deliveries have yet to be removed.
 	leftKind = "webhook_left"
@@ -75,20 +76,30 @@ func (s *Service) findOld(ctx context.Context, r store.Reader) (change, error) {
 const skippedError = "skipped: the event is no longer kept"
 
 // findPurged fails deliveries to paused and disabled webhooks whose events
-// were purged. They stay in the history, and the log reports their number.
+// were purged. They stay in the history, and the log reports their number. Each
+// upkeep examines some webhooks.
 func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error) {
 	purged, err := feed.ReadPurged(ctx, r)
 	if err != nil || purged.Seq() == 0 {
 		return change{}, err
 	}
-	all, err := readAll(ctx, r)
+	after, _ := s.purgeAfter.Load().(string)
+	some, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind, After: store.Position{ID: after}, Limit: purgeWebhooks})
 	if err != nil {
 		return change{}, err
 	}
 	var failed []outbox.Delivery
 	skipped := make(map[string]int) // by webhook
-	for _, rec := range all {
-		if rec.Status == StatusActive {
+	last := ""
+	for _, e := range some {
+		if len(failed) >= purgeBatch {
+			break
+		}
+		rec, err := readWebhookEntry(e)
+		if err != nil {
+			return change{}, err
+		}
+		if last = rec.ID; rec.Status == StatusActive {
 			continue
 		}
 		due, err := outbox.Due(ctx, r, rec.ID, store.TimeRange{Before: s.now()}, purgeBatch)
@@ -109,6 +120,12 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 			skipped[rec.ID]++
 		}
 	}
+	if len(failed) == 0 { // the next upkeep continues after these
+		if len(some) < purgeWebhooks {
+			last = ""
+		}
+		s.purgeAfter.Store(last)
+	}
 	return change{
 		n:     len(failed),
 		apply: func(tx *transaction) error { return outbox.Put(ctx, tx, failed...) },
@@ -124,27 +141,19 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 // needs: one after its own position, or of a pending delivery. It ignores events
 // older than five days.
 func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64, error) {
-	all, err := readAll(ctx, r)
-	if err != nil {
-		return 0, err
-	}
-	lanes, err := readLanes(ctx, r)
+	lanes, err := s.dueLanes(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 	oldest := s.now().Add(-failingFor)
 	position := bound
-	for _, rec := range all {
-		lane, ok := lanes[rec.ID]
-		if rec.Status != StatusActive || ok && lane.Due.IsZero() {
-			continue
-		}
+	for id, lane := range lanes {
 		if lane.Own {
 			position = min(position, lane.Position)
 		}
 		var last outbox.Delivery
 		for more := true; more; {
-			pending, err := outbox.Pending(ctx, r, rec.ID, last, store.MaxLimit)
+			pending, err := outbox.Pending(ctx, r, id, last, store.MaxLimit)
 			if err != nil {
 				return 0, err
 			}
@@ -168,4 +177,46 @@ func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64
 		}
 	}
 	return bound, nil
+}
+
+// dueLanes returns the lanes that have work, by webhook. Those of webhooks that are
+// level or not active have none.
+func (s *Service) dueLanes(ctx context.Context, r store.Reader) (map[string]laneRecord, error) {
+	lanes := make(map[string]laneRecord)
+	if !s.lanesStored.Load() {
+		stored, err := readLanes(ctx, r, nil)
+		if err != nil {
+			return nil, err
+		}
+		all, err := readAll(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		complete := true
+		for _, rec := range all {
+			if _, ok := stored[rec.ID]; ok {
+				continue
+			}
+			if complete = false; rec.Status == StatusActive { // of an earlier version
+				lanes[rec.ID] = laneRecord{}
+			}
+		}
+		s.lanesStored.Store(complete)
+	}
+	q := store.EntryQuery{Kind: laneKind, Order: store.ByExpiry, Limit: store.MaxLimit}
+	for {
+		entries, err := r.Entries(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if lanes[e.Key], err = readLaneEntry(e); err != nil {
+				return nil, err
+			}
+			q.After = store.Position{Time: e.ExpiresAt, ID: e.Key}
+		}
+		if len(entries) < q.Limit {
+			return lanes, nil
+		}
+	}
 }

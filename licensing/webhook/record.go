@@ -138,7 +138,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	if err != nil {
 		return 0, err
 	}
-	return seqs[0], tx.PutEntries(ctx, store.Entry{Kind: changeKind, Key: changeKind, Data: []byte(e.ID), CreatedAt: tx.now, Move: store.Passing})
+	return seqs[0], tx.noteChange(ctx, e)
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ,

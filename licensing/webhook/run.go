@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -133,20 +134,18 @@ func (r *run) refresh(ctx context.Context) error {
 	}
 	r.clock = now
 	change, err := readChange(r.Work, r.store())
-	if err != nil || change == r.change && r.took {
+	if err != nil || change.last() == r.change && r.took {
 		return err
 	}
+	ids, some := change.since(r.change)
+	some = some && r.took
 	r.mu.Lock()
 	before := make(map[string]int, len(r.lanes))
 	for id, l := range r.lanes {
 		before[id] = l.changes
 	}
 	r.mu.Unlock()
-	all, err := readAll(r.Work, r.store())
-	if err != nil {
-		return err
-	}
-	stored, err := readLanes(r.Work, r.store())
+	all, stored, err := r.readChanged(ids, some)
 	if err != nil {
 		return err
 	}
@@ -166,9 +165,15 @@ func (r *run) refresh(ctx context.Context) error {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lanes := make(map[string]*lane, len(all))
+	old, lanes := r.lanes, make(map[string]*lane, len(all))
+	if some {
+		lanes = maps.Clone(old)
+	}
+	for _, id := range ids { // those that exist are in all
+		delete(lanes, id)
+	}
 	for _, rec := range all {
-		l := r.lanes[rec.ID]
+		l := old[rec.ID]
 		if l == nil {
 			l = &lane{run: r, webhookID: rec.ID, slot: make(chan struct{}, 1)}
 		}
@@ -181,8 +186,31 @@ func (r *run) refresh(ctx context.Context) error {
 		}
 		lanes[rec.ID] = l
 	}
-	r.lanes, r.change, r.took = lanes, change, true
+	r.lanes, r.change, r.took = lanes, change.last(), true
 	return nil
+}
+
+// readChanged reads all webhooks and their lanes, or only some.
+func (r *run) readChanged(ids []string, some bool) (all []webhookRecord, lanes map[string]laneRecord, err error) {
+	if !some {
+		if all, err = readAll(r.Work, r.store()); err == nil {
+			lanes, err = readLanes(r.Work, r.store(), nil)
+		}
+		return all, lanes, err
+	}
+	hooks, err := r.store().Entries(r.Work, store.EntryQuery{Kind: webhookKind, Keys: ids})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range hooks {
+		rec, err := readWebhookEntry(e)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, rec)
+	}
+	lanes, err = readLanes(r.Work, r.store(), ids)
+	return all, lanes, err
 }
 
 // forget makes the next refresh read everything, such as after an Update of which

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
@@ -56,6 +57,10 @@ type shared struct {
 	sender   *sender
 	warnOnce sync.Once // about plain-text secrets
 	bells    bells
+
+	secretCount secretCount
+	lanesStored atomic.Bool  // every webhook has a stored lane, also one of an earlier version
+	purgeAfter  atomic.Value // the ID of the last webhook that findPurged is done with: a string
 }
 
 // New returns a Service that keeps its records in the store of rules, and

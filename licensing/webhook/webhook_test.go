@@ -198,23 +198,6 @@ func TestChangesOfAWebhookAreTold(t *testing.T) {
 	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.deleted"})
 }
 
-func TestThereAreAtMostAThousandWebhooks(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
-		for range 999 {
-			rec := webhookRecord{ID: store.NewID("whk", tx.now), URL: "https://x.example/", Status: StatusActive, CreatedAt: tx.now, UpdatedAt: tx.now}
-			if err := tx.putWebhook(t.Context(), rec); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	f.webhook(t)
-	_, _, err := f.Create(t.Context(), CreateParams{URL: "https://x.example/"})
-	is.True(errors.Is(err, license.ErrInvalid))
-}
-
 // Fault: a webhook that its owner has paused says why it was disabled.
 func TestADisabledWebhookThatIsPausedSaysNothingOfBeingDisabled(t *testing.T) {
 	is := is.New(t)
