@@ -10,6 +10,8 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -78,5 +80,102 @@ func TestLanesAreReadAgainAfterAFailure(t *testing.T) {
 		}
 		cancel()
 		is.NoErr(<-ended)
+	})
+}
+
+// TestALostLeaseStoresNothing: a process whose lease another process has taken while
+// it was sending stores no outcome and moves no position.
+func TestALostLeaseStoresNothing(t *testing.T) {
+	for name, own := range map[string]bool{"in the shared lane": false, "in a lane of its own": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				b := newBench(memory.New(), 0)
+				w := b.hook(t, "x.example", license.EventLicenseCreated)
+				begins := b.lane(t, w.ID).Position
+				if own {
+					is.NoErr(b.update(t.Context(), func(tx *transaction) error {
+						return putLane(t.Context(), tx, w.ID, laneRecord{Position: begins, Own: true, Due: tx.now, UpdatedAt: tx.now})
+					}))
+				}
+				ids := b.licenses(t, 3)
+				b.delay = func(string) time.Duration { return 500 * time.Millisecond }
+				stop := b.run(t)
+				time.Sleep(100 * time.Millisecond) // the requests are under way
+				is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
+					return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "webhook", Data: []byte("another"), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(30 * time.Second)})
+				}))
+				time.Sleep(20 * time.Second)
+				stop()
+				sameOnce(t, b.at("x.example"), ids) // it does not send them again
+				seq, _, err := feed.ReadCursor(t.Context(), b.store, cursorKey)
+				is.NoErr(err)
+				is.True(own || seq == begins)
+				is.Equal(b.lane(t, w.ID).Position, begins)
+				stored, err := b.store.Entries(t.Context(), store.EntryQuery{Kind: outbox.Kind})
+				is.NoErr(err)
+				is.Equal(len(stored), 0)
+			})
+		})
+	}
+}
+
+// TestAFullQueueHoldsThePosition: a webhook with 10,000 deliveries in its queue gets
+// no new events until there are fewer.
+func TestAFullQueueHoldsThePosition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(memory.New(), 0)
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		queued := b.licenses(t, 1)
+		first, err := b.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
+		is.NoErr(err)
+		is.NoErr(b.update(t.Context(), func(tx *transaction) error {
+			d := newDelivery(w.ID, first[0], tx.now)
+			d.DueAt = tx.now.Add(time.Hour)
+			if err := outbox.Put(t.Context(), tx, d); err != nil {
+				return err
+			}
+			return putLane(t.Context(), tx, w.ID, laneRecord{Position: first[0].Seq, Own: true, Queued: queueMost, Due: tx.now, UpdatedAt: tx.now})
+		}))
+		later := b.licenses(t, 3)
+		defer b.run(t)()
+		time.Sleep(50 * time.Minute)
+		is.Equal(len(b.at("x.example")), 0)
+		is.Equal(b.lane(t, w.ID).Position, first[0].Seq)
+		time.Sleep(20 * time.Minute)
+		sameOnce(t, b.at("x.example"), append(queued, later...))
+		is.True(!b.lane(t, w.ID).Own)
+	})
+}
+
+// An unreadyStore fails the first read of a webhook by its ID, after others.
+type unreadyStore struct {
+	store.Store
+	reads atomic.Int64
+}
+
+func (st *unreadyStore) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	if kind == webhookKind && st.reads.Add(1) == 1 {
+		time.Sleep(10 * time.Millisecond)
+		return store.Entry{}, store.ErrUnavailable
+	}
+	return st.Store.Entry(ctx, kind, key)
+}
+
+// TestAnEventThatCouldNotBePreparedIsSentLater: it enters the queue when the position
+// moves past it with later events.
+func TestAnEventThatCouldNotBePreparedIsSentLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(&unreadyStore{Store: memory.New()}, 0)
+		b.hook(t, "x.example", license.EventLicenseCreated)
+		want := b.licenses(t, 4)
+		defer b.run(t)()
+		time.Sleep(5 * time.Second)
+		if got := len(b.at("x.example")); got != 3 {
+			t.Errorf("%d came before the pause, want 3", got)
+		}
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("x.example"), want)
 	})
 }

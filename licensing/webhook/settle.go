@@ -28,7 +28,9 @@ func (r *run) settling(fn func(*transaction) error) error {
 		return fn(tx)
 	})
 	if err != nil {
-		r.forget()
+		if r.forget(); errors.Is(err, errLost) {
+			r.lease.Recheck()
+		}
 		return fmt.Errorf("storing the outcome of deliveries: %w", err)
 	}
 	return nil

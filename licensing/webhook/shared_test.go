@@ -27,6 +27,7 @@ import (
 type receivers struct {
 	mu     sync.Mutex
 	got    map[string][]string // subjects by host
+	taken  map[string][]string // those of requests that succeeded
 	answer func(host string) int
 	delay  func(host string) time.Duration
 }
@@ -43,12 +44,15 @@ func (r *receivers) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.got == nil {
-		r.got = make(map[string][]string)
+		r.got, r.taken = make(map[string][]string), make(map[string][]string)
 	}
 	r.got[req.URL.Host] = append(r.got[req.URL.Host], e.Subject)
 	code := http.StatusNoContent
 	if r.answer != nil {
 		code = r.answer(req.URL.Host)
+	}
+	if code < 300 {
+		r.taken[req.URL.Host] = append(r.taken[req.URL.Host], e.Subject)
 	}
 	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(http.NoBody)}, nil
 }
@@ -70,8 +74,10 @@ type bench struct {
 	poll  time.Duration
 }
 
-func newBench(st store.Store, ahead time.Duration) *bench {
-	b := &bench{store: st, receivers: &receivers{}}
+func newBench(st store.Store, ahead time.Duration) *bench { return newBenchOf(st, ahead, &receivers{}) }
+
+func newBenchOf(st store.Store, ahead time.Duration, to *receivers) *bench {
+	b := &bench{store: st, receivers: to}
 	b.rules = license.New(st, license.Options{Now: func() time.Time { return time.Now().Add(ahead) }, Logger: slog.New(slog.DiscardHandler)})
 	b.Service = New(b.rules, nil, Options{Transport: b.receivers})
 	return b

@@ -26,13 +26,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
-// The test binary is its own victim: with this variable set it is a host that
+// The test binary is its own victim: with these variables set it is a host that
 // creates licenses and delivers their events until it is killed.
-const victimFile = "LICENSEKIT_VICTIM"
+const (
+	victimFile     = "LICENSEKIT_VICTIM"
+	victimReceiver = "LICENSEKIT_RECEIVER"
+)
 
 func TestMain(m *testing.M) {
 	if file := os.Getenv(victimFile); file != "" {
-		if err := victim(file); err != nil {
+		if err := victim(file, os.Getenv(victimReceiver)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -41,8 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// open opens the service on a file, with a clock that is ahead.
-func open(file string, ahead time.Duration) (*sqlite.Store, *licensing.Handler, error) {
+// open opens the service on a file, with a clock that is ahead and a subscriber that
+// passes events on to a receiver.
+func open(file, receiver string, ahead time.Duration) (*sqlite.Store, *licensing.Handler, error) {
 	st, err := sqlite.Open(file)
 	if err != nil {
 		return nil, nil, err
@@ -51,12 +55,33 @@ func open(file string, ahead time.Duration) (*sqlite.Store, *licensing.Handler, 
 		Now:    func() time.Time { return time.Now().Add(ahead) },
 		Logger: slog.New(slog.DiscardHandler), PollInterval: 10 * time.Millisecond,
 		Webhooks: webhook.Options{AllowPrivate: true},
+		Subscribers: []licensing.Subscriber{{Name: "s", FromStart: true, Types: []string{license.EventLicenseCreated}, Handle: func(ctx context.Context, e license.Event) error {
+			return pass(ctx, receiver+"/subscriber", e)
+		}}},
 	}), nil
 }
 
+// pass sends an event to a receiver.
+func pass(ctx context.Context, address string, e license.Event) error {
+	r, err := http.NewRequestWithContext(ctx, "POST", address, strings.NewReader(fmt.Sprintf(`{"subject":%q}`, e.Subject)))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("webhook-id", e.ID)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %d", resp.StatusCode)
+	}
+	return nil
+}
+
 // victim prints the id of each license that was created.
-func victim(file string) error {
-	_, h, err := open(file, 0)
+func victim(file, receiver string) error {
+	_, h, err := open(file, receiver, 0)
 	if err != nil {
 		return err
 	}
@@ -76,8 +101,9 @@ func victim(file string) error {
 // TestKills kills a host again and again, with events between their commit and
 // their delivery and with requests under way, and then lets one finish. One
 // webhook answers quickly, one fails at times, and one is so slow at times that it
-// leaves the shared lane. Each license that was acknowledged has its event
-// delivered to each; what came more than once came under one id.
+// leaves the shared lane; a subscriber fails at times. Each license that was
+// acknowledged is in the feed, and each event of the feed is delivered to each of
+// them; what came more than once came under one id.
 func TestKills(t *testing.T) {
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "licenses.db")
@@ -90,7 +116,7 @@ func TestKills(t *testing.T) {
 		trouble := !calm && rand.N(20) == 0
 		mu.Unlock()
 		switch {
-		case trouble && r.URL.Path == "/flaky":
+		case trouble && (r.URL.Path == "/flaky" || r.URL.Path == "/subscriber"):
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		case trouble && r.URL.Path == "/slow":
@@ -114,10 +140,10 @@ func TestKills(t *testing.T) {
 	}))
 	defer receiver.Close()
 
-	st, h, err := open(file, 0)
+	st, h, err := open(file, receiver.URL, 0)
 	is.NoErr(err)
-	paths := []string{"/quick", "/flaky", "/slow"}
-	for _, path := range paths {
+	paths := []string{"/quick", "/flaky", "/slow", "/subscriber"}
+	for _, path := range paths[:3] {
 		_, _, err = h.Webhooks().Create(t.Context(), webhook.CreateParams{URL: receiver.URL + path, Types: []string{license.EventLicenseCreated}})
 		is.NoErr(err)
 	}
@@ -126,7 +152,7 @@ func TestKills(t *testing.T) {
 	var created []string
 	for range 6 {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), victimFile+"="+file)
+		cmd.Env = append(os.Environ(), victimFile+"="+file, victimReceiver+"="+receiver.URL)
 		out, err := cmd.StdoutPipe()
 		is.NoErr(err)
 		is.NoErr(cmd.Start())
@@ -146,16 +172,30 @@ func TestKills(t *testing.T) {
 	mu.Lock()
 	calm = true
 	mu.Unlock()
-	st, h, err = open(file, time.Hour)
+	st, h, err = open(file, receiver.URL, time.Hour)
 	is.NoErr(err)
 	defer st.Close()
+	stored := map[string]bool{}
+	for p := (license.EventsParams{Type: license.EventLicenseCreated, Limit: 200}); ; {
+		page, err := h.Service().Events(t.Context(), p)
+		is.NoErr(err)
+		for _, e := range page.Data {
+			stored[e.Subject] = true
+		}
+		if p.After = page.NextCursor; !page.HasMore {
+			break
+		}
+	}
+	for _, id := range created {
+		is.True(stored[id]) // acknowledged
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
 	missing := func() (n int) {
 		mu.Lock()
 		defer mu.Unlock()
-		for _, id := range created {
+		for id := range stored {
 			for _, path := range paths {
 				if messages[id+path] == nil {
 					n++
@@ -174,5 +214,10 @@ func TestKills(t *testing.T) {
 	for _, ids := range messages {
 		is.Equal(len(ids), 1)
 	}
-	t.Logf("%d licenses created, %d messages repeated", len(created), repeated)
+	hooks, err := h.Webhooks().List(t.Context(), webhook.ListParams{})
+	is.NoErr(err)
+	for _, w := range hooks.Data {
+		is.Equal(w.SkippedEvents, int64(0))
+	}
+	t.Logf("%d licenses created, %d of them acknowledged, %d messages repeated", len(stored), len(created), repeated)
 }

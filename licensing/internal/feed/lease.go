@@ -144,6 +144,13 @@ func (l *Lease) Check(ctx context.Context, tx store.Tx) (bool, error) {
 	return string(lease.Data) == l.holder, err
 }
 
+// Recheck makes the next Hold read the lease, because Check returned false.
+func (l *Lease) Recheck() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Time{}
+}
+
 // Keep extends the lease, unless it is lost, until stop is called.
 func (l *Lease) Keep(ctx context.Context) (stop func()) {
 	under, cancel := context.WithCancel(ctx)
