@@ -68,7 +68,10 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 			_, err := f.report(t.Context(), id, resultGone)
 			return err
 		}, 49 * time.Hour, false},
-		"active":           {func(*fixture, string) error { return nil }, 4 * day, true},
+		"active": {func(*fixture, string) error { return nil }, 4 * day, true},
+		"active, of an earlier version": {func(f *fixture, id string) error {
+			return f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), laneKind, id) })
+		}, 4 * day, true},
 		"active, too long": {func(*fixture, string) error { return nil }, 6 * day, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -120,6 +120,73 @@ func TestALostLeaseStoresNothing(t *testing.T) {
 	}
 }
 
+// TestALeaseThatAnotherProcessHadStoresNothing: another process had the lease in the
+// meantime and released it, so the positions may have changed.
+func TestALeaseThatAnotherProcessHadStoresNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(memory.New(), 0)
+		b.hook(t, "x.example", license.EventLicenseCreated)
+		ids := b.licenses(t, 3)
+		b.delay = func(string) time.Duration { return 500 * time.Millisecond }
+		defer b.run(t)()
+		time.Sleep(100 * time.Millisecond)
+		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "lease", "webhook") }))
+		time.Sleep(20 * time.Second)
+		for _, id := range ids {
+			is.Equal(each(b.at("x.example"))[id], 2) // sent again
+		}
+	})
+}
+
+// TestALaneJoinsOnlyIfItMissesNothing: a lane that has received all events joins the
+// shared one unless that is ahead, or is sending later events.
+func TestALaneJoinsOnlyIfItMissesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		shared, sending int64 // events after the position of the lane
+		own             bool
+	}{
+		"level":                          {0, 0, false},
+		"the shared lane is behind":      {-1, 0, false},
+		"the shared lane is ahead":       {1, 0, true},
+		"the shared lane sends the next": {0, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				b := newBench(memory.New(), 0)
+				w := b.hook(t, "x.example")
+				b.licenses(t, 5)
+				const position = 3
+				is.NoErr(b.update(t.Context(), func(tx *transaction) error {
+					if err := feed.WriteCursor(t.Context(), tx, cursorKey, position+test.shared, tx.now); err != nil {
+						return err
+					}
+					return putLane(t.Context(), tx, w.ID, laneRecord{Position: position, Own: true, UpdatedAt: tx.now})
+				}))
+				var sending *run
+				engine := feed.New(feed.Config{Store: b.store, Now: b.rules.Internal().Now, Logger: b.logger, Background: []feed.Background{{
+					Tasks: func(r *feed.Run) []feed.Task { sending = b.newRun(r); return nil },
+				}}})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- engine.Run(ctx) }()
+				synctest.Wait()
+				_, _, err := sending.hold()
+				is.NoErr(err)
+				is.NoErr(sending.refresh(ctx))
+				if test.sending != 0 {
+					sending.ahead = position + test.sending
+				}
+				is.NoErr(sending.find(w.ID).join(position))
+				is.Equal(b.lane(t, w.ID).Own, test.own)
+				cancel()
+				is.NoErr(<-ended)
+			})
+		})
+	}
+}
+
 // TestAFullQueueHoldsThePosition: a webhook with 10,000 deliveries in its queue gets
 // no new events until there are fewer.
 func TestAFullQueueHoldsThePosition(t *testing.T) {

@@ -30,6 +30,7 @@ type receivers struct {
 	taken  map[string][]string // those of requests that succeeded
 	answer func(host string) int
 	delay  func(host string) time.Duration
+	lost   func() bool // of requests whose sender was killed
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -43,6 +44,9 @@ func (r *receivers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.lost != nil && r.lost() {
+		return nil, io.ErrUnexpectedEOF
+	}
 	if r.got == nil {
 		r.got, r.taken = make(map[string][]string), make(map[string][]string)
 	}
@@ -74,10 +78,8 @@ type bench struct {
 	poll  time.Duration
 }
 
-func newBench(st store.Store, ahead time.Duration) *bench { return newBenchOf(st, ahead, &receivers{}) }
-
-func newBenchOf(st store.Store, ahead time.Duration, to *receivers) *bench {
-	b := &bench{store: st, receivers: to}
+func newBench(st store.Store, ahead time.Duration) *bench {
+	b := &bench{store: st, receivers: &receivers{}}
 	b.rules = license.New(st, license.Options{Now: func() time.Time { return time.Now().Add(ahead) }, Logger: slog.New(slog.DiscardHandler)})
 	b.Service = New(b.rules, nil, Options{Transport: b.receivers})
 	return b
