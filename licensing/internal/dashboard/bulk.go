@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -24,9 +25,13 @@ func movesNamed(names ...string) []move {
 const (
 	maxSelected   = 1000 // licenses that one form can change
 	rowsSelected  = 50   // licenses that a page about them shows
-	movedTogether = 10   // licenses that one Update changes, so that none takes long
+	movedTogether = 10   // licenses that one Update changes at most
 	pagesMatched  = 10   // pages of a list that are read to select all licenses
 )
+
+// maxMoving is the time after which an Update starts no further change, so that it
+// holds the write lock for less than 20 ms, large licenses included.
+const maxMoving = 10 * time.Millisecond
 
 // A selection is the body of the pages that change several licenses.
 type selection struct {

@@ -78,19 +78,21 @@ func confirmed(a reply) url.Values {
 // A feedStore notes the largest number of events that one Update appended.
 type feedStore struct {
 	store.Store
-	most int
+	most     int
+	onAppend func() // may be nil
 }
 
 type feedTx struct {
 	store.Tx
-	n *int
+	n        *int
+	onAppend func()
 }
 
 func (s *feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 	n := 0
 	err := s.Store.Update(ctx, func(tx store.Tx) error {
 		n = 0
-		return fn(feedTx{tx, &n})
+		return fn(feedTx{tx, &n, s.onAppend})
 	})
 	s.most = max(s.most, n)
 	return err
@@ -98,6 +100,9 @@ func (s *feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 func (tx feedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
 	*tx.n += len(events)
+	if tx.onAppend != nil {
+		tx.onAppend()
+	}
 	return tx.Tx.AppendEvents(ctx, events...)
 }
 
@@ -181,6 +186,32 @@ func TestAllMatching(t *testing.T) {
 	is.Equal(csv("&id="+page.Data[2].ID+"&id="+page.Data[0].ID), 2)
 	is.Equal(v.get("licenses.csv?of=selected").StatusCode, http.StatusUnprocessableEntity)
 	is.True(v.get("audit?type=license_export.created").says("2 licenses with keys, as CSV"))
+}
+
+// TestBulkActionTime checks that an Update changes fewer licenses if each takes
+// long, because other requests wait for the write lock.
+func TestBulkActionTime(t *testing.T) {
+	is := is.New(t)
+	st := &feedStore{Store: memory.New()}
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	var form []string
+	for range 25 {
+		form = append(form, "id", s.license(license.CreateParams{Name: "A"}).ID)
+	}
+	for _, tt := range []struct {
+		move string
+		each time.Duration
+		most int
+	}{
+		{"suspend", 0, 10},
+		{"reinstate", 4 * time.Millisecond, 3}, // the fourth would start after 12 ms
+		{"revoke", time.Second, 1},
+	} {
+		st.most, st.onAppend = 0, func() { s.advance(tt.each) }
+		is.True(v.post("licenses/selected/"+tt.move, form...).says("25 of 25 succeeded."))
+		is.Equal(st.most, tt.most)
+	}
 }
 
 func TestBulkRenewal(t *testing.T) {

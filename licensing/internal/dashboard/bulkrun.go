@@ -31,7 +31,8 @@ func moveSelected(v *visit) error {
 	do := m.doSelected(f)
 	body := selection{Form: f, Heading: m.label + " licenses", Done: true, Next: next}
 	failed := false
-	for some := range slices.Chunk(values, movedTogether) {
+	for rest := values; len(rest) > 0; rest = values[len(body.Rows):] {
+		some := rest[:min(len(rest), movedTogether)]
 		if failed {
 			body.Rows = append(body.Rows, failedRows(some, "Not attempted, because an earlier license failed.")...)
 			continue
@@ -116,13 +117,19 @@ func isAboutForm(err error) bool {
 	return ok && !slices.ContainsFunc(invalid.Fields, func(x license.FieldError) bool { return x.Field != "reason" && x.Field != "duration" })
 }
 
-// moveTogether changes some licenses in one Update. A license that cannot be
-// changed does not affect the others. If it returns an error, none is changed.
+// moveTogether changes the first of some licenses in one Update: as many as
+// maxMoving allows, and at least one. It returns a row for each of them. A license
+// that cannot be changed does not affect the others. If it returns an error, none
+// is changed.
 func (v *visit) moveTogether(values []string, do bulkFunc) (rows []selectedRow, err error) {
 	ctx := v.r.Context()
 	err = v.licenses.Atomically(ctx, func(s *license.Service) error {
 		rows = rows[:0] // the function may run again
+		start := v.h.opts.Now()
 		for _, value := range values {
+			if len(rows) > 0 && v.h.opts.Now().Sub(start) >= maxMoving {
+				break
+			}
 			row := failedRows([]string{value}, "This license no longer exists.")[0]
 			before, err := s.Get(ctx, row.ID)
 			if err == nil {
