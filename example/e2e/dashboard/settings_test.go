@@ -83,19 +83,26 @@ func TestSettingsByKeyboard(t *testing.T) {
 	}
 }
 
-// TestChangesOnNarrowScreens checks that the changes in the audit log use the
-// width of a narrow screen.
-func TestChangesOnNarrowScreens(t *testing.T) {
+// TestTablesOnNarrowScreens checks that the changes in the audit log use the width
+// of a narrow screen, and that each license in a list takes two lines.
+func TestTablesOnNarrowScreens(t *testing.T) {
 	is := is.New(t)
 	h := newHost(t)
 	h.admin(t)
 	h.seed(t)
 	b := newSignedIn(t, h, true)
 	is.NoErr(chromedp.Do(b.ctx, chromedp.EmulateViewport(390, 900)))
-	b.open("audit")
-	ctx, cancel := b.step()
-	defer cancel()
-	width, err := chromedp.Run(ctx, chromedp.Evaluate[float64](`document.querySelector("td.changes").getBoundingClientRect().width`))
-	is.NoErr(err)
-	is.True(width > 250)
+	measure := func(page, js string) float64 {
+		b.open(page)
+		ctx, cancel := b.step()
+		defer cancel()
+		n, err := chromedp.Run(ctx, chromedp.Evaluate[float64](js))
+		is.NoErr(err)
+		return n
+	}
+	is.True(measure("audit", `document.querySelector("td.changes").getBoundingClientRect().width`) > 250)
+	for _, page := range []string{"licenses", "search?q=atlas", "customer?id=studio-meridian"} {
+		height := measure(page, `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`)
+		is.True(height > 48 && height < 80) // a row of a license list
+	}
 }
