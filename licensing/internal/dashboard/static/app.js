@@ -124,7 +124,10 @@ addEventListener("DOMContentLoaded", () => {
         dialog.append(title, ...form.parentElement.children);
         form.action = link.href;
         form.querySelector("a.button").addEventListener("click", (e) => { e.preventDefault(); dialog.close(); });
-        dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });
+        dialog.addEventListener("close", () => {
+          dialog.remove();
+          (link.closest(".menu")?.firstElementChild ?? link).focus(); // the menu is closed
+        });
         document.body.append(dialog);
         dialog.showModal();
         dialog.querySelector("input")?.focus();
