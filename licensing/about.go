@@ -15,11 +15,20 @@ func (h *Handler) about() dashboard.About {
 	rate := func(n int) any {
 		switch {
 		case o.Limiter != nil:
-			return "By the program's own limiter"
+			return "Set by Options.Limiter"
 		case n < 0:
 			return "No limit"
 		}
-		return fmt.Sprintf("%d a second, bursts of %d", n, 2*n)
+		return fmt.Sprintf("%d per second, bursts of %d", n, 2*n)
+	}
+	size := func(n int64) any {
+		switch {
+		case n%(1<<20) == 0:
+			return fmt.Sprintf("%d MiB", n>>20)
+		case n%(1<<10) == 0:
+			return fmt.Sprintf("%d KiB", n>>10)
+		}
+		return fmt.Sprintf("%d bytes", n)
 	}
 	kept := func(d time.Duration) any {
 		if d == 0 {
@@ -30,22 +39,22 @@ func (h *Handler) about() dashboard.About {
 	a := dashboard.About{
 		Store: fmt.Sprintf("%T", h.store),
 		Settings: []dashboard.Setting{
-			{Name: "Public address", Value: cmp.Or(o.PublicURL, "Not set")},
-			{Name: "Access tokens live", Value: tokens.TTL},
-			{Name: "Live tokens of a client", Value: tokens.Max},
-			{Name: "Secret in the address", Value: !tokens.DisableGET},
-			{Name: "Requests of a client", Value: rate(o.Limits.ClientRate)},
-			{Name: "Requests of an address", Value: rate(o.Limits.AddressRate)},
-			{Name: "Requests with a key", Value: rate(o.Limits.KeyRate)},
-			{Name: "Bytes of a request", Value: o.Limits.MaxBody},
-			{Name: "Bytes of an import", Value: o.Limits.MaxImport},
-			{Name: "Time for a request", Value: o.Limits.Timeout},
-			{Name: "Answers repeated for", Value: rules.IdempotencyTTL},
-			{Name: "Events are kept", Value: kept(rules.Events.Retention)},
-			{Name: "Deliveries are kept", Value: h.webhooks.Internal().Options().DeliveryRetention},
-			{Name: "Key holders see seats", Value: o.KeyHolderSeats},
-			{Name: "Private webhooks", Value: o.Webhooks.AllowPrivate},
-			{Name: "Own sign-in", Value: o.Dashboard.Operator != nil},
+			{Name: "Public URL", Value: cmp.Or(o.PublicURL, "Not set")},
+			{Name: "Access token lifetime", Value: tokens.TTL},
+			{Name: "Maximum active tokens per client", Value: tokens.Max},
+			{Name: "Token requests with GET", Value: !tokens.DisableGET},
+			{Name: "Requests per client", Value: rate(o.Limits.ClientRate)},
+			{Name: "Requests per address", Value: rate(o.Limits.AddressRate)},
+			{Name: "Requests per license key", Value: rate(o.Limits.KeyRate)},
+			{Name: "Maximum request size", Value: size(o.Limits.MaxBody)},
+			{Name: "Maximum import size", Value: size(o.Limits.MaxImport)},
+			{Name: "Request timeout", Value: o.Limits.Timeout},
+			{Name: "Idempotent replay", Value: rules.IdempotencyTTL},
+			{Name: "Event retention", Value: kept(rules.Events.Retention)},
+			{Name: "Delivery retention", Value: h.webhooks.Internal().Options().DeliveryRetention},
+			{Name: "Activations visible to key holders", Value: o.KeyHolderSeats},
+			{Name: "Webhooks to private addresses", Value: o.Webhooks.AllowPrivate},
+			{Name: "Sign-in by the host application", Value: o.Dashboard.Operator != nil},
 		},
 	}
 	if o.PublicURL == "" {

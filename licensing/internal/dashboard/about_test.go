@@ -47,7 +47,7 @@ func TestAbout(t *testing.T) {
 	s.advance(2 * time.Minute)
 	a := admin.get("settings/about")
 	for _, text := range []string{
-		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "1000 a second, bursts of 2000", "65,536", "Forever", "30 days",
+		"*memory.Store", runtime.Version(), "Version 1", "1 hour", "Access token lifetime", "1000 per second, bursts of 2000", "64 KiB", "16 MiB", "Forever", "30 days",
 		"Options.PublicURL is not set", "Options.MasterKey is not set", "calls Handler.Run",
 	} {
 		if !a.says(text) {
@@ -56,14 +56,14 @@ func TestAbout(t *testing.T) {
 	}
 	key := "thirty-two bytes of a master key"
 	s = newSiteOn(t, memory.New(), licensing.Options{
-		PublicURL: "https://example.com/licensing", MasterKey: []byte(key), Tokens: auth.TokenOptions{TTL: 90 * time.Minute}, Limits: licensing.LimitOptions{ClientRate: -1}, Events: license.EventOptions{Retention: 48 * time.Hour},
+		PublicURL: "https://example.com/licensing", MasterKey: []byte(key), Tokens: auth.TokenOptions{TTL: 90 * time.Minute}, Limits: licensing.LimitOptions{ClientRate: -1, MaxBody: 100_000}, Events: license.EventOptions{Retention: 48 * time.Hour},
 	})
 	s.run(t)
 	admin = s.admin()
 	s.advance(2 * time.Minute)
 	a = admin.get("settings/about")
 	is.True(!a.says("not set") && !a.says("calls Handler.Run") && !a.says(key))
-	is.True(a.says("https://example.com/licensing") && a.says("1 hour 30 minutes") && a.says("No limit") && a.says("2 days"))
+	is.True(a.says("https://example.com/licensing") && a.says("1 hour 30 minutes") && a.says("No limit") && a.says("100000 bytes") && a.says("2 days"))
 }
 
 func TestDashboardShowsFailingSubscriber(t *testing.T) {
