@@ -1,9 +1,6 @@
 package dashboard
 
 import (
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -11,57 +8,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/matryer/is"
 )
-
-// dashboardPages returns the paths of all pages of the dashboard, from the source of
-// its route table, so that the walk includes new pages.
-func dashboardPages(t *testing.T) (paths []string) {
-	t.Helper()
-	is := is.New(t)
-	source, err := os.ReadFile("../../../licensing/internal/dashboard/route.go")
-	is.NoErr(err)
-	for _, m := range regexp.MustCompile(`\{method: get, path: "([^"]*)"(.*)\},`).FindAllStringSubmatch(string(source), -1) {
-		if !strings.Contains(m[2], "download: true") && !strings.HasSuffix(m[1], ".json") {
-			paths = append(paths, m[1])
-		}
-	}
-	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")-3) // without two CSV files and a JSON file
-	is.True(len(paths) > 50)
-	return paths
-}
-
-// address returns the address of a page with data.
-func (h *host) address(t *testing.T) func(path string) string {
-	t.Helper()
-	is := is.New(t)
-	ctx := t.Context()
-	op := h.admin(t)
-	licenseID, clientID := h.seed(t)
-	seat := h.seedActivations(t, licenseID)
-	hook := h.seedWebhooks(t)
-	sent, err := h.Webhooks().Test(ctx, hook)
-	is.NoErr(err)
-	client, err := h.Auth().GetClient(ctx, clientID)
-	is.NoErr(err)
-	keys, err := h.Files().Keys(ctx)
-	is.NoErr(err)
-	return func(path string) string {
-		switch path {
-		case "search":
-			return "search?q=atlas"
-		case "customer", "customer/erase":
-			return path + "?id=studio-meridian"
-		case "product":
-			return "product?id=atlas"
-		case "licenses/selected/{move}":
-			return "licenses/selected/suspend?id=" + licenseID
-		}
-		return strings.NewReplacer(
-			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{move}", "revoke", "{name}", "createLicense",
-			"credentials/{id}", "credentials/"+clientID, "{secret}", client.Secrets[0].ID, "keys/{id}", "keys/"+keys[0].ID,
-			"operators/{id}", "operators/"+op.ID, "webhooks/{id}", "webhooks/"+hook, "{delivery}", sent.ID,
-		).Replace(path)
-	}
-}
 
 // watchFocus records what gets the focus. The page must mark it with an outline, which
 // a tab of the quick start has around its label. Of a group of radio buttons, only the
@@ -155,7 +101,9 @@ func (b *browser) walk(short bool) {
 // TestKeyboardWalk visits every page with the keyboard.
 func TestKeyboardWalk(t *testing.T) {
 	h := newHost(t)
-	address := h.address(t)
+	op := h.admin(t)
+	licenseID, clientID := h.seed(t)
+	address := h.addresses(t, op.ID, licenseID, clientID)
 	b := newBrowser(t, h, true)
 	pages := dashboardPages(t)
 	for path, host := range map[string]*host{"setup": newHost(t), "sign-in": h} {

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// The number of licenses on the page of a customer or a product, the number that
-// is read to count them by status, and the number of events.
+// The number of licenses on the page of a customer or a product, the largest number
+// that is counted by status, and the number of events.
 const (
 	licensesShown = 10
 	statusesRead  = 200
@@ -64,7 +64,15 @@ func (d directory) showOne(v *visit) error {
 	if id == "" {
 		return notFound("This page does not exist.")
 	}
-	licenses, err := v.licenses.List(ctx, d.params(id))
+	p := d.params(id)
+	total, lag, err := d.total(ctx, v.licenses, id)
+	if total > statusesRead {
+		p.Limit = licensesShown
+	}
+	var licenses license.Page[license.License]
+	if err == nil {
+		licenses, err = v.licenses.List(ctx, p)
+	}
 	if errors.Is(err, license.ErrInvalid) {
 		return notFound("This is not the ID of a " + d.one + ".")
 	}
@@ -76,8 +84,8 @@ func (d directory) showOne(v *visit) error {
 		ID: id, Customer: d.one == "customer", List: d.path, Title: d.title, Keep: "?" + url.Values{"list": {filter}}.Encode(),
 		All: "licenses?" + filter, New: "licenses/new?" + filter,
 	}
-	if n := int64(len(licenses.Data)); licenses.NextCursor == "" {
-		body.Total = thousands(n)
+	if licenses.NextCursor == "" {
+		body.Total = thousands(int64(len(licenses.Data)))
 		byStatus := map[license.Status]int64{}
 		for _, l := range licenses.Data {
 			byStatus[l.Status]++
@@ -86,11 +94,7 @@ func (d directory) showOne(v *visit) error {
 			body.Statuses = append(body.Statuses, statusCount{s, thousands(byStatus[s]), byStatus[s]})
 		}
 	} else {
-		n, lag, err := d.total(ctx, v.licenses, id)
-		if err != nil {
-			return err
-		}
-		body.Total, body.Indexing = thousands(n), indexingNote(lag)
+		body.Total, body.Indexing = thousands(total), indexingNote(lag)
 	}
 	if body.Rows, err = v.licenseRows(licenses.Data[:min(len(licenses.Data), licensesShown)]); err != nil {
 		return err

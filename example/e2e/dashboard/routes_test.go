@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+)
+
+// dashboardPages returns the paths of all pages of the dashboard, from the source of
+// its route table, so that tests of every page include new ones.
+func dashboardPages(t *testing.T) (paths []string) {
+	t.Helper()
+	is := is.New(t)
+	source, err := os.ReadFile("../../../licensing/internal/dashboard/route.go")
+	is.NoErr(err)
+	for _, m := range regexp.MustCompile(`\{method: get, path: "([^"]*)"(.*)\},`).FindAllStringSubmatch(string(source), -1) {
+		if !strings.Contains(m[2], "download: true") && !strings.HasSuffix(m[1], ".json") {
+			paths = append(paths, m[1])
+		}
+	}
+	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")-3) // without two CSV files and a JSON file
+	is.True(len(paths) > 50)
+	return paths
+}
+
+// addresses creates activations and webhooks. It returns a function that returns the
+// address of a page about what exists, by the path of the page.
+func (h *host) addresses(t *testing.T, operatorID, licenseID, clientID string) func(path string) string {
+	t.Helper()
+	is := is.New(t)
+	ctx := t.Context()
+	l, err := h.Service().Get(ctx, licenseID)
+	is.NoErr(err)
+	seat := h.seedActivations(t, licenseID)
+	hook := h.seedWebhooks(t)
+	sent, err := h.Webhooks().Test(ctx, hook)
+	is.NoErr(err)
+	client, err := h.Auth().GetClient(ctx, clientID)
+	is.NoErr(err)
+	keys, err := h.Files().Keys(ctx)
+	is.NoErr(err)
+	return func(path string) string {
+		switch path {
+		case "search":
+			return "search?q=" + url.QueryEscape(l.CustomerID)
+		case "customer", "customer/erase":
+			return path + "?id=" + url.QueryEscape(l.CustomerID)
+		case "product":
+			return "product?id=" + url.QueryEscape(l.ProductID)
+		case "licenses/selected/{move}":
+			return "licenses/selected/suspend?id=" + licenseID
+		}
+		return strings.NewReplacer(
+			"licenses/{id}", "licenses/"+licenseID, "{activation}", seat, "{move}", "revoke", "{name}", "createLicense",
+			"credentials/{id}", "credentials/"+clientID, "{secret}", client.Secrets[0].ID, "keys/{id}", "keys/"+keys[0].ID,
+			"operators/{id}", "operators/"+operatorID, "webhooks/{id}", "webhooks/"+hook, "{delivery}", sent.ID,
+		).Replace(path)
+	}
+}
