@@ -34,6 +34,9 @@ type namePage struct {
 	Events   []auditRow
 	Partial  bool   // only the newest events were searched
 	Audit    string // the audit log with more events, as a reference from dashboard/
+
+	Integrations []integration // of a product
+	MoreOf       bool          // there may be more of them
 }
 
 // namePath returns the page of a customer or a product, as a reference from
@@ -107,6 +110,9 @@ func (d directory) showOne(v *visit) error {
 		body.Erase = "customer/erase?" + url.Values{"id": {id}}.Encode()
 	} else {
 		from = from.As(license.Caller{Products: []string{id}})
+		if body.Integrations, body.MoreOf, err = v.integrations(id); err != nil {
+			return err
+		}
 	}
 	found, err := from.Events(ctx, events)
 	if err != nil {

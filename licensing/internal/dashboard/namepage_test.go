@@ -9,8 +9,10 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
 func TestCustomerPage(t *testing.T) {
@@ -57,6 +59,45 @@ func TestProductPage(t *testing.T) {
 	is.Equal(strings.Count(a.body, `scope="row"`), 10)
 	form := fields(v.link(a, "New license"))
 	is.Equal(form.Get("product_id"), "atlas")
+}
+
+func TestProductPageListsIntegrations(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.license(license.CreateParams{Name: "Atlas"})
+	v := s.admin()
+	is.True(v.get("product?id=atlas").says(`webhooks</h2>` + "\n" + `<p class="muted">None.</p>`))
+	for name, products := range map[string][]string{"Atlas shop": {"atlas"}, "Compass shop": {"compass"}, "Every shop": nil} {
+		_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: name, Products: products})
+		is.NoErr(err)
+	}
+	hook, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://hooks.example", Products: []string{"atlas", "compass"}})
+	is.NoErr(err)
+	_, _, err = s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://other.example", Products: []string{"compass"}})
+	is.NoErr(err)
+	v.post("settings/webhooks/" + hook.ID + "/pause")
+
+	a := v.get("product?id=atlas")
+	is.True(a.says(`Atlas shop</a> <span class="muted small">API credential · only this product</span>`))
+	is.True(a.says(`Every shop</a> <span class="muted small">API credential · all products</span>`))
+	is.True(a.says(`hooks.example</a> <span class="muted small">Webhook · some products · paused</span>`))
+	is.True(!a.says("Compass shop") && !a.says("other.example") && !a.says("There may be more"))
+	is.True(strings.Index(a.body, "hooks.example") < strings.Index(a.body, "Every shop")) // those for some products first
+	is.Equal(v.link(a, "hooks.example").StatusCode, http.StatusOK)
+	is.Equal(v.link(a, "Atlas shop").StatusCode, http.StatusOK)
+	is.True(!v.get("customer?id=customer").says("hooks.example"))
+
+	s.operator("sue@example.com", operator.RoleSupport)
+	a = s.signedIn("sue@example.com").get("product?id=atlas")
+	is.True(a.says("hooks.example") && !a.says("Atlas shop") && !a.says("API credential"))
+
+	for i := range 20 {
+		_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: fmt.Sprintf("Client %d", i)})
+		is.NoErr(err)
+	}
+	a = v.get("product?id=atlas")
+	is.Equal(strings.Count(a.body, "API credential · all products"), 18)
+	is.True(a.says("There may be more."))
 }
 
 func TestEraseCustomer(t *testing.T) {

@@ -1,0 +1,74 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+)
+
+// The number of API credentials and of webhooks that are read for the page of a
+// product, and how many of both together it shows.
+const (
+	integrationsRead  = 200
+	integrationsShown = 20
+)
+
+// An integration is an API credential or a webhook that is for a product.
+type integration struct {
+	Name     string
+	Path     string // as a reference from dashboard/
+	Kind     string
+	Products string
+	State    string // empty: in use
+}
+
+// integrations returns the credentials, if the operator may see them, and the
+// webhooks that are for a product: first those that are only for some products. It
+// reports whether there may be more.
+func (v *visit) integrations(product string) (list []integration, more bool, err error) {
+	ctx := v.r.Context()
+	var all []integration // for all products
+	add := func(i integration, products []string) {
+		switch {
+		case products == nil:
+			i.Products = "all products"
+			all = append(all, i)
+		case slices.Contains(products, product):
+			i.Products = "only this product"
+			if len(products) > 1 {
+				i.Products = "some products"
+			}
+			list = append(list, i)
+		}
+	}
+	if v.may(auditors) {
+		clients, err := v.auth.ListClients(ctx, auth.ListClientsParams{Limit: integrationsRead})
+		if err != nil {
+			return nil, false, err
+		}
+		more = clients.HasMore
+		for _, c := range clients.Data {
+			i := integration{Name: c.Name, Path: "settings/credentials/" + url.PathEscape(c.ID), Kind: "API credential"}
+			if c.Disabled {
+				i.State = "disabled"
+			}
+			add(i, c.Products)
+		}
+	}
+	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Limit: integrationsRead})
+	if err != nil {
+		return nil, false, err
+	}
+	more = more || hooks.HasMore
+	for _, w := range hooks.Data {
+		i := integration{Name: v.webhookRow(w).Host(), Path: webhookPath(w.ID), Kind: "Webhook"}
+		if w.Status != webhook.StatusActive {
+			i.State = string(w.Status)
+		}
+		add(i, w.Products)
+	}
+	list = append(list, all...)
+	return list[:min(len(list), integrationsShown)], more || len(list) > integrationsShown, nil
+}
