@@ -84,7 +84,7 @@ func (h *Handler) newEngine() *feed.Engine {
 	c := feed.Config{
 		Store: h.store, Now: o.Now, Logger: o.Logger, PollInterval: o.PollInterval, Retention: o.Events.Retention,
 		Background: []feed.Background{h.service.Internal().Background(), h.webhooks.Internal().Background()},
-		Upkeep:     []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge, h.forms.Purge},
+		Upkeep:     []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge},
 	}
 	if o.Observe != nil {
 		c.Observe = h.observeWork

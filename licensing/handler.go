@@ -12,7 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -29,7 +28,6 @@ type Handler struct {
 	auth      *auth.Auth
 	operators *operator.Service
 	files     *files.Service
-	forms     *forms.Forms
 	whole     http.Handler
 	api       http.Handler
 	pages     http.Handler
@@ -75,7 +73,6 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
 		Revoked: h.service.Internal().RevokedFiles,
 	})
-	h.forms = forms.New(waking, opts.Now)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	cfg := web.Config{

@@ -72,7 +72,7 @@ func TestCreateCredential(t *testing.T) {
 	all, err := json.Marshal(events)
 	is.NoErr(err)
 	is.True(!strings.Contains(string(all), secret))
-	for _, kind := range []string{"form", "session", "client"} {
+	for _, kind := range []string{"once", "session", "client"} {
 		entries, err := s.st.Entries(t.Context(), store.EntryQuery{Kind: kind})
 		is.NoErr(err)
 		is.True(len(entries) > 0)

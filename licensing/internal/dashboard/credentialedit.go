@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
 // scopeHints describe what each scope allows.
@@ -43,7 +42,7 @@ func readCredential(v *visit, f *form) (name string, scopes, products []string) 
 
 func showNewCredential(v *visit) error {
 	f := credentialForm(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}})
-	f.Once = forms.NewMark()
+	f.Once = newMark()
 	return v.renderNewCredential(http.StatusOK, f)
 }
 
@@ -59,14 +58,14 @@ func createCredential(v *visit) error {
 	name, scopes, products := readCredential(v, f)
 	var c auth.Client
 	var secret string
-	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
-		c, secret, err = v.auth.CreateClient(v.r.Context(), auth.CreateClientParams{Name: name, Scopes: scopes, Products: products})
+	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+		c, secret, err = tx.auth.CreateClient(v.r.Context(), auth.CreateClientParams{Name: name, Scopes: scopes, Products: products})
 		return c.ID, err
 	})
 	switch {
 	case f.takeErrors(err):
 		return v.renderNewCredential(http.StatusUnprocessableEntity, f)
-	case err != nil && secret == "":
+	case err != nil:
 		return err
 	case repeated:
 		return v.renderCredentialRepeated(id)

@@ -16,14 +16,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
-// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Forms, Now and
+// Options configure a Handler. Licenses, Webhooks, Files, Backlog, Auth, Operators, Now and
 // Logger are required.
 type Options struct {
 	Licenses  *license.Service
@@ -33,7 +32,6 @@ type Options struct {
 	Sealed    bool // webhook secrets are encrypted
 	Auth      *auth.Auth
 	Operators *operator.Service
-	Forms     *forms.Forms
 	Now       func() time.Time
 	Logger    *slog.Logger
 

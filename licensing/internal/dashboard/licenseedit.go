@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -19,7 +18,7 @@ func showNewLicense(v *visit) error {
 		}
 	}
 	f := newLicenseForm(l)
-	f.Once = forms.NewMark()
+	f.Once = newMark()
 	return v.renderNewLicense(http.StatusOK, f)
 }
 
@@ -61,8 +60,8 @@ func createLicense(v *visit) error {
 		return v.renderNewLicense(http.StatusOK, f)
 	}
 	in := f.readLicense(v.h.opts.Now())
-	id, repeated, err := v.once(v.r.Context(), f.Once, func() (string, error) {
-		l, err := v.licenses.Create(input.WithErrors(v.r.Context(), in.errors), f.createParams(in))
+	id, repeated, err := v.once(f, func(tx *visit) (string, error) {
+		l, err := tx.licenses.Create(input.WithErrors(v.r.Context(), in.errors), f.createParams(in))
 		return l.ID, err
 	})
 	if errors.Is(err, license.ErrKeyTaken) {
@@ -73,8 +72,6 @@ func createLicense(v *visit) error {
 		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
 	case err != nil:
 		return err
-	case id == "":
-		v.redirectDone(v.listRef(), "repeated")
 	case repeated:
 		v.redirectDone(v.licenseRef(id), "repeated")
 	default:

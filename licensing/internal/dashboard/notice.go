@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // A notice shows the result of a POST once. The POST stores the notice under a
@@ -53,9 +53,9 @@ var notices = map[string]string{
 // shows the notice for the given word. If the notice cannot be stored, the page
 // shows none: the change itself is already made.
 func (v *visit) redirectDone(to, word string) {
-	mark := forms.NewMark()
+	mark := newMark()
 	ctx := context.WithoutCancel(v.r.Context())
-	if _, _, err := v.once(ctx, mark, func() (string, error) { return word, nil }); err != nil {
+	if _, _, err := v.licenses.Once(ctx, mark, "", func(*license.Service) ([]byte, error) { return []byte(word), nil }); err != nil {
 		v.h.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "licensing: notice not stored", slog.String("request_id", v.id), slog.Any("error", err))
 		v.redirect(to)
 		return
@@ -78,18 +78,18 @@ func withQuery(reference, query string) string {
 // shown. The mark is valid only for the operator who made the change.
 func (v *visit) notice() string {
 	mark := v.r.URL.Query().Get("done")
-	if len(mark) != forms.MarkLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
+	if len(mark) != markLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
 	ctx := v.r.Context()
 	errUnknown := errors.New("no such notice")
-	word, stored, err := v.once(ctx, mark, func() (string, error) { return "", errUnknown })
+	word, stored, err := v.licenses.Once(ctx, mark, "", func(*license.Service) ([]byte, error) { return nil, errUnknown })
 	if err != nil || !stored {
 		return ""
 	}
-	_, shown, err := v.once(ctx, mark+" shown", func() (string, error) { return "", nil })
+	_, shown, err := v.licenses.Once(ctx, mark+" shown", "", func(*license.Service) ([]byte, error) { return nil, nil })
 	if err != nil || shown {
 		return ""
 	}
-	return notices[word]
+	return notices[string(word)]
 }

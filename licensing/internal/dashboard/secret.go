@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 )
 
 // A secretPage is the body of the page that shows a new secret once, and of
@@ -31,14 +30,11 @@ func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) erro
 	}})
 }
 
-// renderCredentialRepeated answers a form that was already submitted. The id
-// is empty if the first request is still running.
+// renderCredentialRepeated answers a form that was already submitted.
 func (v *visit) renderCredentialRepeated(id string) error {
-	body := secretPage{ListTitle: "API credentials", ListPath: "settings/credentials", Next: "settings/credentials"}
-	if id != "" {
-		body.Next = credentialPath(id)
-	}
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "credentials", Body: body})
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "credentials", Body: secretPage{
+		ListTitle: "API credentials", ListPath: "settings/credentials", Next: credentialPath(id),
+	}})
 }
 
 // overlaps are the options for the expiry of the old secret.
@@ -69,7 +65,7 @@ func showRotate(v *visit) error {
 		return err
 	}
 	f := rotateForm(c, "24h")
-	f.Once = forms.NewMark()
+	f.Once = newMark()
 	return v.renderRotate(http.StatusOK, c, f)
 }
 
@@ -98,8 +94,8 @@ func rotate(v *visit) error {
 		return v.renderRotate(http.StatusUnprocessableEntity, c, f)
 	}
 	var secret string
-	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
-		c, secret, err = v.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.params["id"], Overlap: overlap})
+	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+		c, secret, err = tx.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.params["id"], Overlap: overlap})
 		return c.ID, err
 	})
 	switch {
@@ -109,7 +105,7 @@ func rotate(v *visit) error {
 		}
 		f.Problem = "The credential already has two active secrets. Revoke one of them first, or revoke both immediately."
 		return v.renderRotate(http.StatusConflict, c, f)
-	case err != nil && secret == "":
+	case err != nil:
 		return err
 	case repeated:
 		return v.renderCredentialRepeated(id)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
@@ -134,7 +133,7 @@ func showRotateKey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	r.Once = forms.NewMark()
+	r.Once = newMark()
 	return v.renderRotateKey(http.StatusOK, r)
 }
 
@@ -158,14 +157,14 @@ func rotateKey(v *visit) error {
 	}
 	sent := v.sent("next")
 	r.fill(v)
-	_, repeated, err := v.once(v.r.Context(), r.Once, func() (string, error) {
+	_, repeated, err := v.once(r.form, func(tx *visit) (string, error) {
 		if r.next == nil {
 			return "", files.ErrNoNextKey
 		}
 		if r.next.ID != sent {
 			return "", errOtherKey
 		}
-		k, err := v.files.RotateKey(v.r.Context(), files.RotateKeyParams{Algorithm: r.next.Algorithm, Force: v.sent("force") != ""})
+		k, err := tx.files.RotateKey(v.r.Context(), files.RotateKeyParams{Algorithm: r.next.Algorithm, Force: v.sent("force") != ""})
 		return k.ID, err
 	})
 	switch {

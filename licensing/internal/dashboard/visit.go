@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"mime"
 	"net/http"
@@ -46,11 +47,31 @@ func (v *visit) actor() string {
 	return "operator:" + v.op.ID
 }
 
-// once runs fn unless the operator has already submitted the form with the
-// mark; see [forms.Forms.Once].
-func (v *visit) once(ctx context.Context, mark string, fn func() (string, error)) (ref string, repeated bool, err error) {
-	return v.h.opts.Forms.Once(ctx, v.actor(), mark, fn)
+// once runs fn in one Update and stores the reference to what it created, unless
+// the operator has already submitted the form: then it returns the stored
+// reference. fn may run again, and makes its changes through tx. See
+// [license.Service.Once].
+func (v *visit) once(f *form, fn func(tx *visit) (ref string, err error)) (ref string, repeated bool, err error) {
+	mark := f.Once
+	if len(mark) != markLength {
+		mark = newMark()
+	}
+	defer v.auth.Internal().Flush()
+	defer v.files.Internal().Flush()
+	reply, repeated, err := v.licenses.Once(v.r.Context(), mark, "", func(rules *license.Service) ([]byte, error) {
+		tx, st := *v, rules.Internal().Store()
+		tx.licenses, tx.webhooks = rules, v.webhooks.In(rules)
+		tx.auth, tx.files = v.auth.Internal().In(st), v.files.Internal().In(st)
+		ref, err := fn(&tx)
+		return []byte(ref), err
+	})
+	return string(reply), repeated, err
 }
+
+// newMark returns a random mark for a form or a notice.
+func newMark() string { return rand.Text() }
+
+const markLength = 26
 
 type visitKey struct{}
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
 
@@ -103,7 +102,7 @@ func showRotateWebhook(v *visit) error {
 		return err
 	}
 	f := rotateWebhookForm("24h")
-	f.Once = forms.NewMark()
+	f.Once = newMark()
 	return v.renderRotateWebhook(http.StatusOK, w, f)
 }
 
@@ -127,12 +126,12 @@ func rotateWebhook(v *visit) error {
 	}
 	var after webhook.Webhook
 	var secret string
-	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
-		after, secret, err = v.webhooks.RotateSecret(v.r.Context(), webhook.RotateParams{ID: w.ID, Overlap: overlap})
+	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+		after, secret, err = tx.webhooks.RotateSecret(v.r.Context(), webhook.RotateParams{ID: w.ID, Overlap: overlap})
 		return after.ID, err
 	})
 	switch {
-	case err != nil && secret == "":
+	case err != nil:
 		return err
 	case repeated:
 		return v.renderWebhookRepeated(id)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/forms"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -160,7 +159,7 @@ func (f *form) lines(name string) (list []string) {
 
 func showNewWebhook(v *visit) error {
 	f := newWebhookForm()
-	f.Once = forms.NewMark()
+	f.Once = newMark()
 	return v.renderNewWebhook(http.StatusOK, f)
 }
 
@@ -176,8 +175,8 @@ func createWebhook(v *visit) error {
 	f.fill(v)
 	var w webhook.Webhook
 	var secret string
-	id, repeated, err := v.once(v.r.Context(), f.Once, func() (_ string, err error) {
-		w, secret, err = v.webhooks.Create(v.r.Context(), webhook.CreateParams{
+	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+		w, secret, err = tx.webhooks.Create(v.r.Context(), webhook.CreateParams{
 			URL: strings.TrimSpace(f.Field("url").Value), Description: strings.TrimSpace(f.Field("description").Value),
 			Types: f.selectedTypes(), Products: f.lines("products"),
 		})
@@ -186,7 +185,7 @@ func createWebhook(v *visit) error {
 	switch {
 	case f.takeErrors(err):
 		return v.renderNewWebhook(http.StatusUnprocessableEntity, f)
-	case err != nil && secret == "":
+	case err != nil:
 		return err
 	case repeated:
 		return v.renderWebhookRepeated(id)
@@ -205,14 +204,11 @@ func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) err
 	}})
 }
 
-// renderWebhookRepeated answers a form that was already submitted. The id is
-// empty if the first request is still running.
+// renderWebhookRepeated answers a form that was already submitted.
 func (v *visit) renderWebhookRepeated(id string) error {
-	body := secretPage{ListTitle: "Webhooks", ListPath: "settings/webhooks", Next: "settings/webhooks"}
-	if id != "" {
-		body.Next = webhookPath(id)
-	}
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "webhooks", Body: body})
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "webhooks", Body: secretPage{
+		ListTitle: "Webhooks", ListPath: "settings/webhooks", Next: webhookPath(id),
+	}})
 }
 
 // webhookBody is the body of the page of a webhook.
