@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -293,7 +294,7 @@ func (c clientRecord) view(now time.Time) Client {
 		Disabled: c.Disabled, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 		LastUsedAt: c.LastUsedAt, LastUsedVia: c.LastUsedVia,
 	}
-	for _, s := range c.liveSecrets(now) {
+	for _, s := range rotation.Valid(c.Secrets, now) {
 		v.Secrets = append(v.Secrets, s.Secret)
 	}
 	return v

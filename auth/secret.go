@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// maxSecrets is the number of valid secrets that a client can have.
-const maxSecrets = 2
 
 // DefaultOverlap is the usual time for which an old secret works beside a new one.
 const DefaultOverlap = 24 * time.Hour
@@ -46,20 +44,10 @@ func (a *Auth) RotateSecret(ctx context.Context, p RotateSecretParams) (Client, 
 	now := a.now()
 	raw, secret := newSecret(now)
 	c, err := a.changeClient(ctx, p.ClientID, func(c *clientRecord) (eventType string, err error) {
-		if p.Overlap == 0 {
-			c.Secrets = nil
-		}
-		if len(c.Secrets) >= maxSecrets {
+		c.Secrets = append(rotation.Overlap(c.Secrets, now, p.Overlap), secret)
+		if len(c.Secrets) > rotation.Max {
 			return "", ErrTooManySecrets
 		}
-		end := now.Add(p.Overlap)
-		secrets := slices.Clone(c.Secrets)
-		for i, s := range secrets {
-			if s.ExpiresAt.IsZero() || end.Before(s.ExpiresAt) {
-				secrets[i].ExpiresAt = end
-			}
-		}
-		c.Secrets = append(secrets, secret)
 		return "client.rotated", nil
 	})
 	if err != nil {
@@ -88,6 +76,13 @@ type secretRecord struct {
 	Digest string `json:"digest"`
 }
 
+// Expiry and Until are for package rotation.
+func (s secretRecord) Expiry() time.Time { return s.ExpiresAt }
+func (s secretRecord) Until(end time.Time) secretRecord {
+	s.ExpiresAt = end
+	return s
+}
+
 // An expiredSecret is the stored form of an expired secret.
 type expiredSecret struct {
 	ID        string    `json:"id"`
@@ -103,17 +98,6 @@ func newSecret(now time.Time) (raw string, s secretRecord) {
 	}
 }
 
-// liveSecrets returns the secrets that have not expired.
-func (c clientRecord) liveSecrets(now time.Time) []secretRecord {
-	var live []secretRecord
-	for _, s := range c.Secrets {
-		if s.ExpiresAt.IsZero() || now.Before(s.ExpiresAt) {
-			live = append(live, s)
-		}
-	}
-	return live
-}
-
 // maxTokenTTL is the maximum of [TokenOptions.TTL].
 const maxTokenTTL = 24 * time.Hour
 
@@ -126,13 +110,13 @@ const maxExpired = 10
 func (c *clientRecord) dropExpired(now time.Time) {
 	expired := slices.Clone(c.ExpiredSecrets)
 	for _, s := range c.Secrets {
-		if !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt) {
+		if !rotation.IsValid(s, now) {
 			expired = append(expired, expiredSecret{s.ID, s.ExpiresAt})
 		}
 	}
 	expired = slices.DeleteFunc(expired, func(s expiredSecret) bool { return !now.Before(s.ExpiresAt.Add(maxTokenTTL)) })
 	c.ExpiredSecrets = expired[max(0, len(expired)-maxExpired):]
-	c.Secrets = c.liveSecrets(now)
+	c.Secrets = rotation.Valid(c.Secrets, now)
 }
 
 // hadSecret reports whether the client has the secret, or had it until it
@@ -148,8 +132,8 @@ var noDigest = strings.Repeat("-", len(digest("")))
 // match returns the ID of the client's valid secret with that digest. The time it
 // takes does not depend on the number of secrets or on which one matches.
 func (c clientRecord) match(digest string, now time.Time) (secretID string, ok bool) {
-	live := c.liveSecrets(now)
-	for i := range maxSecrets {
+	live := rotation.Valid(c.Secrets, now)
+	for i := range rotation.Max {
 		want, id := noDigest, ""
 		if i < len(live) {
 			want, id = live[i].Digest, live[i].ID

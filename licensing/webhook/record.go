@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -48,10 +49,8 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince), SkippedEvents: rec.Skipped,
 		Secrets: []Secret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}
-	for _, secret := range rec.Secrets {
-		if secret.isLive(at) {
-			w.Secrets = append(w.Secrets, Secret{secret.CreatedAt, optionalTime(secret.ExpiresAt)})
-		}
+	for _, secret := range rotation.Valid(rec.Secrets, at) {
+		w.Secrets = append(w.Secrets, Secret{secret.CreatedAt, optionalTime(secret.ExpiresAt)})
 	}
 	return w
 }

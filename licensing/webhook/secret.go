@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -24,8 +25,11 @@ type webhookSecret struct {
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
-func (secret webhookSecret) isLive(at time.Time) bool {
-	return secret.ExpiresAt.IsZero() || at.Before(secret.ExpiresAt)
+// Expiry and Until are for package rotation.
+func (secret webhookSecret) Expiry() time.Time { return secret.ExpiresAt }
+func (secret webhookSecret) Until(end time.Time) webhookSecret {
+	secret.ExpiresAt = end
+	return secret
 }
 
 // secretPrefix and secretSize define the format of a secret (Standard
@@ -91,13 +95,12 @@ func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, 
 		return Webhook{}, "", license.Invalid("overlap_seconds", license.CodeOutOfRange, "must be between 0 and 2592000 (30 days)")
 	}
 	w, err = s.editWebhook(ctx, "rotate", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) (err error) {
-		var overlapping []webhookSecret
+		previous := rec.Secrets[:1] // an overlap of an earlier rotation ends
 		// A secret that cannot be read would make every signature fail.
-		if old := rec.Secrets[0]; p.Overlap > 0 && s.isReadable(p.ID, old) {
-			old.ExpiresAt = tx.now.Add(p.Overlap).Truncate(time.Millisecond)
-			overlapping = append(overlapping, old)
+		if !s.isReadable(p.ID, previous[0]) {
+			previous = nil
 		}
-		rec.Secrets = overlapping
+		rec.Secrets = rotation.Overlap(previous, tx.now, p.Overlap)
 		secret, err = s.addSecret(rec, tx.now)
 		return err
 	})
@@ -112,10 +115,7 @@ func (s *Service) RotateSecret(ctx context.Context, p RotateParams) (w Webhook, 
 // message ID, the Unix time of sending, and the body.
 func (s *Service) sign(rec webhookRecord, messageID string, at time.Time, body []byte) (signature string, err error) {
 	var signatures []string
-	for _, secret := range rec.Secrets {
-		if !secret.isLive(s.now()) {
-			continue
-		}
+	for _, secret := range rotation.Valid(rec.Secrets, s.now()) {
 		key, err := s.open(rec.ID, secret)
 		if err != nil {
 			return "", fmt.Errorf("sign for webhook %s: %w", rec.ID, err)

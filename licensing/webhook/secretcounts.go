@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -48,10 +49,7 @@ func (s internals) SecretCounts(ctx context.Context) (SecretCounts, error) {
 		var n seal.Counts
 		c.ok, c.change, c.at, c.until = true, change.last(), now, time.Time{}
 		for _, rec := range all {
-			for _, secret := range rec.Secrets {
-				if !secret.isLive(now) {
-					continue
-				}
+			for _, secret := range rotation.Valid(rec.Secrets, now) {
 				s.box().Count(&n, secret.Sealed, []byte(rec.ID))
 				if end := secret.ExpiresAt; !end.IsZero() && (c.until.IsZero() || end.Before(c.until)) {
 					c.until = end
