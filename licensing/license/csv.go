@@ -5,18 +5,23 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
 )
 
-// csvColumns are the columns of a CSV export. They have the names of the API.
-var csvColumns = []string{
-	"id", "name", "product_id", "customer_id", "key", "status", "status_reason", "starts_at", "expires_at", "grace_seconds",
-	"max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata", "revision", "created_at", "updated_at",
-}
+// csvColumns are the columns of a CSV file: the fields of a License after Object,
+// with their names in the API.
+var csvColumns = func() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[License]())[1:] {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
 
 // ExportCSV writes the licenses that p selects to w as CSV (RFC 4180) for
 // spreadsheets, with a byte order mark and a header, in the order of
@@ -25,23 +30,21 @@ var csvColumns = []string{
 // Like [Service.Export], it appends an event.
 func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) error {
 	out := csvfile.NewWriter(bufio.NewWriterSize(w, 64<<10))
-	columns := csvColumns
-	if s.caller.MaskKeys {
-		columns = slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return name == "key" })
+	key := slices.Index(csvColumns, "key")
+	write := func(row []string) {
+		if s.caller.MaskKeys {
+			row = slices.Delete(row, key, key+1)
+		}
+		out.Write(row)
 	}
 	started := false
 	err := s.export(ctx, "csv", p, func(list []License) error {
 		if !started {
 			started = true
-			out.Write(columns)
+			write(slices.Clone(csvColumns))
 		}
 		for _, l := range list {
-			cells := l.cells()
-			row := make([]string, len(columns))
-			for i, name := range columns {
-				row[i] = cells[name]
-			}
-			out.Write(row)
+			write(l.cells())
 		}
 		return out.Flush()
 	})
@@ -51,27 +54,29 @@ func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) err
 	return nil
 }
 
-// cells returns the values of l by column.
-func (l License) cells() map[string]string {
-	when := func(t *time.Time) string {
-		if t == nil {
+// cells returns the values of l in the order of csvColumns.
+func (l License) cells() []string {
+	cells := make([]string, len(csvColumns))
+	for i := range cells {
+		cells[i] = csvCell(reflect.ValueOf(l).Field(i + 1))
+	}
+	return cells
+}
+
+// csvCell returns a value as in JSON, but strings and times without quotation
+// marks, and nil as an empty cell.
+func csvCell(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
 			return ""
 		}
-		return t.Format(time.RFC3339Nano)
+		v = v.Elem()
 	}
-	number := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.FormatInt(*n, 10)
+	if at, ok := v.Interface().(time.Time); ok {
+		return at.Format(time.RFC3339Nano)
 	}
-	return map[string]string{
-		"id": l.ID, "name": l.Name, "product_id": l.ProductID, "customer_id": l.CustomerID, "key": l.Key,
-		"status": string(l.Status), "status_reason": l.StatusReason,
-		"starts_at": when(l.StartsAt), "expires_at": when(l.ExpiresAt), "grace_seconds": number(&l.GraceSeconds),
-		"max_activations": number(l.MaxActivations), "lease_seconds": number(l.LeaseSeconds),
-		"offline_seconds": number(l.OfflineSeconds), "generation": number(&l.Generation),
-		"entitlements": string(encode(l.Entitlements)), "metadata": string(encode(l.Metadata)),
-		"revision": number(&l.Revision), "created_at": when(&l.CreatedAt), "updated_at": when(&l.UpdatedAt),
+	if v.Kind() == reflect.String {
+		return v.String()
 	}
+	return string(encode(v.Interface()))
 }
