@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/auth/internal/listing"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -91,26 +92,15 @@ func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (Page[Clien
 	if p.Limit == 0 {
 		p.Limit = 50
 	}
-	entries, err := a.st.Entries(ctx, store.EntryQuery{
-		Kind: kindClient, After: store.Position{ID: p.Cursor}, Limit: p.Limit + 1,
+	now := a.now()
+	data, next, err := listing.Page(ctx, a.st, kindClient, p.Cursor, p.Limit, func(e store.Entry) (Client, error) {
+		c, err := readClient(e)
+		return c.view(now), err
 	})
 	if err != nil {
 		return Page[Client]{}, fmt.Errorf("auth: list clients: %w", err)
 	}
-	var page Page[Client]
-	now := a.now()
-	for _, e := range entries {
-		if len(page.Data) == p.Limit {
-			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].ID
-			break
-		}
-		c, err := readClient(e)
-		if err != nil {
-			return Page[Client]{}, err
-		}
-		page.Data = append(page.Data, c.view(now))
-	}
-	return page, nil
+	return Page[Client]{data, next != "", next}, nil
 }
 
 // UpdateClientParams are the parameters of [Auth.UpdateClient]. Fields that are

@@ -27,10 +27,11 @@ var arrows = map[string][]string{
 	"internal/purge":               {"store"},
 	"internal/rotation":            {},
 	"internal/valid":               {}, // for the tags of parameters and options
-	"auth":                         {"store", "auth/internal/throttle", "internal/rotation", "internal/valid"},
+	"auth":                         {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
+	"auth/internal/listing":        {"store"},
 	"auth/internal/throttle":       {},
 	"auth/internal/loopback":       {},
-	"auth/operator":                {"store", "auth", "auth/internal/throttle", "internal/purge", "auth/internal/loopback", "internal/seal"},
+	"auth/operator":                {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/purge", "auth/internal/loopback", "internal/seal"},
 	"licensing/internal/input":     {"internal/valid", "auth"}, // of auth, the errors of fields
 	"internal/seal":                {},
 	"licensing/internal/jsontext":  {},

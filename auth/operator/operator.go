@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/internal/listing"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -130,24 +131,16 @@ type ListParams struct {
 }
 
 // List returns a page of operators in the order in which they were created.
-func (s *Service) List(ctx context.Context, p ListParams) (page auth.Page[Operator], err error) {
+func (s *Service) List(ctx context.Context, p ListParams) (auth.Page[Operator], error) {
 	if p.Limit < 1 || p.Limit > maxPage {
 		p.Limit = maxPage
 	}
-	entries, err := s.st.Entries(ctx, store.EntryQuery{Kind: kindOperator, After: store.Position{ID: p.Cursor}, Limit: p.Limit + 1})
-	if err != nil {
-		return page, err
-	}
-	for _, e := range entries {
-		if len(page.Data) == p.Limit {
-			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].ID
-			break
-		}
+	data, next, err := listing.Page(ctx, s.st, kindOperator, p.Cursor, p.Limit, func(e store.Entry) (op Operator, err error) {
 		var rec record
 		if err := json.Unmarshal(e.Data, &rec); err != nil {
-			return auth.Page[Operator]{}, fmt.Errorf("operator: %s: %w", e.Key, err)
+			return op, fmt.Errorf("operator: %s: %w", e.Key, err)
 		}
-		page.Data = append(page.Data, rec.operator(e))
-	}
-	return page, nil
+		return rec.operator(e), nil
+	})
+	return auth.Page[Operator]{Data: data, HasMore: next != "", NextCursor: next}, err
 }
