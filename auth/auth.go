@@ -96,15 +96,9 @@ func (o Options) withDefaults() Options {
 		o.Realm = "licensing"
 	}
 	if o.ClientIP == nil {
-		o.ClientIP = peer
+		o.ClientIP = throttle.Peer
 	}
 	return o
-}
-
-// peer returns the remote address of the connection.
-func peer(r *http.Request) netip.Addr {
-	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
-	return ap.Addr()
 }
 
 // Auth manages clients and their tokens. It is safe for concurrent use.

@@ -17,7 +17,6 @@ func (h *Handler) section() *web.Section {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
-		Operator: o.Dashboard.Operator, PublicURL: o.PublicURL, Origins: o.Dashboard.Origins, HomeURL: o.Dashboard.HomeURL, SignOutURL: o.Dashboard.SignOutURL,
-		Description: api.Description, About: h.about(),
+		Description: api.Description, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
 	}).Section()
 }

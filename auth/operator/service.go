@@ -53,10 +53,7 @@ func (o Options) withDefaults() Options {
 		o.MaxFailures = throttle.DefaultFailures
 	}
 	if o.ClientIP == nil {
-		o.ClientIP = func(r *http.Request) netip.Addr {
-			ap, _ := netip.ParseAddrPort(r.RemoteAddr)
-			return ap.Addr()
-		}
+		o.ClientIP = throttle.Peer
 	}
 	return o
 }

@@ -3,6 +3,7 @@ package throttle
 
 import (
 	"hash/maphash"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -29,6 +30,12 @@ const maxKeys = 4096
 
 // DefaultFailures is how many failures per minute are allowed by default.
 const DefaultFailures = 20
+
+// Peer returns the address of the connection.
+func Peer(r *http.Request) netip.Addr {
+	ap, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return ap.Addr()
+}
 
 // New returns a Throttle that lets each key fail n times per period, and at
 // most n times immediately.

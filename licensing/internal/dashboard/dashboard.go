@@ -35,18 +35,19 @@ type Options struct {
 	Now       func() time.Time
 	Logger    *slog.Logger
 
-	// Operator replaces the built-in sign-in. It returns the operator who
-	// makes the request, or false if it has written a response itself. An
-	// operator that has no ID, has an unknown role or is disabled gets 403.
-	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
-
 	Description []byte // the OpenAPI document, which the API reference page shows
 	About       About  // the content of the About page
+	PublicURL   string // the public URL of the mount; empty: unknown
 
-	HomeURL    string   // the URL of the host application; empty: no link
-	SignOutURL string   // where the host application signs operators out; empty: no link
-	PublicURL  string   // the public URL of the mount; empty: unknown
-	Origins    []string // other origins of the pages, behind a proxy that changes the Host header
+	Host
+}
+
+// Host has what the host application chooses; see licensing.DashboardOptions.
+type Host struct {
+	Operator   func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
+	Origins    []string
+	HomeURL    string
+	SignOutURL string
 }
 
 // Handler serves the pages below the path "/dashboard". It is safe for
