@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
@@ -15,33 +13,19 @@ import (
 // license files.
 const keepFileLists = 5 * time.Minute
 
-// serveKeys responds with the keys that license files are verified with.
-func serveKeys(keys func(context.Context) ([]byte, error)) web.Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		body, err := keys(r.Context())
-		if err != nil {
-			return err
-		}
-		return web.WriteCacheable(w, r, web.JSON, keepFileLists, body)
-	}
+type revocationsParams struct {
+	ProductID string `json:"product_id"`
 }
 
-// jwt is the media type of a revocation list.
-const jwt = "application/jwt"
-
-// serveRevocations responds with the signed revocation list of a product.
-func serveRevocations(list func(ctx context.Context, productID string) (string, error)) web.Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		query, err := url.ParseQuery(r.URL.RawQuery)
-		if product := query["product_id"]; err != nil || len(query) != 1 || len(product) != 1 || product[0] == "" {
-			return web.Invalid(web.FieldError{Parameter: "product_id", Code: license.CodeRequired, Detail: "is required, and the only parameter"})
+// revocations returns an endpoint with the signed revocation list of a product.
+func revocations(list func(ctx context.Context, productID string) (string, error)) *web.Endpoint {
+	return web.Do(func(_ *license.Service, ctx context.Context, p revocationsParams) (web.Document, error) {
+		if p.ProductID == "" {
+			return web.Document{}, license.Invalid("product_id", license.CodeRequired, "is required")
 		}
-		text, err := list(r.Context(), query.Get("product_id"))
-		if err != nil {
-			return err
-		}
-		return web.WriteCacheable(w, r, jwt, keepFileLists, []byte(text))
-	}
+		text, err := list(ctx, p.ProductID)
+		return web.Document{MediaType: "application/jwt", Keep: keepFileLists, Body: []byte(text)}, err
+	})
 }
 
 // voidFilesParams are the parameters of VoidFiles, whose reason no license key

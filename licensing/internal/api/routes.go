@@ -91,7 +91,7 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
 
 		{Method: "GET", Path: "/file/keys", Handle: serveKeys(c.KeySet)},
-		{Method: "GET", Path: "/file/revocations", Handle: serveRevocations(c.Revocations)},
+		{Method: "GET", Path: "/file/revocations", Do: revocations(c.Revocations)},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
 		{Method: "GET", Path: "/health", Handle: healthy},

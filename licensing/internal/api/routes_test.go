@@ -12,7 +12,7 @@ import (
 )
 
 // raw are the files whose functions answer requests themselves.
-var raw = []string{"routes.go", "health.go", "description.go", "file.go"}
+var raw = []string{"routes.go", "health.go", "description.go"}
 
 // TestEndpointsKnowNothingOfHTTP: what a request and an answer look like is
 // said by the rows of the table, so that no function can forget a check.

@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// A Document is the result of an endpoint that caches may keep for a while.
+type Document struct {
+	MediaType string
+	Keep      time.Duration
+	Body      []byte
+}
+
 // WriteCacheable responds to a GET with a public document that caches may keep
 // for a while, or with 304 if the client has it. The entity tag is a digest of
 // the document.

@@ -43,6 +43,9 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 			return nil
 		}
 	}
+	if d, ok := result.(Document); ok {
+		return WriteCacheable(x, r, d.MediaType, d.Keep, d.Body)
+	}
 	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.hasCursor() {
 		x.Header().Set("Link", nextLink(r, *l.NextCursor))
 	}
