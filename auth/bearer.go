@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A Grant is what an access token allows.
@@ -126,14 +124,7 @@ func (a *Auth) token(ctx context.Context, raw string) (token, error) {
 	if !wellFormed(tokenPrefix, raw) {
 		return token{}, errBadToken
 	}
-	e, err := a.st.Entry(ctx, kindToken, digest(raw))
-	if errors.Is(err, store.ErrNotFound) {
-		return token{}, errBadToken
-	}
-	if err != nil {
-		return token{}, err
-	}
-	t, err := readToken(e)
+	t, err := findToken(ctx, a.st, raw)
 	if err != nil {
 		return token{}, err
 	}

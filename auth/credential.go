@@ -25,21 +25,30 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // newCredential returns a new client ID, secret or token: the prefix, random
 // characters and a checksum of both.
-func newCredential(prefix string) string {
-	b := append(make([]byte, 0, credentialLen), prefix...)
+func newCredential(prefix string) string { return newCredentialFrom(prefix) }
+
+// newCredentialFrom returns a new credential that begins with start: a prefix, and
+// random characters that it has in common with other credentials.
+func newCredentialFrom(start string) string {
+	b := appendRandom(append(make([]byte, 0, credentialLen), start...), prefixLen+randomLen)
+	sum := checksum(b)
+	return string(append(b, sum[:]...))
+}
+
+// appendRandom appends random letters and digits to b until it has the length n.
+func appendRandom(b []byte, n int) []byte {
 	var buf [64]byte
-	for len(b) < prefixLen+randomLen {
+	for len(b) < n {
 		rand.Read(buf[:])
 		for _, c := range buf {
 			// 248 is the largest multiple of 62 in a byte: taking more
 			// would favor some characters.
-			if c < 248 && len(b) < prefixLen+randomLen {
+			if c < 248 && len(b) < n {
 				b = append(b, base62[c%62])
 			}
 		}
 	}
-	sum := checksum(b)
-	return string(append(b, sum[:]...))
+	return b
 }
 
 // wellFormed reports whether newCredential(prefix) could have returned s.

@@ -65,7 +65,9 @@ The cache has at most 10,000 tokens, about 3 MB. [Auth.ServeIntrospect] always
 reads the store.
 
 Requests of one client for tokens that wait for the write lock of the store at the
-same time share an update, up to 16 of them. Each is verified for itself.
+same time share an update, up to 16 of them. Each is verified for itself. Tokens
+that were issued in the same update may have 16 of their 43 random characters in
+common; the other 27 (160 bits) belong to the token alone.
 
 A client that has more than [TokenOptions.Max] tokens loses the oldest. Issuing
 a token removes a few expired ones, so the number of tokens stays bounded without

@@ -38,7 +38,7 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 	}
 	ctx := r.Context()
 	for {
-		m := newIssuance(client, scope, a.opts.Tokens.TTL)
+		m := &issuance{client: client, scope: scope}
 		g, leads := a.groups.join(m)
 		if leads {
 			a.lead(ctx, g)
@@ -57,7 +57,7 @@ func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string
 		if err != nil {
 			return "", token{}, err
 		}
-		return m.raw, m.token, nil
+		return m.raw, *m.token, nil
 	}
 }
 
@@ -87,7 +87,7 @@ func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 			a.groups.close(g)
 			closed, purge, reserve = true, a.purges.due(at), a.batches.take(id, len(g.members))
 		}
-		entries, err := g.entries(ctx, tx)
+		entries, err := g.entries(ctx, tx, a.opts.Tokens.TTL)
 		if err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 			}
 		}
 		if reserve > 0 {
-			n, exact, err := counts.makeRoom(ctx, tx, id, a.opts.Tokens.Max-reserve, a.batches.recountDue(id, at))
+			removed, exact, err := counts.makeRoom(ctx, tx, id, a.opts.Tokens.Max-reserve, a.batches.recountDue(id, at))
 			if err != nil {
 				return err
 			}
-			evicted, recounted = evicted || n > 0, exact
+			evicted, recounted = evicted || removed, exact
 			counts.change(id, reserve)
 		}
 		if err := counts.put(ctx, tx, entries...); err != nil {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,27 +18,10 @@ type issuance struct {
 	client verified // after the update: as stored
 	scope  string
 
+	// Set by the update.
 	raw   string
-	token token
-	err   error // set by the update: why this request gets no token
-}
-
-func newIssuance(client verified, scope string, ttl time.Duration) *issuance {
-	raw := newCredential(tokenPrefix)
-	return &issuance{
-		client: client, scope: scope, raw: raw,
-		token: token{Key: digest(raw), ClientID: client.ID, IssuedAt: client.at, ExpiresAt: client.at.Add(ttl)},
-	}
-}
-
-// complete verifies the client as stored in e and sets what the token depends on.
-func (m *issuance) complete(e store.Entry) error {
-	if err := m.client.reload(e); err != nil {
-		return err
-	}
-	scopes, err := m.client.grant(m.scope)
-	m.token.Scopes, m.token.SecretID, m.token.Generation = scopes, m.client.secretID, m.client.Generation
-	return err
+	token *token
+	err   error // why this request gets no token
 }
 
 // An issueGroup is the requests for tokens of one client that share an update. The
@@ -63,9 +47,10 @@ func (g *issueGroup) wait(ctx context.Context) error {
 	}
 }
 
-// entries returns the entries of the tokens that the group gets, given the stored
-// client. It returns an error if it gets none.
-func (g *issueGroup) entries(ctx context.Context, tx store.Tx) ([]store.Entry, error) {
+// entries makes the tokens of the group and returns their entries. Tokens with
+// the same secret and scopes have one entry; all are issued at the time of the
+// latest request. It returns an error if no request gets a token.
+func (g *issueGroup) entries(ctx context.Context, tx store.Tx, ttl time.Duration) ([]store.Entry, error) {
 	e, err := tx.Entry(ctx, kindClient, g.clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		err = errBadClient
@@ -73,19 +58,43 @@ func (g *issueGroup) entries(ctx context.Context, tx store.Tx) ([]store.Entry, e
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]store.Entry, 0, len(g.members)+1) // one more for the count
+	at := g.at
 	for _, m := range g.members {
-		if m.err = m.complete(e); m.err != nil {
+		if m.client.at.After(at) {
+			at = m.client.at
+		}
+	}
+	var tokens []*token
+	for _, m := range g.members {
+		if m.err = m.client.reload(e); m.err != nil {
 			continue
 		}
-		entry, err := m.token.entry()
+		scopes, err := m.client.grant(m.scope)
+		if m.err = err; err != nil {
+			continue
+		}
+		i := slices.IndexFunc(tokens, func(t *token) bool { return t.SecretID == m.client.secretID && slices.Equal(t.Scopes, scopes) })
+		if i < 0 {
+			i = len(tokens)
+			id := newTokenID()
+			tokens = append(tokens, &token{
+				id: id, Key: tokenKey(id), ClientID: g.clientID, IssuedAt: at, ExpiresAt: at.Add(ttl),
+				SecretID: m.client.secretID, Scopes: scopes, Generation: m.client.Generation,
+			})
+		}
+		m.token = tokens[i]
+		m.raw = m.token.add()
+	}
+	if len(tokens) == 0 {
+		return nil, g.members[0].err
+	}
+	entries := make([]store.Entry, 0, len(tokens)+1) // one more for the count
+	for _, t := range tokens {
+		entry, err := t.entry()
 		if err != nil {
 			return nil, err
 		}
 		entries = append(entries, entry)
-	}
-	if len(entries) == 0 {
-		return nil, g.members[0].err
 	}
 	return entries, nil
 }

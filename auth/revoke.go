@@ -52,14 +52,27 @@ func (a *Auth) revoke(ctx context.Context, clientID, raw string) error {
 		return err
 	}
 	return a.st.Update(ctx, func(tx store.Tx) error {
-		switch err := tx.DeleteEntries(ctx, kindToken, t.Key); {
-		case errors.Is(err, store.ErrNotFound): // ended in the meantime
+		t, err := findToken(ctx, tx, raw)
+		if errors.Is(err, errBadToken) { // ended in the meantime
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 		counts := tokenCounts{}
 		counts.change(clientID, -1)
-		return counts.put(ctx, tx)
+		if len(t.Digests) <= digestLen {
+			if err := tx.DeleteEntries(ctx, kindToken, t.Key); err != nil {
+				return err
+			}
+			return counts.put(ctx, tx)
+		}
+		i := t.find(raw)
+		t.Digests = t.Digests[:i] + t.Digests[i+digestLen:]
+		e, err := t.entry()
+		if err != nil {
+			return err
+		}
+		return counts.put(ctx, tx, e)
 	})
 }

@@ -1,7 +1,11 @@
 package auth
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,16 +13,20 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// kindToken is the kind of the entries of tokens, with the digest as the key and
-// the client as the owner, and of the tallies that count them by client.
+// kindToken is the kind of the entries of tokens, with the client as the owner.
 const kindToken = "token"
 
-// A token is the stored form of an access token. What it allows also depends on
-// the current state of its client; see narrow. Changing a client
-// therefore never writes its tokens: tokens that end stay in the store until they
-// expire and are purged.
+// tokenIDLen is the length of the part of a token that identifies its entry: the
+// prefix and 16 random characters (95 bits). The other 27 (160 bits) belong to the
+// token alone.
+const tokenIDLen = prefixLen + 16
+
+// A token is the stored form of one or more access tokens that were issued in the
+// same update and are alike. What they allow also depends on the current state of
+// their client; see narrow. Changing a client therefore never writes its tokens:
+// tokens that end stay in the store until they expire and are purged.
 type token struct {
-	Key       string    `json:"-"` // the digest
+	Key       string    `json:"-"` // see tokenKey
 	ClientID  string    `json:"-"`
 	IssuedAt  time.Time `json:"-"`
 	ExpiresAt time.Time `json:"-"`
@@ -27,7 +35,77 @@ type token struct {
 	Scopes     []string `json:"scopes"`
 	Generation int64    `json:"generation,omitempty"` // of the client when it was issued
 
+	// Digests has the digests of the tokens one after the other. Earlier
+	// versions stored each token by itself, with its digest as the key.
+	Digests string `json:"digests,omitempty"`
+
 	Products []string `json:"-"` // those of the client
+
+	id string // what the tokens begin with; only known while they are issued
+}
+
+// newTokenID returns what the tokens of an entry begin with.
+func newTokenID() string {
+	return string(appendRandom(append(make([]byte, 0, tokenIDLen), tokenPrefix...), tokenIDLen))
+}
+
+// add makes another token.
+func (t *token) add() (raw string) {
+	raw = newCredentialFrom(t.id)
+	t.Digests += shortDigest(raw)
+	return raw
+}
+
+// tokenKey returns the key of the entry of a token.
+func tokenKey(raw string) string { return digest(raw[:tokenIDLen])[:32] }
+
+// digestLen is the length of a digest in token.Digests.
+var digestLen = base64.RawStdEncoding.EncodedLen(sha256.Size)
+
+// shortDigest returns the digest of a token as it is in token.Digests.
+func shortDigest(raw string) string {
+	sum := sha256.Sum256([]byte(raw))
+	return base64.RawStdEncoding.EncodeToString(sum[:])
+}
+
+// find returns the position of a token in Digests, or -1.
+func (t token) find(raw string) int {
+	want := shortDigest(raw)
+	for i := 0; i < len(t.Digests); i += digestLen {
+		if t.Digests[i:min(i+digestLen, len(t.Digests))] == want {
+			return i
+		}
+	}
+	return -1
+}
+
+// tokensIn returns how many tokens an entry has.
+func tokensIn(e store.Entry) int {
+	t, err := readToken(e)
+	if err != nil {
+		return 1 // none that is valid, but the entry can be removed
+	}
+	return max(1, len(t.Digests)/digestLen)
+}
+
+// findToken returns the entry of a token, or errBadToken.
+func findToken(ctx context.Context, r store.Reader, raw string) (token, error) {
+	e, err := r.Entry(ctx, kindToken, tokenKey(raw))
+	alone := errors.Is(err, store.ErrNotFound)
+	if alone { // or of an earlier version
+		e, err = r.Entry(ctx, kindToken, digest(raw))
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return token{}, errBadToken
+	}
+	if err != nil {
+		return token{}, err
+	}
+	t, err := readToken(e)
+	if err == nil && !alone && t.find(raw) < 0 {
+		err = errBadToken
+	}
+	return t, err
 }
 
 func readToken(e store.Entry) (token, error) {
@@ -39,7 +117,7 @@ func readToken(e store.Entry) (token, error) {
 	return t, nil
 }
 
-// entry returns the entry of the token.
+// entry returns the entry of the tokens.
 func (t token) entry() (store.Entry, error) {
 	data, err := json.Marshal(t)
 	return store.Entry{

@@ -55,46 +55,90 @@ func (n tokenCounts) count(ctx context.Context, r store.Reader, clientID string)
 func (n tokenCounts) purge(ctx context.Context, tx store.Tx, now time.Time) (more bool, err error) {
 	// The range excludes its end; times are stored in milliseconds.
 	expired := store.TimeRange{Before: now.Add(time.Millisecond)}
-	removed, err := n.remove(ctx, tx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Expires: expired, Limit: purgeBatch})
-	return removed == purgeBatch, err
-}
-
-// makeRoom removes the oldest tokens of a client that has more than limit, and
-// returns how many it removed. If recount is true and the stored count is above
-// the limit, makeRoom first replaces it by the number of tokens in the store, and
-// reports that it did.
-func (n tokenCounts) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int, recount bool) (removed int, recounted bool, err error) {
-	count, err := n.count(ctx, tx, clientID)
-	if err != nil || int(count) <= limit {
-		return 0, false, err
-	}
-	have := int(count)
-	if recount {
-		if have, err = countTokens(ctx, tx, clientID); err != nil {
-			return 0, false, err
-		}
-		n.change(clientID, have-int(count))
-	}
-	if have > limit {
-		removed, err = n.remove(ctx, tx, store.EntryQuery{
-			Kind: kindToken, Order: store.ByExpiry, Owner: clientID, Limit: min(have-limit, evictBatch),
-		})
-	}
-	return removed, recount, err
-}
-
-// remove removes the tokens that q selects and returns their number.
-func (n tokenCounts) remove(ctx context.Context, tx store.Tx, q store.EntryQuery) (int, error) {
-	entries, err := tx.Entries(ctx, q)
+	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Expires: expired, Limit: purgeBatch})
 	if err != nil || len(entries) == 0 {
-		return 0, err
+		return false, err
 	}
 	keys := make([]string, len(entries))
 	for i, e := range entries {
 		keys[i] = e.Key
-		n.change(e.Owner, -1)
+		n.change(e.Owner, -tokensIn(e))
 	}
-	return len(entries), tx.DeleteEntries(ctx, kindToken, keys...)
+	return len(entries) == purgeBatch, tx.DeleteEntries(ctx, kindToken, keys...)
+}
+
+// makeRoom removes the oldest tokens of a client that has more than limit, and
+// reports whether it removed any. If recount is true and the stored count is above
+// the limit, makeRoom first replaces it by the number of tokens in the store, and
+// reports that it did.
+func (n tokenCounts) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int, recount bool) (removed, recounted bool, err error) {
+	count, err := n.count(ctx, tx, clientID)
+	if err != nil || int(count) <= limit {
+		return false, false, err
+	}
+	have := int(count)
+	if recount {
+		if have, err = countTokens(ctx, tx, clientID); err != nil {
+			return false, false, err
+		}
+		n.change(clientID, have-int(count))
+	}
+	if have > limit {
+		removed = true
+		err = n.removeOldest(ctx, tx, clientID, min(have-limit, evictBatch))
+	}
+	return removed, recount, err
+}
+
+// removeOldest removes the oldest tokens of a client. If it removes only some of
+// the tokens of an entry, it writes the entry without them.
+func (n tokenCounts) removeOldest(ctx context.Context, tx store.Tx, clientID string, number int) error {
+	var (
+		after store.Position
+		keys  []string
+		page  = min(number, 4) // entries, which usually have enough tokens
+	)
+	left := number
+	for left > 0 {
+		entries, err := tx.Entries(ctx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Owner: clientID, After: after, Limit: page})
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if size := tokensIn(e); size <= left {
+				keys = append(keys, e.Key)
+				left -= size
+			} else if left > 0 {
+				if err := dropTokens(ctx, tx, e, left); err != nil {
+					return err
+				}
+				left = 0
+			}
+			after = store.Position{Time: e.ExpiresAt, ID: e.Key}
+		}
+		if len(entries) < page {
+			break
+		}
+		page = left
+	}
+	n.change(clientID, left-number)
+	if len(keys) == 0 {
+		return nil
+	}
+	return tx.DeleteEntries(ctx, kindToken, keys...)
+}
+
+// dropTokens removes the first tokens of an entry that has more.
+func dropTokens(ctx context.Context, tx store.Tx, e store.Entry, number int) error {
+	t, err := readToken(e)
+	if err != nil {
+		return err
+	}
+	t.Digests = t.Digests[number*digestLen:]
+	if e, err = t.entry(); err != nil {
+		return err
+	}
+	return tx.PutEntries(ctx, e)
 }
 
 // put writes tokens and the counts that have changed.
@@ -144,7 +188,9 @@ func countTokens(ctx context.Context, r store.Reader, clientID string) (count in
 		page, err := r.Entries(ctx, store.EntryQuery{
 			Kind: kindToken, Order: store.ByExpiry, Owner: clientID, After: after, Limit: store.MaxLimit,
 		})
-		count += len(page)
+		for _, e := range page {
+			count += tokensIn(e)
+		}
 		if err != nil || len(page) < store.MaxLimit {
 			return count, err
 		}
