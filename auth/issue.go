@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime"
 	"slices"
 	"time"
 
@@ -84,6 +85,9 @@ func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
 	)
 	err := a.st.Update(ctx, func(tx store.Tx) error {
 		if !closed {
+			if a.groups.expectsMore() {
+				runtime.Gosched()
+			}
 			a.groups.close(g)
 			closed, purge, reserve = true, a.purges.due(at), a.batches.take(id, len(g.members))
 		}

@@ -128,8 +128,9 @@ func (g *issueGroup) noteUse(ctx context.Context, tx store.Tx) error {
 type issueGroups struct {
 	max int // members of a group
 
-	mu   sync.Mutex
-	open map[string]*issueGroup // by client
+	mu     sync.Mutex
+	open   map[string]*issueGroup // by client
+	shared bool                   // the last group had several members
 }
 
 func newIssueGroups(maxTokens int) *issueGroups {
@@ -157,4 +158,14 @@ func (q *issueGroups) close(g *issueGroup) {
 	if q.open[g.clientID] == g {
 		delete(q.open, g.clientID)
 	}
+	q.shared = len(g.members) > 1
+}
+
+// expectsMore reports whether to let other goroutines run before a group is
+// closed. If the last group had several members, their callers may be about to
+// request the next tokens.
+func (q *issueGroups) expectsMore() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.shared
 }

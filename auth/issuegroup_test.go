@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,4 +204,30 @@ func TestGroupOfADisabledClientGetsNothing(t *testing.T) {
 	}
 	_, stored := s.tally(t, s.client.ID)
 	is.Equal(stored, 1)
+}
+
+// Once requests have shared an update, the next one lets other goroutines run
+// before it takes its group.
+func TestGroupWaitsForRunnableGoroutines(t *testing.T) {
+	s := newIssuer(t)
+	issue := func() {
+		if err := s.post(s.ServeToken, url.Values{"grant_type": {"client_credentials"}}); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 10 { // the scheduler may choose the goroutine that has yielded
+		s.group(t, 2)
+		previous := runtime.GOMAXPROCS(1) // so that nothing else runs unless it yields
+		var all sync.WaitGroup
+		calls := s.st.callsOf(func() {
+			all.Go(issue)
+			issue()
+			all.Wait()
+		})
+		runtime.GOMAXPROCS(previous)
+		if slices.Index(calls, "Update") == 0 && !slices.Contains(calls[1:], "Update") {
+			return
+		}
+	}
+	t.Fatal("no requests shared an update")
 }
