@@ -25,12 +25,13 @@ func NewID(prefix string, t time.Time) string {
 	binary.BigEndian.PutUint32(u[2:], uint32(ms))
 	u[6] = u[6]&0x0f | 0x70 // version 7
 	u[8] = u[8]&0x3f | 0x80 // variant of RFC 9562
-	return prefix + "_" + encode128(u)
+	var text [32]byte       // of most
+	return string(encode128(append(append(text[:0], prefix...), '_'), u))
 }
 
-// encode128 writes 128 bits as 26 digits of five bits, filled up with two
+// encode128 appends 128 bits as 26 digits of five bits, filled up with two
 // zero bits on the left: the layout of a TypeID.
-func encode128(u [16]byte) string {
+func encode128(b []byte, u [16]byte) []byte {
 	var out [26]byte
 	hi, lo := binary.BigEndian.Uint64(u[:8]), binary.BigEndian.Uint64(u[8:])
 	for i := len(out) - 1; i >= 0; i-- {
@@ -38,5 +39,5 @@ func encode128(u [16]byte) string {
 		lo = lo>>5 | hi<<59
 		hi >>= 5
 	}
-	return string(out[:])
+	return append(b, out[:]...)
 }

@@ -28,13 +28,13 @@ func TestNewID(t *testing.T) {
 
 func TestEncode128(t *testing.T) {
 	is := is.New(t)
-	is.Equal(encode128([16]byte{}), "00000000000000000000000000")
-	is.Equal(encode128([16]byte{15: 33}), "00000000000000000000000011")
+	is.Equal(string(encode128(nil, [16]byte{})), "00000000000000000000000000")
+	is.Equal(string(encode128(nil, [16]byte{15: 33})), "00000000000000000000000011")
 	var all [16]byte
 	for i := range all {
 		all[i] = 0xff
 	}
-	is.Equal(encode128(all), "7zzzzzzzzzzzzzzzzzzzzzzzzz")
+	is.Equal(string(encode128(nil, all)), "7zzzzzzzzzzzzzzzzzzzzzzzzz")
 }
 
 func TestTimeRangeContains(t *testing.T) {

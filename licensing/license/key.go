@@ -94,14 +94,14 @@ func keyCheck(digits []byte) byte {
 }
 
 func formatKey(digits []byte) string {
-	var b strings.Builder
+	text := make([]byte, 0, keyDigits+keyDigits/keyGroup)
 	for i, d := range digits {
 		if i > 0 && i%keyGroup == 0 {
-			b.WriteByte('-')
+			text = append(text, '-')
 		}
-		b.WriteByte(keyAlphabet[d])
+		text = append(text, keyAlphabet[d])
 	}
-	return b.String()
+	return string(text)
 }
 
 // keyDigit returns the value of one character, or a negative number.

@@ -134,27 +134,31 @@ func mergeMap[V, P any](old map[string]V, c Change[map[string]P], keep func(P) (
 // diff returns the fields in which two states of a license differ, except
 // the key and internal fields.
 func diff(before, after License) map[string]FieldChange {
-	changes := make(map[string]FieldChange)
-	note := func(name string, same bool, from, to any) {
-		if !same {
-			changes[name] = FieldChange{from, to}
-		}
-	}
-	note("name", before.Name == after.Name, before.Name, after.Name)
-	note("product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
-	note("customer_id", before.CustomerID == after.CustomerID, before.CustomerID, after.CustomerID)
-	note("status", before.Status == after.Status, before.Status, after.Status)
-	note("status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
-	note("starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
-	note("expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
-	note("grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
-	note("max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
-	note("lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
-	note("offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
-	note("generation", before.Generation == after.Generation, before.Generation, after.Generation)
-	note("entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
-	note("metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
+	changes := make(changes)
+	note(changes, "name", before.Name == after.Name, before.Name, after.Name)
+	note(changes, "product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
+	note(changes, "customer_id", before.CustomerID == after.CustomerID, before.CustomerID, after.CustomerID)
+	note(changes, "status", before.Status == after.Status, before.Status, after.Status)
+	note(changes, "status_reason", before.StatusReason == after.StatusReason, before.StatusReason, after.StatusReason)
+	note(changes, "starts_at", sameTime(before.StartsAt, after.StartsAt), before.StartsAt, after.StartsAt)
+	note(changes, "expires_at", sameTime(before.ExpiresAt, after.ExpiresAt), before.ExpiresAt, after.ExpiresAt)
+	note(changes, "grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
+	note(changes, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
+	note(changes, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
+	note(changes, "offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
+	note(changes, "generation", before.Generation == after.Generation, before.Generation, after.Generation)
+	note(changes, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
+	note(changes, "metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
 	return changes
+}
+
+type changes map[string]FieldChange
+
+// note adds a field that is not the same. It makes interfaces of no others.
+func note[T any](c changes, name string, same bool, from, to T) {
+	if !same {
+		c[name] = FieldChange{from, to}
+	}
 }
 
 func sameTime(a, b *time.Time) bool { return timeOrZero(a).Equal(timeOrZero(b)) }
@@ -191,7 +195,8 @@ func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	return &t
+	at := t // only this is allocated
+	return &at
 }
 
 func timeOrZero(t *time.Time) time.Time {
@@ -205,7 +210,8 @@ func optionalCount(n int64) *int64 {
 	if n < 0 {
 		return nil
 	}
-	return &n
+	count := n // only this is allocated
+	return &count
 }
 
 func countOrNegative(n *int64) int64 {

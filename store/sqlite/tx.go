@@ -13,15 +13,16 @@ import (
 // stand beside their tables.
 type tx struct {
 	reader
-	*session
+	session
 	wrote int // statements
 }
 
 var _ store.Tx = (*tx)(nil)
 
 func newTx(c *conn) *tx {
-	s := &session{conn: c, updates: true}
-	return &tx{reader: reader{s}, session: s}
+	t := &tx{session: session{conn: c, updates: true}}
+	t.reader = reader{&t.session}
+	return t
 }
 
 // exec runs a statement that writes. A constraint refuses the statement and
@@ -127,6 +128,9 @@ func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn str
 	if err := t.ready(ctx); err != nil {
 		return err
 	}
+	if len(ids) == 1 {
+		return t.change(ctx, `DELETE FROM `+table+` WHERE `+groupColumn+` = ? AND `+idColumn+` = ?`, group, ids[0])
+	}
 	named := func(text string, chunk []string) (string, []any) {
 		s := &selection{}
 		s.add(text + ` FROM ` + table)
@@ -134,17 +138,15 @@ func (t *tx) remove(ctx context.Context, table, groupColumn, group, idColumn str
 		s.among(idColumn, chunk)
 		return s.text.String(), s.args
 	}
-	if len(ids) > 1 {
-		ctx = context.WithoutCancel(ctx)
-		for chunk := range slices.Chunk(ids, idsPerStatement) {
-			text, args := named(`SELECT count(*)`, chunk)
-			n, err := one(ctx, t.reader, (*row).integer, text, args...)
-			if err == nil && n < int64(len(chunk)) {
-				err = store.ErrNotFound
-			}
-			if err != nil {
-				return err
-			}
+	ctx = context.WithoutCancel(ctx)
+	for chunk := range slices.Chunk(ids, idsPerStatement) {
+		text, args := named(`SELECT count(*)`, chunk)
+		n, err := one(ctx, t.reader, (*row).integer, text, args...)
+		if err == nil && n < int64(len(chunk)) {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for chunk := range slices.Chunk(ids, idsPerStatement) {

@@ -111,12 +111,16 @@ func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 // are case-sensitive.
 func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, detail string) []FieldError {
 	var all []FieldError
+	known := 0
 	for i := range s.Fields {
 		f := &s.Fields[i]
 		if f.Name == "" || f.Query {
 			continue
 		}
 		member, present := o[f.Name]
+		if present {
+			known++
+		}
 		switch {
 		case !present:
 			if f.required {
@@ -126,6 +130,9 @@ func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, deta
 		default:
 			all = append(all, f.set(f.In(v), member)...)
 		}
+	}
+	if known == len(o) {
+		return all
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if _, known := s.byName[name]; known {

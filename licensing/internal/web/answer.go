@@ -113,8 +113,9 @@ func writeJSON(w http.ResponseWriter, status int, mediaType string, v any) error
 
 func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", mediaType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	values := [...]string{mediaType, strconv.Itoa(len(body))} // one allocation
+	h["Content-Type"] = values[0:1:1]
+	h["Content-Length"] = values[1:2:2]
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only if the client is gone
 }

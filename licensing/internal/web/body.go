@@ -121,11 +121,32 @@ func readBody(r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, tooLarge()
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most))
+	size := int64(512)
+	if r.ContentLength >= 0 {
+		size = min(r.ContentLength+1, 16<<10) // one more, to read the end
+	}
+	data, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most), make([]byte, 0, size))
 	if err != nil {
 		return nil, bodyError(err)
 	}
 	return data, nil
+}
+
+// readAll is [io.ReadAll] with a buffer, which it uses as long as that is large
+// enough.
+func readAll(r io.Reader, buf []byte) ([]byte, error) {
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		case len(buf) == cap(buf):
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
 }
 
 // A timedBody is a body with a read deadline. The deadline is cleared once the

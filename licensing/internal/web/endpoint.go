@@ -24,8 +24,9 @@ type Endpoint struct {
 	params reflect.Type
 	form   *input.Struct
 	result reflect.Type
-	names  map[string]bool // of the members of the result; nil: it is not a struct
-	paged  bool            // the result is a page of a list
+	names  map[string]bool  // of the members of the result; nil: it is not a struct
+	paged  bool             // the result is a page of a list
+	fields map[string][]int // of the parameters, by name, with their indexes
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
 }
@@ -33,7 +34,8 @@ type Endpoint struct {
 // Do returns an Endpoint for a function with one result.
 func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *Endpoint {
 	return &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
+		result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
 			return fn(rules, ctx, *params.(*P))
 		},
@@ -58,7 +60,7 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[
 // Stream returns an Endpoint for a function that writes NDJSON line by line.
 func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
 	return &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
 		stream: func(ctx context.Context, rules *license.Service, params any, w io.Writer) error {
 			return fn(rules, ctx, *params.(*P), w)
 		},
@@ -147,12 +149,12 @@ func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 }
 
 func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
-	for i, name := range x.resource.names {
-		field := params.Elem().FieldByName(strings.ToUpper(name[:1]) + name[1:])
-		if !field.IsValid() {
-			field = params.Elem().FieldByName("ID")
+	for i, name := range x.resource.fields {
+		index, ok := e.fields[name]
+		if !ok {
+			index = e.fields["ID"]
 		}
-		field.SetString(x.values[i])
+		params.Elem().FieldByIndex(index).SetString(x.values[i])
 	}
 }
 
@@ -192,8 +194,8 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	if route.Method == http.MethodGet {
 		return nil
 	}
-	field := params.Elem().FieldByName("IfMatch")
-	if !field.IsValid() {
+	index, ok := e.fields["IfMatch"]
+	if !ok {
 		return unconditional(r)
 	}
 	if err := noneMatchOnRead(r); err != nil {
@@ -201,7 +203,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	versions, err := ifMatch(r)
 	if err == nil && versions != nil {
-		field.Set(reflect.ValueOf(versions))
+		params.Elem().FieldByIndex(index).Set(reflect.ValueOf(versions))
 	}
 	return err
 }
@@ -257,6 +259,15 @@ func (e *Endpoint) immutable(route *Route) map[string]bool {
 		return nil
 	}
 	return e.names
+}
+
+// fieldsOf returns the indexes of the fields of a struct type by their names.
+func fieldsOf(t reflect.Type) map[string][]int {
+	fields := make(map[string][]int)
+	for _, f := range reflect.VisibleFields(t) {
+		fields[f.Name] = f.Index
+	}
+	return fields
 }
 
 // memberNames returns the names of the JSON members of a struct type, or nil for

@@ -57,6 +57,7 @@ type resource struct {
 	pattern  string
 	segments []string          // a parameter is "{name}"
 	names    []string          // of the parameters
+	fields   []string          // of the parameter structs that the parameters set
 	routes   map[string]*Route // by method
 	oauth    *Route            // instead of routes
 }
@@ -91,6 +92,7 @@ func newResource(pattern string) *resource {
 		if isParameter(s) {
 			name, _, _ := strings.Cut(s[1:len(s)-1], ":")
 			res.names = append(res.names, name)
+			res.fields = append(res.fields, strings.ToUpper(name[:1])+name[1:])
 		}
 	}
 	return res
