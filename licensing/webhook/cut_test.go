@@ -40,8 +40,9 @@ func (s *cutStore) Entry(ctx context.Context, kind, key string) (store.Entry, er
 
 // A cutCase is what a process that is cut off sends.
 type cutCase struct {
-	quick         int // webhooks beside one that fails at times and one that is slow at times
-	before, while int // events before it runs, and while it does
+	quick         int   // webhooks beside one that fails at times and one that is slow at times
+	before, while int   // events before it runs, and while it does
+	failEvery     int64 // which of the requests to any webhook fail; 0: none
 }
 
 // run lets a process send until it has made so many Updates, and another one send
@@ -55,7 +56,8 @@ func (c cutCase) run(t *testing.T, updates int64) (cut bool) {
 		first.lost = dying.gone
 		var requests atomic.Int64
 		first.answer = func(host string) int {
-			if n := requests.Add(1); host == "flaky.example" && n%3 == 0 {
+			n := requests.Add(1)
+			if host == "flaky.example" && n%3 == 0 || c.failEvery > 0 && n%c.failEvery == 0 {
 				return http.StatusInternalServerError
 			}
 			return http.StatusNoContent
@@ -113,7 +115,7 @@ func TestACutAfterAnyUpdateLosesNothing(t *testing.T) {
 // TestACutWithinABatchLosesNothing kills the process while it stores the outcome of
 // a batch that is too large for one Update.
 func TestACutWithinABatchLosesNothing(t *testing.T) {
-	c := cutCase{quick: 7, before: 100}
+	c := cutCase{quick: 7, before: 100, failEvery: 20}
 	for updates := int64(1); updates < 5; updates++ {
 		c.run(t, updates)
 	}

@@ -276,6 +276,34 @@ func TestAFailingWebhookLeavesTheSharedLane(t *testing.T) {
 	})
 }
 
+// TestAWebhookWhoseBreakerIsOpenLeavesTheSharedLane: also one whose breaker opened
+// with the last delivery of a batch, so that it was level until then.
+func TestAWebhookWhoseBreakerIsOpenLeavesTheSharedLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		var down atomic.Bool
+		down.Store(true)
+		b.answer = func(string) int {
+			if down.Load() {
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		}
+		want := b.licenses(t, breakAfter)
+		defer b.run(t)()
+		time.Sleep(2 * time.Second)
+		is.True(!b.lane(t, w.ID).Own)
+		want = append(want, b.licenses(t, 1)...)
+		time.Sleep(2 * time.Second)
+		is.True(b.lane(t, w.ID).Own)
+		down.Store(false)
+		time.Sleep(time.Hour)
+		sameOnce(t, b.taken["x.example"], want)
+	})
+}
+
 // TestASlowWebhookCatchesUpAlone: requests of a slow receiver are not repeated
 // when it leaves the shared lane while they are under way.
 func TestASlowWebhookCatchesUpAlone(t *testing.T) {

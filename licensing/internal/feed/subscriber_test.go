@@ -50,6 +50,9 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 		time.AfterFunc(10*leaseTTL, cancel)
 		is.NoErr(e.Run(ctx))
 		is.Equal(handled, 1)
+		seq, _, err := ReadCursor(t.Context(), st, subscriberCursor+"s")
+		is.NoErr(err)
+		is.Equal(seq, int64(0)) // the position belongs to the other process
 	})
 }
 

@@ -1,0 +1,42 @@
+package webhook
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+)
+
+// TestOverdueLanesAreWaiting: a lane whose work has been due for more than a minute
+// waits, unless its webhook fails.
+func TestOverdueLanesAreWaiting(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	other, _ := f.webhook(t)
+	f.cursor(t, cursorKey, 2, f.now)
+	due := f.now
+	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
+		return putLane(t.Context(), tx, w.ID, laneRecord{Position: 2, Own: true, Due: due, UpdatedAt: tx.now})
+	}))
+	lag := func() (bool, *time.Time) {
+		t.Helper()
+		waiting, since, err := f.lag(t.Context(), f.store)
+		is.NoErr(err)
+		return waiting, since
+	}
+	waiting, _ := lag()
+	is.True(!waiting)
+	f.now = f.now.Add(2 * time.Minute)
+	waiting, since := lag()
+	is.True(waiting)
+	is.True(since.Equal(due))
+	_, err := f.report(t.Context(), other.ID, resultFailed)
+	is.NoErr(err)
+	waiting, _ = lag()
+	is.True(waiting)
+	_, err = f.report(t.Context(), w.ID, resultFailed)
+	is.NoErr(err)
+	waiting, _ = lag()
+	is.True(!waiting)
+}
