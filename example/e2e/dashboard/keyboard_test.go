@@ -166,6 +166,7 @@ func TestKeyboardWalk(t *testing.T) {
 		b.hit(kb.Tab)
 	}
 	b.hit(kb.Escape)
+	b.do("wait for the end of the dialog", chromedp.Do(ctx, chromedp.WaitNotPresent(chromedp.CSS("dialog"))))
 	is.Equal(focused(), "More")
 	is.Equal(b.policyErrors(), nil)
 }
