@@ -126,24 +126,28 @@ func (ix *Index) catchUp(ctx context.Context) (target int64, blocked, err error)
 		if start.Err() != nil {
 			return target, nil, ctx.Err()
 		}
-		if _, err := step(start, ctx, false, ix); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := step(start, ctx, (*Index).plan, false, ix); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return target, err, ctx.Err()
 		}
 	}
 }
 
-// Index indexes until both indexes are complete, deletes the entries of earlier
-// builds, and stops early when ctx ends. Counts come first: they are built before
-// the index for search. After that, one Update writes a batch of each.
+// Index brings both indexes up to the end of the feed, merges runs and deletes the
+// entries of earlier builds. It stops early when ctx ends. Events that are appended
+// meanwhile are left for the next call, so that they are indexed together. Counts
+// come first: they are built before the index for search. After that, one Update
+// writes a batch of each.
 func (c *Catalog) Index(ctx context.Context) error {
-	for done := false; !done; {
-		err := c.Counts.alone(ctx, func() error {
-			batches, err := step(ctx, ctx, false, c.Counts, c.Words)
-			done = len(batches) == 0
-			return err
-		})
-		if err != nil {
-			return err
+	for _, plan := range []planner{(*Index).plan, (*Index).tidy} {
+		for more := true; more; {
+			err := c.Counts.alone(ctx, func() error {
+				batches, err := step(ctx, ctx, plan, false, c.Counts, c.Words)
+				more = slices.ContainsFunc(batches, func(b *batch) bool { return b.more })
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -52,6 +52,7 @@ type batch struct {
 	size
 	took time.Duration // for writing it
 	fit  int           // how many of the events or licenses that were read fit; zero: all
+	more bool          // there is more to do, or the batch was not written
 }
 
 // A change is the change of the terms of one license.
@@ -62,18 +63,21 @@ type change struct {
 	added, gone []string
 }
 
-// step indexes one batch of each of some indexes, from one snapshot and in one
-// Update, or deletes a batch of old entries. It returns the batches: none for an
-// index that has nothing left to do, and none after an index that is being built.
+// A planner makes the next batch of an index from a snapshot: plan or tidy. It
+// returns nil if there is none.
+type planner func(ix *Index, ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error)
+
+// step writes one batch of each of some indexes, from one snapshot and in one
+// Update. It returns the batches: none after that of an index that is being built.
 // The context start bounds the wait for the write lock. The caller must hold busy.
-func step(start, ctx context.Context, rebuild bool, indexes ...*Index) (batches []*batch, err error) {
+func step(start, ctx context.Context, plan planner, rebuild bool, indexes ...*Index) (batches []*batch, err error) {
 	st := indexes[0].st
 	err = st.View(ctx, func(r store.Reader) error {
 		var shared reading
 		for _, ix := range indexes {
-			b, err := ix.plan(ctx, r, &shared, rebuild)
+			b, err := plan(ix, ctx, r, &shared, rebuild)
 			if errors.Is(err, errBroken) {
-				b, err = ix.plan(ctx, r, &shared, true)
+				b, err = plan(ix, ctx, r, &shared, true)
 			}
 			if err != nil {
 				return fmt.Errorf("index %s: %w", ix.name, err)
@@ -92,15 +96,17 @@ func step(start, ctx context.Context, rebuild bool, indexes ...*Index) (batches 
 	}
 	switch err = commit(start, ctx, batches...); {
 	case errors.Is(err, store.ErrConflict): // the next step reads again
+		batches[0].more = true
 		return batches, nil
 	case !errors.Is(err, store.ErrNotFound) || rebuild:
 		return batches, err
 	}
 	for _, b := range batches { // an entry to delete is missing: find the index that lacks it
 		if err := commit(start, ctx, b); errors.Is(err, store.ErrNotFound) {
-			if _, err = step(start, ctx, true, b.ix); err != nil {
+			if _, err = step(start, ctx, (*Index).plan, true, b.ix); err != nil {
 				return nil, err
 			}
+			b.more = true
 		} else if err != nil && !errors.Is(err, store.ErrConflict) {
 			return nil, err
 		}
@@ -131,6 +137,7 @@ func (b *batch) write(ctx context.Context, tx store.Tx) error {
 	defer func() { b.took = time.Since(began) }()
 	_, data, err := b.ix.load(ctx, tx)
 	if err != nil || !bytes.Equal(data, b.before) {
+		b.more = true
 		return err
 	}
 	for kind, keys := range b.remove {
@@ -148,10 +155,10 @@ func (b *batch) write(ctx context.Context, tx store.Tx) error {
 	return tx.PutEntries(ctx, e)
 }
 
-// plan returns the next batch, or nil if nothing is left to do. If rebuild is
-// true, it begins a new build.
+// plan returns the batch that brings an index closer to the end of the feed, or
+// nil if it is there. If rebuild is true, it begins a new build.
 func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error) {
-	b := &batch{ix: ix, remove: map[string][]string{}, size: ix.next}
+	b := &batch{ix: ix, remove: map[string][]string{}, size: ix.next, more: true}
 	var err error
 	if b.after, b.before, err = ix.load(ctx, r); err != nil {
 		return nil, err
@@ -183,26 +190,41 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 	if g.Seq == 0 && len(events) > 0 && events[0].Seq > 1 { // imported into an empty store
 		return b, ix.rebuild(ctx, r, b)
 	}
-	switch {
-	case len(events) > 0:
-		if err := ix.apply(ctx, r, g, shared, b); err != nil {
-			return nil, err
-		}
-	case st.Next == nil && len(st.Old) > 0:
-		return b, drop(ctx, r, b)
-	case st.Next == nil:
-		more := false
-		if ix.merge != nil {
-			more, err = ix.merge(ctx, r, g, b)
-		}
-		if err != nil || !more {
-			return nil, err
-		}
+	if len(events) == 0 && st.Next == nil {
+		return nil, nil
 	}
-	if st.Next != nil && (len(events) == 0 || g.Seq == events[len(events)-1].Seq && !shared.more) {
+	if err := ix.apply(ctx, r, g, shared, b); err != nil {
+		return nil, err
+	}
+	if b.more = shared.more || b.fit > 0; st.Next != nil && !b.more {
 		st.finish()
 	}
 	return b, nil
+}
+
+// tidy returns a batch that deletes old entries or merges runs, or nil if there is
+// nothing to do.
+func (ix *Index) tidy(ctx context.Context, r store.Reader, _ *reading, rebuild bool) (*batch, error) {
+	b := &batch{ix: ix, remove: map[string][]string{}, size: ix.next, more: true}
+	var err error
+	if b.after, b.before, err = ix.load(ctx, r); err != nil {
+		return nil, err
+	}
+	switch st := &b.after; {
+	case rebuild:
+		return b, ix.rebuild(ctx, r, b)
+	case st.Live == nil || st.Next != nil || st.Live.Version != ix.version:
+		return nil, nil
+	case len(st.Old) > 0:
+		return b, drop(ctx, r, b)
+	case ix.merge == nil:
+		return nil, nil
+	default:
+		if more, err := ix.merge(ctx, r, st.Live, b); err != nil || !more {
+			return nil, err
+		}
+		return b, nil
+	}
 }
 
 // apply compares the licenses of events with their indexed terms, and advances
