@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
@@ -16,22 +17,27 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates has the pages by name, each with the layout and the parts.
-var templates = loadTemplates()
+// templates has the pages by name, each with the layout and the parts. A page is
+// parsed when it is first shown: all pages take 10 MB, and a host may show none.
+var templates = pageTemplates()
 
-func loadTemplates() map[string]*template.Template {
-	base := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"inc":   func(i int) int { return i + 1 },
-		"asset": func(name string) string { return "static/" + hashedNames[name] },
-	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
+func pageTemplates() map[string]func() *template.Template {
+	base := sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("layout.html").Funcs(template.FuncMap{
+			"inc":   func(i int) int { return i + 1 },
+			"asset": func(name string) string { return "static/" + hashedNames[name] },
+		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
+	})
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err)
 	}
-	pages := map[string]*template.Template{}
+	pages := map[string]func() *template.Template{}
 	for _, f := range files {
 		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" && name != "operatorparts" {
-			pages[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+			pages[name] = sync.OnceValue(func() *template.Template {
+				return template.Must(template.Must(base().Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+			})
 		}
 	}
 	return pages
@@ -80,7 +86,7 @@ func (v *visit) render(status int, name string, p page) error {
 		p.Base = v.root + "../"
 	}
 	var b bytes.Buffer
-	if err := templates[name].Execute(&b, p); err != nil {
+	if err := templates[name]().Execute(&b, p); err != nil {
 		return err
 	}
 	h := v.w.Header()
