@@ -61,7 +61,7 @@ func TestSizeOfBatches(t *testing.T) {
 	is.Equal(s.after(full, 2*maxHold), size{read: 400, writes: 200})
 	is.Equal(s.after(full, maxHold/4), size{read: 400, writes: 800})
 	is.Equal(s.after(&batch{}, 0), size{read: 400, writes: 400}) // not full
-	is.Equal(s.after(&batch{fit: 30}, maxHold), size{read: 60, writes: 400})
+	is.Equal(s.after(&batch{fit: 32}, maxHold), size{read: 37, writes: 400})
 	is.Equal(size{writes: minWrites}.after(full, time.Hour).writes, minWrites)
 	is.Equal(size{writes: maxWrites}.after(&batch{put: make([]store.Entry, maxWrites)}, 0).writes, maxWrites)
 }

@@ -15,8 +15,8 @@ import (
 // written, so the next batch is smaller if one took longer than maxHold, and larger
 // if one took less than half of that.
 const (
-	maxHold   = 4 * time.Millisecond
-	minWrites = 100 // entries; one license may need more
+	maxHold   = 8 * time.Millisecond
+	minWrites = 200 // entries; one license may need more
 	maxWrites = 2000
 	maxRead   = 500 // events or licenses
 )
@@ -36,7 +36,7 @@ func (s size) after(b *batch, took time.Duration) size {
 		s.writes = min(maxWrites, s.writes*2)
 	}
 	if s.read = min(2*s.read, maxRead); b.fit > 0 {
-		s.read = min(2*b.fit, maxRead) // the Update would not fit more
+		s.read = min(b.fit+b.fit/8+1, maxRead) // what does not fit is read again
 	}
 	return s
 }
