@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -18,6 +19,15 @@ type transaction struct {
 	// products are the visible products that calls inside Atomically or
 	// Once were about; "" means all products.
 	products map[string]bool
+
+	changes []catalog.Change // events that were appended
+	written []writtenLicense
+}
+
+// A writtenLicense is what was last written of a license.
+type writtenLicense struct {
+	id  string
+	row *store.License // nil: deleted
 }
 
 // Atomically runs fn in one Update: all calls that fn makes on the Service
@@ -36,10 +46,12 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 	}
 	h := new(hooks)
 	for {
+		var last *transaction
 		err := s.st.Update(ctx, func(tx store.Tx) error {
 			h.next, h.pending = 0, nil
 			in := *s
 			in.tx = &transaction{Tx: tx, now: s.clock(), hooks: h}
+			last = in.tx
 			err := fn(&in)
 			switch {
 			case h.pending != nil:
@@ -49,6 +61,9 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 			}
 			return in.tx.failed
 		})
+		if err == nil {
+			s.committed(last)
+		}
 		if h.pending == nil || !errors.Is(err, errHookPending) {
 			return err
 		}
@@ -85,9 +100,67 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 		}
 		return err
 	}
-	return s.st.Update(ctx, func(tx store.Tx) error {
-		return fn(&transaction{Tx: tx, now: s.clock()})
+	var last *transaction
+	err := s.st.Update(ctx, func(tx store.Tx) error {
+		last = &transaction{Tx: tx, now: s.clock()}
+		return fn(last)
 	})
+	if err == nil {
+		s.committed(last)
+	}
+	return err
+}
+
+// committed tells the indexes what an Update has changed.
+func (s *Service) committed(tx *transaction) {
+	last := make(map[string]int, 1) // the last event about a license
+	for i, c := range tx.changes {
+		last[c.Subject] = i
+	}
+	for _, w := range tx.written {
+		if i, ok := last[w.id]; ok {
+			tx.changes[i].Wrote, tx.changes[i].License = true, w.row
+		}
+	}
+	s.catalog.Recent.Add(tx.changes)
+}
+
+// AppendEvents implements [store.Writer].
+func (tx *transaction) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	seqs, err := tx.Tx.AppendEvents(ctx, events...)
+	for i, seq := range seqs {
+		tx.changes = append(tx.changes, catalog.Change{Seq: seq, Type: events[i].Type, Subject: events[i].Subject})
+	}
+	return seqs, err
+}
+
+// CreateLicenses implements [store.Writer].
+func (tx *transaction) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	err := tx.Tx.CreateLicenses(ctx, licenses...)
+	if err == nil {
+		for _, l := range licenses {
+			tx.written = append(tx.written, writtenLicense{l.ID, &l})
+		}
+	}
+	return err
+}
+
+// UpdateLicense implements [store.Writer].
+func (tx *transaction) UpdateLicense(ctx context.Context, l store.License) error {
+	err := tx.Tx.UpdateLicense(ctx, l)
+	if err == nil {
+		tx.written = append(tx.written, writtenLicense{l.ID, &l})
+	}
+	return err
+}
+
+// DeleteLicense implements [store.Writer].
+func (tx *transaction) DeleteLicense(ctx context.Context, id string) error {
+	err := tx.Tx.DeleteLicense(ctx, id)
+	if err == nil {
+		tx.written = append(tx.written, writtenLicense{id, nil})
+	}
+	return err
 }
 
 // view runs fn on one snapshot: that of the current Update, or a new one.

@@ -15,6 +15,7 @@ import (
 type Catalog struct {
 	Counts *Index
 	Words  *Index
+	Recent *Recent // the changes that this process commits
 }
 
 // An Index is one set of terms of all licenses.
@@ -34,6 +35,7 @@ type Index struct {
 	merge func(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error)
 
 	st     store.Store
+	recent *Recent
 	purged func(context.Context, store.Reader) (int64, error)
 	busy   chan struct{} // shared by the indexes: one catch-up at a time
 	next   size          // of the next batch; guarded by busy
@@ -50,10 +52,11 @@ const budget = 50 * time.Millisecond
 // New returns the Catalog of a store. The function purged returns the Seq of the
 // last event that retention has removed. New does no I/O.
 func New(st store.Store, purged func(context.Context, store.Reader) (int64, error)) *Catalog {
-	busy := make(chan struct{}, 1)
+	busy, recent := make(chan struct{}, 1), new(Recent)
 	return &Catalog{
-		Counts: &Index{name: "counts", version: 3, before: "count", terms: countTerms, write: writeCounts, together: 1, st: st, purged: purged, busy: busy, next: firstSize},
-		Words:  &Index{name: wordsName, version: runsVersion, before: "word", terms: wordTerms, write: writeWords, merge: mergeWords, together: 100, st: st, purged: purged, busy: busy, next: firstSize},
+		Recent: recent,
+		Counts: &Index{name: "counts", version: 3, before: "count", terms: countTerms, write: writeCounts, together: 1, st: st, recent: recent, purged: purged, busy: busy, next: firstSize},
+		Words:  &Index{name: wordsName, version: runsVersion, before: "word", terms: wordTerms, write: writeWords, merge: mergeWords, together: 100, st: st, recent: recent, purged: purged, busy: busy, next: firstSize},
 	}
 }
 
@@ -143,6 +146,9 @@ func (c *Catalog) Index(ctx context.Context) error {
 			err := c.Counts.alone(ctx, func() error {
 				batches, err := step(ctx, ctx, plan, false, c.Counts, c.Words)
 				more = slices.ContainsFunc(batches, func(b *batch) bool { return b.more })
+				if err == nil && len(batches) == 2 { // one for each index
+					c.Recent.forget(min(batches[0].seq(), batches[1].seq()))
+				}
 				return err
 			})
 			if err != nil {

@@ -23,16 +23,30 @@ type reading struct {
 }
 
 // read reads up to limit events after a Seq and their licenses, unless they were
-// read before.
-func (s *reading) read(ctx context.Context, r store.Reader, after int64, limit int) (err error) {
+// read before. What recent holds is not read from the store.
+func (s *reading) read(ctx context.Context, r store.Reader, recent *Recent, after int64, limit int) error {
 	if len(s.events) > 0 && s.after == after {
 		return nil
 	}
 	*s = reading{after: after, licenses: map[string]record.License{}, created: map[string]bool{}, seats: map[string]bool{}}
-	if s.events, err = r.Events(ctx, store.EventQuery{After: after, Limit: limit}); err != nil {
+	end, err := newest(ctx, r)
+	if err != nil || end <= after {
 		return err
 	}
-	s.more = len(s.events) == limit
+	written := map[string]*store.License{} // by ID; nil: deleted
+	if changes := recent.after(after, end, limit); len(changes) > 0 {
+		for _, c := range changes {
+			s.events = append(s.events, store.Event{Seq: c.Seq, Type: c.Type, Subject: c.Subject})
+			if c.Wrote {
+				written[c.Subject] = c.License
+			}
+		}
+	} else if s.events, err = r.Events(ctx, store.EventQuery{After: after, Limit: limit}); err != nil || len(s.events) == 0 {
+		return err
+	}
+	s.more = s.events[len(s.events)-1].Seq < end
+	var missing []string
+	var rows []store.License
 	seen := make(map[string]bool, len(s.events))
 	for _, e := range s.events {
 		switch {
@@ -41,19 +55,25 @@ func (s *reading) read(ctx context.Context, r store.Reader, after int64, limit i
 		case strings.HasPrefix(e.Type, "activation."):
 			s.seats[e.Subject] = true
 		}
-		if e.Subject != "" && !seen[e.Subject] {
-			seen[e.Subject] = true
-			s.ids = append(s.ids, e.Subject)
+		if e.Subject == "" || seen[e.Subject] {
+			continue
+		}
+		seen[e.Subject] = true
+		s.ids = append(s.ids, e.Subject)
+		if l, ok := written[e.Subject]; !ok {
+			missing = append(missing, e.Subject)
+		} else if l != nil {
+			rows = append(rows, *l)
 		}
 	}
-	if len(s.ids) == 0 {
-		return nil
+	if len(missing) > 0 {
+		read, err := r.Licenses(ctx, store.LicenseQuery{IDs: missing})
+		if err != nil {
+			return err
+		}
+		rows = append(rows, read...)
 	}
-	licenses, err := r.Licenses(ctx, store.LicenseQuery{IDs: s.ids})
-	if err != nil {
-		return err
-	}
-	for _, l := range licenses {
+	for _, l := range rows {
 		if s.licenses[l.ID], err = record.ReadLicense(l); err != nil {
 			return err
 		}

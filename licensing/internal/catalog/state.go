@@ -39,6 +39,14 @@ type generation struct {
 // records returns the kind of the entries with the terms of each license.
 func (g *generation) records() string { return g.Kind + ".license" }
 
+// seq returns the last event that the index has read after the batch.
+func (b *batch) seq() int64 {
+	if b.after.Live == nil || b.after.Next != nil {
+		return 0
+	}
+	return b.after.Live.Seq
+}
+
 // kinds returns the kinds of all entries of g.
 func (g *generation) kinds() []string { return []string{g.Kind, g.records(), g.names()} }
 

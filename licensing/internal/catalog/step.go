@@ -183,7 +183,7 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 	if g.Scanning {
 		return b, ix.scan(ctx, r, g, b)
 	}
-	if err := shared.read(ctx, r, g.Seq, b.read); err != nil {
+	if err := shared.read(ctx, r, ix.recent, g.Seq, b.read); err != nil {
 		return nil, err
 	}
 	events := shared.events

@@ -1,0 +1,77 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A Change is an event of a committed Update, with the license that it wrote.
+type Change struct {
+	Seq           int64
+	Type, Subject string
+
+	Wrote   bool           // the Update wrote the license that is the Subject
+	License *store.License // as it was written; nil: it was deleted
+}
+
+// Recent holds the last changes that this process has committed, so that the
+// indexes need not read them back. It may lack some: then they are read from the
+// store. It is safe for concurrent use.
+type Recent struct {
+	mu      sync.Mutex
+	changes []Change // by Seq
+}
+
+const (
+	maxRecent   = 1000 // changes
+	maxDocument = 4096 // bytes of a license that is held
+)
+
+// Add adds the changes of a committed Update. Large licenses are left out.
+func (r *Recent) Add(changes []Change) {
+	if len(changes) > maxRecent {
+		return
+	}
+	for _, c := range changes {
+		if c.License != nil && len(c.License.Document) > maxDocument {
+			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.changes)
+	r.changes = append(r.changes, changes...)
+	if n > 0 && len(changes) > 0 && changes[0].Seq < r.changes[n-1].Seq { // a later Update was faster
+		slices.SortFunc(r.changes, func(a, b Change) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+	if over := len(r.changes) - maxRecent; over > 0 {
+		r.changes = slices.Delete(r.changes, 0, over)
+	}
+}
+
+// after returns up to limit changes after a Seq and through another, without gaps.
+func (r *Recent) after(seq, through int64, limit int) (list []Change) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(r.changes, seq+1, func(c Change, seq int64) int { return cmp.Compare(c.Seq, seq) })
+	for ; i < len(r.changes) && len(list) < limit; i++ {
+		if c := r.changes[i]; c.Seq == seq+1 && c.Seq <= through {
+			list = append(list, c)
+			seq = c.Seq
+			continue
+		}
+		break
+	}
+	return list
+}
+
+// forget removes the changes through a Seq.
+func (r *Recent) forget(seq int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(r.changes, seq+1, func(c Change, seq int64) int { return cmp.Compare(c.Seq, seq) })
+	r.changes = slices.Delete(r.changes, 0, i)
+}
