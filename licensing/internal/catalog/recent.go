@@ -26,7 +26,7 @@ type Recent struct {
 }
 
 const (
-	maxRecent   = 1000 // changes
+	maxRecent   = 1500 // changes; up to twice as many are held for a moment
 	maxDocument = 4096 // bytes of a license that is held
 )
 
@@ -42,13 +42,15 @@ func (r *Recent) Add(changes []Change) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(r.changes)
-	r.changes = append(r.changes, changes...)
-	if n > 0 && len(changes) > 0 && changes[0].Seq < r.changes[n-1].Seq { // a later Update was faster
-		slices.SortFunc(r.changes, func(a, b Change) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, c := range changes {
+		at := len(r.changes)
+		for at > 0 && r.changes[at-1].Seq > c.Seq { // a later Update was faster
+			at--
+		}
+		r.changes = slices.Insert(r.changes, at, c)
 	}
-	if over := len(r.changes) - maxRecent; over > 0 {
-		r.changes = slices.Delete(r.changes, 0, over)
+	if len(r.changes) > 2*maxRecent {
+		r.changes = slices.Delete(r.changes, 0, len(r.changes)-maxRecent)
 	}
 }
 

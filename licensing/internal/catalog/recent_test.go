@@ -32,10 +32,11 @@ func TestRecent(t *testing.T) {
 	r.forget(3)
 	is.Equal(seqs(1, 9, 9), nil)
 	is.Equal(seqs(3, 9, 9), []int64{4})
-	for seq := range int64(maxRecent) {
+	for seq := range int64(2 * maxRecent) {
 		r.Add([]Change{{Seq: 10 + seq}})
 	}
-	is.Equal(len(r.changes), maxRecent)
+	is.Equal(len(r.changes), maxRecent+1) // two were there before
+	is.Equal(r.changes[len(r.changes)-1].Seq, int64(9+2*maxRecent))
 }
 
 // TestReadingOfRecentChanges reads what is recent from memory, and the rest from

@@ -15,8 +15,8 @@ import (
 // written, so the next batch is smaller if one took longer than maxHold, and larger
 // if one took less than half of that.
 const (
-	maxHold   = 8 * time.Millisecond
-	minWrites = 200 // entries; one license may need more
+	maxHold   = 3 * time.Millisecond
+	minWrites = 100 // entries; one license may need more
 	maxWrites = 2000
 	maxRead   = 500 // events or licenses
 )
