@@ -138,13 +138,16 @@ func (f *finder) byTerm(ctx context.Context, after string) error {
 		case !f.Where.Descending && after >= q.From, f.Where.Descending && (q.Before == "" || after < q.Before):
 			q.After.ID = after
 		}
+		list := f.pairs.list(q)
 		for more := true; more; {
 			n := f.step()
-			candidates, err := f.next(ctx, &q, n)
+			candidates, err := f.next(ctx, list, n)
 			if err != nil {
 				return err
 			}
-			more = len(candidates) == n
+			if more = len(candidates) == n; len(candidates) > 0 {
+				q.After.ID = candidates[len(candidates)-1].key
+			}
 			if full, err := f.examine(ctx, candidates, nil); err != nil || full {
 				return err
 			}

@@ -56,7 +56,7 @@ func (p posting) compareTo(pair string) int {
 const leastPosting = 28
 
 // blockSize is how many bytes a block has at least, unless it is the last one.
-const blockSize = 8 << 10
+const blockSize = 4 << 10
 
 // A block is the data of an entry with sorted postings. For each of them: the
 // length of the term plus one and the term, or zero if it is the term before;
@@ -89,13 +89,10 @@ func encodeBlock(list []posting) (data []byte, n int) {
 func decodeBlock(list []posting, data []byte) ([]posting, error) {
 	list = slices.Grow(list, len(data)/leastPosting)
 	d := decoder{rest: string(data)}
-	var p posting
+	term := ""
 	for d.rest != "" {
-		if n := d.length(); n > 0 {
-			p.term = d.text(n - 1)
-		}
-		n := d.length()
-		p.id, p.gone = d.text(n>>1), n&1 == 1
+		var p posting
+		p, term = d.posting(term)
 		list = append(list, p)
 	}
 	return list, d.err
@@ -121,6 +118,18 @@ func (d *decoder) length() uint64 {
 	}
 	d.rest, d.err = "", errors.Join(d.err, errGarbled)
 	return 0
+}
+
+// posting reads a posting after one with a term, and returns its own.
+func (d *decoder) posting(before string) (p posting, term string) {
+	if p.term = before; d.rest[0] == 0 {
+		d.rest = d.rest[1:]
+	} else {
+		p.term = d.text(d.length() - 1)
+	}
+	n := d.length()
+	p.id, p.gone = d.text(n>>1), n&1 == 1
+	return p, p.term
 }
 
 func (d *decoder) text(n uint64) string {

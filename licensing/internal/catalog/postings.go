@@ -13,6 +13,9 @@ type pairReader struct {
 	r    store.Reader
 	g    *generation // nil: the entries of an earlier release
 	kind string      // of the entries
+	// blocks has the first blocks that were read of each run, since a search
+	// compares its terms before it lists the candidates of one.
+	blocks map[string][]store.Entry
 }
 
 // newPairReader returns a reader of the pairs in entries of a kind, that of
@@ -24,47 +27,62 @@ func newPairReader(ctx context.Context, r store.Reader, kind string) (pairReader
 	}
 	for _, g := range []*generation{st.Live, st.Next} {
 		if g != nil && g.Kind == kind && g.Version >= runsVersion {
-			return pairReader{r, g, kind}, nil
+			return pairReader{r, g, kind, map[string][]store.Entry{}}, nil
 		}
 	}
-	return pairReader{r, nil, kind}, nil
+	return pairReader{r, nil, kind, nil}, nil
 }
 
-// list returns the pairs that a query for entries with pairs as their keys
-// selects: From, Before, After.ID, Descending and Limit count.
-func (p pairReader) list(ctx context.Context, q store.EntryQuery) (pairs []string, err error) {
-	if p.g == nil {
-		q.Kind = p.kind
-		entries, err := p.r.Entries(ctx, q)
+// A pairList is the pairs that a query for entries with pairs as their keys
+// selects: From, Before, After.ID and Descending count.
+type pairList struct {
+	reader  pairReader
+	q       store.EntryQuery
+	cursors []runCursor
+}
+
+func (p pairReader) list(q store.EntryQuery) *pairList {
+	l := &pairList{reader: p, q: q}
+	if p.g != nil {
+		l.cursors = make([]runCursor, len(p.g.Runs))
+		for i, r := range p.g.Runs {
+			l.cursors[i] = runCursor{reader: p, q: q, run: r, low: p.g.low(r)}
+		}
+	}
+	return l
+}
+
+// next returns the next n pairs, or fewer at the end of the list.
+func (l *pairList) next(ctx context.Context, n int) (pairs []string, err error) {
+	if l.reader.g == nil {
+		l.q.Kind, l.q.Limit = l.reader.kind, n
+		entries, err := l.reader.r.Entries(ctx, l.q)
 		for _, e := range entries {
 			pairs = append(pairs, e.Key)
+			l.q.After.ID = e.Key
 		}
 		return pairs, err
 	}
-	cursors := make([]runCursor, len(p.g.Runs))
-	for i, r := range p.g.Runs {
-		cursors[i] = runCursor{reader: p, q: q, run: r, low: p.g.low(r)}
-	}
-	for len(pairs) < q.Limit {
+	for len(pairs) < n {
 		first := -1
-		for i := range cursors {
-			c := &cursors[i]
+		for i := range l.cursors {
+			c := &l.cursors[i]
 			if err := c.fill(ctx); err != nil {
 				return nil, err
 			}
 			if len(c.list) == 0 {
 				continue
 			}
-			if first < 0 || c.compare(&cursors[first]) <= 0 { // the newest of equal ones
+			if first < 0 || c.compare(&l.cursors[first]) <= 0 { // the newest of equal ones
 				first = i
 			}
 		}
 		if first < 0 {
 			break
 		}
-		found := cursors[first].list[0]
-		for i := range cursors[:first+1] {
-			if c := &cursors[i]; len(c.list) > 0 && c.list[0].compare(found) == 0 {
+		found := l.cursors[first].list[0]
+		for i := range l.cursors[:first+1] {
+			if c := &l.cursors[i]; len(c.list) > 0 && c.list[0].compare(found) == 0 {
 				c.list = c.list[1:]
 			}
 		}
@@ -82,10 +100,14 @@ type runCursor struct {
 	run    run
 	low    string // postings up to this pair are in another run
 
-	list  []posting // that were read, in the order of the query
+	list  []posting // that were decoded, in the order of the query
+	rest  decoder   // of the block that is decoded, in ascending order
+	term  string    // of the last posting that was decoded
+	next  []store.Entry
 	reads int
 	last  string // key of the last block that was read
-	ended bool
+	final bool   // no blocks follow
+	ended bool   // no postings follow that the query selects
 }
 
 // compare compares the first postings of two cursors in the order of the query.
@@ -96,19 +118,39 @@ func (c *runCursor) compare(d *runCursor) int {
 	return c.list[0].compare(d.list[0])
 }
 
-// fill reads blocks until there is a posting or the run ends.
-func (c *runCursor) fill(ctx context.Context) error {
-	for len(c.list) == 0 && !c.ended {
-		entries, err := c.read(ctx)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			list, err := decodeBlock(nil, e.Data)
+// fill decodes postings until there is one or the run ends.
+func (c *runCursor) fill(ctx context.Context) (err error) {
+	const some = 32 // postings
+	for len(c.list) == 0 {
+		switch {
+		case c.rest.rest != "":
+			for c.rest.rest != "" && len(c.list) < some {
+				var p posting
+				p, c.term = c.rest.posting(c.term)
+				c.add(p)
+			}
+			if c.rest.err != nil {
+				return c.rest.err
+			}
+		case c.ended:
+			return nil
+		case len(c.next) == 0 && c.final:
+			return nil
+		case len(c.next) == 0:
+			if c.next, err = c.read(ctx); err != nil {
+				return err
+			}
+		case c.q.Descending:
+			block, err := decodeBlock(nil, c.next[0].Data)
 			if err != nil {
 				return err
 			}
-			c.add(list)
+			c.next = c.next[1:]
+			for _, p := range slices.Backward(block) {
+				c.add(p)
+			}
+		default:
+			c.rest, c.next = decoder{rest: string(c.next[0].Data)}, c.next[1:]
 		}
 	}
 	return nil
@@ -131,14 +173,20 @@ func (c *runCursor) read(ctx context.Context) (entries []store.Entry, err error)
 	if c.last != "" {
 		q.After.ID = c.last
 	}
-	if entries, err = c.reader.r.Entries(ctx, q); err != nil {
-		return nil, err
+	entries, read := c.reader.blocks[q.From]
+	if c.reads > 0 || !read || q.Descending {
+		if entries, err = c.reader.r.Entries(ctx, q); err != nil {
+			return nil, err
+		}
+		if c.reads == 0 && !q.Descending {
+			c.reader.blocks[q.From] = entries
+		}
 	}
 	c.reads++
 	if q.Descending != c.q.Descending {
 		return entries, nil // the blocks below follow
 	}
-	c.ended = len(entries) < q.Limit
+	c.final = len(entries) < q.Limit
 	if len(entries) > 0 {
 		c.last = entries[len(entries)-1].Key
 	}
@@ -154,26 +202,21 @@ func (c *runCursor) upper() string {
 	return c.q.Before
 }
 
-// add appends the postings of a block that the query selects.
-func (c *runCursor) add(block []posting) {
-	if c.q.Descending {
-		slices.Reverse(block)
+// add appends a posting if the query selects it.
+func (c *runCursor) add(p posting) {
+	below := p.compareTo(c.q.From) < 0
+	above := c.q.Before != "" && p.compareTo(c.q.Before) >= 0
+	if below && c.q.Descending || above && !c.q.Descending {
+		c.ended, c.rest, c.next = true, decoder{}, nil
+		return
 	}
-	for _, p := range block {
-		below := p.compareTo(c.q.From) < 0
-		above := c.q.Before != "" && p.compareTo(c.q.Before) >= 0
-		if below && c.q.Descending || above && !c.q.Descending {
-			c.ended = true
+	if below || above || c.ended || c.low != "" && p.compareTo(c.low) <= 0 {
+		return
+	}
+	if after := c.q.After.ID; after != "" {
+		if n := p.compareTo(after); n == 0 || n < 0 != c.q.Descending {
 			return
 		}
-		if below || above || c.low != "" && p.compareTo(c.low) <= 0 {
-			continue
-		}
-		if after := c.q.After.ID; after != "" {
-			if n := p.compareTo(after); n == 0 || n < 0 != c.q.Descending {
-				continue
-			}
-		}
-		c.list = append(c.list, p)
 	}
+	c.list = append(c.list, p)
 }

@@ -126,9 +126,9 @@ func TestRuns(t *testing.T) {
 	compare()
 	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "words.1"})
 	is.NoErr(err)
-	is.True(len(entries) > 20 && len(entries) < 100)
+	is.True(len(entries) > 40 && len(entries) < 200)
 	for _, e := range entries {
-		is.True(len(e.Data) < 9_000)
+		is.True(len(e.Data) < 5_000)
 	}
 	for id := range licenses {
 		is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: id}))

@@ -25,19 +25,14 @@ func (f *finder) sources(search string) (list []store.EntryQuery) {
 }
 
 // next returns the next candidates of a range, up to n.
-func (f *finder) next(ctx context.Context, q *store.EntryQuery, n int) ([]candidate, error) {
-	q.Limit = n
-	pairs, err := f.pairs.list(ctx, *q)
-	if err != nil {
-		return nil, err
-	}
+func (f *finder) next(ctx context.Context, l *pairList, n int) ([]candidate, error) {
+	pairs, err := l.next(ctx, n)
 	candidates := make([]candidate, len(pairs))
 	for i, pair := range pairs {
 		_, id := splitPair(pair)
 		candidates[i] = candidate{pair, id}
-		q.After.ID = pair
 	}
-	return candidates, nil
+	return candidates, err
 }
 
 // findRarest returns the term of the search whose candidates are to be examined.
@@ -53,7 +48,7 @@ func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
 			if len(first[i]) == commonTerm {
 				break
 			}
-			candidates, err := f.next(ctx, &q, commonTerm-len(first[i]))
+			candidates, err := f.next(ctx, f.pairs.list(q), commonTerm-len(first[i]))
 			if err != nil {
 				return 0, err
 			}

@@ -175,7 +175,11 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 	if rebuild || g == nil || g.Version != ix.version || g.Seq < purged {
 		return b, ix.rebuild(ctx, r, b)
 	}
-	if len(g.Runs) > maxRuns {
+	most := maxRuns
+	if st.Next != nil {
+		most = fanOut // searches read it only when it is complete
+	}
+	if len(g.Runs) > most && ix.merge != nil {
 		if more, err := ix.merge(ctx, r, g, b); err != nil || more {
 			return b, err
 		}
