@@ -32,8 +32,9 @@ const eraseScan = 500
 // reads the whole feed once, in short Updates.
 //
 // When EraseCustomer returns, the indexes for counts and for search hold nothing
-// of the customer either, nor do earlier versions of them. Inside Atomically or
-// Once, the indexes follow after the commit.
+// of the customer either, nor do earlier versions of them: the search index is
+// merged, which reads and writes all of it. Inside Atomically or Once, the indexes
+// follow after the commit.
 //
 // Replies stored by [Service.Once] may hold the customer's data until they
 // expire. A caller limited to some products gets [ErrProductForbidden].
