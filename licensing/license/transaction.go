@@ -113,6 +113,9 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 
 // committed tells the indexes what an Update has changed.
 func (s *Service) committed(tx *transaction) {
+	if len(tx.changes) == 0 {
+		return
+	}
 	last := make(map[string]int, 1) // the last event about a license
 	for i, c := range tx.changes {
 		last[c.Subject] = i

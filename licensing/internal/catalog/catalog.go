@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,9 +29,6 @@ type Index struct {
 	write func(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error
 	// together is how many terms share an entry, roughly.
 	together int
-	// merge adds work that is done without changes to a batch. It reports whether
-	// there is any. It may be nil.
-	merge func(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error)
 
 	st     store.Store
 	recent *Recent
@@ -56,7 +52,7 @@ func New(st store.Store, purged func(context.Context, store.Reader) (int64, erro
 	return &Catalog{
 		Recent: recent,
 		Counts: &Index{name: "counts", version: 3, before: "count", terms: countTerms, write: writeCounts, together: 1, st: st, recent: recent, purged: purged, busy: busy, next: firstSize},
-		Words:  &Index{name: wordsName, version: runsVersion, before: "word", terms: wordTerms, write: writeWords, merge: mergeWords, together: 100, st: st, recent: recent, purged: purged, busy: busy, next: firstSize},
+		Words:  &Index{name: wordsName, version: runsVersion, before: "word", terms: wordTerms, write: writeWords, together: 100, st: st, recent: recent, purged: purged, busy: busy, next: firstSize},
 	}
 }
 
@@ -166,52 +162,45 @@ func (c *Catalog) Clean(ctx context.Context) error {
 		if err := c.Index(ctx); err != nil {
 			return err
 		}
-		found = false
-		for _, ix := range []*Index{c.Counts, c.Words} {
-			err := ix.alone(ctx, func() error {
-				b := &batch{ix: ix, size: ix.next}
-				err := ix.st.View(ctx, func(r store.Reader) error { return ix.clean(ctx, r, b) })
-				if err != nil || b.before == nil {
-					return err
-				}
-				found = true
-				return commit(ctx, ctx, b)
-			})
-			if err != nil {
-				return fmt.Errorf("clean %s: %w", ix.name, err)
-			}
+		err := c.Counts.alone(ctx, func() error {
+			batches, err := step(ctx, ctx, (*Index).clean, false, c.Counts, c.Words)
+			found = len(batches) > 0
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// clean begins to delete what Clean deletes, in a batch. If there is nothing, the
-// batch has no state.
-func (ix *Index) clean(ctx context.Context, r store.Reader, b *batch) error {
-	st, before, err := ix.load(ctx, r)
+// clean returns a batch that begins to delete what Clean deletes, or nil if there is
+// nothing.
+func (ix *Index) clean(ctx context.Context, r store.Reader, _ *reading, _ bool) (*batch, error) {
+	b, err := ix.batch(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	gone := 0
+	st, gone := &b.after, 0
 	if st.Live != nil {
 		for _, r := range st.Live.Runs {
 			gone += r.Gone
 		}
 	}
+	if len(entries) == 0 && gone == 0 {
+		return nil, nil
+	}
 	if len(entries) > 0 {
 		st.Old = append(st.Old, ix.before)
 	}
 	if gone > 0 && !slices.ContainsFunc(st.Live.Runs, func(r run) bool { return r.Open }) {
-		st.Live.merge(0, len(st.Live.Runs))
+		st.Live.beginMerge(0, len(st.Live.Runs))
 	}
-	if len(entries) > 0 || gone > 0 {
-		b.before, b.after = before, st
-	}
-	return nil
+	return b, nil
 }
 
 // alone calls fn while nothing else in this process indexes.

@@ -56,13 +56,16 @@ func (g *generation) put(r *run, list []posting, b *batch) {
 	}
 }
 
-// mergeStep adds the merge of the next blocks to a batch.
-func (g *generation) mergeStep(ctx context.Context, r store.Reader, into *run, b *batch) error {
-	var lists [][]posting
-	var ends [][]string // the last pairs of the blocks
-	bound := ""         // the pair up to which all runs were read; empty: they were read to the end
-	for i := range g.Runs {
-		from := &g.Runs[i]
+// mergeRuns adds the merge of the next blocks to a batch. It reports whether there
+// is anything to merge.
+func (g *generation) mergeRuns(ctx context.Context, r store.Reader, b *batch) (bool, error) {
+	into := g.merging()
+	if into == nil {
+		return false, nil
+	}
+	var sources [][]store.Entry // blocks of each run
+	bound := ""                 // the pair up to which all runs were read; empty: they were read to the end
+	for _, from := range g.Runs {
 		if from.Into != into.Number {
 			continue
 		}
@@ -73,55 +76,47 @@ func (g *generation) mergeStep(ctx context.Context, r store.Reader, into *run, b
 		}
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
-			return err
+			return false, err
 		}
+		if len(entries) == mergeBlocks {
+			if last := lastPair(entries[len(entries)-1]); bound == "" || last < bound {
+				bound = last
+			}
+		}
+		sources = append(sources, entries)
+	}
+	lists := make([][]posting, len(sources))
+	for i, entries := range sources {
 		size := 0
 		for _, e := range entries {
 			size += len(e.Data)
 		}
 		list := make([]posting, 0, size/leastPosting)
 		for _, e := range entries {
+			var err error
 			if list, err = decodeBlock(list, e.Data); err != nil {
-				return err
+				return false, err
+			}
+			if bound == "" || lastPair(e) <= bound {
+				b.remove[g.Kind] = append(b.remove[g.Kind], e.Key)
 			}
 		}
-		if len(entries) == mergeBlocks {
-			if last := list[len(list)-1].pair(); bound == "" || last < bound {
-				bound = last
-			}
-		}
-		lists = append(lists, list)
-		var keys []string
-		for _, e := range entries {
-			keys = append(keys, e.Key)
-		}
-		ends = append(ends, keys)
-	}
-	oldest := g.Runs[0].Into == into.Number
-	for i, list := range lists {
-		after := 0
 		if into.Done != "" {
-			after = countTo(list, into.Done)
+			list = list[countTo(list, into.Done):]
 		}
-		to := len(list)
 		if bound != "" {
-			to = countTo(list, bound)
+			list = list[:countTo(list, bound)]
 		}
-		lists[i] = list[after:max(after, to)]
-		for _, key := range ends[i] {
-			if _, last := splitPair(key); bound == "" || last <= bound {
-				b.remove[g.Kind] = append(b.remove[g.Kind], key)
-			}
-		}
+		lists[i] = list
 	}
-	g.put(into, mergeLists(lists, oldest), b)
+	g.put(into, mergeLists(lists, g.Runs[0].Into == into.Number), b)
 	if into.Done = bound; bound != "" {
-		return nil
+		return true, nil
 	}
 	into.Open = false
 	number, empty := into.Number, into.Size == 0 // the run that into points to changes
 	g.Runs = slices.DeleteFunc(g.Runs, func(r run) bool { return r.Into == number || empty && r.Number == number })
-	return nil
+	return true, nil
 }
 
 // countTo returns how many postings of a sorted list are at or below a pair.

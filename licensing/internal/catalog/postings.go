@@ -13,8 +13,8 @@ type pairReader struct {
 	r    store.Reader
 	g    *generation // nil: the entries of an earlier release
 	kind string      // of the entries
-	// blocks has the first blocks that were read of each run, since a search
-	// compares its terms before it lists the candidates of one.
+	// blocks has what first has read, by key: a search compares its terms before
+	// it lists the candidates of one.
 	blocks map[string][]store.Entry
 }
 
@@ -156,41 +156,43 @@ func (c *runCursor) fill(ctx context.Context) (err error) {
 	return nil
 }
 
-// read returns the next blocks. The first block in descending order is the one
-// that would contain the upper bound, so its key is at or above that.
-func (c *runCursor) read(ctx context.Context) (entries []store.Entry, err error) {
+// read returns the next blocks.
+func (c *runCursor) read(ctx context.Context) ([]store.Entry, error) {
 	q := c.run.blocks(c.reader.kind)
-	q.Limit, q.Descending = min(c.reads+1, 3), c.q.Descending
 	upper := c.upper()
+	c.reads++
 	switch {
-	case !c.q.Descending && c.reads == 0:
-		q.From = c.run.key(max(c.q.From, c.q.After.ID))
-	case c.q.Descending && c.reads == 0 && upper != "":
-		q.From, q.Descending = c.run.key(upper), false
+	case c.reads == 1 && c.q.Descending && upper != "": // the blocks below follow
+		return c.reader.first(ctx, c.run, upper)
+	case c.reads == 1 && !c.q.Descending:
+		entries, err := c.reader.first(ctx, c.run, max(c.q.From, c.q.After.ID))
+		return entries, c.took(entries, 1, err)
 	case c.q.Descending && upper != "":
 		q.Before = c.run.key(upper)
 	}
-	if c.last != "" {
-		q.After.ID = c.last
-	}
-	entries, read := c.reader.blocks[q.From]
-	if c.reads > 0 || !read || q.Descending {
-		if entries, err = c.reader.r.Entries(ctx, q); err != nil {
-			return nil, err
-		}
-		if c.reads == 0 && !q.Descending {
-			c.reader.blocks[q.From] = entries
-		}
-	}
-	c.reads++
-	if q.Descending != c.q.Descending {
-		return entries, nil // the blocks below follow
-	}
-	c.final = len(entries) < q.Limit
-	if len(entries) > 0 {
+	q.After.ID, q.Limit, q.Descending = c.last, min(c.reads, 3), c.q.Descending
+	entries, err := c.reader.r.Entries(ctx, q)
+	return entries, c.took(entries, q.Limit, err)
+}
+
+// took records up to which block was read.
+func (c *runCursor) took(entries []store.Entry, limit int, err error) error {
+	if c.final = len(entries) < limit; len(entries) > 0 {
 		c.last = entries[len(entries)-1].Key
 	}
-	return entries, nil
+	return err
+}
+
+// first returns the block of a run that a pair would be in, if there is one.
+func (p pairReader) first(ctx context.Context, r run, pair string) (entries []store.Entry, err error) {
+	q := r.blocks(p.kind)
+	q.From, q.Limit = r.key(pair), 1
+	entries, ok := p.blocks[q.From]
+	if !ok {
+		entries, err = p.r.Entries(ctx, q)
+		p.blocks[q.From] = entries
+	}
+	return entries, err
 }
 
 // upper returns the pair that all pairs of a descending query are below; empty:

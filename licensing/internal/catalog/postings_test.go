@@ -55,7 +55,7 @@ func TestPostings(t *testing.T) {
 	merge := func() (more bool) {
 		t.Helper()
 		write(func(b *batch) (err error) {
-			more, err = mergeWords(t.Context(), st, g, b)
+			more, err = g.mergeRuns(t.Context(), st, b)
 			return err
 		})
 		return more
@@ -103,7 +103,7 @@ func TestPostings(t *testing.T) {
 	for _, r := range g.Runs[1:] { // older runs are of higher levels
 		is.True(r.Into == 0 && !r.Open && r.Level <= g.Runs[0].Level)
 	}
-	g.merge(0, len(g.Runs))
+	g.beginMerge(0, len(g.Runs))
 	for merge() {
 		compare()
 	}

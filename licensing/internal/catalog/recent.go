@@ -14,7 +14,7 @@ type Change struct {
 	Type, Subject string
 
 	Wrote   bool           // the Update wrote the license that is the Subject
-	License *store.License // as it was written; nil: it was deleted
+	License *store.License // what it wrote; nil: it deleted the license
 }
 
 // Recent holds the last changes that this process has committed, so that the

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -36,6 +37,12 @@ type run struct {
 // key returns the key of a block with this last pair. No block that contains the
 // pair has a lower key.
 func (r run) key(pair string) string { return fmt.Sprintf("%08x ", r.Number) + pair }
+
+// lastPair returns the last pair of a block.
+func lastPair(e store.Entry) string {
+	_, pair, _ := strings.Cut(e.Key, " ")
+	return pair
+}
 
 // blocks selects all blocks of the run.
 func (r run) blocks(kind string) store.EntryQuery {
@@ -74,7 +81,7 @@ func (g *generation) merging() *run {
 		if open := g.open(r.Level + 1); open != nil {
 			return open
 		}
-		return g.merge(i, i+fanOut)
+		return g.beginMerge(i, i+fanOut)
 	}
 	return nil
 }
@@ -89,8 +96,8 @@ func (g *generation) open(level int) *run {
 	return nil
 }
 
-// merge begins to merge the runs from one index to below another.
-func (g *generation) merge(from, to int) *run {
+// beginMerge begins to merge the runs from one index to below another.
+func (g *generation) beginMerge(from, to int) *run {
 	g.LastRun++
 	into := run{Number: g.LastRun, Open: true}
 	for i := range g.Runs[from:to] {

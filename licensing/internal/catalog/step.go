@@ -63,8 +63,8 @@ type change struct {
 	added, gone []string
 }
 
-// A planner makes the next batch of an index from a snapshot: plan or tidy. It
-// returns nil if there is none.
+// A planner makes the next batch of an index from a snapshot: plan, tidy or clean.
+// It returns nil if there is none.
 type planner func(ix *Index, ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error)
 
 // step writes one batch of each of some indexes, from one snapshot and in one
@@ -155,12 +155,18 @@ func (b *batch) write(ctx context.Context, tx store.Tx) error {
 	return tx.PutEntries(ctx, e)
 }
 
+// batch returns an empty batch for the state of the index in a snapshot.
+func (ix *Index) batch(ctx context.Context, r store.Reader) (b *batch, err error) {
+	b = &batch{ix: ix, remove: map[string][]string{}, size: ix.next, more: true}
+	b.after, b.before, err = ix.load(ctx, r)
+	return b, err
+}
+
 // plan returns the batch that brings an index closer to the end of the feed, or
 // nil if it is there. If rebuild is true, it begins a new build.
 func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error) {
-	b := &batch{ix: ix, remove: map[string][]string{}, size: ix.next, more: true}
-	var err error
-	if b.after, b.before, err = ix.load(ctx, r); err != nil {
+	b, err := ix.batch(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	st := &b.after
@@ -179,8 +185,8 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 	if st.Next != nil {
 		most = fanOut // searches read it only when it is complete
 	}
-	if len(g.Runs) > most && ix.merge != nil {
-		if more, err := ix.merge(ctx, r, g, b); err != nil || more {
+	if len(g.Runs) > most {
+		if merged, err := g.mergeRuns(ctx, r, b); err != nil || merged {
 			return b, err
 		}
 	}
@@ -209,9 +215,8 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 // tidy returns a batch that deletes old entries or merges runs, or nil if there is
 // nothing to do.
 func (ix *Index) tidy(ctx context.Context, r store.Reader, _ *reading, rebuild bool) (*batch, error) {
-	b := &batch{ix: ix, remove: map[string][]string{}, size: ix.next, more: true}
-	var err error
-	if b.after, b.before, err = ix.load(ctx, r); err != nil {
+	b, err := ix.batch(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	switch st := &b.after; {
@@ -221,10 +226,8 @@ func (ix *Index) tidy(ctx context.Context, r store.Reader, _ *reading, rebuild b
 		return nil, nil
 	case len(st.Old) > 0:
 		return b, drop(ctx, r, b)
-	case ix.merge == nil:
-		return nil, nil
 	default:
-		if more, err := ix.merge(ctx, r, st.Live, b); err != nil || !more {
+		if merged, err := st.Live.mergeRuns(ctx, r, b); err != nil || !merged {
 			return nil, err
 		}
 		return b, nil

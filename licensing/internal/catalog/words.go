@@ -123,12 +123,3 @@ func writeWords(ctx context.Context, r store.Reader, g *generation, changes []ch
 	slices.SortFunc(list, posting.compare)
 	return g.addPostings(ctx, r, list, b)
 }
-
-// mergeWords merges runs.
-func mergeWords(ctx context.Context, r store.Reader, g *generation, b *batch) (bool, error) {
-	into := g.merging()
-	if into == nil {
-		return false, nil
-	}
-	return true, g.mergeStep(ctx, r, into, b)
-}
