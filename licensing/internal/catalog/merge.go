@@ -8,7 +8,7 @@ import (
 )
 
 // mergeBlocks is how many blocks of each run are merged in one batch at most.
-const mergeBlocks = 12
+const mergeBlocks = 48
 
 // addPostings adds sorted postings to a batch: as a run, or to the newest run if
 // both are small.

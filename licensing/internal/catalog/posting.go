@@ -55,8 +55,10 @@ func (p posting) compareTo(pair string) int {
 // leastPosting is how many bytes a posting of a license takes in a block at least.
 const leastPosting = 28
 
-// blockSize is how many bytes a block has at least, unless it is the last one.
-const blockSize = 4 << 10
+// blockSize is how many bytes a block has at least, unless it is the last one. In
+// SQLite, an entry of more than 1,000 bytes is slow to find: its tail is on another
+// page, which is read for every comparison of its key.
+const blockSize = 850
 
 // A block is the data of an entry with sorted postings. For each of them: the
 // length of the term plus one and the term, or zero if it is the term before;

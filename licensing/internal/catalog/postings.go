@@ -170,7 +170,7 @@ func (c *runCursor) read(ctx context.Context) ([]store.Entry, error) {
 	case c.q.Descending && upper != "":
 		q.Before = c.run.key(upper)
 	}
-	q.After.ID, q.Limit, q.Descending = c.last, min(c.reads, 3), c.q.Descending
+	q.After.ID, q.Limit, q.Descending = c.last, min(c.reads, 8), c.q.Descending
 	entries, err := c.reader.r.Entries(ctx, q)
 	return entries, c.took(entries, q.Limit, err)
 }

@@ -126,9 +126,9 @@ func TestRuns(t *testing.T) {
 	compare()
 	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "words.1"})
 	is.NoErr(err)
-	is.True(len(entries) > 40 && len(entries) < 200)
+	is.True(len(entries) > 200 && len(entries) < 1_000)
 	for _, e := range entries {
-		is.True(len(e.Data) < 5_000)
+		is.True(len(e.Key)+len(e.Data) < 1_000) // larger ones are slow to find
 	}
 	for id := range licenses {
 		is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: id}))
