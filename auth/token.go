@@ -62,7 +62,7 @@ func tokenKey(raw string) string { return digest(raw[:tokenIDLen])[:32] }
 // digestLen is the length of a digest in token.Digests.
 var digestLen = base64.RawStdEncoding.EncodedLen(sha256.Size)
 
-// shortDigest returns the digest of a token as it is in token.Digests.
+// shortDigest returns the digest of a token for token.Digests.
 func shortDigest(raw string) string {
 	sum := sha256.Sum256([]byte(raw))
 	return base64.RawStdEncoding.EncodeToString(sum[:])

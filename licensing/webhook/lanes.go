@@ -130,10 +130,10 @@ func (tx *transaction) enqueued(ctx context.Context, rec webhookRecord, n int) e
 	return putLane(ctx, tx, rec.ID, lane)
 }
 
-// readLanes returns the stored lanes of some webhooks by ID; nil: of all.
-func readLanes(ctx context.Context, r store.Reader, webhookIDs []string) (map[string]laneRecord, error) {
+// readLanes returns the stored lanes that a query selects, by webhook.
+func readLanes(ctx context.Context, r store.Reader, q store.EntryQuery) (map[string]laneRecord, error) {
 	lanes := make(map[string]laneRecord)
-	q := store.EntryQuery{Kind: laneKind, Keys: webhookIDs, Limit: store.MaxLimit}
+	q.Kind, q.Limit = laneKind, store.MaxLimit
 	for {
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
@@ -143,10 +143,12 @@ func readLanes(ctx context.Context, r store.Reader, webhookIDs []string) (map[st
 			if lanes[e.Key], err = readLaneEntry(e); err != nil {
 				return nil, err
 			}
+			if q.After.ID = e.Key; q.Order == store.ByExpiry {
+				q.After.Time = e.ExpiresAt
+			}
 		}
 		if len(entries) < q.Limit {
 			return lanes, nil
 		}
-		q.After.ID = entries[len(entries)-1].Key
 	}
 }

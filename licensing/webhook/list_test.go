@@ -73,8 +73,8 @@ func TestPagesOfWebhooks(t *testing.T) {
 	}
 }
 
-// TestTroubledWebhooks: those that fail or are disabled are found without
-// reading the others.
+// TestTroubledWebhooks: finding the webhooks that fail or are disabled reads no
+// others.
 func TestTroubledWebhooks(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

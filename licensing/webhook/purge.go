@@ -182,41 +182,27 @@ func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64
 // dueLanes returns the lanes that have work, by webhook. Those of webhooks that are
 // level or not active have none.
 func (s *Service) dueLanes(ctx context.Context, r store.Reader) (map[string]laneRecord, error) {
-	lanes := make(map[string]laneRecord)
-	if !s.lanesStored.Load() {
-		stored, err := readLanes(ctx, r, nil)
-		if err != nil {
-			return nil, err
-		}
-		all, err := readAll(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		complete := true
-		for _, rec := range all {
-			if _, ok := stored[rec.ID]; ok {
-				continue
-			}
-			if complete = false; rec.Status == StatusActive { // of an earlier version
-				lanes[rec.ID] = laneRecord{}
-			}
-		}
-		s.lanesStored.Store(complete)
+	lanes, err := readLanes(ctx, r, store.EntryQuery{Order: store.ByExpiry})
+	if err != nil || s.lanesStored.Load() {
+		return lanes, err
 	}
-	q := store.EntryQuery{Kind: laneKind, Order: store.ByExpiry, Limit: store.MaxLimit}
-	for {
-		entries, err := r.Entries(ctx, q)
-		if err != nil {
-			return nil, err
+	stored, err := readLanes(ctx, r, store.EntryQuery{})
+	if err != nil {
+		return nil, err
+	}
+	all, err := readAll(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	complete := true
+	for _, rec := range all {
+		if _, ok := stored[rec.ID]; ok {
+			continue
 		}
-		for _, e := range entries {
-			if lanes[e.Key], err = readLaneEntry(e); err != nil {
-				return nil, err
-			}
-			q.After = store.Position{Time: e.ExpiresAt, ID: e.Key}
-		}
-		if len(entries) < q.Limit {
-			return lanes, nil
+		if complete = false; rec.Status == StatusActive { // of an earlier version
+			lanes[rec.ID] = laneRecord{}
 		}
 	}
+	s.lanesStored.Store(complete)
+	return lanes, nil
 }

@@ -169,7 +169,7 @@ func (r *run) refresh(ctx context.Context) error {
 	if some {
 		lanes = maps.Clone(old)
 	}
-	for _, id := range ids { // those that exist are in all
+	for _, id := range ids { // all has the ones that exist
 		delete(lanes, id)
 	}
 	for _, rec := range all {
@@ -194,7 +194,7 @@ func (r *run) refresh(ctx context.Context) error {
 func (r *run) readChanged(ids []string, some bool) (all []webhookRecord, lanes map[string]laneRecord, err error) {
 	if !some {
 		if all, err = readAll(r.Work, r.store()); err == nil {
-			lanes, err = readLanes(r.Work, r.store(), nil)
+			lanes, err = readLanes(r.Work, r.store(), store.EntryQuery{})
 		}
 		return all, lanes, err
 	}
@@ -209,7 +209,7 @@ func (r *run) readChanged(ids []string, some bool) (all []webhookRecord, lanes m
 		}
 		all = append(all, rec)
 	}
-	lanes, err = readLanes(r.Work, r.store(), ids)
+	lanes, err = readLanes(r.Work, r.store(), store.EntryQuery{Keys: ids})
 	return all, lanes, err
 }
 

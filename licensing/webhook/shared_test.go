@@ -277,7 +277,7 @@ func TestAFailingWebhookLeavesTheSharedLane(t *testing.T) {
 }
 
 // TestAWebhookWhoseBreakerIsOpenLeavesTheSharedLane: also one whose breaker opened
-// with the last delivery of a batch, so that it was level until then.
+// with the last delivery of a batch, so that it leaves while it is level.
 func TestAWebhookWhoseBreakerIsOpenLeavesTheSharedLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)

@@ -25,8 +25,8 @@ type integration struct {
 }
 
 // integrations returns the credentials, if the operator may see them, and the
-// webhooks that are for a product: first those that are only for some products. It
-// reports whether there may be more.
+// webhooks that are for a product, with those restricted to some products first. It reports
+// whether there may be more.
 func (v *visit) integrations(product string) (list []integration, more bool, err error) {
 	ctx := v.r.Context()
 	var all []integration // for all products
