@@ -52,6 +52,22 @@ func (p pairReader) list(q store.EntryQuery) *pairList {
 	return l
 }
 
+// largest returns a reader of the largest run alone.
+func (p pairReader) largest() pairReader {
+	if p.g == nil {
+		return p
+	}
+	g := *p.g
+	g.Runs = nil
+	for _, r := range p.g.Runs {
+		if r.Into == 0 && (len(g.Runs) == 0 || r.Size > g.Runs[0].Size) {
+			g.Runs = []run{r}
+		}
+	}
+	p.g = &g
+	return p
+}
+
 // next returns the next n pairs, or fewer at the end of the list.
 func (l *pairList) next(ctx context.Context, n int) (pairs []string, err error) {
 	if l.reader.g == nil {

@@ -42,28 +42,32 @@ func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
 	if len(f.terms) == 1 {
 		return 0, nil
 	}
-	first := make([][]candidate, len(f.terms))
+	fewest := commonTerm
 	for i, term := range f.terms {
-		for _, q := range f.sources(term) {
-			if len(first[i]) == commonTerm {
-				break
-			}
-			candidates, err := f.next(ctx, f.pairs.list(q), commonTerm-len(first[i]))
+		if many, err := f.firstOf(ctx, f.pairs.largest(), term); err != nil || len(many) == commonTerm {
 			if err != nil {
 				return 0, err
 			}
-			first[i] = append(first[i], candidates...)
+			continue // however many there are in the other runs
 		}
-		if len(first[i]) < len(first[rarest]) {
-			rarest = i
+		first, err := f.firstOf(ctx, f.pairs, term)
+		if err != nil {
+			return 0, err
+		}
+		if len(first) < fewest {
+			rarest, fewest = i, len(first)
 		}
 	}
-	if len(first[rarest]) < commonTerm {
+	if fewest < commonTerm {
 		return rarest, nil
 	}
 	most := -1
-	for i := range min(len(first), maxSampled) {
-		indexed, err := f.indexed(ctx, first[i])
+	for i, term := range f.terms[:min(len(f.terms), maxSampled)] {
+		first, err := f.firstOf(ctx, f.pairs, term)
+		if err != nil {
+			return 0, err
+		}
+		indexed, err := f.indexed(ctx, first)
 		if err != nil {
 			return 0, err
 		}
@@ -78,4 +82,15 @@ func (f *finder) findRarest(ctx context.Context) (rarest int, err error) {
 		}
 	}
 	return rarest, nil
+}
+
+// firstOf returns the first candidates of a term, up to commonTerm.
+func (f *finder) firstOf(ctx context.Context, pairs pairReader, term string) (first []candidate, err error) {
+	for _, q := range f.sources(term) {
+		candidates, err := f.next(ctx, pairs.list(q), commonTerm-len(first))
+		if first = append(first, candidates...); err != nil || len(first) == commonTerm {
+			return first, err
+		}
+	}
+	return first, nil
 }
