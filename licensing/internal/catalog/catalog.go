@@ -39,7 +39,7 @@ type Index struct {
 
 const (
 	wordsName   = "words"
-	runsVersion = 3 // of the index for search: earlier ones have an entry for each pair
+	runsVersion = 4 // of the index for search: earlier ones have an entry for each pair
 )
 
 // budget is how long a request may catch up before it answers.

@@ -91,7 +91,7 @@ func (g *generation) mergeRuns(ctx context.Context, r store.Reader, b *batch) (b
 		for _, e := range entries {
 			size += len(e.Data)
 		}
-		list := make([]posting, 0, size/leastPosting)
+		list := make([]posting, 0, size/fewestBytes)
 		for _, e := range entries {
 			var err error
 			if list, err = decodeBlock(list, e.Data); err != nil {

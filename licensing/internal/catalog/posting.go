@@ -52,8 +52,8 @@ func (p posting) compareTo(pair string) int {
 	return strings.Compare(p.id, pair[n+1:])
 }
 
-// leastPosting is how many bytes a posting of a license takes in a block at least.
-const leastPosting = 28
+// fewestBytes is about how many bytes a posting takes in a block at least.
+const fewestBytes = 16
 
 // blockSize is how many bytes a block has at least, unless it is the last one. In
 // SQLite, an entry of more than 1,000 bytes is slow to find: its tail is on another
@@ -61,27 +61,32 @@ const leastPosting = 28
 const blockSize = 850
 
 // A block is the data of an entry with sorted postings. For each of them: the
-// length of the term plus one and the term, or zero if it is the term before;
-// twice the length of the ID, plus one if the posting is gone, and the ID.
-// Lengths are varints.
+// length of the term plus one and the term, or zero if it is the term before; how
+// many bytes of the ID are those of the ID before; twice the length of the rest of
+// the ID, plus one if the posting is gone, and that rest. Lengths are varints.
 
 // encodeBlock encodes the first postings of a list, and returns how many.
 func encodeBlock(list []posting) (data []byte, n int) {
 	data = make([]byte, 0, blockSize+blockSize/8)
-	term := ""
+	var before posting
 	for n < len(list) && len(data) < blockSize {
 		p := list[n]
-		if n > 0 && p.term == term {
+		if n > 0 && p.term == before.term {
 			data = append(data, 0)
 		} else {
-			term = p.term
-			data = append(binary.AppendUvarint(data, uint64(len(term))+1), term...)
+			data = append(binary.AppendUvarint(data, uint64(len(p.term))+1), p.term...)
 		}
-		length := uint64(len(p.id)) << 1
+		same := 0
+		for same < min(len(p.id), len(before.id)) && p.id[same] == before.id[same] {
+			same++
+		}
+		length := uint64(len(p.id)-same) << 1
 		if p.gone {
 			length |= 1
 		}
-		data = append(binary.AppendUvarint(data, length), p.id...)
+		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(same)), length)
+		data = append(data, p.id[same:]...)
+		before = p
 		n++
 	}
 	return data, n
@@ -89,13 +94,11 @@ func encodeBlock(list []posting) (data []byte, n int) {
 
 // decodeBlock appends the postings of a block to a list.
 func decodeBlock(list []posting, data []byte) ([]posting, error) {
-	list = slices.Grow(list, len(data)/leastPosting)
+	list = slices.Grow(list, len(data)/fewestBytes)
 	d := decoder{rest: string(data)}
-	term := ""
+	d.ids.Grow(2 * len(data))
 	for d.rest != "" {
-		var p posting
-		p, term = d.posting(term)
-		list = append(list, p)
+		list = append(list, d.posting())
 	}
 	return list, d.err
 }
@@ -104,6 +107,9 @@ func decodeBlock(list []posting, data []byte) ([]posting, error) {
 type decoder struct {
 	rest string
 	err  error
+
+	last posting         // that was read
+	ids  strings.Builder // of the postings
 }
 
 var errGarbled = fmt.Errorf("garbled data: %w", errBroken)
@@ -122,16 +128,20 @@ func (d *decoder) length() uint64 {
 	return 0
 }
 
-// posting reads a posting after one with a term, and returns its own.
-func (d *decoder) posting(before string) (p posting, term string) {
-	if p.term = before; d.rest[0] == 0 {
+// posting reads the next posting of a block.
+func (d *decoder) posting() posting {
+	if d.rest[0] == 0 {
 		d.rest = d.rest[1:]
 	} else {
-		p.term = d.text(d.length() - 1)
+		d.last.term = d.text(d.length() - 1)
 	}
+	same := min(d.length(), uint64(len(d.last.id)))
 	n := d.length()
-	p.id, p.gone = d.text(n>>1), n&1 == 1
-	return p, p.term
+	begin := d.ids.Len()
+	d.ids.WriteString(d.last.id[:same])
+	d.ids.WriteString(d.text(n >> 1))
+	d.last.id, d.last.gone = d.ids.String()[begin:], n&1 == 1
+	return d.last
 }
 
 func (d *decoder) text(n uint64) string {

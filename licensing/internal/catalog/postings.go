@@ -118,7 +118,6 @@ type runCursor struct {
 
 	list  []posting // that were decoded, in the order of the query
 	rest  decoder   // of the block that is decoded, in ascending order
-	term  string    // of the last posting that was decoded
 	next  []store.Entry
 	reads int
 	last  string // key of the last block that was read
@@ -141,9 +140,7 @@ func (c *runCursor) fill(ctx context.Context) (err error) {
 		switch {
 		case c.rest.rest != "":
 			for c.rest.rest != "" && len(c.list) < some {
-				var p posting
-				p, c.term = c.rest.posting(c.term)
-				c.add(p)
+				c.add(c.rest.posting())
 			}
 			if c.rest.err != nil {
 				return c.rest.err
