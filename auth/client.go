@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/internal/listing"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -89,9 +91,7 @@ func (a *Auth) ListClients(ctx context.Context, p ListClientsParams) (Page[Clien
 	if err := check(p); err != nil {
 		return Page[Client]{}, err
 	}
-	if p.Limit == 0 {
-		p.Limit = 50
-	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	now := a.now()
 	data, next, err := listing.Page(ctx, a.st, kindClient, p.Cursor, p.Limit, func(e store.Entry) (Client, error) {
 		c, err := readClient(e)

@@ -5,6 +5,7 @@ type Page[T any] struct {
 	Data []T
 	// HasMore reports whether the list continues after this page.
 	HasMore bool
-	// NextCursor continues the list after this page. It is empty at the end.
+	// NextCursor continues the list after this page. It is empty at the end,
+	// unless the list says otherwise.
 	NextCursor string
 }

@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"licensing/internal/catalog":   {"licensing/internal/record", "store"},
 	"licensing/internal/feed":      {"store"},
 	"licensing/license":            {"licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext", "licensing/internal/csvfile"},
-	"licensing/webhook":            {"internal/rotation", "internal/seal", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
+	"licensing/webhook":            {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/csvfile", "licensing/internal/qr", "licensing/internal/web"},

@@ -1,11 +1,13 @@
 package license
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -105,9 +107,7 @@ func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) 
 	if err := check(ctx, p); err != nil {
 		return Page[Activation]{}, err
 	}
-	if p.Limit == 0 {
-		p.Limit = defaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	var page Page[Activation]
 	err := s.view(ctx, func(r store.Reader) error {
 		rec, err := s.seatsOf(ctx, r, p.LicenseID, p.Key)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -41,7 +42,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 	err := s.view(ctx, func(r store.Reader) error {
 		v = none
 		now := s.now()
-		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: defaultLimit}
+		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: valid.DefaultLimit}
 		newest := true
 		look := func() (rows []store.License, err error) {
 			if rows, err = r.Licenses(ctx, page); err != nil {

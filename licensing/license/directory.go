@@ -1,9 +1,11 @@
 package license
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -26,26 +28,24 @@ type NameCount struct {
 // order. With Search, Prefix has no effect, they are sorted by the word that
 // matches, and a page can be short although HasMore is true. It returns [ErrProductForbidden] to a caller limited to some
 // products.
-func (s *Service) Customers(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+func (s *Service) Customers(ctx context.Context, p NamesParams) (IndexedPage[NameCount], error) {
 	return s.names(ctx, catalog.Customer, p)
 }
 
 // Products lists the products that have licenses, as [Service.Customers]
 // lists customers.
-func (s *Service) Products(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+func (s *Service) Products(ctx context.Context, p NamesParams) (IndexedPage[NameCount], error) {
 	return s.names(ctx, catalog.Product, p)
 }
 
-func (s *Service) names(ctx context.Context, by string, p NamesParams) (Page[NameCount], error) {
+func (s *Service) names(ctx context.Context, by string, p NamesParams) (IndexedPage[NameCount], error) {
 	if err := check(ctx, p); err != nil {
-		return Page[NameCount]{}, err
+		return IndexedPage[NameCount]{}, err
 	}
 	if s.caller.Products != nil {
-		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", by, ErrProductForbidden)
+		return IndexedPage[NameCount]{}, fmt.Errorf("list %ss: %w", by, ErrProductForbidden)
 	}
-	if p.Limit == 0 {
-		p.Limit = defaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.After}, Limit: p.Limit + 1}
 	if p.Prefix != "" {
 		q.Before = store.PrefixEnd(p.Prefix)
@@ -61,9 +61,12 @@ func (s *Service) names(ctx context.Context, by string, p NamesParams) (Page[Nam
 		return err
 	})
 	if err != nil {
-		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", by, err)
+		return IndexedPage[NameCount]{}, fmt.Errorf("list %ss: %w", by, err)
 	}
-	page := Page[NameCount]{Data: make([]NameCount, 0, len(list)), HasMore: next != "", NextCursor: next, Indexing: s.indexing(ctx, lag)}
+	page := IndexedPage[NameCount]{
+		Page:     Page[NameCount]{Data: make([]NameCount, 0, len(list)), HasMore: next != "", NextCursor: next},
+		Indexing: s.indexing(ctx, lag),
+	}
 	for _, c := range list {
 		if len(page.Data) == p.Limit {
 			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].Name

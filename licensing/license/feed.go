@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -58,6 +59,9 @@ const (
 // short or even empty although HasMore is true. A caller limited to some
 // products receives only events about those products.
 //
+// The last page has a NextCursor too, for the events to come, except with
+// NewestFirst.
+//
 // Events returns an [*InvalidError], or [ErrCursorGone] if the feed does not
 // continue at the cursor. With NewestFirst it never returns ErrCursorGone.
 func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], error) {
@@ -72,9 +76,7 @@ func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], erro
 	if len(broken) > 0 {
 		return Page[Event]{}, &InvalidError{Fields: broken}
 	}
-	if p.Limit == 0 {
-		p.Limit = defaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	var page Page[Event]
 	err := s.view(ctx, func(r store.Reader) (err error) {
 		page, err = s.readEvents(ctx, r, p, after)
@@ -106,7 +108,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 	if p.Type != "" || len(s.caller.Products) > 1 {
 		q.Limit = feedBatch
 	}
-	page := Page[Event]{Data: make([]Event, 0, min(p.Limit, defaultLimit))}
+	page := Page[Event]{Data: make([]Event, 0, min(p.Limit, valid.DefaultLimit))}
 	for examined := 0; ; {
 		rows, more, err := s.listEvents(ctx, r, q)
 		if err != nil {

@@ -1,6 +1,7 @@
 package license
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -40,11 +42,8 @@ type ListParams struct {
 	Cursor      string `json:"cursor"`                         // NextCursor or PrevCursor of another page
 }
 
-// The default and the maximum page size.
-const (
-	defaultLimit = 50
-	maxLimit     = 200
-)
+// maxLimit is the maximum page size.
+const maxLimit = 200
 
 // List returns a page of licenses, oldest first.
 //
@@ -62,13 +61,11 @@ const (
 // [*InvalidError] for "cursor". Across pages, every license that keeps its
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
-func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error) {
+func (s *Service) List(ctx context.Context, p ListParams) (IndexedPage[License], error) {
 	if err := check(ctx, p); err != nil {
-		return Page[License]{}, err
+		return IndexedPage[License]{}, err
 	}
-	if p.Limit == 0 {
-		p.Limit = defaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	p.SearchKeys = p.SearchKeys && !s.caller.MaskKeys
 	if p.IDs != nil {
 		p.Search = ""
@@ -80,7 +77,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = parseCursor(p.Cursor, start.scope, "lic"); !ok {
-			return Page[License]{}, errCursor
+			return IndexedPage[License]{}, errCursor
 		}
 	}
 	q := p.query(start.pinned)
@@ -99,10 +96,9 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 		return err
 	})
 	if err != nil {
-		return Page[License]{}, fmt.Errorf("list licenses: %w", err)
+		return IndexedPage[License]{}, fmt.Errorf("list licenses: %w", err)
 	}
 
-	var links Page[License]
 	more := len(recs) > p.Limit
 	recs = recs[:min(len(recs), p.Limit)]
 	prev := p.Cursor != ""
@@ -110,22 +106,24 @@ func (s *Service) List(ctx context.Context, p ListParams) (Page[License], error)
 		slices.Reverse(recs)
 		more, prev = true, more
 	}
+	page, err := s.page(p, recs, start.pinned)
+	if err != nil {
+		return IndexedPage[License]{}, err
+	}
 	if more && len(recs) > 0 {
 		next := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[len(recs)-1])}
-		links.HasMore, links.NextCursor = true, next.String()
+		page.HasMore, page.NextCursor = true, next.String()
 	}
 	if prev && len(recs) > 0 {
 		before := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[0]), back: true}
-		links.PrevCursor = before.String()
+		page.PrevCursor = before.String()
 	}
-	page, err := s.page(p, recs, start.pinned)
-	page.HasMore, page.NextCursor, page.PrevCursor = links.HasMore, links.NextCursor, links.PrevCursor
-	return page, err
+	return page, nil
 }
 
 // page converts the licenses of one page of p.
-func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Page[License], error) {
-	page := Page[License]{Data: make([]License, 0, len(recs))}
+func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (IndexedPage[License], error) {
+	page := IndexedPage[License]{Page: Page[License]{Data: make([]License, 0, len(recs))}}
 	at := s.now()
 	if p.Status != "" {
 		at = pinned // show the status that the filter saw
@@ -133,7 +131,7 @@ func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Pa
 	for _, rec := range recs {
 		l, err := fromRow(rec, at)
 		if err != nil {
-			return Page[License]{}, fmt.Errorf("list licenses: %w", err)
+			return IndexedPage[License]{}, fmt.Errorf("list licenses: %w", err)
 		}
 		page.Data = append(page.Data, s.shown(l))
 	}

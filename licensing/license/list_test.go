@@ -43,7 +43,7 @@ func pages(t *testing.T, s *license.Service, p license.ListParams) []string {
 
 // backward reads a list from its last page to its first and returns the ids in
 // the order of the list.
-func backward(t *testing.T, s *license.Service, p license.ListParams, page license.Page[license.License]) (ids []string) {
+func backward(t *testing.T, s *license.Service, p license.ListParams, page license.IndexedPage[license.License]) (ids []string) {
 	t.Helper()
 	for {
 		var part []string

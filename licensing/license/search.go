@@ -15,12 +15,12 @@ import (
 
 // search returns a page of the licenses that p selects by words. Its order is
 // that of the index, and it has cursors of its own.
-func (s *Service) search(ctx context.Context, p ListParams) (Page[License], error) {
+func (s *Service) search(ctx context.Context, p ListParams) (IndexedPage[License], error) {
 	start := searchCursor{scope: s.scope(p), pinned: s.now()}
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = parseSearchCursor(p.Cursor, start.scope); !ok {
-			return Page[License]{}, errCursor
+			return IndexedPage[License]{}, errCursor
 		}
 	}
 	q := p.query(start.pinned)
@@ -31,14 +31,14 @@ func (s *Service) search(ctx context.Context, p ListParams) (Page[License], erro
 			return err
 		})
 		if err != nil {
-			return Page[License]{}, fmt.Errorf("search licenses: %w", err)
+			return IndexedPage[License]{}, fmt.Errorf("search licenses: %w", err)
 		}
 		if len(recs) > 0 {
 			return s.page(p, recs, start.pinned)
 		}
 	}
 	if p.ProductID != "" && !s.sees(p.ProductID) {
-		return Page[License]{Data: []License{}}, nil
+		return IndexedPage[License]{Page: Page[License]{Data: []License{}}}, nil
 	}
 	q.Limit = p.Limit
 	var found catalog.Page
@@ -54,10 +54,10 @@ func (s *Service) search(ctx context.Context, p ListParams) (Page[License], erro
 		return err
 	})
 	if errors.Is(err, errCursor) {
-		return Page[License]{}, errCursor
+		return IndexedPage[License]{}, errCursor
 	}
 	if err != nil {
-		return Page[License]{}, fmt.Errorf("search licenses: %w", err)
+		return IndexedPage[License]{}, fmt.Errorf("search licenses: %w", err)
 	}
 	if start.back && len(found.Licenses) == 0 && found.Prev == "" { // the licenses before the position are gone
 		p.Cursor = ""
@@ -65,7 +65,7 @@ func (s *Service) search(ctx context.Context, p ListParams) (Page[License], erro
 	}
 	page, err := s.page(p, found.Licenses, start.pinned)
 	if err != nil {
-		return Page[License]{}, err
+		return IndexedPage[License]{}, err
 	}
 	if found.Next != "" {
 		start.after, start.back = found.Next, false

@@ -140,7 +140,7 @@ func TestSearchPages(t *testing.T) {
 
 	// The page before the second one is the first one, and its next one is the second.
 	for _, p := range []license.ListParams{{Search: "ann", Limit: 5}, {Search: "annika ann", Limit: 5, NewestFirst: true}, {Search: "ann", CustomerID: "anno", Limit: 5}} {
-		read := func(cursor string) license.Page[license.License] {
+		read := func(cursor string) license.IndexedPage[license.License] {
 			p := p
 			p.Cursor = cursor
 			page, err := f.List(t.Context(), p)

@@ -9,9 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// defaultLimit is the default number of deliveries on a page.
-const defaultLimit = 50
-
 // A listScope is the digest of everything that a position in a list depends on.
 type listScope string
 

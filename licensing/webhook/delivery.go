@@ -1,12 +1,14 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -99,9 +101,7 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	if broken := checker.Check(ctx, p); len(broken) > 0 {
 		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
 	}
-	if p.Limit == 0 {
-		p.Limit = defaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
 	after, err := p.scope().after(p.Cursor, "dlv")
 	if err != nil {
 		return license.Page[Delivery]{}, err

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -25,9 +26,7 @@ func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Web
 	if broken := checker.Check(ctx, p); len(broken) > 0 {
 		return page, &license.InvalidError{Fields: broken}
 	}
-	if p.Limit == 0 {
-		p.Limit = webhooksLimit
-	}
+	p.Limit = cmp.Or(p.Limit, webhooksLimit)
 	scope := newScope("webhooks")
 	q := store.EntryQuery{Limit: p.Limit + 1}
 	if !s.covers(nil) {

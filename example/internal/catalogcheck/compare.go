@@ -62,7 +62,7 @@ func (p *Process) compareCounts(t *testing.T, all []license.License, dice *rand.
 		t.Errorf("%d licenses %v, want %d %v", o.Total, o.ByStatus, len(all), status)
 	}
 	for _, list := range []struct {
-		read func(context.Context, license.NamesParams) (license.Page[license.NameCount], error)
+		read func(context.Context, license.NamesParams) (license.IndexedPage[license.NameCount], error)
 		want map[string]int64
 	}{{p.Customers, customers}, {p.Products, products}} {
 		p.compareNames(t, list.read, "", list.want)
@@ -72,12 +72,12 @@ func (p *Process) compareCounts(t *testing.T, all []license.License, dice *rand.
 
 // compareNames compares a list of customers or products, or a search for some of
 // them, with the numbers of their licenses.
-func (p *Process) compareNames(t *testing.T, read func(context.Context, license.NamesParams) (license.Page[license.NameCount], error), search string, all map[string]int64) {
+func (p *Process) compareNames(t *testing.T, read func(context.Context, license.NamesParams) (license.IndexedPage[license.NameCount], error), search string, all map[string]int64) {
 	t.Helper()
 	want, got := maps.Clone(all), map[string]int64{}
 	maps.DeleteFunc(want, func(name string, _ int64) bool { return !hasWords([]string{name}, nil, search) })
 	for q := (license.NamesParams{Search: search, Limit: 3}); ; {
-		var page license.Page[license.NameCount]
+		var page license.IndexedPage[license.NameCount]
 		p.exact(t, func() (_ *license.Indexing, err error) {
 			page, err = read(t.Context(), q)
 			return page.Indexing, err
@@ -117,7 +117,7 @@ func (p *Process) compareSearch(t *testing.T, all []license.License, dice *rand.
 		}
 	}
 	for {
-		var page license.Page[license.License]
+		var page license.IndexedPage[license.License]
 		p.exact(t, func() (_ *license.Indexing, err error) {
 			page, err = p.List(t.Context(), q)
 			return page.Indexing, err

@@ -15,6 +15,11 @@ func getLicense(rules *license.Service, ctx context.Context, p byID) (license.Li
 	return rules.Get(ctx, p.ID)
 }
 
+func listLicenses(rules *license.Service, ctx context.Context, p license.ListParams) (license.Page[license.License], error) {
+	page, err := rules.List(ctx, p)
+	return page.Page, err
+}
+
 type customerParams struct {
 	ID     string // customer ID
 	Limit  int    `json:"limit" validate:"max=200"`
@@ -26,9 +31,9 @@ type customerParams struct {
 func listOfCustomer(rules *license.Service, ctx context.Context, p customerParams) (license.Page[license.License], error) {
 	page, err := rules.List(ctx, license.ListParams{CustomerID: p.ID, Limit: p.Limit, Cursor: p.Cursor})
 	if isAbout(err, "customer_id") || err == nil && len(page.Data) == 0 && p.Cursor == "" {
-		return page, license.ErrNotFound
+		err = license.ErrNotFound
 	}
-	return page, err
+	return page.Page, err
 }
 
 // isAbout reports whether err says that a field is invalid.

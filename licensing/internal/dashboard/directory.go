@@ -18,7 +18,7 @@ type directory struct {
 	title, path string
 	one         string // the singular noun
 	empty       string // the text of an empty list
-	list        func(*license.Service, context.Context, license.NamesParams) (license.Page[license.NameCount], error)
+	list        func(*license.Service, context.Context, license.NamesParams) (license.IndexedPage[license.NameCount], error)
 	filter      string // the name of the filter in the license list
 }
 

@@ -134,7 +134,7 @@ func showLicenses(v *visit) error {
 	}
 	list.Tabs = f.tabs(counts)
 	if list.Problem == "" {
-		n, err := v.matches(f, p, result, counts)
+		n, err := v.matches(f, p, result.Page, counts)
 		if err != nil {
 			return err
 		}

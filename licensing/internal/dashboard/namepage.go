@@ -72,7 +72,7 @@ func (d directory) showOne(v *visit) error {
 	if total > statusesRead {
 		p.Limit = licensesShown
 	}
-	var licenses license.Page[license.License]
+	var licenses license.IndexedPage[license.License]
 	if err == nil {
 		licenses, err = v.licenses.List(ctx, p)
 	}

@@ -1,0 +1,5 @@
+package valid
+
+// DefaultLimit is the number of records on a page of a list whose caller sets no
+// limit.
+const DefaultLimit = 50
