@@ -397,10 +397,29 @@ func TestReadyVerbose(t *testing.T) {
 	}
 	is.Equal(strings.TrimSpace(ask(t, kit.Handler, "GET", "/ready", "", "").Body.String()), `{"status":"ready"}`)
 
-	w := ask(t, kit.Handler, "GET", "/ready?verbose", token(auth.CreateClientParams{Name: "monitor", Scopes: []string{auth.ScopeEventRead}}), "")
-	is.Equal(w.Code, http.StatusOK)
-	var got licensing.Health
-	is.NoErr(json.Unmarshal(w.Body.Bytes(), &got))
-	is.Equal(got, kit.Handler.Health(t.Context()))
-	is.Equal(got.Problems[0].Code, licensing.HealthNotRunning)
+	monitor := token(auth.CreateClientParams{Name: "monitor", Scopes: []string{auth.ScopeEventRead}})
+	for _, query := range []string{"verbose", "verbose=", "verbose=1", "verbose&verbose", "verbose&t=%zz"} {
+		w := ask(t, kit.Handler, "GET", "/ready?"+query, monitor, "")
+		is.Equal(w.Code, http.StatusOK)
+		var got licensing.Health
+		is.NoErr(json.Unmarshal(w.Body.Bytes(), &got))
+		is.Equal(got, kit.Handler.Health(t.Context()))
+		is.Equal(got.Problems[0].Code, licensing.HealthNotRunning)
+	}
+}
+
+// TestProbes: load balancers need no token, and may send a query or a body of
+// their own.
+func TestProbes(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
+	for path, want := range map[string]string{"/health": `{"status":"ok"}`, "/ready": `{"status":"ready"}`} {
+		for _, query := range []string{"", "?", "?t=1&t=2", "?t=%zz", "?Verbose", "?a;b"} {
+			for _, body := range []string{"", "probe"} {
+				w := ask(t, h, "GET", path+query, "not a token", body)
+				is.Equal(w.Code, http.StatusOK)
+				is.Equal(w.Body.String(), want+"\n")
+			}
+		}
+	}
 }

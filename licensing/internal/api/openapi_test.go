@@ -88,7 +88,7 @@ func (g *generator) generate() []byte {
 		if row.Do != nil {
 			params, result, _ := row.Do.Types()
 			g.schemas.add(params, true)
-			if result != nil && !isDocument(row) {
+			if result != nil && !inSource(row) {
 				results = append(results, result)
 			}
 		}
@@ -143,7 +143,7 @@ func (g *generator) path(path string, item *object) {
 	for _, m := range item.members {
 		operation := m.value.(*object)
 		rows := g.rows[strings.ToUpper(m.name)+" "+path]
-		if len(rows) > 0 && rows[0].Do != nil && !isDocument(rows[0]) {
+		if len(rows) > 0 && rows[0].Do != nil && !inSource(rows[0]) {
 			g.operation(path, operation, rows)
 		}
 	}
@@ -153,11 +153,11 @@ func (g *generator) path(path string, item *object) {
 	}
 }
 
-// isDocument reports whether the result of a row is a document, which the source
-// describes completely.
-func isDocument(row web.Route) bool {
+// inSource reports whether the source describes a row completely: its result is
+// a document, or it is a probe.
+func inSource(row web.Route) bool {
 	_, result, _ := row.Do.Types()
-	return result == reflect.TypeFor[web.Document]()
+	return result == reflect.TypeFor[web.Document]() || row.Probe
 }
 
 func reads(row web.Route) bool { return row.Method == "GET" || row.Method == "DELETE" }

@@ -8,6 +8,7 @@
 //   - required: the member must be present
 //   - filled: a string must not be empty; the client omits the member instead
 //   - nullable: null is allowed and means the zero value
+//   - flag: a parameter of queries that is true if it is present, with any value
 //   - body: a member of bodies only, never a parameter of a query
 //   - "-": not on the wire; the json tag only names the field in errors
 //

@@ -50,6 +50,7 @@ type Field struct {
 
 	index                      []int
 	required, filled, nullable bool
+	flag                       bool      // of a query
 	max                        int       // of a number in a query; 0: no limit
 	value                      valueFunc // of a JSON value
 }
@@ -85,6 +86,7 @@ func Of(t reflect.Type) *Struct {
 			field.Body = slices.Contains(options, "body")
 			field.required = slices.Contains(options, "required")
 			field.filled = slices.Contains(options, "filled")
+			field.flag = slices.Contains(options, "flag")
 			field.nullable = slices.Contains(options, "nullable")
 			if m := maxTag.FindStringSubmatch(f.Tag.Get("validate")); m != nil {
 				field.max, _ = strconv.Atoi(m[1])
@@ -105,6 +107,12 @@ func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex
 
 // HasMembers reports whether the struct has members.
 func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
+
+// HasMember reports whether the struct has a member of that name.
+func (s *Struct) HasMember(name string) bool {
+	_, ok := s.byName[name]
+	return ok
+}
 
 // Body decodes the members of o into the struct that v points to. An unknown
 // member is an error, with the given detail if immutable lists its name. Names
@@ -159,8 +167,9 @@ func (f *Field) set(target reflect.Value, member any) []FieldError {
 }
 
 // Query decodes query parameters into the struct that v points to. Each must
-// have a value and appear once, unless its field is a list: a mistyped filter,
-// or one left empty by an unset variable, must not select everything. With all,
+// have a value and appear once, unless its field is a list or a flag: a mistyped
+// filter, or one left empty by an unset variable, must not select everything.
+// A flag is true if it is present, with any value. With all,
 // every field on the wire is a parameter; otherwise only those tagged query.
 func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldError {
 	var known []string
@@ -178,6 +187,8 @@ func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldErro
 		}
 		seen++
 		switch {
+		case f.flag:
+			f.In(v).SetBool(true)
 		case !Storable(url.Values{f.Name: given}):
 			errs = append(errs, FieldError{Field: f.Name, Code: codeInvalidFormat, Detail: "must be valid UTF-8 without NUL characters"})
 		case f.Type.Kind() != reflect.Slice && len(given) > 1:

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -136,7 +137,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 // holder if the route needs no token.
 func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 	caller := license.Caller{RequestID: RequestID(r.Context())}
-	if route.Scope != "" {
+	if route.needsToken(r) {
 		grant := exchangeOf(r.Context()).grant
 		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
 	}
@@ -160,7 +161,9 @@ func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
 
 func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
+	if route.Probe {
+		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasMember(name) })
+	} else if err != nil {
 		return Invalid(FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	}
 	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
@@ -221,6 +224,8 @@ func (b body) context(ctx context.Context) context.Context { return input.WithEr
 // have no members must not have a body.
 func (e *Endpoint) readBody(r *http.Request, route *Route, params reflect.Value) (b body, err error) {
 	switch {
+	case route.Probe:
+		return b, nil
 	case route.Rows > 0:
 		rows, err := readRows(r, route.Rows)
 		if err == nil {

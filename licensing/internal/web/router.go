@@ -23,6 +23,9 @@ type Route struct {
 	Path string
 	// Scope is the scope required of the token; empty: no token needed.
 	Scope string
+	// ScopeFor is the query parameter that needs the Scope: a request without
+	// it needs no token. Empty: every request needs the Scope.
+	ScopeFor string
 	// Exactly one of Do and Handle is set.
 	Do     *Endpoint
 	Handle Handler
@@ -41,11 +44,19 @@ type Route struct {
 	// Bulk marks an endpoint that transfers many licenses. Its body and its
 	// response may take ten times as long as others.
 	Bulk bool
+	// Probe marks an endpoint for load balancers, which may send a query or a
+	// body of their own: it ignores unknown parameters and the body.
+	Probe bool
 
 	slots slots
 }
 
 func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
+
+// needsToken reports whether a request needs a token with the scope.
+func (rt *Route) needsToken(r *http.Request) bool {
+	return rt.Scope != "" && (rt.ScopeFor == "" || r.URL.Query().Has(rt.ScopeFor))
+}
 
 func (rt *Route) segments() []string { return strings.Split(rt.Path[1:], "/") }
 

@@ -154,7 +154,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	r = r.WithContext(ctx)
-	if route.Scope != "" {
+	if route.needsToken(r) {
 		grant, err := s.cfg.Authenticate(r, route.Scope)
 		if err != nil {
 			return s.unauthorized(r, err)
