@@ -68,7 +68,7 @@ func createCredential(v *visit) error {
 	case err != nil:
 		return err
 	case repeated:
-		return v.renderCredentialRepeated(id)
+		return v.renderRepeated("credentials", "API credentials", credentialPath(id))
 	}
 	return v.renderCredentialSecret(c, secret, "Credential created")
 }

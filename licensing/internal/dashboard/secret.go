@@ -30,10 +30,11 @@ func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) erro
 	}})
 }
 
-// renderCredentialRepeated answers a form that was already submitted.
-func (v *visit) renderCredentialRepeated(id string) error {
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "credentials", Body: secretPage{
-		ListTitle: "API credentials", ListPath: "settings/credentials", Next: credentialPath(id),
+// renderRepeated answers a form for a new secret that was already submitted. The
+// title is that of the list in the section of the settings.
+func (v *visit) renderRepeated(section, title, next string) error {
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: section, Body: secretPage{
+		ListTitle: title, ListPath: "settings/" + section, Next: next,
 	}})
 }
 
@@ -108,7 +109,7 @@ func rotate(v *visit) error {
 	case err != nil:
 		return err
 	case repeated:
-		return v.renderCredentialRepeated(id)
+		return v.renderRepeated("credentials", "API credentials", credentialPath(id))
 	}
 	return v.renderCredentialSecret(c, secret, "New secret")
 }

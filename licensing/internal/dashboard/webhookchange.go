@@ -134,7 +134,7 @@ func rotateWebhook(v *visit) error {
 	case err != nil:
 		return err
 	case repeated:
-		return v.renderWebhookRepeated(id)
+		return v.renderRepeated("webhooks", "Webhooks", webhookPath(id))
 	}
 	return v.renderWebhookSecret(after, secret, "New webhook secret")
 }

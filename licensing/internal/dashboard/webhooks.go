@@ -188,7 +188,7 @@ func createWebhook(v *visit) error {
 	case err != nil:
 		return err
 	case repeated:
-		return v.renderWebhookRepeated(id)
+		return v.renderRepeated("webhooks", "Webhooks", webhookPath(id))
 	}
 	return v.renderWebhookSecret(w, secret, "Webhook created")
 }
@@ -201,13 +201,6 @@ func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) err
 		Values: []fact{{Label: "Secret", Code: secret, ID: "webhook-secret"}},
 		Hint: "Store it in the program that receives the events. The program verifies the headers webhook-id, webhook-timestamp " +
 			"and webhook-signature with a Standard Webhooks library.",
-	}})
-}
-
-// renderWebhookRepeated answers a form that was already submitted.
-func (v *visit) renderWebhookRepeated(id string) error {
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: "webhooks", Body: secretPage{
-		ListTitle: "Webhooks", ListPath: "settings/webhooks", Next: webhookPath(id),
 	}})
 }
 
