@@ -146,8 +146,8 @@ func (s *suite) run(t *testing.T, prepare func(*testing.T) func(*bench)) {
 	}
 }
 
-// verdict runs a case. It returns the failures, except those that broken basic
-// rules explain, and those rules.
+// verdict runs a case. It returns the failures, except those explained by
+// broken basic rules, and these rules.
 func (s *suite) verdict(c testCase, prepare func(*bench)) (failures []failure, causes []int) {
 	for _, f := range s.try(c, prepare) {
 		if cause := s.cause(f.rule, prepare); cause == 0 {

@@ -48,7 +48,7 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 	return fn(reader{until(&over, now)})
 }
 
-// Update waits for its turn, calls fn once, and commits what it wrote if it
+// Update waits for the write lock, calls fn once, and commits what it wrote if it
 // returns nil. The wait ends with ctx.
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {

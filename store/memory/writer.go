@@ -139,7 +139,7 @@ func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, er
 		return 0, err
 	}
 	n := 0
-	for e := range s.events.beyond(end("", false), false) { // the tree as it was
+	for e := range s.events.beyond(end("", false), false) { // the tree before the loop
 		if e.Seq > through || n >= limit {
 			break
 		}

@@ -33,7 +33,7 @@ func results(table, columns string) string {
 	return strings.Join(names, ", ")
 }
 
-// add appends text as it is.
+// add appends text, unchanged.
 func (s *selection) add(text string, args ...any) {
 	s.text.WriteString(text)
 	s.args = append(s.args, args...)

@@ -94,7 +94,7 @@ func previewImport(v *visit) error {
 	}
 	body, status := v.previewPage(preview), http.StatusOK
 	if len(body.Lines) > maxImport-maxImportOverhead {
-		return refuse("The rows of the file are too long to import at once. Split it into smaller files.")
+		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
 	}
 	if body.WithFaults {
 		status = http.StatusUnprocessableEntity

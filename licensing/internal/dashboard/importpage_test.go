@@ -87,7 +87,7 @@ func TestImportCSVWithFaults(t *testing.T) {
 <td role="cell" data-label="Column"><code>product_id</code>`))
 
 	for text, want := range map[string]string{
-		"name,product_id,customer_id,metadata\n" + strings.Repeat("a,b,c,\"{\"\"x\"\":\"\""+strings.Repeat("<", 500)+"\"\"}\"\n", 1900): "too long to import at once",
+		"name,product_id,customer_id,metadata\n" + strings.Repeat("a,b,c,\"{\"\"x\"\":\"\""+strings.Repeat("<", 500)+"\"\"}\"\n", 1900): "too long for one import",
 		"name,price\n": "Column “price” is not a column",
 		"name,product_id,customer_id\n" + strings.Repeat("x", 1<<20): "larger than 1 MiB",
 		"": "Choose a CSV file.",

@@ -1,4 +1,4 @@
-// Command thirdparty is a program by somebody else: it keeps licenses in a
+// Command thirdparty is a program by a third party: it keeps licenses in a
 // backend of its own, and mounts the service in the router of its choice.
 package main
 
