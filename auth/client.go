@@ -43,8 +43,9 @@ type CreateClientParams struct {
 }
 
 // CreateClient adds a client, appends client.created, and returns the client and
-// its first secret. Without Scopes, the client may read and write licenses. The secret cannot be read again. If a parameter is invalid,
-// CreateClient returns an [*InvalidError].
+// its first secret, which cannot be read again. Without Scopes, the client may
+// read and write licenses. If a parameter is invalid, CreateClient returns an
+// [*InvalidError].
 func (a *Auth) CreateClient(ctx context.Context, p CreateClientParams) (Client, string, error) {
 	if p.Scopes == nil {
 		p.Scopes = []string{ScopeLicenseRead, ScopeLicenseWrite}

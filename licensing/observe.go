@@ -39,10 +39,10 @@ type ObservationKind string
 // The kinds of observations.
 const (
 	ObservationRequest    ObservationKind = "request"               // a request to the API or the dashboard was answered
-	ObservationDelivery   ObservationKind = feed.ObservedDelivery   // an attempt to deliver an event to a webhook
-	ObservationSubscriber ObservationKind = feed.ObservedSubscriber // a call of [Subscriber.Handle]
-	ObservationJob        ObservationKind = feed.ObservedJob        // a step of background work; jobs without work have steps too
-	ObservationStoreError ObservationKind = feed.ObservedStoreError // the store did not work, in a request or in background work
+	ObservationDelivery   ObservationKind = feed.ObservedDelivery   // "delivery": an attempt to deliver an event to a webhook
+	ObservationSubscriber ObservationKind = feed.ObservedSubscriber // "subscriber": a call of [Subscriber.Handle]
+	ObservationJob        ObservationKind = feed.ObservedJob        // "job": a step of background work; jobs without work have steps too
+	ObservationStoreError ObservationKind = feed.ObservedStoreError // "store_error": the store did not work, in a request or in background work
 )
 
 // An ObservationOutcome is how what an [Observation] is about ended.
@@ -50,10 +50,10 @@ type ObservationOutcome string
 
 // The outcomes of deliveries, calls of subscribers and jobs.
 const (
-	OutcomeSucceeded ObservationOutcome = feed.Succeeded
-	OutcomeFailed    ObservationOutcome = feed.Failed    // it is tried again
-	OutcomeGaveUp    ObservationOutcome = feed.GaveUp    // it is not tried again, unless an operator or the host says so
-	OutcomePostponed ObservationOutcome = feed.Postponed // of a delivery: no request was sent because of an error of the service, such as a wrong master key
+	OutcomeSucceeded ObservationOutcome = feed.Succeeded // "succeeded"
+	OutcomeFailed    ObservationOutcome = feed.Failed    // "failed": it is tried again
+	OutcomeGaveUp    ObservationOutcome = feed.GaveUp    // "gave_up": it is not tried again, unless an operator or the host says so
+	OutcomePostponed ObservationOutcome = feed.Postponed // "postponed": of a delivery: no request was sent because of an error of the service, such as a wrong master key
 )
 
 // The kinds of store errors.

@@ -35,15 +35,16 @@ type Options struct {
 	// references. Default: none.
 	PublicURL string `validate:"omitempty,mount"`
 
-	// MasterKey seals secrets that must be stored in a usable form, those of
-	// webhooks, the keys that sign license files and the second factors of
-	// operators: at least 32 random bytes, the same in every process, kept apart from the store. A key that
-	// is set later seals only what is stored afterwards. Default: none; the
-	// secrets are stored unencrypted, and the log says so.
+	// MasterKey encrypts secrets that must be stored in a usable form: those
+	// of webhooks, the keys that sign license files, and the second factors of
+	// operators. It has at least 32 random bytes, is the same in every
+	// process, and is kept apart from the store. A key that is set later
+	// encrypts only what is stored afterwards. Default: none; the secrets are
+	// stored unencrypted, and the log says so.
 	MasterKey []byte `validate:"omitempty,min=32"`
 
-	// PreviousMasterKeys open what an earlier MasterKey sealed, and seal
-	// nothing. To replace the MasterKey, move the old one here. Remove it
+	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted, and
+	// encrypt nothing. To replace the MasterKey, move the old one here. Remove it
 	// after the secret of each webhook has been rotated, which
 	// [Handler.Health] counts, and the signing keys of its time have been
 	// retired, and each operator with a second factor has signed in. Default:
@@ -177,15 +178,14 @@ type LimitOptions struct {
 
 // DashboardOptions are about the pages.
 type DashboardOptions struct {
-	// Operator returns who is signed in to the host application: an
-	// operator with an ID, an e-mail address to show, and a role, which decides
-	// what the operator may see and do. It returns
-	// false once it has answered the request itself, for instance with a
-	// redirect to the host's sign-in; if it has not, the answer is 500 and
-	// the log says so. Its answer does not get the security headers of the
-	// dashboard. An operator without an ID, with an
-	// unknown role, or with Disabled set gets 403, and the log names the
-	// fault. Operator replaces the built-in sign-in with its operators and
+	// Operator returns who is signed in to the host application: an operator
+	// with an ID, an e-mail address to show, and a role, which decides what
+	// the operator may see and do. It returns false once it has answered the
+	// request itself, for instance with a redirect to the host's sign-in; if
+	// it has not, the answer is 500 and the log says so. Its answer does not
+	// get the security headers of the dashboard. An operator without an ID,
+	// with an unknown role, or with Disabled set gets 403, and the log names
+	// the fault. Operator replaces the built-in sign-in with its operators and
 	// sessions. Default: the built-in sign-in.
 	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 

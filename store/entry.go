@@ -29,6 +29,7 @@ const MaxKey = 2000
 // A Move says what [Export] does with an entry.
 type Move int
 
+// What [Export] does with an entry.
 const (
 	Kept    Move = iota // it moves to the other store
 	Passing             // it stays behind, because it does not last: a session, a token
@@ -38,6 +39,7 @@ const (
 // An EntryOrder is the order of a list of entries.
 type EntryOrder int
 
+// The orders of a list of entries.
 const (
 	// ByKey is the order of Key, byte by byte.
 	ByKey EntryOrder = iota

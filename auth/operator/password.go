@@ -19,13 +19,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 )
 
-// MinPassword is the minimum number of characters in a password, and
-// maxPassword the maximum. There are no rules about kinds of characters: NIST SP
-// 800-63B-4 requires length, and a list of common passwords to refuse.
-const (
-	MinPassword = 15
-	maxPassword = 256
-)
+// MinPassword is the minimum number of characters in a password; the maximum is
+// 256. There are no rules about kinds of characters: NIST SP 800-63B-4 requires
+// length, and a list of common passwords to refuse.
+const MinPassword = 15
+
+const maxPassword = 256 // characters
 
 // hashCost is the cost of argon2id: the minimum in the OWASP Password Storage
 // Cheat Sheet. A hash with a lower cost is replaced at the next sign-in.

@@ -61,6 +61,7 @@ type Options struct {
 	// webhooks until each secret is rotated. Default: none.
 	PreviousMasterKeys [][]byte
 
+	// Events configure the event feed.
 	Events EventOptions
 }
 

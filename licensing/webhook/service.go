@@ -64,7 +64,8 @@ type shared struct {
 }
 
 // New returns a Service that keeps its records in the store of rules, and
-// takes their clock, logger and master key. Limit restricts what webhooks
+// takes their clock, logger and master key. It sends nothing: use
+// Handler.Webhooks of package licensing, whose Run sends the events. Limit restricts what webhooks
 // receive to what their creators may see; nil: every creator sees all events.
 // New does no I/O and starts no goroutines.
 func New(rules *license.Service, limit Limit, opts Options) *Service {

@@ -54,10 +54,10 @@ type Secret struct {
 type Status string
 
 // The statuses of a webhook. An active webhook receives events. A paused one
-// receives nothing. A webhook that has failed for days or answered 410 is
-// disabled, which is the same. When it is activated again, deliveries that were
-// pending are sent, and [ResumeFrom] says which events it receives: those since
-// it stopped that retention has kept, or new ones only.
+// receives nothing. A webhook that has failed for five days or answered 410 is
+// disabled, and receives nothing either. When a webhook is activated again,
+// deliveries that were pending are sent, and [ResumeFrom] says which events it
+// receives: those since it stopped that retention has kept, or new ones only.
 const (
 	StatusActive   Status = "active"
 	StatusPaused   Status = "paused"
