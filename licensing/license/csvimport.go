@@ -17,11 +17,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MaxCSVRows is the maximum number of rows of a CSV file.
-const MaxCSVRows = 5000
-
-// A CSVPreview says what an import of a CSV file would do.
-type CSVPreview struct {
+// A csvPreview says what an import of a CSV file would do.
+type csvPreview struct {
 	// Results has a result for each row, in order. Line is the number of the
 	// row in a spreadsheet: the header is row 1. The Field of an error begins
 	// with the name of the column.
@@ -38,18 +35,18 @@ type CSVPreview struct {
 // product_id and customer_id are required; revision and updated_at are ignored.
 // Fields are separated by commas or semicolons. Times may be dates, which begin at
 // midnight UTC. A fault of the whole file is an [*InvalidError].
-func (s internals) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, error) {
+func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, error) {
 	columns, records, err := readCSV(file)
 	if err != nil {
-		return CSVPreview{}, err
+		return csvPreview{}, err
 	}
 	now := s.now()
-	var p CSVPreview
+	var p csvPreview
 	var lines bytes.Buffer
 	refused := false
 	first := map[string]int{} // the row that has an ID or a key
 	err = s.view(ctx, func(r store.Reader) error {
-		p, refused = CSVPreview{}, false
+		p, refused = csvPreview{}, false
 		lines.Reset()
 		clear(first)
 		for i, record := range records {
@@ -68,10 +65,10 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (CSVPreview, err
 		return nil
 	})
 	if err != nil {
-		return CSVPreview{}, fmt.Errorf("preview import: %w", err)
+		return csvPreview{}, fmt.Errorf("preview import: %w", err)
 	}
 	if len(p.Results) == 0 {
-		return CSVPreview{}, Invalid("", CodeRequired, "the file has no rows below its header")
+		return csvPreview{}, Invalid("", CodeRequired, "the file has no rows below its header")
 	}
 	if !refused {
 		p.NDJSON = lines.Bytes()
@@ -115,8 +112,8 @@ func readCSV(file []byte) (columns []string, records [][]string, err error) {
 		return nil, nil, Invalid("", CodeRequired, "the file is empty")
 	}
 	columns, records = records[0], records[1:]
-	if len(records) > MaxCSVRows {
-		return nil, nil, Invalid("", CodeTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), MaxCSVRows))
+	if len(records) > csvfile.MaxRows {
+		return nil, nil, Invalid("", CodeTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), csvfile.MaxRows))
 	}
 	var broken []FieldError
 	for i, name := range columns {

@@ -14,9 +14,9 @@ import (
 )
 
 // importLines imports the rows of a preview and returns the results.
-func (f *fixture) importLines(t *testing.T, p license.CSVPreview) (results []string) {
+func (f *fixture) importLines(t *testing.T, ndjson []byte) (results []string) {
 	t.Helper()
-	is.New(t).NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r license.ImportResult) error {
+	is.New(t).NoErr(f.Import(t.Context(), bytes.NewReader(ndjson), func(r license.ImportResult) error {
 		results = append(results, r.Result)
 		return nil
 	}))
@@ -44,7 +44,7 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	p, err := to.Internal().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal(len(to.events(t, "")), 0)
-	is.Equal(to.importLines(t, p), []string{"created", "created", "created"})
+	is.Equal(to.importLines(t, p.NDJSON), []string{"created", "created", "created"})
 	want, err := from.List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	got, err := to.List(t.Context(), license.ListParams{})
@@ -67,8 +67,8 @@ func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(p.Results), 2)
 	is.Equal(p.Results[1].Line, 4) // as in the spreadsheet
-	is.Equal(f.importLines(t, p), []string{"created", "created"})
-	is.Equal(f.importLines(t, p), []string{"exists", "exists"}) // the new IDs are in the lines
+	is.Equal(f.importLines(t, p.NDJSON), []string{"created", "created"})
+	is.Equal(f.importLines(t, p.NDJSON), []string{"exists", "exists"}) // the new IDs are in the lines
 	list, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_1"})
 	is.NoErr(err)
 	l := list.Data[0]

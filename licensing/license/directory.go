@@ -14,7 +14,7 @@ import (
 type NamesParams struct {
 	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"`  // names start with it, compared byte by byte
 	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names have, for each word of it, a word that begins with it, ignoring case
-	After  string `json:"after" validate:"omitempty,wellformed,max=512"`   // NextCursor of the previous page
+	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"`  // NextCursor of the previous page
 	Limit  int    `json:"limit" validate:"min=0,max=200"`                  // 0: 50
 }
 
@@ -26,8 +26,8 @@ type NameCount struct {
 
 // Customers lists the customers that have licenses, sorted by ID in byte
 // order. With Search, Prefix has no effect, they are sorted by the word that
-// matches, and a page can be short although HasMore is true. It returns [ErrProductForbidden] to a caller limited to some
-// products.
+// matches, and a page can be short although HasMore is true. It returns an
+// [*InvalidError], or [ErrProductForbidden] to a caller limited to some products.
 func (s *Service) Customers(ctx context.Context, p NamesParams) (IndexedPage[NameCount], error) {
 	return s.names(ctx, catalog.Customer, p)
 }
@@ -46,7 +46,7 @@ func (s *Service) names(ctx context.Context, by string, p NamesParams) (IndexedP
 		return IndexedPage[NameCount]{}, fmt.Errorf("list %ss: %w", by, ErrProductForbidden)
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.After}, Limit: p.Limit + 1}
+	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.Cursor}, Limit: p.Limit + 1}
 	if p.Prefix != "" {
 		q.Before = store.PrefixEnd(p.Prefix)
 	}
@@ -54,7 +54,7 @@ func (s *Service) names(ctx context.Context, by string, p NamesParams) (IndexedP
 	next := ""
 	lag, err := s.catalog.Counts.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
 		if p.Search != "" {
-			list, next, err = catalog.FindNames(ctx, r, kind, by, p.Search, p.After, p.Limit)
+			list, next, err = catalog.FindNames(ctx, r, kind, by, p.Search, p.Cursor, p.Limit)
 			return err
 		}
 		list, err = catalog.ReadCounts(ctx, r, kind, by, q)

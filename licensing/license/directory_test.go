@@ -26,11 +26,11 @@ func TestDirectory(t *testing.T) {
 	}
 	is.Equal(names(license.NamesParams{}), []license.NameCount{{"B", 1}, {"a", 1}, {"ab", 2}, {"abc", 1}, {"ab\U0010FFFD", 1}, {"ac", 1}})
 	is.Equal(names(license.NamesParams{Prefix: "ab"}), []license.NameCount{{"ab", 2}, {"abc", 1}, {"ab\U0010FFFD", 1}})
-	is.Equal(names(license.NamesParams{Prefix: "ab", After: "ab", Limit: 1}), []license.NameCount{{"abc", 1}})
+	is.Equal(names(license.NamesParams{Prefix: "ab", Cursor: "ab", Limit: 1}), []license.NameCount{{"abc", 1}})
 	page, err := f.Customers(t.Context(), license.NamesParams{Prefix: "ab", Limit: 2})
 	is.NoErr(err)
 	is.Equal(page.NextCursor, "abc") // the last name
-	is.Equal(names(license.NamesParams{Prefix: "ab", After: page.NextCursor}), []license.NameCount{{"ab\U0010FFFD", 1}})
+	is.Equal(names(license.NamesParams{Prefix: "ab", Cursor: page.NextCursor}), []license.NameCount{{"ab\U0010FFFD", 1}})
 	is.Equal(names(license.NamesParams{Prefix: "x"}), []license.NameCount{})
 	products, err := f.Products(t.Context(), license.NamesParams{})
 	is.NoErr(err)
@@ -60,7 +60,7 @@ func TestSearchDirectory(t *testing.T) {
 			for _, c := range page.Data {
 				list = append(list, fmt.Sprint(c.Name, " ", c.N))
 			}
-			if p.After = page.NextCursor; !page.HasMore {
+			if p.Cursor = page.NextCursor; !page.HasMore {
 				return list
 			}
 		}

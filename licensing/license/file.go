@@ -10,9 +10,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MaxFileLifetime is the longest lifetime of a license file, for operators and
+// maxFileLifetime is the longest lifetime of a license file, for operators and
 // API clients.
-const MaxFileLifetime = 10 * 365 * 24 * time.Hour
+const maxFileLifetime = 10 * 365 * 24 * time.Hour
 
 // IssueFileParams are the parameters of [Service.IssueFile].
 type IssueFileParams struct {
@@ -21,9 +21,9 @@ type IssueFileParams struct {
 	LicenseID string `json:"-"`
 	Key       string `json:"-"` // as typed; see [ParseKey]
 
-	// Lifetime is how long the file is valid at most: it never outlives the
-	// license with its grace period. Zero: the longest that a caller with the
-	// key gets.
+	// Lifetime is how long the file is valid at most, up to 10 years: it never
+	// outlives the license with its grace period. Zero: the longest that a
+	// caller with the key gets.
 	Lifetime Duration `json:"lifetime"`
 
 	// At most one of the next three says what the file is bound to. A license
@@ -137,7 +137,7 @@ func (p *IssueFileParams) check(ctx context.Context) (*fileAsk, error) {
 	if p.Request != "" && p.Nonce != "" {
 		fail("nonce", CodeImmutable, "cannot be combined with request, which has a nonce")
 	}
-	if !p.Lifetime.inBounds() || p.Key == "" && lifetimeOf(p.Lifetime, time.Unix(0, 0)) > MaxFileLifetime {
+	if !p.Lifetime.inBounds() || p.Key == "" && lifetimeOf(p.Lifetime, time.Unix(0, 0)) > maxFileLifetime {
 		fail("lifetime", CodeOutOfRange, "must be at most 10 years")
 	}
 	if len(broken) > 0 {

@@ -117,7 +117,7 @@ func (s *Service) fileEnd(f facts, ask fileAsk) time.Time {
 	if ask.holder {
 		lifetime = min(lifetime, longest)
 	}
-	end := f.at.Add(min(lifetime, MaxFileLifetime))
+	end := f.at.Add(min(lifetime, maxFileLifetime))
 	if !f.license.ExpiresAt.IsZero() && graceEnd(f.license).Before(end) {
 		end = graceEnd(f.license)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A RefusedLicense is a license that was refused, with the reasons.
-type RefusedLicense struct {
+// A refusedLicense is a license that was refused, with the reasons.
+type refusedLicense struct {
 	License  License
 	Refusals []Refusal // as from [Service.Refusals]
 }
@@ -24,7 +24,7 @@ const maxRecentlyRefused = 20
 // the latest first, at most 20. If more were refused on one day, it returns
 // some of them. It has the limits of [Service.Refusals]. A caller limited to
 // some products gets [ErrProductForbidden].
-func (s internals) RecentlyRefused(ctx context.Context) (list []RefusedLicense, err error) {
+func (s internals) RecentlyRefused(ctx context.Context) (list []refusedLicense, err error) {
 	if s.caller.Products != nil {
 		return nil, fmt.Errorf("recently refused: %w", ErrProductForbidden)
 	}
@@ -68,14 +68,14 @@ func (s internals) RecentlyRefused(ctx context.Context) (list []RefusedLicense, 
 			record := records[l.ID]
 			s.pending.copyTo(&record, l.ID)
 			record.trim(now)
-			list = append(list, RefusedLicense{l, record.refusals()})
+			list = append(list, refusedLicense{l, record.refusals()})
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("recently refused: %w", err)
 	}
-	list = slices.DeleteFunc(list, func(l RefusedLicense) bool { return len(l.Refusals) == 0 }) // stored and deleted meanwhile
-	slices.SortFunc(list, func(a, b RefusedLicense) int { return b.Refusals[0].LastAt.Compare(a.Refusals[0].LastAt) })
+	list = slices.DeleteFunc(list, func(l refusedLicense) bool { return len(l.Refusals) == 0 }) // stored and deleted meanwhile
+	slices.SortFunc(list, func(a, b refusedLicense) int { return b.Refusals[0].LastAt.Compare(a.Refusals[0].LastAt) })
 	return list, nil
 }

@@ -92,9 +92,12 @@ func TestRefusals(t *testing.T) {
 	usage, err := f.Internal().Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(len(usage), license.OverviewDays)
-	is.Equal(usage[license.OverviewDays-1], license.UsageDay{From: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Validations: 2, Refused: map[license.VerdictCode]int64{
+	today := usage[license.OverviewDays-1]
+	is.Equal(today.From, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
+	is.Equal(today.Validations, int64(2))
+	is.Equal(today.Refused, map[license.VerdictCode]int64{
 		license.VerdictActivationLimit: 2, license.VerdictProductMismatch: 1, license.VerdictNotFound: 2,
-	}})
+	})
 	is.Equal(usage[license.OverviewDays-2].Validations, int64(1))
 
 	_, err = f.Refusals(t.Context(), license.RefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"})

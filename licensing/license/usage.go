@@ -9,8 +9,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A UsageDay counts the validations and refusals of one day in UTC.
-type UsageDay struct {
+// A usageDay counts the validations and refusals of one day in UTC.
+type usageDay struct {
 	From        time.Time // start of the day
 	Validations int64     // calls of Validate, whatever the verdict
 	// Refused counts refusals of Validate and Activate by code. Calls with
@@ -45,7 +45,7 @@ func (u *usageRecord) merge(other usageRecord) {
 // [OverviewDays] days, oldest first and today last. It has the limits of
 // [Service.Refusals]: what other processes counted in the last minute can be
 // missing. A caller limited to some products gets [ErrProductForbidden].
-func (s internals) Usage(ctx context.Context) ([]UsageDay, error) {
+func (s internals) Usage(ctx context.Context) ([]usageDay, error) {
 	if s.caller.Products != nil {
 		return nil, fmt.Errorf("usage: %w", ErrProductForbidden)
 	}
@@ -67,10 +67,10 @@ func (s internals) Usage(ctx context.Context) ([]UsageDay, error) {
 		stored.merge(records[dayOf(day)])
 		records[dayOf(day)] = stored
 	}
-	list := make([]UsageDay, OverviewDays)
+	list := make([]usageDay, OverviewDays)
 	for i := range list {
 		u := records[first+i]
-		list[i] = UsageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}
+		list[i] = usageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}
 	}
 	return list, nil
 }

@@ -85,7 +85,7 @@ func (p *Process) compareNames(t *testing.T, read func(context.Context, license.
 		for _, c := range page.Data {
 			got[c.Name] += c.N
 		}
-		if q.After = page.NextCursor; !page.HasMore {
+		if q.Cursor = page.NextCursor; !page.HasMore {
 			break
 		}
 	}

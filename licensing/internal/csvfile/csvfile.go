@@ -11,6 +11,9 @@ import (
 // ByteOrderMark tells a spreadsheet that a CSV file is UTF-8.
 const ByteOrderMark = "\ufeff"
 
+// MaxRows is the maximum number of rows, without the header, of a file to import.
+const MaxRows = 5000
+
 // A Writer writes a CSV file with a byte order mark.
 type Writer struct {
 	csv   *csv.Writer

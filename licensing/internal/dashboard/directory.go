@@ -58,7 +58,7 @@ func (d directory) show(v *visit) error {
 		body.First = "?" + filter.Encode()
 	}
 	status := http.StatusOK
-	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, After: q.Get("after"), Limit: namesPerPage})
+	list, err := d.list(v.licenses, v.r.Context(), license.NamesParams{Search: body.Search, Cursor: q.Get("after"), Limit: namesPerPage})
 	if errors.Is(err, license.ErrInvalid) {
 		status, body.Problem = http.StatusBadRequest, "The search text is not valid."
 	} else if err != nil {

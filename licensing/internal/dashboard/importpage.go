@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -57,7 +58,7 @@ type csvFault struct {
 func showImport(v *visit) error { return v.renderImport(http.StatusOK, importPage{}) }
 
 func (v *visit) renderImport(status int, body importPage) error {
-	body.MaxRows = thousands(license.MaxCSVRows)
+	body.MaxRows = thousands(csvfile.MaxRows)
 	return v.render(status, "import", page{Title: "Import licenses", Section: "licenses", Body: body})
 }
 
@@ -92,7 +93,7 @@ func previewImport(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body, status := v.previewPage(preview), http.StatusOK
+	body, status := v.previewPage(preview.Results, preview.Rows, preview.NDJSON), http.StatusOK
 	if len(body.Lines) > maxImport-maxImportOverhead {
 		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
 	}
@@ -102,14 +103,16 @@ func previewImport(v *visit) error {
 	return v.renderImport(status, body)
 }
 
-func (v *visit) previewPage(p license.CSVPreview) importPage {
-	body := importPage{Checked: true, More: max(0, len(p.Results)-rowsPreviewed)}
-	body.take(p.Results)
-	for i, result := range p.Results[:min(len(p.Results), rowsPreviewed)] {
-		row := p.Rows[i]
+// previewPage shows the results of a preview, the rows that they are about, and
+// sends the lines to import back with the confirmation.
+func (v *visit) previewPage(results []license.ImportResult, rows []license.ImportRow, lines []byte) importPage {
+	body := importPage{Checked: true, More: max(0, len(results)-rowsPreviewed)}
+	body.take(results)
+	for i, result := range results[:min(len(results), rowsPreviewed)] {
+		row := rows[i]
 		body.Rows = append(body.Rows, previewRow{result.Line, row, v.momentOf(row.ExpiresAt), result.Result == license.ImportRefused, result.Result == license.ImportExists})
 	}
-	if body.Lines = base64.StdEncoding.EncodeToString(p.NDJSON); body.None {
+	if body.Lines = base64.StdEncoding.EncodeToString(lines); body.None {
 		body.Lines = ""
 	}
 	return body

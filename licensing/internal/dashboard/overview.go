@@ -96,8 +96,15 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	usage = usage[len(usage)-body.Days:]
-	body.Charts, body.Refused = overviewCharts(o, usage, body.Days), topRefusals(usage)
+	var validated []license.Figure
+	refused := map[license.VerdictCode]int64{}
+	for _, day := range usage[len(usage)-body.Days:] {
+		validated = append(validated, license.Figure{From: day.From, N: day.Validations})
+		for code, n := range day.Refused {
+			refused[code] += n
+		}
+	}
+	body.Charts, body.Refused = overviewCharts(o, validated, body.Days), topRefusals(refused)
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
@@ -113,11 +120,7 @@ func showOverview(v *visit) error {
 
 // overviewCharts returns the charts of a number of days: what was validated and
 // issued in the last days, and what expires in the next.
-func overviewCharts(o license.Overview, usage []license.UsageDay, days int) []chart {
-	validated := make([]license.Figure, len(usage))
-	for i, u := range usage {
-		validated[i] = license.Figure{From: u.From, N: u.Validations}
-	}
+func overviewCharts(o license.Overview, validated []license.Figure, days int) []chart {
 	issued, unit := o.Issued[len(o.Issued)-days:], "a day"
 	if days == 365 {
 		validated, issued, unit = weekly(validated), weekly(issued), "a week"
@@ -135,13 +138,7 @@ func overviewCharts(o license.Overview, usage []license.UsageDay, days int) []ch
 }
 
 // topRefusals returns the most frequent reasons of refusals, at most six.
-func topRefusals(usage []license.UsageDay) []refusedCount {
-	counts := map[license.VerdictCode]int64{}
-	for _, u := range usage {
-		for code, n := range u.Refused {
-			counts[code] += n
-		}
-	}
+func topRefusals(counts map[license.VerdictCode]int64) []refusedCount {
 	var list []refusedCount
 	for code, n := range counts {
 		r := refusedCount{Reason: refusalReason(code), N: thousands(n), count: n}
