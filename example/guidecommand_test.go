@@ -38,6 +38,7 @@ var guideCommands = map[string]string{
 	"go test -run '^$' -bench . ./store/sqlite":                                 "TestBenchmarkOfTheGuide",
 	"go mod init example.com/shop":                                              "TestREADMEProgram builds the program in this module",
 	"go get github.com/seed-d8a106b4/licensekit":                                "TestREADMEProgram builds the program in this module",
+	"go run ./example/program -key AAAAA-AAAAA-AAAAA-AAAAA-AAAAA":               "example/program",
 	"go -C example/e2e run ./onpostgres":                                        "example/e2e/onpostgres",
 }
 

@@ -87,6 +87,10 @@ func Run(ctx context.Context, program string, open Open, args []string, out, log
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() == 0 {
+		flags.Usage()
+		return errors.New("name a command")
+	}
 	i := slices.IndexFunc(commands, func(c command) bool { return c.name == flags.Arg(0) })
 	if i < 0 {
 		flags.Usage()

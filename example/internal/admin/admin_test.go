@@ -170,6 +170,8 @@ func TestUsage(t *testing.T) {
 	is.Equal(err.Error(), "usage: admin backup DATABASE COPY")
 	_, err = run(t, "bakup", "licenses.db")
 	is.Equal(err.Error(), `unknown command "bakup"`)
+	_, err = run(t)
+	is.Equal(err.Error(), "name a command")
 	var help bytes.Buffer
 	err = Run(t.Context(), "admin", OpenFile, []string{"-help"}, io.Discard, &help)
 	is.True(errors.Is(err, flag.ErrHelp))
