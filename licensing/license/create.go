@@ -29,7 +29,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 		if rec.Key == "" {
 			rec.Key = NewKey()
 		}
-		created, err = s.add(ctx, tx, rec)
+		created, err = s.add(ctx, tx, rec, p)
 		return err
 	})
 	if err != nil {
@@ -38,12 +38,9 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	return s.shown(created), nil
 }
 
-// add writes a new record and appends the event.
-func (s *Service) add(ctx context.Context, tx *transaction, rec record.License) (License, error) {
-	l, err := fromRecord(rec, tx.now)
-	if err != nil {
-		return License{}, err
-	}
+// add writes a new record with the checked fields of p, and appends the event.
+func (s *Service) add(ctx context.Context, tx *transaction, rec record.License, p CreateParams) (License, error) {
+	l := fromParts(rec, p.Entitlements, p.Metadata, tx.now)
 	if err := tx.CreateLicenses(ctx, rec.Row()); errors.Is(err, store.ErrExists) {
 		return License{}, ErrKeyTaken
 	} else if err != nil {

@@ -110,11 +110,9 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 			return row.ID, err
 		}
 		rec := row.record(now)
-		l, err := fromRecord(rec, now)
-		if err == nil {
-			licenses, events = append(licenses, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
-		}
-		return rec.ID, err
+		l := fromParts(rec, row.Entitlements, row.Metadata, now)
+		licenses, events = append(licenses, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
+		return rec.ID, nil
 	})
 	if err != nil || len(licenses) == 0 {
 		return prepared, err
@@ -232,7 +230,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		return id, err
 	}
 	rec := row.record(tx.now)
-	_, err = s.add(ctx, tx, rec)
+	_, err = s.add(ctx, tx, rec, row.CreateParams)
 	return rec.ID, err
 }
 

@@ -24,7 +24,17 @@ func fromRow(row store.License, at time.Time) (License, error) {
 
 // fromRecord converts a stored license to its state at an instant.
 func fromRecord(rec record.License, at time.Time) (License, error) {
-	l := License{
+	entitlements, metadata := map[string]any{}, map[string]string{}
+	err := errors.Join(decode(rec.Entitlements, &entitlements), decode(rec.Metadata, &metadata))
+	if err != nil {
+		return License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
+	}
+	return fromParts(rec, entitlements, metadata, at), nil
+}
+
+// fromParts is fromRecord with the decoded documents of the record.
+func fromParts(rec record.License, entitlements map[string]any, metadata map[string]string, at time.Time) License {
+	return License{
 		Object:         "license",
 		ID:             rec.ID,
 		Name:           rec.Name,
@@ -40,17 +50,12 @@ func fromRecord(rec record.License, at time.Time) (License, error) {
 		LeaseSeconds:   optionalCount(rec.LeaseSeconds),
 		OfflineSeconds: optionalCount(rec.OfflineSeconds),
 		Generation:     generation(rec),
-		Entitlements:   map[string]any{},
-		Metadata:       map[string]string{},
+		Entitlements:   entitlements,
+		Metadata:       metadata,
 		Revision:       rec.Revision,
 		CreatedAt:      rec.CreatedAt,
 		UpdatedAt:      rec.UpdatedAt,
 	}
-	err := errors.Join(decode(rec.Entitlements, &l.Entitlements), decode(rec.Metadata, &l.Metadata))
-	if err != nil {
-		return License{}, fmt.Errorf("license %s: stored document: %w", rec.ID, err)
-	}
-	return l, nil
 }
 
 // params returns the fields that a caller can set.
