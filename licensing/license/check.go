@@ -41,7 +41,11 @@ func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
 // as float64. It replaces maps and pointed-to values instead of changing
 // them.
 func (p *CreateParams) check(ctx context.Context) error {
-	broken := checkTags(ctx, p)
+	return invalidFields(append(checkTags(ctx, p), p.normalize()...))
+}
+
+// normalize does what check does beyond the tags.
+func (p *CreateParams) normalize() (broken []FieldError) {
 	p.Key = canonicalKey(p.Key)
 	p.StartsAt, p.ExpiresAt = cut(p.StartsAt), cut(p.ExpiresAt)
 	if p.StartsAt != nil && p.ExpiresAt != nil && !p.ExpiresAt.After(*p.StartsAt) {
@@ -53,15 +57,17 @@ func (p *CreateParams) check(ctx context.Context) error {
 	metadata, wrong := checkMetadata(p.Metadata)
 	broken = append(broken, wrong...)
 	p.Metadata = metadata
-	if len(broken) > 0 {
-		return &InvalidError{Fields: broken}
-	}
-	return nil
+	return broken
 }
 
 // check validates a struct that needs no checks beyond its tags.
 func check(ctx context.Context, params any) error {
-	if broken := checkTags(ctx, params); len(broken) > 0 {
+	return invalidFields(checkTags(ctx, params))
+}
+
+// invalidFields returns an [*InvalidError] with the errors, or nil if there are none.
+func invalidFields(broken []FieldError) error {
+	if len(broken) > 0 {
 		return &InvalidError{Fields: broken}
 	}
 	return nil

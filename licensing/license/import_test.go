@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -142,6 +143,21 @@ func TestImportRows(t *testing.T) {
 	_, err := f.Get(t.Context(), here.ID)
 	is.NoErr(err)
 	is.Equal(len(f.events(t, here.ID)), 1)
+}
+
+// TestImportReportsAllFaultsOfARow: those of the form, of the license and of what
+// only a row has, each field once.
+func TestImportReportsAllFaultsOfARow(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	results := importAll(t, f.Service, `{"id":"x","name":" ","product_id":7,"customer_id":"c","starts_at":"2030-01-02T00:00:00Z","expires_at":"2030-01-01T00:00:00Z",`+
+		`"entitlements":{"a":false},"metadata":{"b":"\u0001"},"state":"gone","state_reason":1,"created_at":"1960-01-01T00:00:00Z","generation":-1,"more":1}`)
+	var fields []string
+	for _, e := range results[0].Errors {
+		fields = append(fields, e.Field)
+	}
+	slices.Sort(fields)
+	is.Equal(fields, []string{"created_at", "entitlements/a", "expires_at", "generation", "id", "metadata/b", "more", "name", "product_id", "state", "state_reason"})
 }
 
 func TestImportWithinOneBatch(t *testing.T) {

@@ -61,22 +61,13 @@ func parseRow(ctx context.Context, line []byte, row *ImportRow) error {
 }
 
 func (row *ImportRow) check(ctx context.Context) error {
-	var broken []FieldError
-	if err := row.CreateParams.check(ctx); err != nil {
-		broken = err.(*InvalidError).Fields
-	}
+	broken := append(checkTags(ctx, row), row.normalize()...)
 	if row.ID == "" && row.Key == "" {
 		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
 	}
 	if row.ID != "" && !isID("lic", row.ID) {
 		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
 	}
-	own := *row
-	own.CreateParams = CreateParams{Name: "-", ProductID: "-", CustomerID: "-"} // checked above
-	broken = append(broken, checkTags(context.Background(), own)...)
 	row.CreatedAt = cut(row.CreatedAt)
-	if len(broken) > 0 {
-		return &InvalidError{Fields: broken}
-	}
-	return nil
+	return invalidFields(broken)
 }
