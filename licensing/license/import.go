@@ -32,11 +32,13 @@ const (
 	ImportStopped = "stopped"
 )
 
-// A batch of rows is written in one Update. It ends with this many rows, or when
-// its lines have this many bytes.
+// A batch of rows is written in one Update. Other writers wait meanwhile, so a
+// batch has as many rows as the one before would have written in importHold.
 const (
-	importBatch = 100
-	importBytes = 256 << 10
+	importHold  = 6 * time.Millisecond
+	importLeast = 100 // rows; also those of the first batch
+	importMost  = 600
+	importBytes = 256 << 10 // a batch ends when its lines have this many
 )
 
 // maxRefused is how many rows an import refuses before it stops.
@@ -57,10 +59,11 @@ const maxRefused = 1000
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
 	lines := bufio.NewReaderSize(r, maxRow)
 	refused := 0
+	rows := importLeast // of the next batch
 	for number := 1; ; {
-		var batch []parsedRow
+		batch := make([]parsedRow, 0, rows)
 		var end error
-		for size := 0; len(batch) < importBatch && size < importBytes && end == nil; {
+		for size := 0; len(batch) < rows && size < importBytes && end == nil; {
 			var row parsedRow
 			var blank bool
 			row, blank, end = readRow(ctx, lines)
@@ -74,9 +77,12 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 				batch = append(batch, row)
 			}
 		}
-		results, err := s.importRows(ctx, batch, maxRefused-refused)
+		results, held, err := s.importRows(ctx, batch, maxRefused-refused)
 		if err != nil {
 			return fmt.Errorf("import licenses: lines %d to %d: %w", batch[0].line, number-1, err)
+		}
+		if held > 0 {
+			rows = int(min(max(time.Duration(len(batch))*importHold/held, importLeast), importMost))
 		}
 		for _, result := range results {
 			if err := report(result); err != nil {
@@ -97,14 +103,15 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 
 // importRows processes a batch in one Update. It stops after refusing left
 // rows. It prepares the batch before the Update as if no license of it existed
-// and, if the store refuses that, processes row by row.
-func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, err error) {
+// and, if the store refuses that, processes row by row. It returns how long the
+// Update had the write lock.
+func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, held time.Duration, err error) {
 	if len(batch) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	now := s.now()
-	var licenses []store.License
-	var events []store.Event
+	licenses := make([]store.License, 0, len(batch))
+	events := make([]store.Event, 0, len(batch))
 	prepared, err := importResults(batch, left, func(row ImportRow) (id string, err error) {
 		if err := s.importVisible(row); err != nil {
 			return row.ID, err
@@ -115,9 +122,11 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		return rec.ID, nil
 	})
 	if err != nil || len(licenses) == 0 {
-		return prepared, err
+		return prepared, 0, err
 	}
 	err = s.update(ctx, func(tx *transaction) error {
+		began := time.Now()
+		defer func() { held = time.Since(began) }()
 		results = prepared
 		err := tx.CreateLicenses(ctx, licenses...)
 		if errors.Is(err, store.ErrExists) {
@@ -129,7 +138,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		}
 		return err
 	})
-	return results, err
+	return results, held, err
 }
 
 // importResults calls process for the rows of a batch that have no error, and

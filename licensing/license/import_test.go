@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -215,6 +216,45 @@ func TestImportWritesInBulk(t *testing.T) {
 	large := `,"entitlements":{"a":"` + strings.Repeat("x", 200) + `"` + strings.Repeat(" ", 90<<10) + `}`
 	is.Equal(len(importAll(t, s, rows(200, 6, large))), 6)
 	is.Equal(counting.count("Update"), 2) // 256 KiB of lines in each
+}
+
+// A slowStore takes a while to create licenses.
+type slowStore struct {
+	countingStore
+	takes time.Duration
+}
+
+func (s *slowStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.countingStore.Update(ctx, func(tx store.Tx) error { return fn(slowTx{tx, s.takes}) })
+}
+
+type slowTx struct {
+	store.Tx
+	takes time.Duration
+}
+
+func (tx slowTx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	time.Sleep(tx.takes)
+	return tx.Tx.CreateLicenses(ctx, licenses...)
+}
+
+// TestImportHoldsTheWriteLockBriefly: on a fast store, batches become larger than
+// the first; on a slow one, they do not.
+//
+// Fault: each batch pays for a flush of the disk, or holds up other writers.
+func TestImportHoldsTheWriteLockBriefly(t *testing.T) {
+	is := is.New(t)
+	updates := func(takes time.Duration, rows int) int {
+		st := &slowStore{countingStore{Store: memory.New()}, takes}
+		var text strings.Builder
+		for i := range rows {
+			fmt.Fprintf(&text, `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-%04d"}`+"\n", i)
+		}
+		is.Equal(len(importAll(t, license.New(st, license.Options{}), text.String())), rows)
+		return st.count("Update")
+	}
+	is.True(updates(0, 3000) < 20)
+	is.Equal(updates(7*time.Millisecond, 600), 6) // 100 rows each
 }
 
 func TestImportEndsWithTheFirstError(t *testing.T) {
