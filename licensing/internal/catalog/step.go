@@ -32,7 +32,7 @@ func (s size) after(b *batch, took time.Duration) size {
 	switch {
 	case took > maxHold:
 		s.writes = max(minWrites, s.writes/2)
-	case took < maxHold/2 && len(b.put) >= s.writes/2:
+	case took < maxHold/2 && b.fit > 0:
 		s.writes = min(maxWrites, s.writes*2)
 	}
 	if s.read = min(2*s.read, maxRead); b.fit > 0 {
