@@ -121,11 +121,12 @@ func readBody(r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
 		return nil, tooLarge()
 	}
-	size := int64(512)
+	size, length := int64(512), most
 	if r.ContentLength >= 0 {
-		size = min(r.ContentLength+1, 16<<10) // one more, to read the end
+		length = r.ContentLength
+		size = min(length+1, 16<<10) // one more, to read the end
 	}
-	data, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most), make([]byte, 0, size))
+	data, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most), make([]byte, 0, size), length)
 	if err != nil {
 		return nil, bodyError(err)
 	}
@@ -133,8 +134,8 @@ func readBody(r *http.Request, most int64) ([]byte, error) {
 }
 
 // readAll is [io.ReadAll] with a buffer, which it uses as long as that is large
-// enough.
-func readAll(r io.Reader, buf []byte) ([]byte, error) {
+// enough. Then it doubles the buffer, up to what a body of at most most bytes needs.
+func readAll(r io.Reader, buf []byte, most int64) ([]byte, error) {
 	for {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -144,7 +145,7 @@ func readAll(r io.Reader, buf []byte) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case len(buf) == cap(buf):
-			buf = append(buf, 0)[:len(buf)]
+			buf = append(make([]byte, 0, max(int64(len(buf))+512, min(2*int64(len(buf)), most)+1)), buf...)
 		}
 	}
 }
