@@ -64,6 +64,11 @@ func (l *lane) attempt(ctx context.Context, s *sending) outcome {
 	} else if !allowed {
 		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: "the client that created the webhook is not allowed to see the event"}}
 	}
+	if selected, err := selects(w, *e, d); err != nil {
+		return r.untried(ctx, d, err)
+	} else if !selected {
+		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: unselectedError}}
+	}
 	message, err := newMessage(license.Event(feed.NewEvent(*e)))
 	if err != nil {
 		return r.untried(ctx, d, err)
@@ -98,6 +103,21 @@ func (r *run) allows(ctx context.Context, w Webhook, e store.Event) (bool, error
 		return false, err
 	}
 	return products == nil || e.Type == EventTest || slices.Contains(products, e.ProductID), nil
+}
+
+// unselectedError is the attempt error of a delivery whose event the webhook does
+// not select any more.
+const unselectedError = "skipped: the webhook no longer selects this event type"
+
+// selects reports whether a webhook selects the event of a delivery now. It always
+// selects tests and what an operator has resent.
+func selects(w Webhook, e store.Event, d outbox.Delivery) (bool, error) {
+	if e.Type == EventTest || w.wants(e) {
+		return true, nil
+	}
+	var data deliveryData
+	err := readData(d.Data, &data)
+	return data.Resent, err
 }
 
 // request makes the request. A panic in the host's transport is logged and counts

@@ -56,7 +56,8 @@ type Attempt struct {
 // deliveryData is the Data of an outbox.Delivery, whose State is a
 // [DeliveryStatus].
 type deliveryData struct {
-	Attempts []Attempt `json:"attempts"`
+	Attempts []Attempt `json:"attempts,omitempty"`
+	Resent   bool      `json:"resent,omitempty"` // sent whatever types the webhook selects
 }
 
 // newDelivery returns the record of the delivery of e to a webhook before its
@@ -162,7 +163,7 @@ func newest(ctx context.Context, r store.Reader, webhookID, state, after string,
 }
 
 // Resend sends an event to a webhook again, whatever the status of its
-// delivery. An active webhook receives it immediately; if that fails, the
+// delivery and whatever types the webhook selects now. An active webhook receives it immediately; if that fails, the
 // retry schedule starts from the beginning. The receiver sees the same
 // webhook-id. A delivery that waits for its first attempt is returned unchanged.
 // Resend returns [license.ErrNotFound] if the webhook or the delivery does not
@@ -184,6 +185,11 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		if err != nil {
 			return err
 		}
+		var data deliveryData
+		if err := readData(rec.Data, &data); err != nil {
+			return fmt.Errorf("delivery %s: %w", rec.ID, err)
+		}
+		data.Resent = true
 		added := 0
 		if rec.State != string(DeliveryPending) {
 			added = 1
@@ -191,7 +197,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		if err := tx.enqueued(ctx, hook, added); err != nil {
 			return err
 		}
-		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt = string(DeliveryPending), tx.now, 0, tx.now
+		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, encode(data)
 		if err := outbox.Put(ctx, tx, rec); err != nil {
 			return err
 		}
