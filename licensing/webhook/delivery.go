@@ -58,6 +58,21 @@ type Attempt struct {
 type deliveryData struct {
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Resent   bool      `json:"resent,omitempty"` // sent whatever types the webhook selects
+	// Once is stored in place of a single Attempt that succeeded, in less space:
+	// its At in milliseconds of Unix time, StatusCode and DurationMS.
+	Once *[3]int64 `json:"once,omitempty"`
+}
+
+// encode returns data as it is stored.
+func (data deliveryData) encode() []byte {
+	if len(data.Attempts) == 1 {
+		a := data.Attempts[0]
+		once := Attempt{At: a.At, StatusCode: a.StatusCode, DurationMS: a.DurationMS}
+		if a == once && a.At.Equal(time.UnixMilli(a.At.UnixMilli())) {
+			data.Attempts, data.Once = nil, &[3]int64{a.At.UnixMilli(), int64(a.StatusCode), a.DurationMS}
+		}
+	}
+	return encode(data)
 }
 
 // newDelivery returns the record of the delivery of e to a webhook before its
@@ -197,7 +212,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		if err := tx.enqueued(ctx, hook, added); err != nil {
 			return err
 		}
-		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, encode(data)
+		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, data.encode()
 		if err := outbox.Put(ctx, tx, rec); err != nil {
 			return err
 		}
@@ -253,5 +268,9 @@ func readData(document []byte, data *deliveryData) error {
 	if len(document) == 0 {
 		return nil
 	}
-	return json.Unmarshal(document, data)
+	err := json.Unmarshal(document, data)
+	if once := data.Once; once != nil {
+		data.Attempts, data.Once = []Attempt{{At: time.UnixMilli(once[0]).UTC(), StatusCode: int(once[1]), DurationMS: once[2]}}, nil
+	}
+	return err
 }

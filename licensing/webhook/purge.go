@@ -66,9 +66,17 @@ func (s *Service) findLeft(ctx context.Context, r store.Reader) (change, error) 
 	}}, err
 }
 
-// findOld removes finished deliveries that are older than their retention.
+// findOld removes finished deliveries that are older than their retention. It does
+// not read those again that it has found to be due for as long: when they finish,
+// they come after the others.
 func (s *Service) findOld(ctx context.Context, r store.Reader) (change, error) {
-	old, err := outbox.Finished(ctx, r, s.now().Add(-s.opts.DeliveryRetention), purgeBatch)
+	before := s.now().Add(-s.opts.DeliveryRetention)
+	after, _ := s.oldAfter.Load().(store.Position)
+	if !after.Time.Before(before) { // the clock was ahead
+		after = store.Position{}
+	}
+	old, after, err := outbox.Finished(ctx, r, before, after, purgeBatch)
+	s.oldAfter.Store(after)
 	return change{n: len(old), apply: func(tx *transaction) error { return outbox.Delete(ctx, tx, old) }}, err
 }
 
@@ -115,7 +123,7 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 				return change{}, fmt.Errorf("delivery %s: %w", d.ID, err)
 			}
 			data.Attempts = append(data.Attempts, Attempt{At: s.now(), Error: skippedError})
-			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, s.now(), encode(data)
+			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, s.now(), data.encode()
 			failed = append(failed, d)
 			skipped[rec.ID]++
 		}

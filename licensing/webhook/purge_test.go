@@ -2,12 +2,14 @@ package webhook
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -97,4 +99,78 @@ func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
 	events, err := st.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(len(events), 10) // all but the creation of the webhook, where the cursor stands
+}
+
+// TestOldDeliveriesAreRemovedBesidePendingOnes: the deliveries in the queue of a
+// paused webhook stay, and those that finished are removed whatever their number.
+func TestOldDeliveriesAreRemovedBesidePendingOnes(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	paused, _ := f.webhook(t)
+	_, err := f.Update(t.Context(), UpdateParams{ID: paused.ID, Status: ptr(StatusPaused)})
+	is.NoErr(err)
+	for range 2*purgeBatch + 10 {
+		_, err = f.Test(t.Context(), paused.ID)
+		is.NoErr(err)
+	}
+	active, _ := f.webhook(t)
+	finish := func(n int) {
+		t.Helper()
+		var finished []outbox.Delivery
+		for range n {
+			d, err := f.Test(t.Context(), active.ID)
+			is.NoErr(err)
+			rec, err := outbox.Get(t.Context(), f.store, active.ID, d.ID)
+			is.NoErr(err)
+			is.NoErr(applyOutcome(&rec, outcome{kind: delivered, attempt: Attempt{At: f.now, StatusCode: 204}}, f.now, true))
+			rec.UpdatedAt = f.now
+			finished = append(finished, rec)
+		}
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, finished...) }))
+	}
+	count := func(id string) int {
+		list, err := newest(t.Context(), f.store, id, "", "", 1000)
+		is.NoErr(err)
+		return len(list)
+	}
+	f.now = f.now.Add(time.Hour)
+	finish(2*purgeBatch + 10)
+	for i, want := range []int{2*purgeBatch + 10, 5, 5} {
+		if i == 1 {
+			finish(5)
+		}
+		for more := true; more; {
+			more, err = f.purge(t.Context())
+			is.NoErr(err)
+		}
+		is.Equal(count(active.ID), want)
+		is.Equal(count(paused.ID), 2*purgeBatch+10)
+		f.now = f.now.Add([]time.Duration{31 * day, day, 0}[i])
+	}
+
+	// The clock was ahead and is corrected.
+	f.now = f.now.Add(-365 * day)
+	finish(3)
+	f.now = f.now.Add(31 * day)
+	_, err = f.purge(t.Context())
+	is.NoErr(err)
+	is.Equal(count(active.ID), 5)
+}
+
+// TestASuccessIsStoredInLittleSpace: most entries of a store may be successful
+// deliveries.
+func TestASuccessIsStoredInLittleSpace(t *testing.T) {
+	is := is.New(t)
+	d := newDelivery("whk_"+strings.Repeat("0", 26), store.Event{ID: "evt_" + strings.Repeat("0", 26), Seq: 1_000_000, Type: license.EventLicenseCreated, Time: start}, start)
+	want := Attempt{At: start, StatusCode: 204, DurationMS: 1234}
+	is.NoErr(applyOutcome(&d, outcome{kind: delivered, attempt: want}, start, true))
+	st := memory.New()
+	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, d) }))
+	e, err := st.Entry(t.Context(), outbox.Kind, d.WebhookID+"/"+d.ID)
+	is.NoErr(err)
+	is.Equal(e.Owner, "")
+	is.True(len(e.Data) < 150)
+	got, err := fromDelivery(d)
+	is.NoErr(err)
+	is.Equal(got.Attempts, []Attempt{want})
 }

@@ -61,6 +61,7 @@ type shared struct {
 	secretCount secretCount
 	lanesStored atomic.Bool  // every webhook has a stored lane, also one of an earlier version
 	purgeAfter  atomic.Value // the ID of the last webhook that findPurged is done with: a string
+	oldAfter    atomic.Value // before it, no delivery is finished: a store.Position
 }
 
 // New returns a Service that keeps its records in the store of rules, and

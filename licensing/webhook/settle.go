@@ -255,7 +255,7 @@ func applyOutcome(d *outbox.Delivery, o outcome, now time.Time, mine bool) error
 	if over := len(data.Attempts) - attemptsKept; over > 0 {
 		data.Attempts = data.Attempts[over:]
 	}
-	d.Data = encode(data)
+	d.Data = data.encode()
 	d.Attempts++
 	switch wait, again := nextAttempt(d.Attempts, o.retryAfter); {
 	case o.kind == delivered:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +15,14 @@ import (
 
 // Kind is the kind of the entries that hold deliveries. Key is the webhook's id,
 // a slash and the delivery's id, so that the deliveries of a webhook are listed
-// in the order of their creation. A delivery that has a DueAt belongs to the
-// Owner of its webhook's id and expires then; one that has none belongs to
-// [finished] and expires when it finished.
+// in the order of their creation. A delivery that has a DueAt has its webhook's
+// id as Owner and expires then. One that has none is finished: it expires when it
+// finished, and has no Owner, because each index that an entry is in costs about
+// as much as its data. (An earlier version gave them an Owner, "finished".)
 const Kind = "delivery"
 
-// finished is the Owner of deliveries that are not due any more.
-const finished = "finished"
+// succeeded is the State of most deliveries. It is not stored.
+const succeeded = "succeeded"
 
 // A Delivery is one event on its way to one webhook, or how it went.
 type Delivery struct {
@@ -31,20 +33,22 @@ type Delivery struct {
 	EventType string
 	State     string
 	DueAt     time.Time // when the next attempt may start; zero: none will
-	Attempts  int64     // since it was last begun
+	Attempts  int64     // since it was last begun; not kept once it is finished
 	Data      []byte    // a JSON document: the attempts made
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// A document is the Data of an entry. UpdatedAt is in milliseconds of Unix time.
+// A document is the Data of an entry. UpdatedAt is in milliseconds of Unix time;
+// without it, the delivery finished when the entry expires. Without a State, it
+// succeeded.
 type document struct {
 	EventID   string          `json:"event_id"`
 	EventSeq  int64           `json:"event_seq"`
 	EventType string          `json:"event_type"`
-	State     string          `json:"state"`
-	Attempts  int64           `json:"attempts"`
-	UpdatedAt int64           `json:"updated_at"`
+	State     string          `json:"state,omitempty"`
+	Attempts  int64           `json:"attempts,omitempty"`
+	UpdatedAt int64           `json:"updated_at,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
 }
 
@@ -52,14 +56,20 @@ func key(webhookID, id string) string { return webhookID + "/" + id }
 
 // entry returns the entry of d.
 func (d Delivery) entry() (store.Entry, error) {
-	data, err := json.Marshal(document{d.EventID, d.EventSeq, d.EventType, d.State, d.Attempts, d.UpdatedAt.UnixMilli(), d.Data})
+	e := store.Entry{Kind: Kind, Key: key(d.WebhookID, d.ID), Owner: d.WebhookID, ExpiresAt: d.DueAt, CreatedAt: d.CreatedAt}
+	doc := document{d.EventID, d.EventSeq, d.EventType, d.State, d.Attempts, d.UpdatedAt.UnixMilli(), d.Data}
+	if d.DueAt.IsZero() {
+		e.Owner, e.ExpiresAt = "", d.UpdatedAt
+		doc.Attempts, doc.UpdatedAt = 0, 0
+	}
+	if doc.State == succeeded {
+		doc.State = ""
+	}
+	data, err := json.Marshal(doc)
 	if err != nil {
 		return store.Entry{}, fmt.Errorf("delivery %s: %w", d.ID, err)
 	}
-	e := store.Entry{Kind: Kind, Key: key(d.WebhookID, d.ID), Owner: d.WebhookID, Data: data, ExpiresAt: d.DueAt, CreatedAt: d.CreatedAt}
-	if d.DueAt.IsZero() {
-		e.Owner, e.ExpiresAt = finished, d.UpdatedAt
-	}
+	e.Data = data
 	return e, nil
 }
 
@@ -74,8 +84,14 @@ func read(e store.Entry) (Delivery, error) {
 		ID: id, WebhookID: webhookID, EventID: doc.EventID, EventSeq: doc.EventSeq, EventType: doc.EventType, State: doc.State,
 		Attempts: doc.Attempts, Data: doc.Data, CreatedAt: e.CreatedAt, UpdatedAt: time.UnixMilli(doc.UpdatedAt).UTC(),
 	}
-	if e.Owner != finished {
+	if e.Owner == webhookID {
 		d.DueAt = e.ExpiresAt
+	}
+	if doc.UpdatedAt == 0 {
+		d.UpdatedAt = e.ExpiresAt
+	}
+	if d.State == "" {
+		d.State = succeeded
 	}
 	return d, nil
 }
@@ -141,11 +157,25 @@ func Newest(ctx context.Context, r store.Reader, webhookID, after string, limit 
 }
 
 // Finished lists deliveries to any webhook that finished before an instant, the
-// first to finish first.
-func Finished(ctx context.Context, r store.Reader, before time.Time, limit int) ([]Delivery, error) {
-	return readAll(r.Entries(ctx, store.EntryQuery{
-		Kind: Kind, Order: store.ByExpiry, Owner: finished, Expires: store.TimeRange{Before: before}, Limit: limit,
-	}))
+// first to finish first. It starts after a position, and returns the one to start
+// the next call at: no delivery before that is finished.
+func Finished(ctx context.Context, r store.Reader, before time.Time, after store.Position, limit int) ([]Delivery, store.Position, error) {
+	for {
+		entries, err := r.Entries(ctx, store.EntryQuery{
+			Kind: Kind, Order: store.ByExpiry, Expires: store.TimeRange{Before: before}, After: after, Limit: limit,
+		})
+		all, err := readAll(entries, err)
+		if err != nil {
+			return nil, after, err
+		}
+		// Some may have been due for as long.
+		list := slices.DeleteFunc(all, func(d Delivery) bool { return !d.DueAt.IsZero() })
+		if len(list) > 0 || len(entries) < limit {
+			return list, after, nil
+		}
+		last := entries[len(entries)-1]
+		after = store.Position{Time: last.ExpiresAt, ID: last.Key}
+	}
 }
 
 // Delete removes deliveries.
