@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -212,6 +213,41 @@ func TestAFullQueueHoldsThePosition(t *testing.T) {
 		is.Equal(b.lane(t, w.ID).Position, first[0].Seq)
 		time.Sleep(20 * time.Minute)
 		sameOnce(t, b.at("x.example"), append(queued, later...))
+		is.True(!b.lane(t, w.ID).Own)
+	})
+}
+
+// TestAFullQueueEndsTheSharedLane: a webhook in the shared lane whose breaker never
+// opens, because a request succeeds now and then, gets no new events either while
+// its queue is full.
+func TestAFullQueueEndsTheSharedLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(memory.New(), 0)
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		begins := b.lane(t, w.ID).Position
+		is.NoErr(b.update(t.Context(), func(tx *transaction) error {
+			return putLane(t.Context(), tx, w.ID, laneRecord{Position: begins, Queued: queueMost - 2, UpdatedAt: tx.now})
+		}))
+		var requests atomic.Int64
+		b.answer = func(string) int {
+			if requests.Add(1)%breakAfter == 0 {
+				return http.StatusOK
+			}
+			return http.StatusInternalServerError
+		}
+		want := b.licenses(t, 4)
+		defer b.run(t)()
+		time.Sleep(time.Second)
+		want = append(want, b.licenses(t, 40)...)
+		time.Sleep(3 * time.Second)
+		is.Equal(len(b.at("x.example")), 4) // the queue is full before any of the others
+		is.True(b.lane(t, w.ID).Own)
+		b.mu.Lock()
+		b.answer = nil
+		b.mu.Unlock()
+		time.Sleep(time.Hour)
+		sameOnce(t, b.taken["x.example"], want)
 		is.True(!b.lane(t, w.ID).Own)
 	})
 }

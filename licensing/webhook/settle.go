@@ -209,7 +209,7 @@ func (b *batch) record(tx *transaction, lane *laneRecord) (rows []outbox.Deliver
 			lane.Queued++
 		}
 	}
-	if b.leaves {
+	if b.leaves || lane.Queued >= queueMost {
 		if err := lane.leave(b.Work, tx); err != nil {
 			return nil, err
 		}
