@@ -117,13 +117,13 @@ func (tx *transaction) halt(ctx context.Context, rec webhookRecord) error {
 }
 
 // enqueued notes that a delivery to a webhook was put into its queue, due now.
-// It adds n to their number.
+// It adds n to their number; less than zero: they were taken out.
 func (tx *transaction) enqueued(ctx context.Context, rec webhookRecord, n int) error {
 	lane, err := readLane(ctx, tx, rec, tx.now)
 	if err != nil {
 		return err
 	}
-	lane.Queued += n
+	lane.Queued = max(0, lane.Queued+n)
 	if lane.UpdatedAt = tx.now; rec.Status == StatusActive {
 		lane.Due = tx.now
 	}

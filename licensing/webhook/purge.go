@@ -98,6 +98,7 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 	}
 	var failed []outbox.Delivery
 	skipped := make(map[string]int) // by webhook
+	hooks := make(map[string]webhookRecord)
 	last := ""
 	for _, e := range some {
 		if len(failed) >= purgeBatch {
@@ -126,6 +127,7 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, s.now(), data.encode()
 			failed = append(failed, d)
 			skipped[rec.ID]++
+			hooks[rec.ID] = rec
 		}
 	}
 	if len(failed) == 0 { // the next upkeep continues after these
@@ -135,8 +137,15 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 		s.purgeAfter.Store(last)
 	}
 	return change{
-		n:     len(failed),
-		apply: func(tx *transaction) error { return outbox.Put(ctx, tx, failed...) },
+		n: len(failed),
+		apply: func(tx *transaction) error {
+			for id, n := range skipped {
+				if err := tx.enqueued(ctx, hooks[id], -n); err != nil {
+					return err
+				}
+			}
+			return outbox.Put(ctx, tx, failed...)
+		},
 		done: func() {
 			for id, n := range skipped {
 				s.logger.WarnContext(ctx, "licensing: retention removed events before a webhook received them", "webhook_id", id, "skipped", n)
