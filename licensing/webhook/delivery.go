@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
@@ -111,8 +112,10 @@ type DeliveriesParams struct {
 
 // Deliveries returns a page of past and pending deliveries to a webhook,
 // newest first. Deliveries that wait for their first attempt are pending.
-// Finished deliveries are kept for Options.DeliveryRetention. It returns
-// [license.ErrNotFound] or an [*license.InvalidError].
+// Finished deliveries are kept for Options.DeliveryRetention. A page examines
+// about 10,000 deliveries and events at most, so it may have fewer deliveries than
+// Limit, or none, although it has a NextCursor. It returns [license.ErrNotFound] or
+// an [*license.InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
 	if broken := checker.Check(ctx, p); len(broken) > 0 {
 		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
@@ -123,25 +126,32 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 		return license.Page[Delivery]{}, err
 	}
 	var recs []outbox.Delivery
+	var through string
 	err = s.view(ctx, func(r store.Reader) error {
 		rec, err := s.findWebhook(ctx, r, p.WebhookID)
 		if err != nil {
 			return err
 		}
-		if recs, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1); err != nil {
+		if p.Status == DeliveryPending {
+			recs, err = queued(ctx, r, p.WebhookID, after)
+		} else {
+			recs, through, err = newest(ctx, r, p.WebhookID, string(p.Status), after, p.Limit+1)
+		}
+		if err != nil || p.Status != "" && p.Status != DeliveryPending {
 			return err
 		}
-		if p.Status != "" && p.Status != DeliveryPending {
-			return nil
-		}
-		waiting, err := s.waiting(ctx, r, rec, after, p.Limit+1)
-		recs = mergeNewest(recs, waiting, p.Limit+1)
+		waiting, waitingThrough, err := s.waiting(ctx, r, rec, after, p.Limit+1)
+		recs, through = mergeNewest(recs, waiting, p.Limit+1), max(through, waitingThrough)
 		return err
 	})
 	if err != nil {
 		return license.Page[Delivery]{}, fmt.Errorf("deliveries: %w", err)
 	}
-	var page license.Page[Delivery]
+	recs = slices.DeleteFunc(recs, func(d outbox.Delivery) bool { return d.ID < through })
+	page := license.Page[Delivery]{HasMore: through != ""}
+	if page.HasMore {
+		page.NextCursor = p.scope().cursorAfter(through)
+	}
 	if len(recs) > p.Limit {
 		recs = recs[:p.Limit]
 		page.HasMore, page.NextCursor = true, p.scope().cursorAfter(recs[p.Limit-1].ID)
@@ -155,13 +165,20 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	return page, nil
 }
 
-// newest lists the deliveries to a webhook in a state, newest first, after
-// the one with an ID.
-func newest(ctx context.Context, r store.Reader, webhookID, state, after string, limit int) (found []outbox.Delivery, err error) {
-	for {
-		page, err := outbox.Newest(ctx, r, webhookID, after, limit)
+// examinedMost is how many stored deliveries a page of deliveries with a status
+// examines at most, and how many events a page examines for deliveries that wait
+// for their first attempt.
+const examinedMost = 10 * store.MaxLimit
+
+// newest lists the stored deliveries to a webhook in a state, newest first, after
+// the one with an ID. If it stops before it has found as many as limit, through is
+// the ID of the last one that it has examined.
+func newest(ctx context.Context, r store.Reader, webhookID, state, after string, limit int) (found []outbox.Delivery, through string, err error) {
+	size := limit // often enough
+	for examined := 0; examined < examinedMost; {
+		page, err := outbox.Newest(ctx, r, webhookID, after, size)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, d := range page {
 			if after = d.ID; state == "" || d.State == state {
@@ -169,12 +186,35 @@ func newest(ctx context.Context, r store.Reader, webhookID, state, after string,
 			}
 		}
 		if len(found) >= limit {
-			return found[:limit], nil
+			return found[:limit], "", nil
 		}
-		if len(page) < limit {
-			return found, nil
+		if len(page) < size {
+			return found, "", nil
 		}
+		examined += size
+		size = store.MaxLimit
 	}
+	return found, after, nil
+}
+
+// queued lists the deliveries in the queue of a webhook, newest first, after the
+// one with an ID.
+func queued(ctx context.Context, r store.Reader, webhookID, after string) (found []outbox.Delivery, err error) {
+	var last outbox.Delivery
+	for more := true; more; {
+		page, err := outbox.Pending(ctx, r, webhookID, last, store.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			if last = d; after == "" || d.ID < after {
+				found = append(found, d)
+			}
+		}
+		more = len(page) == store.MaxLimit
+	}
+	slices.SortFunc(found, func(a, b outbox.Delivery) int { return cmp.Compare(b.ID, a.ID) })
+	return found, nil
 }
 
 // Resend sends an event to a webhook again, whatever the status of its

@@ -129,7 +129,7 @@ func TestOldDeliveriesAreRemovedBesidePendingOnes(t *testing.T) {
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, finished...) }))
 	}
 	count := func(id string) int {
-		list, err := newest(t.Context(), f.store, id, "", "", 1000)
+		list, err := outbox.Newest(t.Context(), f.store, id, "", 1000)
 		is.NoErr(err)
 		return len(list)
 	}

@@ -12,48 +12,47 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// waitingMost is how many events a page of deliveries examines to find
-// deliveries that wait for their first attempt.
-const waitingMost = 10 * store.MaxLimit
-
 // waiting lists the deliveries to a webhook that wait for their first attempt,
 // newest first, after the one with an ID. The store has no record of them: they
-// are the events after its position that the webhook selects.
-func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord, after string, limit int) (found []outbox.Delivery, err error) {
+// are the events after its position that the webhook selects. If it stops before
+// it has found as many as limit, through is the ID of the last one that it has
+// examined.
+func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord, after string, limit int) (found []outbox.Delivery, through string, err error) {
 	lane, err := readOwnLane(ctx, r, rec, s.now())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	q := store.EventQuery{Descending: true, After: seqOf(after)} // 0: of an earlier version, and so older than all that wait
 	if after == "" {
 		newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
 		if err != nil || len(newest) == 0 {
-			return nil, err
+			return nil, "", err
 		}
 		q.After = newest[0].Seq + 1
 	}
 	w := rec.webhook(s.now())
-	for examined := 0; examined < waitingMost; examined += q.Limit {
+	for examined := 0; examined < examinedMost; examined += q.Limit {
 		if q.Limit = int(min(store.MaxLimit, q.After-1-lane.Position)); q.Limit <= 0 {
-			break
+			return found, "", nil
 		}
 		events, err := r.Events(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		for _, e := range events {
 			if e.Seq <= lane.Position {
-				return found, nil
+				return found, "", nil
 			}
 			if q.After = e.Seq; w.wants(e) {
 				found = append(found, s.waitingDelivery(rec, e))
 			}
+			through = deliveryID(rec.ID, e)
 		}
 		if len(events) < q.Limit || len(found) >= limit {
-			break
+			return found, "", nil
 		}
 	}
-	return found, nil
+	return found, through, nil
 }
 
 func (s *Service) waitingDelivery(rec webhookRecord, e store.Event) outbox.Delivery {

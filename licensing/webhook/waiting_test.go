@@ -34,7 +34,7 @@ func TestWaitingReadsOnlyEventsAfterThePosition(t *testing.T) {
 	is.NoErr(err)
 	waiting := func(after string) (ids []string, read int) {
 		r := &eventReader{Reader: f.store}
-		found, err := f.waiting(t.Context(), r, rec, after, 100)
+		found, _, err := f.waiting(t.Context(), r, rec, after, 100)
 		is.NoErr(err)
 		for _, d := range found {
 			ids = append(ids, d.ID)

@@ -3,6 +3,8 @@ package dashboard_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"slices"
@@ -160,6 +162,33 @@ func TestWebhookDeliveries(t *testing.T) {
 	is.Equal(strings.Count(first.body, "/resend"), 25)
 	next := regexp.MustCompile(`rel="next" href="([^"#]*)#deliveries"`).FindStringSubmatch(first.body)
 	is.Equal(strings.Count(v.get(at+next[1]).body, "/resend"), 6)
+}
+
+// TestDeliveriesWithARareStatus: a page that finds none of them among those that it
+// examines says that the next one continues.
+func TestDeliveriesWithARareStatus(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	w := s.webhook("https://shop.example/hooks")
+	var many []outbox.Delivery
+	for i := range 10_500 {
+		d := outbox.Delivery{
+			ID: fmt.Sprintf("dlv_%026d", i), WebhookID: w.ID, EventID: "evt_1", EventSeq: 1, EventType: "license.created",
+			State: string(webhook.DeliverySucceeded), CreatedAt: s.now, UpdatedAt: s.now,
+		}
+		if i == 0 {
+			d.State = string(webhook.DeliveryFailed)
+		}
+		many = append(many, d)
+	}
+	is.NoErr(s.st.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, many...) }))
+	at := "settings/webhooks/" + w.ID
+	a := v.get(at + "?status=failed")
+	is.True(a.says("None found yet. The next page continues the search."))
+	next := regexp.MustCompile(`rel="next" href="([^"#]*)#deliveries"`).FindStringSubmatch(a.body)
+	a = v.get(at + html.UnescapeString(next[1]))
+	is.True(a.says(many[0].ID) && !a.says("None found yet"))
 }
 
 // unreachable is a transport that reaches no receiver.

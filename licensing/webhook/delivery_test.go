@@ -1,0 +1,115 @@
+package webhook
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A countedReader counts the entries and events that a store returns in a View.
+type countedReader struct {
+	store.Store
+	n int
+}
+
+type countedView struct {
+	store.Reader
+	to *countedReader
+}
+
+func (r *countedReader) View(ctx context.Context, fn func(store.Reader) error) error {
+	return r.Store.View(ctx, func(v store.Reader) error { return fn(countedView{v, r}) })
+}
+
+func (v countedView) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	entries, err := v.Reader.Entries(ctx, q)
+	v.to.n += len(entries)
+	return entries, err
+}
+
+func (v countedView) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	events, err := v.Reader.Events(ctx, q)
+	v.to.n += len(events)
+	return events, err
+}
+
+// TestAPageExaminesABoundedNumber: a page of the deliveries with a rare status stops
+// its search, and its cursor continues it. Paging lists each delivery once.
+func TestAPageExaminesABoundedNumber(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t, license.EventLicenseDeleted)
+	counted := &countedReader{Store: f.store}
+	f.Service = New(license.New(counted, license.Options{Now: func() time.Time { return f.now }}), nil, Options{})
+
+	// appendEvents appends events, the first of which the webhook selects.
+	appendEvents := func(n int) (events []store.Event) {
+		f.now = f.now.Add(time.Minute)
+		for i := range n {
+			e := store.Event{ID: store.NewID("evt", f.now), Type: license.EventLicenseCreated, Time: f.now}
+			if i == 0 {
+				e.Type = license.EventLicenseDeleted
+			}
+			events = append(events, e)
+		}
+		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+			seqs, err := tx.AppendEvents(t.Context(), events...)
+			for i := range seqs {
+				events[i].Seq = seqs[i]
+			}
+			return err
+		}))
+		return events
+	}
+	const many = examinedMost + 500
+	var stored []outbox.Delivery
+	for i, e := range appendEvents(many) {
+		d := newDelivery(w.ID, e, f.now)
+		switch i {
+		case 0:
+			d.State, d.DueAt = string(DeliveryFailed), time.Time{}
+		case 1: // it is pending
+		default:
+			d.State, d.DueAt = string(DeliverySucceeded), time.Time{}
+		}
+		stored = append(stored, d)
+	}
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, stored...) }))
+	f.cursor(t, cursorKey, stored[many-1].EventSeq, f.now)
+	appendEvents(many)
+
+	walk := func(status DeliveryStatus, limit int) (ids map[string]DeliveryStatus, pages int) {
+		t.Helper()
+		ids = map[string]DeliveryStatus{}
+		for p := (DeliveriesParams{WebhookID: w.ID, Status: status, Limit: limit}); ; {
+			counted.n = 0
+			page, err := f.Deliveries(t.Context(), p)
+			is.NoErr(err)
+			is.True(counted.n <= examinedMost+2*store.MaxLimit)
+			for _, d := range page.Data {
+				is.Equal(ids[d.ID], DeliveryStatus(""))
+				ids[d.ID] = d.Status
+			}
+			is.Equal(page.HasMore, page.NextCursor != "")
+			if pages++; !page.HasMore {
+				return ids, pages
+			}
+			p.Cursor = page.NextCursor
+		}
+	}
+	failed, pages := walk(DeliveryFailed, 10)
+	is.Equal(failed, map[string]DeliveryStatus{stored[0].ID: DeliveryFailed})
+	is.Equal(pages, 2)
+	pending, pages := walk(DeliveryPending, 10)
+	is.Equal(len(pending), 2) // one waits for its first attempt
+	is.Equal(pending[stored[1].ID], DeliveryPending)
+	is.Equal(pages, 2)
+	all, _ := walk("", 200)
+	is.Equal(len(all), many+1)
+}
