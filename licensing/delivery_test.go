@@ -384,7 +384,7 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 					}))
 					stop = begin(t, h)
 				}
-				time.Sleep(3 * time.Minute)
+				time.Sleep(10 * time.Minute)
 				stop()
 				waiting, err := h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryPending})
 				is.NoErr(err)

@@ -222,10 +222,10 @@ func (r *run) forget() {
 }
 
 // mendLane stores the lane of a webhook that has none because an earlier version
-// created it, and makes its work due now if it was stored while a clock was ahead.
+// created it, and brings its work forward if it was stored while a clock was ahead.
 func (r *run) mendLane(rec webhookRecord, ahead bool) (lane laneRecord, err error) {
 	if ahead {
-		if err := r.makeDue(r.Work, rec.ID); err != nil {
+		if err := r.bringForward(r.Work, rec.ID); err != nil {
 			return laneRecord{}, err
 		}
 	}
@@ -253,19 +253,29 @@ func (r *run) mendLane(rec webhookRecord, ahead bool) (lane laneRecord, err erro
 	return lane, err
 }
 
-// makeDue makes all pending deliveries to a webhook due now.
-func (s *Service) makeDue(ctx context.Context, webhookID string) error {
+// bringForward makes the pending deliveries to a webhook due as soon as they would be
+// if their last attempt were made now, because they were stored while a clock was
+// ahead. If clocks differ, this happens often: it must not use up the attempts of a
+// delivery faster than the schedule does.
+func (s *Service) bringForward(ctx context.Context, webhookID string) error {
+	var last outbox.Delivery
 	for more := true; more; {
+		from := last
 		err := s.update(ctx, func(tx *transaction) error {
-			waiting, err := outbox.Due(ctx, tx, webhookID, store.TimeRange{From: tx.now.Add(time.Millisecond)}, purgeBatch)
-			if err != nil {
+			pending, err := outbox.Pending(ctx, tx, webhookID, from, purgeBatch)
+			if err != nil || len(pending) == 0 {
+				more = false
 				return err
 			}
-			for i := range waiting {
-				waiting[i].DueAt, waiting[i].UpdatedAt = tx.now, tx.now
+			last, more = pending[len(pending)-1], len(pending) == purgeBatch
+			var early []outbox.Delivery
+			for _, d := range pending {
+				if due := tx.now.Add(longestWait(d.Attempts)).Truncate(time.Millisecond); d.DueAt.After(due) {
+					d.DueAt, d.UpdatedAt = due, tx.now
+					early = append(early, d)
+				}
 			}
-			more = len(waiting) == purgeBatch
-			return outbox.Put(ctx, tx, waiting...)
+			return outbox.Put(ctx, tx, early...)
 		})
 		if err != nil {
 			return err

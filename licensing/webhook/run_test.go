@@ -252,6 +252,44 @@ func TestAFullQueueEndsTheSharedLane(t *testing.T) {
 	})
 }
 
+// TestClocksThatDifferUseUpNoAttempts: two processes whose clocks differ by minutes
+// take turns in sending to a receiver that is down. Its deliveries keep their attempts
+// for as long as the schedule says.
+func TestClocksThatDifferUseUpNoAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := memory.New()
+		here, ahead := newBench(st, 0), newBench(st, 5*time.Minute)
+		w := here.hook(t, "x.example", license.EventLicenseCreated)
+		var up atomic.Bool
+		here.answer = func(string) int {
+			if up.Load() {
+				return http.StatusOK
+			}
+			return http.StatusInternalServerError
+		}
+		ahead.Service = New(ahead.rules, nil, Options{Transport: here.receivers})
+		want := here.licenses(t, 3)
+		for range 30 {
+			for _, b := range []*bench{here, ahead} {
+				stop := b.run(t)
+				time.Sleep(2 * time.Minute)
+				stop()
+			}
+		}
+		page, err := here.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
+		is.NoErr(err)
+		for _, d := range page.Data {
+			is.Equal(d.Status, DeliveryPending)
+			is.True(len(d.Attempts) <= 6) // in two hours, by clocks that differ by five minutes
+		}
+		up.Store(true)
+		defer here.run(t)()
+		time.Sleep(6 * time.Hour)
+		sameOnce(t, here.taken["x.example"], want)
+	})
+}
+
 // An unreadyStore fails the first read of a webhook by its ID, after others.
 type unreadyStore struct {
 	store.Store

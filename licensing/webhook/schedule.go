@@ -29,6 +29,15 @@ func nextAttempt(attempts int64, asked time.Duration) (wait time.Duration, ok bo
 	return max(wait, min(asked, retryMost)), true
 }
 
+// longestWait returns the longest wait after a number of failed attempts, unless the
+// receiver asks for more.
+func longestWait(attempts int64) time.Duration {
+	if attempts <= 0 {
+		return 0
+	}
+	return schedule[min(attempts, int64(len(schedule)))-1] * 11 / 10
+}
+
 // retryAfter parses the Retry-After header: seconds or a date (RFC 9110 section
 // 10.2.3). It returns zero for anything else.
 func retryAfter(h http.Header, now time.Time) time.Duration {
