@@ -2,9 +2,13 @@ package webhook
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // TestOverdueLanesAreWaiting: a lane whose work has been due for more than a minute
@@ -39,4 +43,26 @@ func TestOverdueLanesAreWaiting(t *testing.T) {
 	is.NoErr(err)
 	waiting, _ = lag()
 	is.True(!waiting)
+}
+
+// TestASlowWebhookIsNotOverdue: deliveries to a slow receiver that are being made are
+// not overdue work.
+func TestASlowWebhookIsNotOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(memory.New(), 0)
+		b.hook(t, "x.example", license.EventLicenseCreated)
+		b.delay = func(string) time.Duration { return 10 * time.Second }
+		want := b.licenses(t, 60)
+		defer b.run(t)()
+		for range 20 {
+			time.Sleep(10 * time.Second)
+			waiting, since, err := b.lag(t.Context(), b.store)
+			is.NoErr(err)
+			if waiting || since != nil {
+				t.Fatalf("%d sent: waiting %t, since %v", len(b.at("x.example")), waiting, since)
+			}
+		}
+		sameOnce(t, b.at("x.example"), want)
+	})
 }

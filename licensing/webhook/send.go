@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	laneSlots = 4               // concurrent requests to one webhook
-	laneMost  = 64              // most deliveries in a batch of one lane
-	quickFor  = 2 * time.Second // a batch done in this time makes the next one larger
+	laneSlots = 4  // concurrent requests to one webhook
+	laneMost  = 64 // most deliveries in a batch of one lane
+	// quickFor is how long a batch starts requests, so that a slow receiver does not
+	// delay the storing of outcomes. A batch done in this time makes the next one
+	// larger.
+	quickFor = 2 * time.Second
 )
 
 // A sending is one delivery on its way and its outcome.
@@ -75,16 +78,16 @@ func (b *batch) reached() (n int, seq int64) {
 	return n, seq
 }
 
-// send sends a batch with limited concurrency. When ctx ends or the breaker
-// opens, it does not start the rest.
+// send sends a batch with limited concurrency. When ctx ends, the breaker opens or
+// the batch takes too long, it does not start the rest.
 func (b *batch) send(ctx context.Context) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards next and outcomes
-	next := 0
+	next, start := 0, time.Now()
 	take := func() *sending {
 		mu.Lock()
 		defer mu.Unlock()
-		if next == len(b.items) || next > 0 && b.breaker.open(b.now()) || ctx.Err() != nil {
+		if next == len(b.items) || next > 0 && (b.breaker.open(b.now()) || time.Since(start) > quickFor) || ctx.Err() != nil {
 			return nil
 		}
 		next++
