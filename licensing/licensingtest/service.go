@@ -22,6 +22,9 @@ import (
 // It also tests that no more programs can run from license files than the license
 // allows, with the clocks of both Services 5 minutes apart.
 //
+// The limit is also tested beside 2,000 active activations, or as many as the
+// environment variable LICENSING_TEST_ACTIVATIONS says.
+//
 // RunService calls open once for each part. open must return an empty store and
 // close it with t.Cleanup. Run it with the race detector. It takes several seconds
 // on a store that waits for a disk.
@@ -31,6 +34,7 @@ func RunService(t *testing.T, open func(t *testing.T) store.Store) {
 		run  func(*seating)
 	}{
 		{"ExactlyAsManySeats", (*seating).rush},
+		{"ManyActivations", (*seating).many},
 		{"OneFingerprintOneSeat", (*seating).repeats},
 		{"LeasesEndByTheClock", (*seating).lapses},
 		{"TakeOver", (*seating).takesOver},

@@ -36,5 +36,6 @@ func TestService(t *testing.T) {
 }
 
 func TestServiceOnTwoStores(t *testing.T) {
+	t.Setenv("LICENSING_TEST_ACTIVATIONS", "100000")
 	licensingtest.RunService(t, pair)
 }
