@@ -1,34 +1,45 @@
 package sqlite
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
+
+// firstFile makes a file of the first release at a new path, and returns the path
+// and the connection of a process of that release. The schema is as it was.
+func firstFile(t *testing.T) (path string, old *conn) {
+	t.Helper()
+	is := is.New(t)
+	path = filepath.Join(t.TempDir(), "licenses.db")
+	_, err := makeFile(path)
+	is.NoErr(err)
+	old, err = connect(writerDSN(path, Options{BusyTimeout: time.Second}))
+	is.NoErr(err)
+	t.Cleanup(func() { old.close() })
+	is.NoErr(old.script(fmt.Sprintf("BEGIN; %s; PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", steps()[0], applicationID)))
+	return path, old
+}
 
 // TestFirstSchemaMovesForward opens a file of the first schema: its records are
 // there, and the new indexes find them.
 func TestFirstSchemaMovesForward(t *testing.T) {
 	is := is.New(t)
-	path := filepath.Join(t.TempDir(), "licenses.db")
-	opts := Options{BusyTimeout: time.Second}
-	_, err := makeFile(path)
-	is.NoErr(err)
-	c, err := connect(writerDSN(path, opts))
-	is.NoErr(err)
-	is.NoErr(c.script(fmt.Sprintf("BEGIN; %s; PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", steps()[0], applicationID)))
+	path, c := firstFile(t)
 	is.NoErr(c.script(`
 		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, grace_seconds, max_activations, lease_seconds, revision)
 		VALUES ('l', 'n', 'p', 'c', 'k', 'active', '', 0, 3, 60, 1);
 		INSERT INTO activation (license_id, id, fingerprint, name, lease_ends_at, ended_at, end_reason)
 		VALUES ('l', 'a', 'fa', '', NULL, NULL, ''), ('l', 'b', 'fb', '', 2000, NULL, ''), ('l', 'c', 'fc', '', 1000, NULL, ''), ('l', 'd', 'fd', '', 1000, 500, 'released')`))
-	is.NoErr(c.close())
 
 	st := openAt(t, path)
 	ids := func(q store.ActivationQuery) (ids string) {
@@ -54,13 +65,7 @@ func TestFirstSchemaMovesForward(t *testing.T) {
 // licenses runs any more.
 func TestFirstReleaseIsLockedOut(t *testing.T) {
 	is := is.New(t)
-	path := filepath.Join(t.TempDir(), "licenses.db")
-	_, err := makeFile(path)
-	is.NoErr(err)
-	old, err := connect(writerDSN(path, Options{BusyTimeout: time.Second}))
-	is.NoErr(err)
-	defer old.close()
-	is.NoErr(old.script(fmt.Sprintf("BEGIN; %s; PRAGMA application_id = %d; PRAGMA user_version = 1; COMMIT", steps()[0], applicationID)))
+	path, old := firstFile(t)
 	statements := []string{
 		`INSERT INTO event (id, type, actor, request_id, subject, product_id, customer_id) VALUES ('e', '', '', '', '', '', '')`,
 		`SELECT seq FROM event`,
@@ -84,16 +89,11 @@ func TestFirstReleaseIsLockedOut(t *testing.T) {
 	}
 }
 
-// TestSecondSchemaMovesForward keeps activations, and counts the active ones where
-// there is no count yet.
-func TestSecondSchemaMovesForward(t *testing.T) {
+// TestFirstRecordsGetDocuments compares the documents of licenses and activations
+// with their columns in the first release, and counts the active activations.
+func TestFirstRecordsGetDocuments(t *testing.T) {
 	is := is.New(t)
-	path := filepath.Join(t.TempDir(), "licenses.db")
-	_, err := makeFile(path)
-	is.NoErr(err)
-	c, err := connect(writerDSN(path, Options{BusyTimeout: time.Second}))
-	is.NoErr(err)
-	is.NoErr(c.script(fmt.Sprintf("BEGIN; %s; %s; PRAGMA application_id = %d; PRAGMA user_version = 2; COMMIT", steps()[0], steps()[1], applicationID)))
+	path, c := firstFile(t)
 	is.NoErr(c.script(`
 		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, grace_seconds, max_activations, lease_seconds, revision, expires_at)
 		VALUES ('l', 'n', 'p', 'c', 'k', 'active', '', 0, 3, 60, 1, 5000), ('m', 'n', 'p', 'c', 'k2', 'active', '', 0, 3, 60, 1, NULL);
@@ -103,9 +103,7 @@ func TestSecondSchemaMovesForward(t *testing.T) {
 			('o', '', 'x', 'c', 'k4', 'active', '', NULL, NULL, NULL, 0, -1, -1, NULL, NULL, 0, NULL, NULL);
 		INSERT INTO activation (license_id, id, fingerprint, name, lease_ends_at, ended_at, end_reason, created_at, last_seen_at, metadata)
 		VALUES ('l', 'a', 'fa', 'n', 2000, NULL, 'r', 1, 2, x'7b7d'), ('l', 'b', 'fb', '', NULL, NULL, '', 1, 2, NULL), ('l', 'c', 'fc', '', NULL, 3, '', 1, 2, NULL),
-			('m', 'a', 'fa', '', NULL, NULL, '', 1, 2, NULL);
-		INSERT INTO entry (kind, key, owner, data, expires_at, move) VALUES ('seats', 'm', '', x'37', -62135596800000, 2)`))
-	is.NoErr(c.close())
+			('m', 'a', 'fa', '', NULL, NULL, '', 1, 2, NULL)`))
 
 	st, ctx := openAt(t, path), t.Context()
 	rows, err := st.Activations(ctx, store.ActivationQuery{LicenseID: "l"})
@@ -125,7 +123,7 @@ func TestSecondSchemaMovesForward(t *testing.T) {
 	}, {
 		ID: "o", Key: "k4", CustomerID: "c", ProductID: "x", State: "active", Document: []byte("{}"),
 	}})
-	for id, want := range map[string]string{"l": "2", "m": "7"} {
+	for id, want := range map[string]string{"l": "2", "m": "1"} {
 		e, err := st.Entry(ctx, "seats", id)
 		is.NoErr(err)
 		is.Equal(string(e.Data), want)
@@ -138,4 +136,68 @@ func TestSecondSchemaMovesForward(t *testing.T) {
 	rows, err = st.Activations(ctx, store.ActivationQuery{LicenseID: "l"})
 	is.NoErr(err)
 	is.Equal(len(rows), 3)
+}
+
+// TestKilledMigrationStartsAgain kills a process immediately before it commits a
+// migration, when its log has most of the new pages. Until then a process of the
+// first release reads as before, and does not write. Nothing is lost, and the next
+// process migrates the file.
+func TestKilledMigrationStartsAgain(t *testing.T) {
+	is := is.New(t)
+	path, old := firstFile(t)
+	const n = 3000
+	is.NoErr(old.script(fmt.Sprintf(`
+		BEGIN;
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO license (id, name, product_id, customer_id, key, state, state_reason, grace_seconds, max_activations, lease_seconds, metadata, revision)
+		SELECT printf('l%%06d', i), 'a name', 'p', 'c' || i, 'key ' || i, 'active', '', 0, 3, 60, CAST(printf('{"%%0900d": 1}', i) AS BLOB), 1 FROM n;
+		INSERT INTO activation (license_id, id, fingerprint, name, end_reason) SELECT id, 'a', 'f', 'a name', '' FROM license;
+		INSERT INTO license_term (term, license_id) SELECT 'word', id FROM license;
+		INSERT INTO event (id, type, actor, request_id, subject, product_id, customer_id) SELECT id, '', '', '', id, 'p', customer_id FROM license;
+		COMMIT`, n)))
+	digest := func() (text string) {
+		t.Helper()
+		is.NoErr(old.query(t.Context(), `SELECT count(*) || ' ' || sum(length(metadata)) || ' ' || (SELECT count(*) FROM activation) || ' ' ||
+			(SELECT count(*) FROM license_term) || ' ' || (SELECT count(*) FROM event) FROM license`, nil, func(r *row) { text = r.text() }))
+		return text
+	}
+	before := digest()
+
+	cmd, out := child(t, "migrate", path, "")
+	lines := bufio.NewScanner(out)
+	is.True(lines.Scan())
+	is.Equal(lines.Text(), "migrated")
+	log, err := os.Stat(path + "-wal")
+	is.NoErr(err)
+	is.True(log.Size() > 1<<20) // pages that are not committed
+	is.Equal(digest(), before)
+	_, err = old.exec(`DELETE FROM license`)
+	is.Equal(primary(code(err)), lib.SQLITE_BUSY)
+	is.NoErr(cmd.Process.Kill())
+	cmd.Wait()
+
+	v, err := version(old)
+	is.NoErr(err)
+	is.Equal(v, 1)
+	is.Equal(digest(), before)
+	is.NoErr(old.close())
+
+	st, ctx := openAt(t, path), t.Context()
+	found := 0
+	for q, more := (store.LicenseQuery{}), true; more; {
+		page, err := st.Licenses(ctx, q)
+		is.NoErr(err)
+		found += len(page)
+		if more = len(page) > 0; more {
+			q.After.ID = page[len(page)-1].ID
+		}
+	}
+	is.Equal(found, n)
+	newest, err := st.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+	is.NoErr(err)
+	is.Equal(newest[0].Seq, int64(n))
+	last, err := st.License(ctx, fmt.Sprintf("l%06d", n))
+	is.NoErr(err)
+	is.Equal(string(last.Document), fmt.Sprintf(`{"name":"a name","seats":3,"lease":60,"metadata":{"%0900d": 1},"revision":1}`, n))
+	is.NoErr(st.Check(ctx))
 }
