@@ -18,7 +18,7 @@ import (
 // in the order of their creation. A delivery that has a DueAt has its webhook's
 // id as Owner and expires then. One that has none is finished: it expires when it
 // finished, and has no Owner, because each index that an entry is in costs about
-// as much as its data. (An earlier version gave them an Owner, "finished".)
+// as much as its data.
 const Kind = "delivery"
 
 // succeeded is the State of most deliveries. It is not stored.

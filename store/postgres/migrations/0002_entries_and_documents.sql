@@ -28,7 +28,7 @@ INSERT INTO licensing_entries (kind, key, owner, data, expires_at, created_at, m
 DROP TABLE licensing_tally;
 
 INSERT INTO licensing_entries (kind, key, owner, data, expires_at, created_at, move)
-	SELECT 'delivery', endpoint_id || '/' || id, CASE WHEN due_at IS NULL THEN 'finished' ELSE endpoint_id END,
+	SELECT 'delivery', endpoint_id || '/' || id, CASE WHEN due_at IS NULL THEN '' ELSE endpoint_id END,
 		convert_to(json_strip_nulls(json_build_object('event_id', event_id, 'event_seq', event_seq, 'event_type', event_type, 'state', state,
 			'attempts', attempts, 'updated_at', coalesce(updated_at, -62135596800000),
 			'data', nullif(convert_from(data, 'UTF8'), '')::json))::text, 'UTF8'),

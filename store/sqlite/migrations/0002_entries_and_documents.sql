@@ -39,7 +39,7 @@ INSERT INTO entries (kind, key, owner, data, expires_at, created_at, move)
 DROP TABLE tally;
 
 INSERT INTO entries (kind, key, owner, data, expires_at, created_at, move)
-	SELECT 'delivery', endpoint_id || '/' || id, CASE WHEN due_at IS NULL THEN 'finished' ELSE endpoint_id END,
+	SELECT 'delivery', endpoint_id || '/' || id, CASE WHEN due_at IS NULL THEN '' ELSE endpoint_id END,
 		CAST(json_patch(json_object('event_id', event_id, 'event_seq', event_seq, 'event_type', event_type, 'state', state,
 			'attempts', attempts, 'updated_at', coalesce(updated_at, -62135596800000)),
 			json_object('data', json(nullif(CAST(data AS TEXT), '')))) AS BLOB),
