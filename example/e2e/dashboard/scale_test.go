@@ -31,7 +31,7 @@ func TestPageTimeAtScale(t *testing.T) {
 	})
 	pages = append(pages,
 		"licenses?status=active", "licenses?status=expired", "licenses?status=suspended", "licenses?product=product-3",
-		"licenses?product=product-3&status=active", "licenses?customer=customer-7", "licenses?q=number+00007", "licenses?q=customer-7", "licenses?q={id}", "licenses?q={key}",
+		"licenses?product=product-3&status=active", "licenses?q=customer-7&status=active", "licenses?customer=customer-7", "licenses?q=number+00007", "licenses?q=customer-7", "licenses?q={id}", "licenses?q={key}",
 		"licenses?expires=30d", "licenses?expires=past30d", "licenses?{next}", "search?q=number+00007", "customers?q=customer-",
 		"audit?type=license.suspended", "audit?subject={id}", "audit?customer=customer-7",
 	)

@@ -123,7 +123,8 @@ func showLicenses(v *visit) error {
 	}
 	list.Partial = f.Expires == "" && f.Status != string(license.StatusExpired) && !p.ExpiresAfter.IsZero()
 	var counts *license.Overview
-	if f.Search == "" && f.Product == "" && f.Customer == "" {
+	var tabCounts *sample
+	if f.unsearched() {
 		o, err := v.licenses.Overview(v.r.Context())
 		if err != nil {
 			return err
@@ -131,12 +132,21 @@ func showLicenses(v *visit) error {
 		if o.Indexing == nil {
 			counts = &o
 		}
+	} else if list.Problem == "" {
+		if tabCounts, err = v.sample(f, p, result.Page); err != nil {
+			return err
+		}
 	}
-	list.Tabs = f.tabs(counts)
+	list.Tabs = f.tabs(counts, tabCounts)
 	if list.Problem == "" {
-		n, err := v.matches(f, p, result.Page, counts)
+		n, err := v.matches(f, p, result.Page, counts, tabCounts)
 		if err != nil {
 			return err
+		}
+		for i, tab := range list.Tabs {
+			if tab.Current && tabCounts != nil && !list.Partial {
+				list.Tabs[i].Count = n.number()
+			}
 		}
 		list.Count = n.text("license")
 		if list.Filtered {

@@ -18,13 +18,17 @@ type listTab struct {
 const expiringFilter = "30d"
 
 // tabs returns the status tabs of the list. They keep the search, the product and
-// the customer. The overview has the counts of a list without those.
-func (f filter) tabs(o *license.Overview) (tabs []listTab) {
+// the customer. The overview has the counts of a list without those, and the
+// sample those of a list with them.
+func (f filter) tabs(o *license.Overview, s *sample) (tabs []listTab) {
 	add := func(label, status, expires string, n func(*license.Overview) int64) {
 		to := filter{Search: f.Search, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
 		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
-		if o != nil {
+		switch {
+		case o != nil:
 			tab.Count = thousands(n(o))
+		case s != nil:
+			tab.Count = s.count(to)
 		}
 		tabs = append(tabs, tab)
 	}

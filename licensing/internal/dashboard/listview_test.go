@@ -64,8 +64,8 @@ func TestListTabs(t *testing.T) {
 	is.Equal(names(v.link(list, "Suspended ")), "held")
 
 	other := v.get("licenses?customer=other&q=held") // tabs keep the search and the customer
-	is.Equal(names(v.link(other, "Suspended")), "held")
-	is.Equal(names(v.link(other, "Active")), "")
+	is.Equal(names(v.link(other, "Suspended ")), "held")
+	is.Equal(names(v.link(other, "Active ")), "")
 }
 
 // TestListCount: the number is exact where counts are stored or all licenses are
@@ -114,6 +114,65 @@ func TestListCount(t *testing.T) {
 			if first.says(`rel="next"`) {
 				is.Equal(shown(v.link(first, "Next")), want)
 			}
+		})
+	}
+}
+
+// TestTabCountsOfSearch: the tabs of a list with a search, a customer or a product
+// count the first licenses that match these, whichever tab is selected.
+func TestTabCountsOfSearch(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	soon, past, future := s.now.AddDate(0, 0, 10), s.now.Add(time.Hour), s.now.AddDate(0, 1, 0)
+	for i := range 120 {
+		p := license.CreateParams{Name: fmt.Sprintf("Number %d", i), ProductID: "atlas", CustomerID: "large"}
+		switch {
+		case i >= 115:
+			p.ExpiresAt = &soon
+		case i >= 113:
+			p.ExpiresAt = &past
+		case i >= 110:
+			p.CustomerID = "small"
+		case i == 0:
+			p.StartsAt = &future
+		}
+		l := s.license(p)
+		if i == 110 || i < 5 && i > 0 {
+			_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+			is.New(t).NoErr(err)
+		}
+		s.advance(time.Millisecond)
+	}
+	s.advance(2 * time.Hour)
+	s.index()
+	all := func(n, active, expiring, scheduled, expired, suspended, revoked string) []string {
+		return []string{"All" + n, "Active" + active, "Expiring" + expiring, "Scheduled" + scheduled, "Expired" + expired, "Suspended" + suspended, "Revoked" + revoked}
+	}
+	for query, want := range map[string][]string{
+		"customer=small":                              all(" 3", " 2", " 0", " 0", " 0", " 0", " 1"),
+		"customer=small&status=revoked":               all(" 3", " 2", " 0", " 0", " 0", " 0", " 1"),
+		"customer=small&q=number":                     all(" 3", " 2", " 0", " 0", " 0", " 0", " 1"),
+		"q=nothing":                                   all(" 0", " 0", " 0", " 0", " 0", " 0", " 0"),
+		"q=115":                                       all(" 1", " 1", " 1", " 0", " 0", " 0", " 0"),
+		"customer=large":                              all(" 117", " 98+", " 5+", "", " 2+", "", ""), // the oldest are not read
+		"customer=large&status=revoked":               all(" 117", " 98+", " 5+", "", " 2+", "", " 4"),
+		"customer=large&status=active&expires=30d":    all(" 117", " 98+", " 5", "", " 2+", "", ""),
+		"product=atlas":                               all(" 120", " 97+", " 5+", "", " 2+", "", " 1+"),
+		"product=atlas&status=active&sort=soonest":    all(" 120", " 97+", " 5+", "", " 2+", "", " 1+"),
+		"product=atlas&sort=soonest":                  all(" 120", " 97+", " 5+", "", " 2+", "", " 1+"),
+		"product=atlas&customer=large&status=active":  all(" 100+", " 100+", " 5+", "", " 2+", "", ""),
+		"product=atlas&customer=large&status=expired": all(" 100+", " 98+", " 5+", "", " 2", "", ""),
+	} {
+		t.Run(query, func(t *testing.T) {
+			is := is.New(t)
+			var got []string
+			for _, m := range regexp.MustCompile(`<li><a href="[^"]*licenses\?[^"]*"[^>]*>(\w+)(?: <span class="muted">([^<]*)</span>)?</a></li>|<li><a href="[^"]*licenses"[^>]*>(All)</a></li>`).FindAllStringSubmatch(v.get("licenses?"+query).body, -1) {
+				if m[2] != "" {
+					m[1] += " " + html.UnescapeString(m[2])
+				}
+				got = append(got, m[1])
+			}
+			is.Equal(got, want)
 		})
 	}
 }

@@ -29,10 +29,13 @@ func (m matchCount) number() string {
 
 // matches counts the licenses that match a filter. Of these, result is the page
 // that p selects. It takes the number from the stored counts if they have it, and
-// otherwise reads a limited number of licenses.
-func (v *visit) matches(f filter, p license.ListParams, result license.Page[license.License], counts *license.Overview) (matchCount, error) {
+// otherwise reads a limited number of licenses, unless the sample has them.
+func (v *visit) matches(f filter, p license.ListParams, result license.Page[license.License], counts *license.Overview, s *sample) (matchCount, error) {
 	if p.Cursor == "" && !result.HasMore {
 		return matchCount{n: int64(len(result.Data))}, nil
+	}
+	if s != nil && f.samples(p) {
+		return s.all, nil
 	}
 	if n, ok, err := v.storedCount(f, counts); ok || err != nil {
 		return matchCount{n: n}, err
