@@ -31,6 +31,8 @@ type namePage struct {
 	All      string // the list of all licenses, as a reference from dashboard/
 	New      string // the form for a license, as a reference from dashboard/
 	Erase    string // the confirmation of the erasure, as a reference from dashboard/
+	Seats    []nameSeat
+	SeatNote string // which activations Seats has; empty: all that are active
 	Events   []auditRow
 	Partial  bool   // only the newest events were searched
 	Audit    string // the audit log with more events, as a reference from dashboard/
@@ -99,7 +101,11 @@ func (d directory) showOne(v *visit) error {
 	} else {
 		body.Total, body.Indexing = thousands(total), indexingNote(lag)
 	}
-	if body.Rows, err = v.licenseRows(licenses.Data[:min(len(licenses.Data), licensesShown)]); err != nil {
+	shown := licenses.Data[:min(len(licenses.Data), licensesShown)]
+	if body.Rows, err = v.licenseRows(shown); err != nil {
+		return err
+	}
+	if body.Seats, body.SeatNote, err = v.seatsOf(shown, licenses.HasMore || len(licenses.Data) > len(shown)); err != nil {
 		return err
 	}
 	events := license.EventsParams{NewestFirst: true, Limit: eventsShown}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -98,6 +100,67 @@ func TestProductPageListsIntegrations(t *testing.T) {
 	a = v.get("product?id=atlas")
 	is.Equal(strings.Count(a.body, "API credential · all products"), 18)
 	is.True(a.says("There may be more."))
+}
+
+// activationsShown returns the fingerprints in the list of activations.
+func activationsShown(a reply) string {
+	var list []string
+	for _, m := range regexp.MustCompile(`data-label="Fingerprint" title="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+		list = append(list, m[1])
+	}
+	return strings.Join(list, " ")
+}
+
+func TestNamePagesListActivations(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	one := s.license(license.CreateParams{Name: "One", CustomerID: "ines"})
+	is.True(v.get("customer?id=ines").says(`<p class="muted">None.</p>`))
+	two := s.license(license.CreateParams{Name: "Two", CustomerID: "ines"})
+	other := s.license(license.CreateParams{Name: "Other", CustomerID: "other", ProductID: "compass"})
+	desk := s.activate(one, "pc-1", "Front desk")
+	s.advance(2 * time.Hour)
+	s.activate(two, "pc-2", "")
+	s.activate(other, "pc-3", "")
+	ended := s.activate(two, "pc-4", "")
+	_, err := s.Service().ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: two.ID, ActivationID: ended.ID})
+	is.NoErr(err)
+	for _, page := range []string{"customer?id=ines", "product?id=atlas"} {
+		a := v.get(page)
+		is.Equal(activationsShown(a), "pc-2 pc-1")
+		is.True(!a.says("newest licenses.") && !a.says("seen last"))
+		s.advance(2 * time.Hour)
+		s.activate(one, "pc-1", "Front desk") // seen again
+		a = v.get(page)
+		is.Equal(activationsShown(a), "pc-1 pc-2")
+		seats := v.link(a, "Front desk")
+		is.True(strings.HasSuffix(seats.Request.URL.Path, one.ID+"/activations"))
+		is.True(a.says("#"+desk.ID+`"`) && seats.says(`id="`+desk.ID+`"`))
+		s.activate(two, "pc-2", "")
+		s.advance(2 * time.Hour)
+		s.activate(two, "pc-2", "")
+	}
+
+	for i := range 10 {
+		s.activate(two, fmt.Sprintf("more-%d", i), "")
+	}
+	a := v.get("customer?id=ines")
+	is.Equal(len(strings.Fields(activationsShown(a))), 10)
+	is.True(a.says("The 10 seen last of 12 active activations."))
+	for i := range 10 {
+		s.advance(time.Millisecond)
+		s.license(license.CreateParams{Name: fmt.Sprintf("Later %d", i), CustomerID: "ines"})
+	}
+	is.True(v.get("customer?id=ines").says("None of the 10 newest licenses."))
+	s.advance(time.Millisecond)
+	full := s.license(license.CreateParams{Name: "Full", CustomerID: "ines"})
+	s.activate(full, "pc-5", "")
+	is.True(v.get("customer?id=ines").says("Only those of the 10 newest licenses."))
+	for i := range 200 {
+		s.activate(full, fmt.Sprintf("pc-6-%d", i), "")
+	}
+	is.True(v.get("customer?id=ines").says("The 10 seen last among 200 of the active activations of the 10 newest licenses."))
 }
 
 func TestEraseCustomer(t *testing.T) {

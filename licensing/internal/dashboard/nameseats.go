@@ -1,0 +1,65 @@
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// The number of activations on the page of a customer or a product, and how many
+// are read to find those that were seen last.
+const (
+	seatsShown = 10
+	seatsRead  = 200
+)
+
+// A nameSeat is an active activation of a license of a customer or a product.
+type nameSeat struct {
+	license.Activation
+	License  license.License
+	LastSeen *moment
+}
+
+// Path returns the activations of the license, as a reference from dashboard/.
+func (s nameSeat) Path() string { return activationsPath(s.License.ID) }
+
+// seatsOf returns the active activations of some licenses that were seen last. It
+// reads at most seatsRead activations, of one license after the other. The note
+// says what is left out; it is empty if nothing is. More says that there are other
+// licenses.
+func (v *visit) seatsOf(licenses []license.License, more bool) (seats []nameSeat, note string, err error) {
+	of := ""
+	if more {
+		of = fmt.Sprintf(" of the %d newest licenses", len(licenses))
+	}
+	rest := false
+	for _, l := range licenses {
+		if rest = len(seats) == seatsRead; rest {
+			break
+		}
+		page, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: seatsRead - len(seats)})
+		if err != nil {
+			return nil, "", err
+		}
+		for _, a := range page.Data {
+			seats = append(seats, nameSeat{a, l, v.moment(a.LastSeenAt)})
+		}
+		if rest = page.HasMore; rest {
+			break
+		}
+	}
+	slices.SortStableFunc(seats, func(a, b nameSeat) int { return b.LastSeenAt.Compare(a.LastSeenAt) })
+	n := len(seats)
+	switch {
+	case rest:
+		note = fmt.Sprintf("The %d seen last among %d of the active activations%s.", seatsShown, n, of)
+	case n > seatsShown:
+		note = fmt.Sprintf("The %d seen last of %d active activations%s.", seatsShown, n, of)
+	case n == 0 && more:
+		note = "None" + of + "."
+	case more:
+		note = "Only those" + of + "."
+	}
+	return seats[:min(n, seatsShown)], note, nil
+}
