@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -70,6 +71,7 @@ func testWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.awaitAttempt(d)
 	v.redirectDone(deliveryPath(d.WebhookID, d.ID), "tested")
 	return nil
 }
@@ -79,8 +81,42 @@ func resend(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.awaitAttempt(d)
 	v.redirectDone(deliveryPath(d.WebhookID, d.ID), "resent")
 	return nil
+}
+
+// resultWait is how long the sender of an event waits for the first attempt, and
+// resultPoll is the time between two reads of the delivery.
+const (
+	resultWait = 2 * time.Second
+	resultPoll = 50 * time.Millisecond
+)
+
+// awaitAttempt waits for an attempt of a delivery that was just queued, so that its
+// page shows the result. It does not wait if no attempt can be expected, and gives
+// up after resultWait.
+func (v *visit) awaitAttempt(queued webhook.Delivery) {
+	ctx, cancel := context.WithTimeout(v.r.Context(), resultWait)
+	defer cancel()
+	w, err := v.webhooks.Get(ctx, queued.WebhookID)
+	if err != nil || w.Status != webhook.StatusActive {
+		return
+	}
+	if backlog, err := v.h.opts.Backlog(ctx); err != nil || !backlog.Running {
+		return
+	}
+	for {
+		d, _, err := v.webhooks.Delivery(ctx, queued.WebhookID, queued.ID)
+		if err != nil || d.Status != queued.Status || len(d.Attempts) != len(queued.Attempts) || !d.UpdatedAt.Equal(queued.UpdatedAt) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(resultPoll):
+		}
+	}
 }
 
 // webhookOverlaps are the options for how long deliveries are also signed with

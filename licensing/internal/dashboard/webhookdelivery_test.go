@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"context"
 	"encoding/json"
 	"html"
 	"io"
@@ -28,6 +29,7 @@ type fakeReceiver struct {
 	mu       sync.Mutex
 	status   int
 	body     string
+	duration time.Duration
 	requests []http.Header
 	bodies   []string
 }
@@ -35,6 +37,7 @@ type fakeReceiver struct {
 func (f *fakeReceiver) RoundTrip(r *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	time.Sleep(f.duration)
 	sent, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -47,6 +50,13 @@ func (f *fakeReceiver) answer(status int, body string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.status, f.body = status, body
+}
+
+// takes sets how long the receiver takes to answer.
+func (f *fakeReceiver) takes(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.duration = d
 }
 
 // attempted returns a condition for site.run: the newest delivery has n attempts.
@@ -66,14 +76,47 @@ func newReceiverSite(t *testing.T) (*site, *visitor, webhook.Webhook, *fakeRecei
 	return s, s.admin(), s.webhook("https://shop.example/hooks"), receiver
 }
 
+// start runs Run until stop is called.
+func (s *site) start() (stop func()) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	return func() {
+		cancel()
+		is.New(s.t).NoErr(<-done)
+	}
+}
+
+// TestTestEventShowsItsResult: the page after a test event has the result, even if
+// the receiver takes some time.
+func TestTestEventShowsItsResult(t *testing.T) {
+	is := is.New(t)
+	s, v, w, receiver := newReceiverSite(t)
+	s.run(t)
+	defer s.start()()
+	receiver.answer(http.StatusOK, "")
+	receiver.takes(50 * time.Millisecond)
+	a := v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
+	is.True(a.says("A test event has been queued.") && a.says("The delivery succeeded. Status 200 after "))
+
+	receiver.answer(http.StatusBadRequest, "")
+	a = v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
+	is.True(a.says("The last attempt failed. Status 400 after "))
+
+	v.post("settings/webhooks/" + w.ID + "/pause") // no attempt follows
+	a = v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
+	is.True(a.says("The delivery is pending. The webhook is paused."))
+}
+
 func TestDeliveryPage(t *testing.T) {
 	is := is.New(t)
 	s, v, w, receiver := newReceiverSite(t)
 
-	sent := v.post("settings/webhooks/" + w.ID + "/test")
-	at := strings.TrimPrefix(sent.to(), "../../../")
-	a := v.follow(sent)
-	is.True(a.says("A test event has been queued.") && a.says("The delivery is pending.") && a.says(">Refresh</a>") && a.says("No attempts yet."))
+	queued, err := s.Webhooks().Test(t.Context(), w.ID)
+	is.NoErr(err)
+	at := "settings/webhooks/" + w.ID + "/deliveries/" + queued.ID
+	a := v.get(at)
+	is.True(a.says("The delivery is pending.") && a.says(">Refresh</a>") && a.says("No attempts yet."))
 
 	receiver.answer(http.StatusBadRequest, `unknown <b>event</b>`)
 	s.run(t, s.attempted(w, 1))
@@ -82,9 +125,11 @@ func TestDeliveryPage(t *testing.T) {
 	is.True(a.says("Response body<span class=\"vh\"> of attempt 1</span>"))
 
 	receiver.answer(http.StatusOK, "accepted")
-	is.Equal(v.post(at+"/resend").to(), "../../../../../"+at)
-	s.run(t, s.attempted(w, 2))
-	a = v.get(at)
+	stop := s.start()
+	sent := v.post(at + "/resend")
+	is.Equal(sent.to(), "../../../../../"+at)
+	a = v.follow(sent) // shows the result
+	stop()
 	is.True(a.says("The delivery succeeded. Status 200 after ") && !a.says(">Refresh</a>") && !a.says("accepted"))
 
 	// The page shows what the receiver saw, except the signature.
