@@ -104,5 +104,7 @@ func TestTablesOnNarrowScreens(t *testing.T) {
 	for _, page := range []string{"licenses", "search?q=atlas", "customer?id=studio-meridian"} {
 		height := measure(page, `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`)
 		is.True(height > 48 && height < 80) // a row of a license list
+		cut := measure(page, `[...document.querySelectorAll("td:has(.seats)")].filter((td) => td.scrollWidth > td.clientWidth).length`)
+		is.Equal(cut, 0.0) // all seats can be read
 	}
 }

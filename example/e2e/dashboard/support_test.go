@@ -76,6 +76,10 @@ func TestEveryPageWithData(t *testing.T) {
 	list, err := full.Service().List(t.Context(), license.ListParams{Status: license.StatusRevoked})
 	is.New(t).NoErr(err)
 	revoked := list.Data[0].ID
+	hooks, err := full.Webhooks().List(t.Context(), webhook.ListParams{})
+	is.New(t).NoErr(err)
+	long, err := full.Webhooks().Test(t.Context(), hooks.Data[len(hooks.Data)-1].ID)
+	is.New(t).NoErr(err)
 	at := time.Now().UTC().AddDate(2, 0, 0).Format("2006-01-02")
 	t.Run("admin", func(t *testing.T) {
 		inspect.views(t, full, full.cookie(t, adminEmail, adminPassword), []view{
@@ -89,6 +93,11 @@ func TestEveryPageWithData(t *testing.T) {
 			{"customers", func(b *browser) { b.open("customers") }},
 			{"customer", func(b *browser) { b.open("customer?id=studio-meridian") }},
 			{"product", func(b *browser) { b.open("product?id=atlas") }},
+			{"customer-erase-long", func(b *browser) {
+				b.open("customer/erase?id=the.royal.observatory.of.the.northern.isles@procurement.example.org")
+			}},
+			{"license-file", func(b *browser) { b.open("licenses/" + licenseID + "/file") }},
+			{"delivery-long", func(b *browser) { b.open("settings/webhooks/" + long.WebhookID + "/deliveries/" + long.ID) }},
 			{"customer-erase", func(b *browser) { b.open("customer/erase?id=studio-meridian") }},
 			{"products", func(b *browser) { b.open("products") }},
 			{"products-none", func(b *browser) { b.open("products?q=unheard") }},

@@ -134,6 +134,7 @@ func TestNamePagesListActivations(t *testing.T) {
 		s.activate(one, "pc-1", "Front desk") // seen again
 		a = v.get(page)
 		is.Equal(activationsShown(a), "pc-1 pc-2")
+		is.True(v.link(a, "pc-2").says(two.Name)) // it has no name
 		seats := v.link(a, "Front desk")
 		is.True(strings.HasSuffix(seats.Request.URL.Path, one.ID+"/activations"))
 		is.True(a.says("#"+desk.ID+`"`) && seats.says(`id="`+desk.ID+`"`))

@@ -16,9 +16,8 @@ const (
 
 // A nameSeat is an active activation of a license of a customer or a product.
 type nameSeat struct {
-	license.Activation
-	License  license.License
-	LastSeen *moment
+	activationRow
+	License license.License
 }
 
 // Path returns the activations of the license, as a reference from dashboard/.
@@ -43,7 +42,7 @@ func (v *visit) seatsOf(licenses []license.License, more bool) (seats []nameSeat
 			return nil, "", err
 		}
 		for _, a := range page.Data {
-			seats = append(seats, nameSeat{a, l, v.moment(a.LastSeenAt)})
+			seats = append(seats, nameSeat{activationRow{Activation: a, LastSeen: v.moment(a.LastSeenAt)}, l})
 		}
 		if rest = page.HasMore; rest {
 			break
