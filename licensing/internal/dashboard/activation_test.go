@@ -148,7 +148,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "Next change:", "11 Mar 2026"}},
 		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
-		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license expired at 2026-03-11", "No change is scheduled."}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license expired on 11 Mar 2026, 12:00:00 UTC.", "No change is scheduled."}},
 		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
 		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
 			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
@@ -63,13 +62,13 @@ func (v *visit) seatSummary(l license.License) (seatMeter, string, error) {
 	if err != nil {
 		return seatMeter{}, "", err
 	}
-	n := strconv.Itoa(len(active.Data))
+	n := thousands(int64(len(active.Data)))
 	if active.NextCursor != "" {
 		n = "More than " + n
 	}
 	text := n + " active, no maximum."
 	if l.MaxActivations != nil {
-		text = n + " of " + strconv.FormatInt(*l.MaxActivations, 10) + " seats used."
+		text = n + " of " + thousands(*l.MaxActivations) + " seats used."
 	}
 	return newSeatMeter(l, len(active.Data), true), text, nil
 }

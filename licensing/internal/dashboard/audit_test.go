@@ -61,7 +61,9 @@ func TestAuditLog(t *testing.T) {
 	is.Equal(types("?type=client.*"), []string{"client.updated", "client.created"})
 	is.Equal(types("?subject="+c.ID), []string{"client.updated", "client.created"})
 	is.Equal(types("?customer=bakery"), []string{"license.suspended", "activation.created", "license.created"})
-	is.True(v.get("audit?subject=unknown").says("No matching events"))
+	none := v.get("audit?subject=unknown")
+	is.True(none.says("No matching events"))
+	is.True(v.link(none, "Show all events").says("License created"))
 	for _, query := range []string{"?type=license.mislaid", "?after=garbage", "?subject=%00"} {
 		is.Equal(v.get("audit"+query).StatusCode, http.StatusBadRequest)
 	}

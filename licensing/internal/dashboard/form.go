@@ -131,9 +131,9 @@ func (f *form) addError(name, detail string) bool {
 	lines := x.Type == "textarea" || x.Type == "pairs"
 	switch {
 	case x.Error == "":
-		x.Error = sentence(detail)
+		x.Error = errorText(detail)
 	case lines && x.errors <= maxLineErrors:
-		x.Error += " " + sentence(detail)
+		x.Error += " " + errorText(detail)
 	case lines && x.errors == maxLineErrors+1:
 		x.Error += " There are more errors like these."
 	}
@@ -184,6 +184,15 @@ func (f *form) partName(name, part string) string {
 		return lines[i]
 	}
 	return part
+}
+
+// errorText returns an error of a field as a sentence that is shown after or below
+// the name of the field.
+func errorText(detail string) string {
+	if detail == "is required" {
+		return "Enter a value."
+	}
+	return sentence(detail)
 }
 
 // renamed returns a copy of an *license.InvalidError in which fields have the

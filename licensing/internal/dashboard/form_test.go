@@ -33,13 +33,13 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 				"entitlements_name", strings.Repeat("x", 300), "entitlements_value", strings.Repeat("y", 999),
 				"metadata_name", "a", "metadata_value", "1", "metadata_name", "b", "metadata_value", "2", "metadata_name", "a", "metadata_value", "3"),
 			[]string{
-				`f-name-error">Is required`, `f-customer_id-error">Is required`, `f-grace-error">Enter a whole number`, `f-starts_at-error">Enter a date`,
+				`f-name-error">Enter a value.`, `f-customer_id-error">Enter a value.`, `f-grace-error">Enter a whole number`, `f-starts_at-error">Enter a date`,
 				`f-entitlements-error">Row 1: the quotation marks are not balanced.`, `Row 3: enter a name, or clear the value.`, `Each name must be`, `f-metadata-error">Row 3: the name is used twice.`,
 			},
 		},
 		"edited license": {
 			v.post("licenses/"+l.ID+"/edit", flat(edit)...),
-			[]string{`f-name-error">Is required`, `f-lease-error">Enter a whole number`, `f-metadata-error">Row 1: the quotation`, `Row 3: enter a name`},
+			[]string{`f-name-error">Enter a value.`, `f-lease-error">Enter a whole number`, `f-metadata-error">Row 1: the quotation`, `Row 3: enter a name`},
 		},
 		"credential": {
 			v.post("settings/credentials/new", "products", "good\nbad\x02\nworse\x01"),

@@ -86,7 +86,7 @@ func previewImport(v *visit) error {
 			if x.Field != "" {
 				x.Detail = "Column “" + x.Field + "” " + x.Detail
 			}
-			problems = append(problems, sentence(x.Detail))
+			problems = append(problems, errorText(x.Detail))
 		}
 		return refuse(problems...)
 	}
@@ -132,7 +132,7 @@ func (b *importPage) take(results []license.ImportResult) {
 			if part != "" {
 				x.Detail = "“" + part + "” " + x.Detail
 			}
-			b.Faults = append(b.Faults, csvFault{result.Line, column, sentence(x.Detail)})
+			b.Faults = append(b.Faults, csvFault{result.Line, column, errorText(x.Detail)})
 		}
 	}
 	b.Created, b.Exists = count(n[license.ImportCreated], "license"), count(n[license.ImportExists], "license")

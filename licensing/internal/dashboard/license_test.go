@@ -258,13 +258,16 @@ func TestMoves(t *testing.T) {
 		is.NoErr(err)
 		return l.Status
 	}
-	is.Equal(v.get(page+"/reinstate").StatusCode, http.StatusConflict)
+	refused := v.get(page + "/reinstate?list=q%3Datlas")
+	is.Equal(refused.StatusCode, http.StatusConflict)
+	is.True(strings.HasSuffix(v.link(refused, "Go to the license").Request.URL.String(), page+"?list=q%3Datlas"))
 	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusConflict)
 	is.Equal(v.get(page+"/explode").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/suspend", "reason", strings.Repeat("x", 256)).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post(page+"/suspend", "reason", "The invoice is open").to(), "../../"+page)
 	is.Equal(status(), license.StatusSuspended)
 	is.True(v.get(page).says("The invoice is open"))
+	is.True(regexp.MustCompile(`class="button primary" data-dialog href="[^"]*/reinstate"`).MatchString(v.get(page).body)) // the next step
 	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusSeeOther)
 	is.Equal(status(), license.StatusActive)
 	is.Equal(v.post(page+"/rekey", "reason", "Leaked").StatusCode, http.StatusSeeOther)

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -97,7 +96,7 @@ type seatMeter struct {
 func newSeatMeter(l license.License, n int, known bool) seatMeter {
 	m := seatMeter{Text: "–", Note: "No activations counted yet"}
 	if known {
-		m.Text, m.Note = strconv.Itoa(n), ""
+		m.Text, m.Note = thousands(int64(n)), ""
 		if l.LeaseSeconds != nil && n > 0 {
 			m.Text, m.Note = "≤"+m.Text, "At most: some of the leases may have ended"
 		}
@@ -106,7 +105,7 @@ func newSeatMeter(l license.License, n int, known bool) seatMeter {
 		return m
 	}
 	limit := *l.MaxActivations
-	m.Text += "/" + strconv.FormatInt(limit, 10)
+	m.Text += "/" + thousands(limit)
 	m.Bar, m.Full = true, known && int64(n) >= limit
 	switch {
 	case m.Full:

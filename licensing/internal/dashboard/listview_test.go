@@ -266,7 +266,7 @@ func TestListSeats(t *testing.T) {
 	endless := s.license(license.CreateParams{Name: "endless"})
 	s.activate(endless, "pc-1", "")
 	s.advance(time.Millisecond)
-	s.license(license.CreateParams{Name: "new", MaxActivations: ptr[int64](3)})
+	s.license(license.CreateParams{Name: "new", MaxActivations: ptr[int64](3000)})
 	a := v.get("licenses")
 	is.Equal(st.reads, 1)
 	var seats []string
@@ -277,7 +277,7 @@ func TestListSeats(t *testing.T) {
 		}
 		seats = append(seats, html.UnescapeString(m[1]))
 	}
-	is.Equal(seats, []string{"–/3 meter 0", "1", "≤1/50 meter 4", "2/2 meter full 100"})
+	is.Equal(seats, []string{"–/3,000 meter 0", "1", "≤1/50 meter 4", "2/2 meter full 100"})
 	for _, l := range []license.License{full, floating} {
 		is.True(a.says("/licenses/" + l.ID))
 	}

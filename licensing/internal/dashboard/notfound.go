@@ -69,5 +69,5 @@ func (v *visit) explainNotFound(err error) error {
 		return err
 	}
 	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Cause: err,
-		Detail: "There is no " + kind + " with this ID. If it was deleted, the event was removed after the retention period."}
+		Detail: "There is no " + kind + " with this ID. If there was one, the record of its deletion is no longer kept."}
 }

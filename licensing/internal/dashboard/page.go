@@ -120,11 +120,16 @@ func (v *visit) renderError(p *web.Problem) {
 	if title == "" {
 		title = http.StatusText(p.Status)
 	}
+	licenseRef := ""
+	if id := v.params["id"]; id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
+		licenseRef = v.licenseRef(id)
+	}
 	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {
 		Detail, RequestID string
 		Status            int
 		Deleted           string // the id of the deleted object
-	}{p.Detail, v.id, p.Status, deleted}}); err != nil {
+		License           string // the license that the page is about, as a reference from dashboard/
+	}{p.Detail, v.id, p.Status, deleted, licenseRef}}); err != nil {
 		http.Error(v.w, p.Detail, p.Status)
 	}
 }

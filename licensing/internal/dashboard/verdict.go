@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -57,8 +58,24 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 	if err != nil {
 		return p, err
 	}
+	for i, reason := range verdict.Reasons {
+		verdict.Reasons[i].Detail = v.readable(reason.Detail)
+	}
 	p.Verdict, p.Changes = &verdict, v.momentOf(verdict.NextChangeAt)
 	return p, nil
+}
+
+var instantInText = regexp.MustCompile(`\bat (\d{4}-\d\d-\d\dT[\d:.]+Z)`)
+
+// readable returns a text of the API with its times as pages show them.
+func (v *visit) readable(text string) string {
+	return instantInText.ReplaceAllStringFunc(text, func(at string) string {
+		t, err := time.Parse(time.RFC3339, strings.TrimPrefix(at, "at "))
+		if err != nil {
+			return at
+		}
+		return "on " + v.moment(t).Full
+	})
 }
 
 // takeVerdictErrors is takeErrors for the field names of the verdict form.
