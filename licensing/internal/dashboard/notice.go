@@ -43,8 +43,10 @@ var notices = map[string]string{
 	"session-ended":      "The session has ended.",
 	"paused":             "The webhook has been paused. Its events wait until you resume it.",
 	"resumed":            "The webhook is active. Waiting events will be delivered.",
-	"tested":             "A test event has been queued.",
-	"resent":             "The event has been queued for delivery again.",
+	"test-queued":        "A test event has been queued.",
+	"test-sent":          "A test event has been sent.",
+	"resend-queued":      "The event has been queued for delivery again.",
+	"resent":             "The event has been sent again.",
 	"webhook-deleted":    "The webhook has been deleted.",
 	"repeated":           "This form was already submitted. Nothing was created this time.",
 }

@@ -71,8 +71,11 @@ func testWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.awaitAttempt(d)
-	v.redirectDone(deliveryPath(d.WebhookID, d.ID), "tested")
+	done := "test-queued"
+	if v.awaitAttempt(d) {
+		done = "test-sent"
+	}
+	v.redirectDone(deliveryPath(d.WebhookID, d.ID), done)
 	return nil
 }
 
@@ -81,8 +84,11 @@ func resend(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.awaitAttempt(d)
-	v.redirectDone(deliveryPath(d.WebhookID, d.ID), "resent")
+	done := "resend-queued"
+	if v.awaitAttempt(d) {
+		done = "resent"
+	}
+	v.redirectDone(deliveryPath(d.WebhookID, d.ID), done)
 	return nil
 }
 
@@ -95,25 +101,28 @@ const (
 
 // awaitAttempt waits for an attempt of a delivery that was just queued, so that its
 // page shows the result. It does not wait if no attempt can be expected, and gives
-// up after resultWait.
-func (v *visit) awaitAttempt(queued webhook.Delivery) {
+// up after resultWait. It reports whether there was an attempt.
+func (v *visit) awaitAttempt(queued webhook.Delivery) bool {
 	ctx, cancel := context.WithTimeout(v.r.Context(), resultWait)
 	defer cancel()
 	w, err := v.webhooks.Get(ctx, queued.WebhookID)
 	if err != nil || w.Status != webhook.StatusActive {
-		return
+		return false
 	}
 	if backlog, err := v.h.opts.Backlog(ctx); err != nil || !backlog.Running {
-		return
+		return false
 	}
 	for {
 		d, _, err := v.webhooks.Delivery(ctx, queued.WebhookID, queued.ID)
-		if err != nil || d.Status != queued.Status || len(d.Attempts) != len(queued.Attempts) || !d.UpdatedAt.Equal(queued.UpdatedAt) {
-			return
+		if err != nil {
+			return false
+		}
+		if d.Status != queued.Status || len(d.Attempts) != len(queued.Attempts) || !d.UpdatedAt.Equal(queued.UpdatedAt) {
+			return true
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-time.After(resultPoll):
 		}
 	}
