@@ -42,6 +42,7 @@ func TestSettingsByKeyboard(t *testing.T) {
 			h.seed(t)
 			c, _, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Retired shop"})
 			is.NoErr(err)
+			hook := h.seedWebhooks(t)
 			b := newSignedIn(t, h, script)
 
 			b.open("settings/credentials")
@@ -58,6 +59,11 @@ func TestSettingsByKeyboard(t *testing.T) {
 			b.press("Delete credential")
 			b.see("The credential has been deleted.")
 			b.missing("Retired shop")
+
+			b.open("settings/webhooks/" + hook)
+			b.openMenu(script, "Delete")
+			b.press("Delete webhook")
+			b.see("The webhook has been deleted.")
 
 			b.open("audit")
 			b.fill("Search", "retired")
