@@ -22,55 +22,56 @@ type state struct {
 
 	entries         *tree[store.Entry] // by kind and key
 	entriesByExpiry *tree[store.Entry] // those with ExpiresAt, by kind, ExpiresAt and key
-
 }
 
-// at returns the place of a row in a table ordered by a time. The zero time
+// at returns the place of a row in a tree ordered by a time. The zero time
 // comes before all others.
 func at(group string, t time.Time, id string) place {
 	return place{group: group, at: t.UnixMilli(), id: id}
 }
 
-func (s *state) addLicense(l *store.License) {
-	s.licenses = s.licenses.with(place{id: l.ID}, l)
-	s.licensesByKey = s.licensesByKey.with(place{id: l.Key}, l)
+// during returns the part of a tree ordered by a time that holds all rows of a
+// group whose time is in r. It may hold rows that are not in r: those without the
+// time, if r.OrNone is set, and those within a millisecond of a bound.
+func during(name string, r store.TimeRange) span {
+	s := group(name)
+	if !r.OrNone && !r.IsZero() {
+		s = s.since(at(name, time.Time{}.Add(time.Millisecond), "")) // after those without the time
+	}
+	if !r.OrNone && !r.From.IsZero() {
+		s = s.since(at(name, r.From, ""))
+	}
+	if !r.Before.IsZero() {
+		s = s.before(at(name, r.Before.Add(time.Millisecond), ""))
+	}
+	return s
+}
+
+// setLicense sets row, which is l or nil, at all places of l.
+func (s *state) setLicense(l, row *store.License) {
+	s.licenses = s.licenses.set(place{id: l.ID}, row)
+	s.licensesByKey = s.licensesByKey.set(place{id: l.Key}, row)
 	if !l.StartsAt.IsZero() {
-		s.licensesByStart = s.licensesByStart.with(at("", l.StartsAt, l.ID), l)
+		s.licensesByStart = s.licensesByStart.set(at("", l.StartsAt, l.ID), row)
 	}
 	if !l.ExpiresAt.IsZero() {
-		s.licensesByExpiry = s.licensesByExpiry.with(at("", l.ExpiresAt, l.ID), l)
+		s.licensesByExpiry = s.licensesByExpiry.set(at("", l.ExpiresAt, l.ID), row)
 	}
 }
 
-func (s *state) removeLicense(l *store.License) {
-	s.licenses = s.licenses.without(place{id: l.ID})
-	s.licensesByKey = s.licensesByKey.without(place{id: l.Key})
-	s.licensesByStart = s.licensesByStart.without(at("", l.StartsAt, l.ID))
-	s.licensesByExpiry = s.licensesByExpiry.without(at("", l.ExpiresAt, l.ID))
-}
-
-func (s *state) addActivation(a *store.Activation) {
-	s.activations = s.activations.with(place{group: a.LicenseID, id: a.ID}, a)
-	s.byFingerprint = s.byFingerprint.with(place{group: a.LicenseID, id: a.Fingerprint}, a)
+// setActivation sets row, which is a or nil, at all places of a.
+func (s *state) setActivation(a, row *store.Activation) {
+	s.activations = s.activations.set(place{group: a.LicenseID, id: a.ID}, row)
+	s.byFingerprint = s.byFingerprint.set(place{group: a.LicenseID, id: a.Fingerprint}, row)
 	if a.EndedAt.IsZero() {
-		s.byLease = s.byLease.with(at(a.LicenseID, a.LeaseEndsAt, a.ID), a)
+		s.byLease = s.byLease.set(at(a.LicenseID, a.LeaseEndsAt, a.ID), row)
 	}
 }
 
-func (s *state) removeActivation(a *store.Activation) {
-	s.activations = s.activations.without(place{group: a.LicenseID, id: a.ID})
-	s.byFingerprint = s.byFingerprint.without(place{group: a.LicenseID, id: a.Fingerprint})
-	s.byLease = s.byLease.without(at(a.LicenseID, a.LeaseEndsAt, a.ID))
-}
-
-func (s *state) addEntry(e *store.Entry) {
-	s.entries = s.entries.with(place{group: e.Kind, id: e.Key}, e)
+// setEntry sets row, which is e or nil, at all places of e.
+func (s *state) setEntry(e, row *store.Entry) {
+	s.entries = s.entries.set(place{group: e.Kind, id: e.Key}, row)
 	if !e.ExpiresAt.IsZero() {
-		s.entriesByExpiry = s.entriesByExpiry.with(at(e.Kind, e.ExpiresAt, e.Key), e)
+		s.entriesByExpiry = s.entriesByExpiry.set(at(e.Kind, e.ExpiresAt, e.Key), row)
 	}
-}
-
-func (s *state) removeEntry(e *store.Entry) {
-	s.entries = s.entries.without(place{group: e.Kind, id: e.Key})
-	s.entriesByExpiry = s.entriesByExpiry.without(at(e.Kind, e.ExpiresAt, e.Key))
 }

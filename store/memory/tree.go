@@ -5,11 +5,12 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
-// A place is where a row stands in its table: rows are ordered by group, then
-// by at, then by id. A table uses as many of the three as its order needs.
+// A place is where a row stands in a tree: rows are ordered by group, then by at,
+// then by id. A tree uses as many of the three as its order needs.
 type place struct {
 	group string // such as the license of an activation, or the kind of an entry
 	at    int64  // milliseconds of Unix time, or a Seq
@@ -26,17 +27,43 @@ func (p place) compare(q place) int {
 	return strings.Compare(p.id, q.id)
 }
 
-// end returns a place before all rows of the group, or behind them all.
-func end(group string, behind bool) place {
-	if behind {
-		return place{group: group, at: math.MaxInt64}
+// A span is the part of a tree from one place to another. It includes the first
+// of the two, and not the second.
+type span struct{ from, to place }
+
+// group returns the span of all rows of a group.
+func group(name string) span {
+	return span{place{group: name, at: math.MinInt64}, place{group: name, at: math.MaxInt64}}
+}
+
+// since returns the part of s that begins at p.
+func (s span) since(p place) span {
+	if p.compare(s.from) > 0 {
+		s.from = p
 	}
-	return place{group: group, at: math.MinInt64}
+	return s
+}
+
+// before returns the part of s that ends before p.
+func (s span) before(p place) span {
+	if p.compare(s.to) < 0 {
+		s.to = p
+	}
+	return s
+}
+
+// after returns the part of s that a list shows after the row at p.
+func (s span) after(p place, descending bool) span {
+	if descending {
+		return s.before(p)
+	}
+	p.id += "\x00" // the next place
+	return s.since(p)
 }
 
 // A tree is a persistent map from places to rows, in order; the nil tree is
-// empty. No node changes once another goroutine can see it: with and without
-// return a new tree that shares with the old one all but the path they took.
+// empty. A node does not change once another goroutine can see it: set returns a
+// new tree that shares all nodes with the old one except those on the path to p.
 //
 // It is a treap: ordered by place from left to right, and by a random weight
 // from top to bottom, which keeps it shallow whatever the order of insertion.
@@ -62,7 +89,15 @@ func (t *tree[R]) get(p place) *R {
 	return nil
 }
 
-// with returns the tree with row at p, in the place of what was there.
+// set returns the tree with row at p in place of what was there, or with nothing
+// at p if row is nil.
+func (t *tree[R]) set(p place, row *R) *tree[R] {
+	if row == nil {
+		return t.without(p)
+	}
+	return t.with(p, row)
+}
+
 func (t *tree[R]) with(p place, row *R) *tree[R] {
 	if t == nil {
 		return &tree[R]{place: p, row: row, weight: rand.Uint64()}
@@ -87,7 +122,6 @@ func (t *tree[R]) with(p place, row *R) *tree[R] {
 	return &n
 }
 
-// without returns the tree with nothing at p.
 func (t *tree[R]) without(p place) *tree[R] {
 	if t == nil {
 		return nil
@@ -122,53 +156,42 @@ func join[R any](l, r *tree[R]) *tree[R] {
 	return &n
 }
 
-// beyond yields the rows of p's group that stand after p in order or, when
-// descending, those before p in reverse order.
-func (t *tree[R]) beyond(p place, descending bool) iter.Seq[*R] {
+// in yields the rows in s in their order, or in reverse.
+func (t *tree[R]) in(s span, descending bool) iter.Seq[*R] {
+	return func(yield func(*R) bool) { t.walk(s, descending, yield) }
+}
+
+func (t *tree[R]) walk(s span, descending bool, yield func(*R) bool) bool {
+	switch {
+	case t == nil:
+		return true
+	case t.place.compare(s.from) < 0:
+		return t.right.walk(s, descending, yield)
+	case t.place.compare(s.to) >= 0:
+		return t.left.walk(s, descending, yield)
+	}
+	first, last := t.left, t.right
+	if descending {
+		first, last = last, first
+	}
+	return first.walk(s, descending, yield) && yield(t.row) && last.walk(s, descending, yield)
+}
+
+// pick yields the rows in s that have one of the ids in a group.
+func (t *tree[R]) pick(name string, ids []string, s span, descending bool) iter.Seq[*R] {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if descending {
+		slices.Reverse(ids)
+	}
 	return func(yield func(*R) bool) {
-		if descending {
-			t.down(p, yield)
-		} else {
-			t.up(p, yield)
+		for _, id := range ids {
+			p := place{group: name, id: id}
+			if p.compare(s.from) < 0 || p.compare(s.to) >= 0 {
+				continue
+			}
+			if row := t.get(p); row != nil && !yield(row) {
+				return
+			}
 		}
 	}
-}
-
-// rest yields the rows of all groups that stand after p.
-func (t *tree[R]) rest(p place) iter.Seq[*R] {
-	return func(yield func(*R) bool) { t.walk(p, yield) }
-}
-
-func (t *tree[R]) walk(p place, yield func(*R) bool) bool {
-	if t == nil {
-		return true
-	}
-	if t.place.compare(p) > 0 && (!t.left.walk(p, yield) || !yield(t.row)) {
-		return false
-	}
-	return t.right.walk(p, yield)
-}
-
-func (t *tree[R]) up(p place, yield func(*R) bool) bool {
-	if t == nil {
-		return true
-	}
-	if t.place.compare(p) > 0 {
-		if !t.left.up(p, yield) || t.group != p.group || !yield(t.row) {
-			return false
-		}
-	}
-	return t.right.up(p, yield)
-}
-
-func (t *tree[R]) down(p place, yield func(*R) bool) bool {
-	if t == nil {
-		return true
-	}
-	if t.place.compare(p) < 0 {
-		if !t.right.down(p, yield) || t.group != p.group || !yield(t.row) {
-			return false
-		}
-	}
-	return t.left.down(p, yield)
 }

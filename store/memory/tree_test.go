@@ -27,9 +27,9 @@ func TestTreeAgainstMap(t *testing.T) {
 	for i := range 2000 {
 		now.rows = maps.Clone(now.rows)
 		if p := anywhere(); rnd.IntN(3) > 0 {
-			now.tree, now.rows[p] = now.tree.with(p, &i), i
+			now.tree, now.rows[p] = now.tree.set(p, &i), i
 		} else {
-			now.tree = now.tree.without(p)
+			now.tree = now.tree.set(p, nil)
 			delete(now.rows, p)
 		}
 		if i%20 == 0 {
@@ -42,28 +42,24 @@ func TestTreeAgainstMap(t *testing.T) {
 		for _, p := range places {
 			is.Equal(*v.tree.get(p), v.rows[p])
 		}
-		from := anywhere()
+		from, to := anywhere(), anywhere()
 		var want, got []int
 		for _, p := range places {
-			if p.group == from.group && p.compare(from) > 0 {
+			if p.compare(from) >= 0 && p.compare(to) < 0 {
 				want = append(want, v.rows[p])
 			}
 		}
-		for row := range v.tree.beyond(from, false) {
+		for row := range v.tree.in(span{from, to}, false) {
 			got = append(got, *row)
 		}
-		is.Equal(got, want) // upwards
+		is.Equal(got, want) // upward
 
-		want, got = nil, nil
-		for _, p := range slices.Backward(places) {
-			if p.group == from.group && p.compare(from) < 0 {
-				want = append(want, v.rows[p])
-			}
-		}
-		for row := range v.tree.beyond(from, true) {
+		got = nil
+		for row := range v.tree.in(span{from, to}, true) {
 			got = append(got, *row)
 		}
-		is.Equal(got, want) // downwards
+		slices.Reverse(got)
+		is.Equal(got, want) // downward
 	}
 }
 
@@ -72,7 +68,7 @@ func TestTreeStaysShallow(t *testing.T) {
 	is := is.New(t)
 	var root *tree[int]
 	for i := range 20_000 {
-		root = root.with(place{at: int64(i)}, &i)
+		root = root.set(place{at: int64(i)}, &i)
 	}
 	var depth func(*tree[int]) int
 	depth = func(t *tree[int]) int {

@@ -7,175 +7,166 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A tx is the reader of an Update's own copy of the state, and writes to it. A
-// method that returns an error has written nothing: it has looked before it
-// wrote, or it wrote to a copy of the state.
+// A tx is the reader of an Update's own copy of the state, and writes to it.
 type tx struct{ reader }
 
-func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+// change calls fn with a copy of the state, which becomes the state of the Update
+// unless fn returns an error. So a method that returns an error has done nothing,
+// whatever it did before it found out.
+func (t tx) change(ctx context.Context, fn func(s *state) error) error {
 	s, err := t.state(ctx)
 	if err != nil {
 		return err
 	}
 	next := *s
-	for _, l := range licenses {
-		if next.licenses.get(place{id: l.ID}) != nil {
-			return fmt.Errorf("memory: create license %s: %w", l.ID, store.ErrExists)
-		}
-		if next.licensesByKey.get(place{id: l.Key}) != nil {
-			return fmt.Errorf("memory: create license %s: its key: %w", l.ID, store.ErrExists)
-		}
-		for range next.activations.beyond(end(l.ID, false), false) {
-			return fmt.Errorf("memory: create license %s: activations of a deleted license: %w", l.ID, store.ErrExists)
-		}
-		next.addLicense(copyLicense(&l))
+	if err := fn(&next); err != nil {
+		return fmt.Errorf("memory: %w", err)
 	}
 	*s = next
 	return nil
+}
+
+func (t tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
+	return t.change(ctx, func(s *state) error {
+		for _, l := range licenses {
+			if s.licenses.get(place{id: l.ID}) != nil {
+				return fmt.Errorf("create license %s: %w", l.ID, store.ErrExists)
+			}
+			if s.licensesByKey.get(place{id: l.Key}) != nil {
+				return fmt.Errorf("create license %s: its key: %w", l.ID, store.ErrExists)
+			}
+			for range s.activations.in(group(l.ID), false) {
+				return fmt.Errorf("create license %s: activations of a deleted license: %w", l.ID, store.ErrExists)
+			}
+			row := copyLicense(&l)
+			s.setLicense(row, row)
+		}
+		return nil
+	})
 }
 
 func (t tx) UpdateLicense(ctx context.Context, l store.License) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	old := s.licenses.get(place{id: l.ID})
-	if old == nil {
-		return fmt.Errorf("memory: update license %s: %w", l.ID, store.ErrNotFound)
-	}
-	if other := s.licensesByKey.get(place{id: l.Key}); other != nil && other.ID != l.ID {
-		return fmt.Errorf("memory: update license %s: its key: %w", l.ID, store.ErrExists)
-	}
-	s.removeLicense(old)
-	s.addLicense(copyLicense(&l))
-	return nil
+	return t.change(ctx, func(s *state) error {
+		old := s.licenses.get(place{id: l.ID})
+		if old == nil {
+			return fmt.Errorf("update license %s: %w", l.ID, store.ErrNotFound)
+		}
+		if other := s.licensesByKey.get(place{id: l.Key}); other != nil && other.ID != l.ID {
+			return fmt.Errorf("update license %s: its key: %w", l.ID, store.ErrExists)
+		}
+		row := copyLicense(&l)
+		s.setLicense(old, nil)
+		s.setLicense(row, row)
+		return nil
+	})
 }
 
 func (t tx) DeleteLicense(ctx context.Context, id string) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	old := s.licenses.get(place{id: id})
-	if old == nil {
-		return fmt.Errorf("memory: delete license %s: %w", id, store.ErrNotFound)
-	}
-	s.removeLicense(old)
-	return nil
+	return t.change(ctx, func(s *state) error {
+		old := s.licenses.get(place{id: id})
+		if old == nil {
+			return fmt.Errorf("delete license %s: %w", id, store.ErrNotFound)
+		}
+		s.setLicense(old, nil)
+		return nil
+	})
 }
 
 func (t tx) PutActivations(ctx context.Context, activations ...store.Activation) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	next := *s
-	for _, a := range activations {
-		if next.licenses.get(place{id: a.LicenseID}) == nil {
-			return fmt.Errorf("memory: put activation %s: license %s: %w", a.ID, a.LicenseID, store.ErrNotFound)
+	return t.change(ctx, func(s *state) error {
+		for _, a := range activations {
+			if s.licenses.get(place{id: a.LicenseID}) == nil {
+				return fmt.Errorf("put activation %s: license %s: %w", a.ID, a.LicenseID, store.ErrNotFound)
+			}
+			if other := s.byFingerprint.get(place{group: a.LicenseID, id: a.Fingerprint}); other != nil && other.ID != a.ID {
+				return fmt.Errorf("put activation %s of license %s: its fingerprint: %w", a.ID, a.LicenseID, store.ErrExists)
+			}
+			if old := s.activations.get(place{group: a.LicenseID, id: a.ID}); old != nil {
+				s.setActivation(old, nil)
+			}
+			row := copyActivation(&a)
+			s.setActivation(row, row)
 		}
-		if other := next.byFingerprint.get(place{group: a.LicenseID, id: a.Fingerprint}); other != nil && other.ID != a.ID {
-			return fmt.Errorf("memory: put activation %s of license %s: its fingerprint: %w", a.ID, a.LicenseID, store.ErrExists)
-		}
-		if old := next.activations.get(place{group: a.LicenseID, id: a.ID}); old != nil {
-			next.removeActivation(old)
-		}
-		next.addActivation(copyActivation(&a))
-	}
-	*s = next
-	return nil
+		return nil
+	})
 }
 
 func (t tx) DeleteActivations(ctx context.Context, licenseID string, ids ...string) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	next := *s
-	for _, id := range ids {
-		old := next.activations.get(place{group: licenseID, id: id})
-		if old == nil {
-			return fmt.Errorf("memory: delete activation %s of license %s: %w", id, licenseID, store.ErrNotFound)
+	return t.change(ctx, func(s *state) error {
+		for _, id := range ids {
+			old := s.activations.get(place{group: licenseID, id: id})
+			if old == nil {
+				return fmt.Errorf("delete activation %s of license %s: %w", id, licenseID, store.ErrNotFound)
+			}
+			s.setActivation(old, nil)
 		}
-		next.removeActivation(old)
-	}
-	*s = next
-	return nil
+		return nil
+	})
 }
 
 func (t tx) AppendEvents(ctx context.Context, events ...store.Event) (seqs []int64, err error) {
-	s, err := t.state(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range events {
-		row := copyEvent(&e)
-		row.Seq = max(e.Seq, s.lastSeq+1)
-		s.lastSeq = row.Seq
-		s.events = s.events.with(place{at: row.Seq}, row)
-		seqs = append(seqs, row.Seq)
-	}
-	return seqs, nil
+	err = t.change(ctx, func(s *state) error {
+		for _, e := range events {
+			row := copyEvent(&e)
+			row.Seq = max(e.Seq, s.lastSeq+1)
+			s.lastSeq = row.Seq
+			s.events = s.events.set(place{at: row.Seq}, row)
+			seqs = append(seqs, row.Seq)
+		}
+		return nil
+	})
+	return seqs, err
 }
 
 func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	old := s.events.get(place{at: e.Seq})
-	if old == nil {
-		return fmt.Errorf("memory: replace event %d: %w", e.Seq, store.ErrNotFound)
-	}
-	row := *old
-	row.CustomerID, row.Data = e.CustomerID, e.Data
-	s.events = s.events.with(place{at: row.Seq}, copyEvent(&row))
-	return nil
+	return t.change(ctx, func(s *state) error {
+		old := s.events.get(place{at: e.Seq})
+		if old == nil {
+			return fmt.Errorf("replace event %d: %w", e.Seq, store.ErrNotFound)
+		}
+		row := *old
+		row.CustomerID, row.Data = e.CustomerID, e.Data
+		s.events = s.events.set(place{at: row.Seq}, copyEvent(&row))
+		return nil
+	})
 }
 
-func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
-	s, err := t.state(ctx)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for e := range s.events.beyond(end("", false), false) { // the tree before the loop
-		if e.Seq > through || n >= limit {
-			break
+func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (n int, err error) {
+	err = t.change(ctx, func(s *state) error {
+		for e := range s.events.in(group(""), false) { // the tree before the loop
+			if e.Seq > through || n >= limit {
+				break
+			}
+			s.events = s.events.set(place{at: e.Seq}, nil)
+			n++
 		}
-		s.events = s.events.without(place{at: e.Seq})
-		n++
-	}
-	return n, nil
+		return nil
+	})
+	return n, err
 }
 
 func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if old := s.entries.get(place{group: e.Kind, id: e.Key}); old != nil {
-			s.removeEntry(old)
+	return t.change(ctx, func(s *state) error {
+		for _, e := range entries {
+			if old := s.entries.get(place{group: e.Kind, id: e.Key}); old != nil {
+				s.setEntry(old, nil)
+			}
+			row := copyEntry(&e)
+			s.setEntry(row, row)
 		}
-		s.addEntry(copyEntry(&e))
-	}
-	return nil
+		return nil
+	})
 }
 
 func (t tx) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
-	s, err := t.state(ctx)
-	if err != nil {
-		return err
-	}
-	next := *s
-	for _, key := range keys {
-		old := next.entries.get(place{group: kind, id: key})
-		if old == nil {
-			return fmt.Errorf("memory: delete %s entries: %w", kind, store.ErrNotFound)
+	return t.change(ctx, func(s *state) error {
+		for _, key := range keys {
+			old := s.entries.get(place{group: kind, id: key})
+			if old == nil {
+				return fmt.Errorf("delete %s entries: %w", kind, store.ErrNotFound)
+			}
+			s.setEntry(old, nil)
 		}
-		next.removeEntry(old)
-	}
-	*s = next
-	return nil
+		return nil
+	})
 }
