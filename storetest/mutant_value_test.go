@@ -49,6 +49,7 @@ var valueMutants = []mutant{
 		_, offset := e.Time.Zone()
 		e.Time = e.Time.UTC().Add(time.Duration(offset) * time.Second)
 	})},
+	{8, "cuts the bounds of a range", reading(func(r store.Reader) store.Reader { return cutsBounds{r} })},
 
 	{9, "keeps the document of a license", writing(func(tx store.Tx) store.Writer { return keepsDocument{tx, tx} })},
 	{9, "keeps the owner when it is cleared", writing(func(tx store.Tx) store.Writer { return keepsOwner{tx, tx} })},
@@ -303,4 +304,11 @@ func (w oldKeyWriter) UpdateLicense(ctx context.Context, l store.License) error 
 		return err
 	}
 	return w.PutEntries(ctx, store.Entry{Kind: "\x00key", Key: old.Key, Owner: l.ID})
+}
+
+type cutsBounds struct{ store.Reader }
+
+func (r cutsBounds) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	q.Expires.From, q.Expires.Before = q.Expires.From.Truncate(time.Millisecond), q.Expires.Before.Truncate(time.Millisecond)
+	return r.Reader.Licenses(ctx, q)
 }

@@ -50,7 +50,7 @@ func emptyPositions(b *bench) {
 		b.add(license(n), event(n))
 	}
 	for n := range 4 {
-		b.add(activation(one, n))
+		b.add(activation(one, n), entry("empty", n))
 	}
 	b.readers(func(how string, r store.Reader) {
 		for _, descending := range []bool{false, true} {
@@ -75,6 +75,11 @@ func emptyPositions(b *bench) {
 			events, err := r.Events(b.ctx, store.EventQuery{Descending: descending, Limit: many})
 			b.equal(err, nil, "Events %s", how)
 			b.equal(len(events), 4, "events with After 0, descending %v, %s", descending, how)
+			for _, after := range []store.Position{{}, {Time: day(2)}} {
+				kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "empty", After: after, Descending: descending, Limit: many})
+				b.equal(err, nil, "Entries %s", how)
+				b.equal(len(kept), 4, "entries with After %+v, descending %v, %s", after, descending, how)
+			}
 		}
 		seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: one, Limit: many})
 		b.equal(err, nil, "Activations %s", how)
