@@ -77,22 +77,30 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 				batch = append(batch, row)
 			}
 		}
-		results, held, err := s.importRows(ctx, batch, maxRefused-refused)
-		if err != nil {
-			return fmt.Errorf("import licenses: lines %d to %d: %w", batch[0].line, number-1, err)
-		}
-		if held > 0 {
-			rows = int(min(max(time.Duration(len(batch))*importHold/held, importLeast), importMost))
-		}
-		for _, result := range results {
-			if err := report(result); err != nil {
-				return err
+		for len(batch) > 0 {
+			part := batch[:min(rows, len(batch))]
+			results, held, err := s.importRows(ctx, part, maxRefused-refused)
+			if err != nil {
+				return fmt.Errorf("import licenses: lines %d to %d: %w", part[0].line, part[len(part)-1].line, err)
 			}
-			switch result.Result {
-			case ImportRefused:
-				refused++
-			case ImportStopped:
-				return nil
+			if len(results) == 0 { // again in smaller parts
+				rows = importLeast
+				continue
+			}
+			if held > 0 {
+				rows = int(min(max(time.Duration(len(part))*importHold/held, importLeast), importMost))
+			}
+			batch = batch[len(part):]
+			for _, result := range results {
+				if err := report(result); err != nil {
+					return err
+				}
+				switch result.Result {
+				case ImportRefused:
+					refused++
+				case ImportStopped:
+					return nil
+				}
 			}
 		}
 		if end != nil {
@@ -103,12 +111,10 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 
 // importRows processes a batch in one Update. It stops after refusing left
 // rows. It prepares the batch before the Update as if no license of it existed
-// and, if the store refuses that, processes row by row. It returns how long the
-// Update had the write lock.
+// and, if the store refuses that, processes row by row. That takes longer, so of
+// more than importLeast rows it then writes nothing and returns no results. It
+// returns how long the Update had the write lock.
 func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, held time.Duration, err error) {
-	if len(batch) == 0 {
-		return nil, 0, nil
-	}
 	now := s.now()
 	licenses := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
@@ -129,6 +135,10 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		defer func() { held = time.Since(began) }()
 		results = prepared
 		err := tx.CreateLicenses(ctx, licenses...)
+		if errors.Is(err, store.ErrExists) && len(batch) > importLeast {
+			results = nil
+			return nil
+		}
 		if errors.Is(err, store.ErrExists) {
 			results, err = importResults(batch, left, func(row ImportRow) (string, error) { return s.importRow(ctx, tx, row) })
 			return err

@@ -257,6 +257,40 @@ func TestImportHoldsTheWriteLockBriefly(t *testing.T) {
 	is.Equal(updates(7*time.Millisecond, 600), 6) // 100 rows each
 }
 
+// TestImportOfExistingRowsHoldsTheWriteLockBriefly imports rows of which some exist,
+// after many that do not.
+//
+// Fault: hundreds of rows are processed one by one in one Update.
+func TestImportOfExistingRowsHoldsTheWriteLockBriefly(t *testing.T) {
+	is := is.New(t)
+	counting := &countingStore{Store: memory.New()}
+	s := license.New(counting, license.Options{})
+	row := func(n int) string {
+		return fmt.Sprintf(`{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-%04d"}`+"\n", n)
+	}
+	importAll(t, s, row(1999)+row(2001))
+	var text strings.Builder
+	for n := range 3000 {
+		text.WriteString(row(n))
+	}
+	for n, r := range importAll(t, s, text.String()) {
+		is.Equal(r.Line, n+1)
+		is.Equal(r.Result == license.ImportExists, n == 1999 || n == 2001)
+		events, err := counting.Events(t.Context(), store.EventQuery{Subject: r.ID})
+		is.NoErr(err)
+		is.Equal(len(events), 1)
+	}
+	appended := 0
+	for _, call := range counting.calls {
+		if call == "Update" {
+			appended = 0
+		} else if call == "AppendEvents" {
+			appended++
+		}
+		is.True(appended <= 100)
+	}
+}
+
 func TestImportEndsWithTheFirstError(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
