@@ -42,10 +42,10 @@ type Figure struct {
 	N    int64
 }
 
-// Overview returns license counts. Its cost hardly depends on the number of
-// licenses, because it adds up stored counts, which it first brings up to date
-// with the event feed. A caller limited to some products gets
-// [ErrProductForbidden].
+// Overview returns license counts. It adds up stored counts, which it first
+// brings up to date with the event feed: one for each day on which a license has
+// ended, and one for each different end today and on the last day of Expiring. A
+// caller limited to some products gets [ErrProductForbidden].
 func (s *Service) Overview(ctx context.Context) (o Overview, err error) {
 	if s.caller.Products != nil {
 		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
