@@ -31,6 +31,10 @@ const eraseScan = 500
 // event names both and is blanked too. To find those events, EraseCustomer
 // reads the whole feed once, in short Updates.
 //
+// What receivers of webhooks answered to the blanked events is removed from the
+// history of deliveries, because it may name the customer; the answer to a request
+// that is under way at that time may be stored after.
+//
 // When EraseCustomer returns, the indexes for counts and for search hold nothing
 // of the customer either, nor do earlier versions of them: the search index is
 // merged, which reads and writes all of it. Inside Atomically or Once, the indexes
@@ -58,7 +62,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 			if step, err = s.eraseStep(ctx, tx, customerID); err != nil || step != (Erased{}) {
 				return err
 			}
-			if through, err = eraseFormer(ctx, tx, customerID, after); err != nil || through > after {
+			if through, err = s.eraseFormer(ctx, tx, customerID, after); err != nil || through > after {
 				return err
 			}
 			done = true
@@ -123,7 +127,22 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 			return Erased{}, err
 		}
 	}
-	return Erased{Events: len(events)}, nil
+	return Erased{Events: len(events)}, s.erasedEvents(ctx, tx, events)
+}
+
+// An eraseFunc removes what other packages of this module keep about events that
+// are blanked in the same Update.
+type eraseFunc func(ctx context.Context, tx store.Tx, events []store.Event) error
+
+// OnErase sets the function that [Service.EraseCustomer] calls with the events it
+// blanks, as they were. Call it before the Service is used.
+func (s internals) OnErase(fn eraseFunc) { *s.erasing = fn }
+
+func (s *Service) erasedEvents(ctx context.Context, tx *transaction, events []store.Event) error {
+	if *s.erasing == nil || len(events) == 0 {
+		return nil
+	}
+	return (*s.erasing)(ctx, tx.Tx, events)
 }
 
 // eraseFormer reads a batch of the feed after a Seq and blanks the changes
@@ -131,22 +150,24 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 // events belong to the new customer, and retention may have removed all
 // events of the former one, so only reading the whole feed finds them. It
 // returns the last Seq read, or the given Seq at the end of the feed.
-func eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, err error) {
+func (s *Service) eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, err error) {
 	events, err := tx.Events(ctx, store.EventQuery{After: after, Limit: eraseScan})
 	if err != nil {
 		return 0, err
 	}
+	var blanked []store.Event
 	for _, e := range events {
 		after = e.Seq
 		var data EventData
 		if e.Type != EventLicenseUpdated || decode(e.Data, &data) != nil || data.Changes["customer_id"].From != customerID {
 			continue
 		}
+		blanked = append(blanked, e)
 		data.Changes, data.Erased = nil, true
 		e.Data = encode(data)
 		if err := tx.ReplaceEvent(ctx, e); err != nil {
 			return 0, err
 		}
 	}
-	return after, nil
+	return after, s.erasedEvents(ctx, tx, blanked)
 }

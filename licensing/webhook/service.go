@@ -74,7 +74,9 @@ func New(rules *license.Service, limit Limit, opts Options) *Service {
 		opts.DeliveryRetention = 30 * 24 * time.Hour
 	}
 	o := rules.Options()
-	return &Service{rules: rules, shared: &shared{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
+	s := &Service{rules: rules, shared: &shared{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
+	rules.Internal().OnErase(s.eraseResponses)
+	return s
 }
 
 // In returns a Service that acts as rules does: for the Caller of

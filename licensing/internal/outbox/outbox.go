@@ -130,6 +130,22 @@ func Get(ctx context.Context, r store.Reader, webhookID, id string) (Delivery, e
 	return read(e)
 }
 
+// Stored returns those of some deliveries that are stored, by their WebhookID and ID.
+func Stored(ctx context.Context, r store.Reader, some []Delivery) (found []Delivery, err error) {
+	for chunk := range slices.Chunk(some, store.MaxLimit) {
+		keys := make([]string, len(chunk))
+		for i, d := range chunk {
+			keys[i] = key(d.WebhookID, d.ID)
+		}
+		part, err := readAll(r.Entries(ctx, store.EntryQuery{Kind: Kind, Keys: keys}))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, part...)
+	}
+	return found, nil
+}
+
 // Due lists the deliveries to a webhook that are due in a range of time, the
 // longest due first.
 func Due(ctx context.Context, r store.Reader, webhookID string, due store.TimeRange, limit int) ([]Delivery, error) {
