@@ -77,19 +77,25 @@ func (l *lane) next(ctx context.Context, size int) (*batch, error) {
 	if !lane.Own || lane.Queued >= queueMost {
 		return nil, l.rest(lane)
 	}
-	events, err := l.store().Events(l.Work, store.EventQuery{After: lane.Position, Limit: store.MaxLimit})
-	if err != nil {
-		return nil, err
-	}
-	if len(events) == 0 || events[0].Seq != lane.Position+1 {
-		if skipped, err := l.skipPurged(ctx, lane.Position); skipped || err != nil {
-			return &batch{lane: l}, err
+	var b *batch
+	for limit := size; ; limit = min(4*limit, store.MaxLimit) { // no more than the batch needs
+		events, err := l.store().Events(l.Work, store.EventQuery{After: lane.Position, Limit: limit})
+		if err != nil {
+			return nil, err
+		}
+		if b == nil && (len(events) == 0 || events[0].Seq != lane.Position+1) {
+			if skipped, err := l.skipPurged(ctx, lane.Position); skipped || err != nil {
+				return &batch{lane: l}, err
+			}
+		}
+		if len(events) == 0 {
+			return nil, l.join(lane.Position)
+		}
+		b = l.newBatch(rec.webhook(l.now()), lane.Position, events[len(events)-1].Seq, events, l.now())
+		if len(b.items) >= size || len(events) < limit || limit == store.MaxLimit {
+			break
 		}
 	}
-	if len(events) == 0 {
-		return nil, l.join(lane.Position)
-	}
-	b := l.newBatch(rec.webhook(l.now()), lane.Position, events[len(events)-1].Seq, events, l.now())
 	if len(b.items) > size {
 		b.items = b.items[:size]
 		b.through = b.items[size-1].EventSeq

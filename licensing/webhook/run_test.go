@@ -290,6 +290,47 @@ func TestClocksThatDifferUseUpNoAttempts(t *testing.T) {
 	})
 }
 
+// A storeOfEvents counts the events that a store returns.
+type storeOfEvents struct {
+	store.Store
+	n atomic.Int64
+}
+
+func (st *storeOfEvents) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	events, err := st.Store.Events(ctx, q)
+	st.n.Add(int64(len(events)))
+	return events, err
+}
+
+// TestALaneThatCatchesUpReadsWhatItSends: a lane of its own does not read the same
+// events for each batch, and finds the few among many that its webhook selects.
+func TestALaneThatCatchesUpReadsWhatItSends(t *testing.T) {
+	for name, types := range map[string][]string{"all events": nil, "few events": {license.EventLicenseDeleted}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				st := &storeOfEvents{Store: memory.New()}
+				b := newBench(st, 0)
+				w := b.hook(t, "x.example", types...)
+				_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
+				is.NoErr(err)
+				want := b.licenses(t, 500)
+				err = b.rules.Delete(t.Context(), license.DeleteParams{ID: want[499]})
+				is.NoErr(err)
+				_, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+				is.NoErr(err)
+				st.n.Store(0)
+				defer b.run(t)()
+				time.Sleep(10 * time.Second)
+				is.True(!b.lane(t, w.ID).Own)
+				is.True(st.n.Load() <= 1500)
+				got := each(b.at("x.example"))
+				is.True(got[want[499]] > 0)
+			})
+		})
+	}
+}
+
 // An unreadyStore fails the first read of a webhook by its ID, after others.
 type unreadyStore struct {
 	store.Store
