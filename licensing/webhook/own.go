@@ -83,7 +83,7 @@ func (l *lane) next(ctx context.Context, size int) (*batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b == nil && (len(events) == 0 || events[0].Seq != lane.Position+1) {
+		if len(events) == 0 || events[0].Seq != lane.Position+1 {
 			if skipped, err := l.skipPurged(ctx, lane.Position); skipped || err != nil {
 				return &batch{lane: l}, err
 			}
