@@ -54,15 +54,21 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 	for done := false; !done; {
 		var step Erased
 		var through int64
-		if err := s.clearAllDeleted(ctx); err != nil {
+		var blanked []store.Event
+		err := s.clearAllDeleted(ctx)
+		var found []store.Event
+		if err == nil {
+			found, err = s.eraseAnswers(ctx, customerID, after)
+		}
+		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)
 		}
-		err := s.update(ctx, func(tx *transaction) (err error) {
-			through, done = after, false
-			if step, err = s.eraseStep(ctx, tx, customerID); err != nil || step != (Erased{}) {
+		err = s.update(ctx, func(tx *transaction) (err error) {
+			through, done, blanked = after, false, nil
+			if step, blanked, err = s.eraseStep(ctx, tx, customerID); err != nil || step != (Erased{}) {
 				return err
 			}
-			if through, err = s.eraseFormer(ctx, tx, customerID, after); err != nil || through > after {
+			if through, blanked, err = eraseFormer(ctx, tx, customerID, after); err != nil || through > after {
 				return err
 			}
 			done = true
@@ -76,6 +82,9 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 			})
 			return err
 		})
+		if err == nil {
+			err = s.erasing.answers(ctx, s.Internal().Store(), newEvents(blanked, found))
+		}
 		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)
 		}
@@ -93,21 +102,21 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 var erased = encode(EventData{Erased: true})
 
 // eraseStep deletes a batch of licenses or, if none are left, blanks a batch
-// of events.
-func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID string) (step Erased, err error) {
+// of events, which it returns as they were.
+func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID string) (step Erased, events []store.Event, err error) {
 	recs, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
 	if err != nil {
-		return Erased{}, err
+		return Erased{}, nil, err
 	}
 	activations := 0
 	for _, row := range recs {
 		l, err := fromRow(row, tx.now)
 		if err != nil {
-			return Erased{}, err
+			return Erased{}, nil, err
 		}
 		n, err := s.remove(ctx, tx, l)
 		if err != nil {
-			return Erased{}, err
+			return Erased{}, nil, err
 		}
 		step.Licenses++
 		if activations += n; activations >= activationBatch {
@@ -115,59 +124,58 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 		}
 	}
 	if len(recs) > 0 {
-		return step, nil
+		return step, nil, nil
 	}
-	events, err := tx.Events(ctx, store.EventQuery{CustomerID: customerID, Limit: eraseBatch})
-	if err != nil {
-		return Erased{}, err
+	if events, err = aboutCustomer(ctx, tx, customerID); err != nil {
+		return Erased{}, nil, err
 	}
 	for _, e := range events {
 		e.CustomerID, e.Data = "", erased
 		if err := tx.ReplaceEvent(ctx, e); err != nil {
-			return Erased{}, err
+			return Erased{}, nil, err
 		}
 	}
-	return Erased{Events: len(events)}, s.erasedEvents(ctx, tx, events)
+	return Erased{Events: len(events)}, events, nil
 }
 
-// An eraseFunc removes what other packages of this module keep about events that
-// are blanked in the same Update.
-type eraseFunc func(ctx context.Context, tx store.Tx, events []store.Event) error
-
-// OnErase sets the function that [Service.EraseCustomer] calls with the events it
-// blanks, as they were. Call it before the Service is used.
-func (s internals) OnErase(fn eraseFunc) { *s.erasing = fn }
-
-func (s *Service) erasedEvents(ctx context.Context, tx *transaction, events []store.Event) error {
-	if *s.erasing == nil || len(events) == 0 {
-		return nil
-	}
-	return (*s.erasing)(ctx, tx.Tx, events)
+// aboutCustomer returns a batch of the events about a customer.
+func aboutCustomer(ctx context.Context, r store.Reader, customerID string) ([]store.Event, error) {
+	return r.Events(ctx, store.EventQuery{CustomerID: customerID, Limit: eraseBatch})
 }
 
-// eraseFormer reads a batch of the feed after a Seq and blanks the changes
-// in updates that moved a license from this customer to another. Those
-// events belong to the new customer, and retention may have removed all
-// events of the former one, so only reading the whole feed finds them. It
-// returns the last Seq read, or the given Seq at the end of the feed.
-func (s *Service) eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, err error) {
-	events, err := tx.Events(ctx, store.EventQuery{After: after, Limit: eraseScan})
-	if err != nil {
-		return 0, err
-	}
-	var blanked []store.Event
-	for _, e := range events {
-		after = e.Seq
+// eraseFormer reads a batch of the feed after a Seq and blanks the changes in
+// updates that moved a license from this customer to another. It returns these
+// updates as they were, and the last Seq read, or the given Seq at the end of the
+// feed.
+func eraseFormer(ctx context.Context, tx *transaction, customerID string, after int64) (through int64, former []store.Event, err error) {
+	through, former, err = formerCustomer(ctx, tx, customerID, after)
+	for _, e := range former {
 		var data EventData
-		if e.Type != EventLicenseUpdated || decode(e.Data, &data) != nil || data.Changes["customer_id"].From != customerID {
-			continue
+		if err := decode(e.Data, &data); err != nil {
+			return 0, nil, err
 		}
-		blanked = append(blanked, e)
 		data.Changes, data.Erased = nil, true
 		e.Data = encode(data)
 		if err := tx.ReplaceEvent(ctx, e); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
-	return after, s.erasedEvents(ctx, tx, blanked)
+	return through, former, err
+}
+
+// formerCustomer returns the updates in a batch of the feed after a Seq that moved
+// a license from a customer to another, and the last Seq read, or the given Seq at
+// the end of the feed. Those events belong to the new customer, and retention may
+// have removed all events of the former one, so only reading the whole feed finds
+// them.
+func formerCustomer(ctx context.Context, r store.Reader, customerID string, after int64) (through int64, former []store.Event, err error) {
+	events, err := r.Events(ctx, store.EventQuery{After: after, Limit: eraseScan})
+	for _, e := range events {
+		after = e.Seq
+		var data EventData
+		if e.Type == EventLicenseUpdated && decode(e.Data, &data) == nil && data.Changes["customer_id"].From == customerID {
+			former = append(former, e)
+		}
+	}
+	return after, former, err
 }

@@ -92,7 +92,7 @@ type Service struct {
 	opts    Options
 	catalog *catalog.Catalog
 	pending *pendingUsage
-	erasing *eraseFunc
+	erasing *eraser
 	caller  Caller
 	tx      *transaction // set inside Atomically and Once
 	holder  bool         // acts for a license key holder
@@ -120,7 +120,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts, catalog: catalog.New(st, feed.PurgedThrough), pending: newPendingUsage(), erasing: new(eraseFunc)}
+	return &Service{st: st, opts: opts, catalog: catalog.New(st, feed.PurgedThrough), pending: newPendingUsage(), erasing: new(eraser)}
 }
 
 // Options returns the options in effect, with defaults filled in.

@@ -3,33 +3,57 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // eraseResponses removes what receivers answered to some events from the history of
-// all webhooks. The rest of the history does not say what the events were about.
-func (s *Service) eraseResponses(ctx context.Context, tx store.Tx, events []store.Event) error {
-	var some []outbox.Delivery
-	err := eachWebhook(ctx, tx, store.EntryQuery{Limit: store.MaxLimit}, func(rec webhookRecord) bool {
+// all webhooks. The rest of the history does not say what the events were about. It
+// looks for such answers outside the Updates that remove them.
+func (s *Service) eraseResponses(ctx context.Context, st store.Store, events []store.Event) error {
+	var all []outbox.Delivery
+	err := eachWebhook(ctx, st, store.EntryQuery{Limit: store.MaxLimit}, func(rec webhookRecord) bool {
 		for _, e := range events {
-			some = append(some, outbox.Delivery{WebhookID: rec.ID, ID: deliveryID(rec.ID, e)})
+			all = append(all, outbox.Delivery{WebhookID: rec.ID, ID: deliveryID(rec.ID, e)})
 		}
 		return true
 	})
 	if err != nil {
 		return err
 	}
-	found, err := outbox.Stored(ctx, tx, some)
-	if err != nil {
-		return err
+	for some := range slices.Chunk(all, store.MaxLimit) {
+		answered, err := withoutResponses(ctx, st, some)
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(answered, purgeBatch) {
+			err := st.Update(ctx, func(tx store.Tx) error {
+				erased, err := withoutResponses(ctx, tx, part)
+				if err != nil {
+					return err
+				}
+				return outbox.Put(ctx, tx, erased...)
+			})
+			if err != nil {
+				return err
+			}
+		}
 	}
-	var erased []outbox.Delivery
+	return nil
+}
+
+// withoutResponses returns those of some deliveries that have an answer, without it.
+func withoutResponses(ctx context.Context, r store.Reader, some []outbox.Delivery) (erased []outbox.Delivery, err error) {
+	found, err := outbox.Stored(ctx, r, some)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range found {
 		var data deliveryData
 		if err := readData(d.Data, &data); err != nil {
-			return fmt.Errorf("delivery %s: %w", d.ID, err)
+			return nil, fmt.Errorf("delivery %s: %w", d.ID, err)
 		}
 		answered := false
 		for i := range data.Attempts {
@@ -41,5 +65,5 @@ func (s *Service) eraseResponses(ctx context.Context, tx store.Tx, events []stor
 			erased = append(erased, d)
 		}
 	}
-	return outbox.Put(ctx, tx, erased...)
+	return erased, nil
 }
