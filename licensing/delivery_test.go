@@ -461,59 +461,6 @@ func TestEveryAttemptChecksWhatItMaySend(t *testing.T) {
 	})
 }
 
-// TestErasureCoversWhatReceiversAnswered: an answer that names an erased customer is
-// removed from the history, of all webhooks and also for a license that was moved to
-// another customer. Other answers stay.
-func TestErasureCoversWhatReceiversAnswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		p := newPostOffice()
-		st := storetest.Twice(memory.New())
-		h := licensing.NewHandler(st, postedBy(p))
-		hooks := []webhook.Webhook{hook(t, h, "x.example", "license.*"), hook(t, h, "y.example", "license.*")}
-		for _, host := range []string{"x.example", "y.example"} {
-			p.answers(host, func(r *http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("unknown customer"))}, nil
-			})
-		}
-		stop := begin(t, h)
-		create := func(customer string) license.License {
-			l, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: customer})
-			is.NoErr(err)
-			return l
-		}
-		create("gone")
-		moved := create("gone")
-		kept := "kept"
-		_, err := h.Service().Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: &kept})
-		is.NoErr(err)
-		create("kept")
-		time.Sleep(time.Hour)
-		stop()
-		answered := func() (n int) {
-			for _, w := range hooks {
-				for _, d := range deliveries(t, h, w.ID) {
-					for _, a := range d.Attempts {
-						is.Equal(a.Error, "answered 500")
-						if a.Response != nil {
-							n++
-							break
-						}
-					}
-				}
-			}
-			return n
-		}
-		is.Equal(answered(), 2*4)
-		_, err = h.Service().EraseCustomer(t.Context(), "gone")
-		is.NoErr(err)
-		is.Equal(answered(), 2*1)
-		_, err = h.Service().EraseCustomer(t.Context(), "kept")
-		is.NoErr(err)
-		is.Equal(answered(), 0)
-	})
-}
-
 // TestARetryChecksTheEventTypes: after the types of a webhook were narrowed, the
 // deliveries in its queue that it no longer selects fail without another request.
 // What an operator resends is sent nevertheless, as often as it takes.
