@@ -28,23 +28,32 @@ func (e *eraser) answers(ctx context.Context, st store.Store, events []store.Eve
 
 // eraseAnswers removes the answers to the events that EraseCustomer blanks next, and
 // returns the events. Once they are blanked, they no longer name the customer, so a
-// repeated call would not find them.
-func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int64) (events []store.Event, err error) {
-	err = s.view(ctx, func(r store.Reader) error {
-		events = nil
-		licenses, err := r.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: 1})
-		if err != nil || len(licenses) > 0 { // licenses are deleted first
+// repeated call would not find them. It reads the feed after a Seq for the updates
+// that moved a license away from the customer, and returns the Seq before the first
+// batch with one, or the last Seq.
+func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int64) (events []store.Event, before int64, err error) {
+	for more := true; more; {
+		err := s.view(ctx, func(r store.Reader) error {
+			events, more = nil, false
+			licenses, err := r.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: 1})
+			if err != nil || len(licenses) > 0 { // licenses are deleted first
+				return err
+			}
+			if events, err = aboutCustomer(ctx, r, customerID); err != nil || len(events) > 0 {
+				return err
+			}
+			through, former, err := formerCustomer(ctx, r, customerID, after)
+			if events = former; len(former) == 0 {
+				more = through > after
+				after = through
+			}
 			return err
+		})
+		if err != nil {
+			return nil, 0, err
 		}
-		if events, err = aboutCustomer(ctx, r, customerID); err == nil && len(events) == 0 {
-			_, events, err = formerCustomer(ctx, r, customerID, after)
-		}
-		return err
-	})
-	if err == nil {
-		err = s.erasing.answers(ctx, s.Internal().Store(), events)
 	}
-	return events, err
+	return events, after, s.erasing.answers(ctx, s.Internal().Store(), events)
 }
 
 // newEvents returns the events that are not in old.

@@ -29,7 +29,7 @@ const eraseScan = 500
 //
 // If an update moved a license of the customer to another customer, that
 // event names both and is blanked too. To find those events, EraseCustomer
-// reads the whole feed once, in short Updates.
+// reads the whole feed, outside its Updates.
 //
 // What receivers of webhooks answered to the blanked events is removed from the
 // history of deliveries, because it may name the customer; the answer to a request
@@ -50,15 +50,14 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 		return Erased{}, ErrProductForbidden
 	}
 	var total Erased
-	var after int64 // Seq of the last event read
+	var after int64 // Seq up to which the feed was read
 	for done := false; !done; {
 		var step Erased
 		var through int64
-		var blanked []store.Event
+		var found, blanked []store.Event
 		err := s.clearAllDeleted(ctx)
-		var found []store.Event
 		if err == nil {
-			found, err = s.eraseAnswers(ctx, customerID, after)
+			found, after, err = s.eraseAnswers(ctx, customerID, after)
 		}
 		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)

@@ -13,29 +13,30 @@ import (
 // all webhooks. The rest of the history does not say what the events were about. It
 // looks for such answers outside the Updates that remove them.
 func (s *Service) eraseResponses(ctx context.Context, st store.Store, events []store.Event) error {
-	var all []outbox.Delivery
+	var ids []string // of all webhooks
 	err := eachWebhook(ctx, st, store.EntryQuery{Limit: store.MaxLimit}, func(rec webhookRecord) bool {
-		for _, e := range events {
-			all = append(all, outbox.Delivery{WebhookID: rec.ID, ID: deliveryID(rec.ID, e)})
-		}
+		ids = append(ids, rec.ID)
 		return true
 	})
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(all, store.MaxLimit) {
-		answered, err := withoutResponses(ctx, st, some)
-		if err != nil {
-			return err
-		}
-		for part := range slices.Chunk(answered, purgeBatch) {
-			err := st.Update(ctx, func(tx store.Tx) error {
-				erased, err := withoutResponses(ctx, tx, part)
-				if err != nil {
-					return err
-				}
-				return outbox.Put(ctx, tx, erased...)
-			})
+	for _, e := range events {
+		for some := range slices.Chunk(ids, purgeBatch) {
+			deliveries := make([]outbox.Delivery, len(some))
+			for i, id := range some {
+				deliveries[i] = outbox.Delivery{WebhookID: id, ID: deliveryID(id, e)}
+			}
+			answered, err := withoutResponses(ctx, st, deliveries)
+			if err == nil && len(answered) > 0 {
+				err = st.Update(ctx, func(tx store.Tx) error {
+					erased, err := withoutResponses(ctx, tx, answered)
+					if err != nil {
+						return err
+					}
+					return outbox.Put(ctx, tx, erased...)
+				})
+			}
 			if err != nil {
 				return err
 			}

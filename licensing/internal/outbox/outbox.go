@@ -130,20 +130,14 @@ func Get(ctx context.Context, r store.Reader, webhookID, id string) (Delivery, e
 	return read(e)
 }
 
-// Stored returns those of some deliveries that are stored, by their WebhookID and ID.
-func Stored(ctx context.Context, r store.Reader, some []Delivery) (found []Delivery, err error) {
-	for chunk := range slices.Chunk(some, store.MaxLimit) {
-		keys := make([]string, len(chunk))
-		for i, d := range chunk {
-			keys[i] = key(d.WebhookID, d.ID)
-		}
-		part, err := readAll(r.Entries(ctx, store.EntryQuery{Kind: Kind, Keys: keys}))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, part...)
+// Stored returns the stored ones of at most store.MaxLimit deliveries, by their
+// WebhookID and ID.
+func Stored(ctx context.Context, r store.Reader, some []Delivery) ([]Delivery, error) {
+	keys := make([]string, len(some))
+	for i, d := range some {
+		keys[i] = key(d.WebhookID, d.ID)
 	}
-	return found, nil
+	return readAll(r.Entries(ctx, store.EntryQuery{Kind: Kind, Keys: keys}))
 }
 
 // Due lists the deliveries to a webhook that are due in a range of time, the
