@@ -64,7 +64,7 @@ type deliveryData struct {
 	Once *[3]int64 `json:"once,omitempty"`
 }
 
-// encode returns data as it is stored.
+// encode returns the document to store.
 func (data deliveryData) encode() []byte {
 	if len(data.Attempts) == 1 {
 		a := data.Attempts[0]
@@ -217,12 +217,11 @@ func queued(ctx context.Context, r store.Reader, webhookID, after string) (found
 	return found, nil
 }
 
-// Resend sends an event to a webhook again, whatever the status of its
-// delivery and whatever types the webhook selects now. An active webhook receives it immediately; if that fails, the
-// retry schedule starts from the beginning. The receiver sees the same
-// webhook-id. A delivery that waits for its first attempt is returned unchanged.
-// Resend returns [license.ErrNotFound] if the webhook or the delivery does not
-// exist.
+// Resend sends an event to a webhook again, whatever the status of its delivery and
+// whatever types the webhook selects now. An active webhook receives it immediately;
+// if that fails, the retry schedule starts from the beginning. The receiver sees the
+// same webhook-id. A delivery that waits for its first attempt is returned unchanged.
+// Resend returns [license.ErrNotFound] if the webhook or the delivery does not exist.
 func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d Delivery, err error) {
 	err = s.update(ctx, func(tx *transaction) error {
 		hook, err := s.findWebhook(ctx, tx, webhookID)

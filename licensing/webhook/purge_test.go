@@ -102,7 +102,7 @@ func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
 }
 
 // TestOldDeliveriesAreRemovedBesidePendingOnes: the deliveries in the queue of a
-// paused webhook stay, and those that finished are removed whatever their number.
+// paused webhook stay, whatever their number, and finished ones are removed.
 func TestOldDeliveriesAreRemovedBesidePendingOnes(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

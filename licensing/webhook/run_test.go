@@ -218,7 +218,7 @@ func TestAFullQueueHoldsThePosition(t *testing.T) {
 }
 
 // TestAFullQueueEndsTheSharedLane: a webhook in the shared lane whose breaker never
-// opens, because a request succeeds now and then, gets no new events either while
+// opens, because some requests succeed, gets no new events either while
 // its queue is full.
 func TestAFullQueueEndsTheSharedLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // firstFile makes a file of the first release at a new path, and returns the path
-// and the connection of a process of that release. The schema is as it was.
+// and the connection of a process of that release, with the schema of that release.
 func firstFile(t *testing.T) (path string, old *conn) {
 	t.Helper()
 	is := is.New(t)
@@ -139,8 +139,8 @@ func TestFirstRecordsGetDocuments(t *testing.T) {
 }
 
 // TestKilledMigrationStartsAgain kills a process immediately before it commits a
-// migration, when its log has most of the new pages. Until then a process of the
-// first release reads as before, and does not write. Nothing is lost, and the next
+// migration, when its log has most of the new pages. Before that, a process of the
+// first release still reads, and does not write. Nothing is lost, and the next
 // process migrates the file.
 func TestKilledMigrationStartsAgain(t *testing.T) {
 	is := is.New(t)

@@ -25,8 +25,8 @@ type integration struct {
 }
 
 // integrations returns the credentials, if the operator may see them, and the
-// webhooks that are for a product, with those restricted to some products first. It reports
-// whether there may be more.
+// webhooks that are for a product. The ones restricted to some products come first.
+// It reports whether there may be more.
 func (v *visit) integrations(product string) (list []integration, more bool, err error) {
 	ctx := v.r.Context()
 	var all []integration // for all products

@@ -8,7 +8,7 @@ import (
 )
 
 // The number of activations on the page of a customer or a product, and how many
-// are read to find those that were seen last.
+// are read to find the ones seen last.
 const (
 	seatsShown = 10
 	seatsRead  = 200

@@ -165,8 +165,8 @@ func TestWebhookDeliveries(t *testing.T) {
 	is.Equal(strings.Count(v.get(at+next[1]).body, "/resend"), 6)
 }
 
-// TestDeliveriesWithARareStatus: a page that finds none of them among those that it
-// examines says that the next one continues.
+// TestDeliveriesWithARareStatus: a page that examines only others says that the
+// next one continues.
 func TestDeliveriesWithARareStatus(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)

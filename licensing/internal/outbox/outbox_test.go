@@ -68,7 +68,7 @@ func TestDeliveriesOfAnEarlierVersion(t *testing.T) {
 }
 
 // TestFinishedSkipsPendingDeliveries: deliveries that have been due for long are not
-// finished, and need not be read again to find those that are.
+// finished, and need not be read again to find the finished ones.
 func TestFinishedSkipsPendingDeliveries(t *testing.T) {
 	is := is.New(t)
 	ctx, st := t.Context(), memory.New()
