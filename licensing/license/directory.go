@@ -52,12 +52,12 @@ func (s *Service) names(ctx context.Context, by string, p NamesParams) (IndexedP
 	}
 	var list []catalog.Count
 	next := ""
-	lag, err := s.catalog.Counts.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
+	lag, err := s.catalog.Answer(ctx, s.within(), func(in catalog.Snapshot) (err error) {
 		if p.Search != "" {
-			list, next, err = catalog.FindNames(ctx, r, kind, by, p.Search, p.Cursor, p.Limit)
+			list, next, err = in.Names(ctx, by, p.Search, p.Cursor, p.Limit)
 			return err
 		}
-		list, err = catalog.ReadCounts(ctx, r, kind, by, q)
+		list, err = in.Counts(ctx, by, q)
 		return err
 	})
 	if err != nil {

@@ -86,7 +86,7 @@ func TestSearchDirectory(t *testing.T) {
 	_, err = f.EraseCustomer(t.Context(), "bob")
 	is.NoErr(err)
 	is.Equal(names("bob", 50), nil)
-	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "counts.1.name", From: "customer/bob", Before: "customer/bob\U0010FFFF"})
+	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "index.1.name", From: "customer/bob", Before: "customer/bob\U0010FFFF"})
 	is.NoErr(err)
 	is.Equal(len(entries), 0)
 	_, err = f.Customers(t.Context(), license.NamesParams{Search: "a\x00"})

@@ -1,14 +1,18 @@
 package license_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // counted is the status of every license, counted one by one.
@@ -35,7 +39,7 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	midnight := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	instants := []time.Time{start, midnight, midnight.AddDate(0, 0, 29), start.Add(license.ExpiringSoon)}
-	for _, d := range []time.Duration{-time.Millisecond, time.Millisecond, -time.Hour, time.Hour, 24 * time.Hour, -48 * time.Hour, 400 * 24 * time.Hour} {
+	for _, d := range []time.Duration{-time.Millisecond, time.Millisecond, -time.Hour, time.Hour, 37 * time.Minute, 95 * time.Minute, 24 * time.Hour, -48 * time.Hour, 400 * 24 * time.Hour} {
 		for _, at := range instants[:4] {
 			instants = append(instants, at.Add(d))
 		}
@@ -85,6 +89,50 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 		is.Equal(o.Total, total)
 		is.Equal(o.Expiring, expiring)
 	}
+}
+
+// TestOverviewReadsFewCounts: licenses that end on one day at different times are
+// counted by the hour.
+func TestOverviewReadsFewCounts(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.now = start.Truncate(24 * time.Hour).Add(23*time.Hour + 30*time.Minute)
+	var rows strings.Builder
+	for i := range 2000 {
+		ends := f.now.Truncate(24 * time.Hour).Add(time.Duration(i) * 43 * time.Second)
+		fmt.Fprintf(&rows, `{"key":"KEY-%012d","name":"n","product_id":"p","customer_id":"c","expires_at":%q}`+"\n", i, ends.Format(time.RFC3339))
+	}
+	is.NoErr(f.Import(t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
+	is.NoErr(f.Index(t.Context()))
+	read := &readEntries{Store: f.store}
+	s := license.New(read, license.Options{Now: func() time.Time { return f.now }})
+	o, err := s.Overview(t.Context())
+	is.NoErr(err)
+	byStatus, _ := counted(t, f.Service, f.now)
+	is.True(byStatus[license.StatusExpired] > 1900)
+	is.Equal(o.ByStatus[license.StatusExpired], byStatus[license.StatusExpired])
+	is.True(read.n < 150) // of 2,000 different ends
+}
+
+// A readEntries counts the entries that are read in Views.
+type readEntries struct {
+	store.Store
+	n int
+}
+
+func (s *readEntries) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.Store.View(ctx, func(r store.Reader) error { return fn(entriesReader{r, s}) })
+}
+
+type entriesReader struct {
+	store.Reader
+	s *readEntries
+}
+
+func (r entriesReader) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	list, err := r.Reader.Entries(ctx, q)
+	r.s.n += len(list)
+	return list, err
 }
 
 func TestOverviewOverTime(t *testing.T) {

@@ -42,9 +42,9 @@ func (s *Service) search(ctx context.Context, p ListParams) (IndexedPage[License
 	}
 	q.Limit = p.Limit
 	var found catalog.Page
-	lag, err := s.catalog.Words.Answer(ctx, s.within(), func(r store.Reader, kind string) (err error) {
+	lag, err := s.catalog.Answer(ctx, s.within(), func(in catalog.Snapshot) (err error) {
 		var ok bool
-		found, ok, err = catalog.Find(ctx, r, kind, catalog.Search{
+		found, ok, err = in.Find(ctx, catalog.Search{
 			Text: p.Search, Keys: p.SearchKeys, Where: q, After: start.after, Back: start.back,
 			Sees: func(rec store.License) bool { return s.sees(rec.ProductID) },
 		})

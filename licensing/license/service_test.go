@@ -99,8 +99,8 @@ func (f *fixture) tallies(t *testing.T, by string) map[string]int64 {
 	if err := f.Index(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	lag, err := catalog.New(f.store, feed.PurgedThrough).Counts.Answer(t.Context(), nil, func(r store.Reader, kind string) error {
-		list, err := catalog.ReadCounts(t.Context(), r, kind, by, store.EntryQuery{})
+	lag, err := catalog.New(f.store, feed.PurgedThrough).Answer(t.Context(), nil, func(in catalog.Snapshot) error {
+		list, err := in.Counts(t.Context(), by, store.EntryQuery{})
 		for _, c := range list {
 			out[c.Name] = c.N
 		}

@@ -111,7 +111,7 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 	return err
 }
 
-// committed tells the indexes what an Update has changed.
+// committed tells the index what an Update has changed.
 func (s *Service) committed(tx *transaction) {
 	if len(tx.changes) == 0 {
 		return

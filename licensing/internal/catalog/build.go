@@ -7,29 +7,31 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// rebuild begins a new build. The first one leaves the entries of earlier
-// releases in place until it is complete.
-func (ix *Index) rebuild(ctx context.Context, r store.Reader, b *batch) error {
+// rebuild begins a new build. The first one leaves the entries of the first release
+// in place until it is complete.
+func (b *batch) rebuild(ctx context.Context, r store.Reader) error {
 	seq, err := newest(ctx, r)
 	if err != nil {
 		return err
 	}
-	if b.before == nil {
-		entries, err := r.Entries(ctx, store.EntryQuery{Kind: ix.before, Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(entries) > 0 {
-			b.after.Live = &generation{Kind: ix.before}
+	if first := new(generation); b.before == nil {
+		for _, kind := range first.kinds() {
+			entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: 1})
+			if err != nil {
+				return err
+			}
+			if len(entries) > 0 {
+				b.after.Live = first
+			}
 		}
 	}
-	ix.begin(&b.after, seq)
-	return ix.scan(ctx, r, b.after.Next, b)
+	b.after.begin(seq)
+	return b.scan(ctx, r, b.after.Next)
 }
 
 // scan adds the next licenses to a build. Licenses that are created or changed
 // meanwhile have events after the build's Seq.
-func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *batch) error {
+func (b *batch) scan(ctx context.Context, r store.Reader, g *generation) error {
 	licenses, err := r.Licenses(ctx, store.LicenseQuery{After: store.Position{ID: g.Scanned}, Limit: b.read})
 	if err != nil {
 		return err
@@ -41,16 +43,16 @@ func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *bat
 		if err != nil {
 			return err
 		}
-		found, err := ix.terms(ctx, r, rec, nil)
-		if err != nil {
+		c := change{id: l.ID, exists: true}
+		if c.is, err = termsOf(ctx, r, rec, nil); err != nil {
 			return err
 		}
-		added := found.all()
-		if writes += 1 + len(added)/ix.together; writes > b.writes && len(changes) > 0 {
+		c.added = c.is.words()
+		if writes += c.writes(); writes > b.writes && len(changes) > 0 {
 			b.fit = len(changes)
-			return ix.writeAll(ctx, r, g, changes, b)
+			return b.putAll(ctx, r, g, changes)
 		}
-		changes = append(changes, change{id: l.ID, exists: true, terms: found, added: added})
+		changes = append(changes, c)
 		g.Scanned = l.ID
 	}
 	if g.Scanning = len(licenses) == b.read; !g.Scanning {
@@ -62,11 +64,11 @@ func (ix *Index) scan(ctx context.Context, r store.Reader, g *generation, b *bat
 			b.after.finish()
 		}
 	}
-	return ix.writeAll(ctx, r, g, changes, b)
+	return b.putAll(ctx, r, g, changes)
 }
 
 // drop deletes some entries of the first of the old kinds.
-func drop(ctx context.Context, r store.Reader, b *batch) error {
+func (b *batch) drop(ctx context.Context, r store.Reader) error {
 	kind := b.after.Old[0]
 	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: maxRead})
 	if err != nil {

@@ -18,7 +18,7 @@ func TestOneCatchUpAtATime(t *testing.T) {
 	st := memory.New()
 	c := New(st, func(context.Context, store.Reader) (int64, error) { return 0, nil })
 	ask := func() *Lag {
-		lag, err := c.Counts.Answer(t.Context(), nil, func(store.Reader, string) error { return nil })
+		lag, err := c.Answer(t.Context(), nil, func(Snapshot) error { return nil })
 		is.NoErr(err)
 		return lag
 	}
@@ -27,9 +27,9 @@ func TestOneCatchUpAtATime(t *testing.T) {
 		_, err := tx.AppendEvents(t.Context(), store.Event{ID: "evt_1", Subject: "lic_1"})
 		return err
 	}))
-	c.Counts.busy <- struct{}{}
+	c.busy <- struct{}{}
 	is.Equal(*ask(), Lag{})
-	<-c.Counts.busy
+	<-c.busy
 	is.True(ask() == nil)
 }
 

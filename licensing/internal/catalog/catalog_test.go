@@ -63,8 +63,8 @@ func (f *fixture) create(t *testing.T, customer string, n int) (l license.Licens
 // customers returns the counts by customer, and how far they lag.
 func (f *fixture) customers(t *testing.T) (text string, lag *catalog.Lag) {
 	t.Helper()
-	lag, err := f.Counts.Answer(t.Context(), nil, func(r store.Reader, kind string) error {
-		list, err := catalog.ReadCounts(t.Context(), r, kind, catalog.Customer, store.EntryQuery{})
+	lag, err := f.Answer(t.Context(), nil, func(in catalog.Snapshot) error {
+		list, err := in.Counts(t.Context(), catalog.Customer, store.EntryQuery{})
 		text = fmt.Sprint(list)
 		return err
 	})
@@ -117,7 +117,7 @@ func TestAnswersIncludeEveryChangeBeforeTheQuestion(t *testing.T) {
 	is.Equal(f.exact(t), "[{bob 1500} {eve 1}]")
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: ada.ID}))
 	is.Equal(f.exact(t), "[{bob 1500}]")
-	is.Equal(f.kinds(t)["counts.1.license"], 1500)
+	is.Equal(f.kinds(t)["index.1.license"], 1500)
 }
 
 // TestTwoCatalogsOnOneStore: whichever catalog indexes first, the other reads
@@ -171,8 +171,8 @@ func TestBehindRetention(t *testing.T) {
 	is.Equal(f.exact(t), "[{ada 2} {bob 2} {eve 1}]")
 	is.NoErr(f.Catalog.Index(t.Context()))
 	kinds := f.kinds(t)
-	is.Equal(kinds["counts.1"]+kinds["counts.1.license"], 0) // the build before is gone
-	is.Equal(kinds["counts.2.license"], 5)
+	is.Equal(kinds["index.1.count"]+kinds["index.1.license"], 0) // the build before is gone
+	is.Equal(kinds["index.2.license"], 5)
 }
 
 // TestImport imports an archive with purged events into a store whose empty
@@ -188,7 +188,7 @@ func TestImport(t *testing.T) {
 	is.Equal(from.exact(t), "[{ada 3} {bob 700}]")
 	var archive bytes.Buffer
 	is.NoErr(store.Export(t.Context(), from.store, &archive))
-	is.True(!strings.Contains(archive.String(), "counts.")) // derived entries do not move
+	is.True(!strings.Contains(archive.String(), "index.")) // derived entries do not move
 
 	st := &hookStore{Store: memory.New()}
 	to := newFixture(st)
@@ -214,11 +214,20 @@ func TestEarlierRelease(t *testing.T) {
 	for i := range 500 {
 		old = append(old, store.Entry{Kind: "count", Key: fmt.Sprintf("customer/%03d", i), Data: []byte("7")})
 	}
+	for _, key := range []string{"expires/2026-01-01", "expires_at/2026-03-01T11:59:59.999Z", "expires_at/2026-03-01T12:00:00.000Z"} {
+		old = append(old, store.Entry{Kind: "count", Key: key, Data: []byte("2")})
+	}
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return tx.PutEntries(t.Context(), old...) }))
 	st.err = errors.New("read-only")
 	text, lag := f.customers(t)
 	is.True(strings.HasPrefix(text, "[{000 7} {001 7}"))
 	is.True(errors.Is(lag.Err, st.err))
+	_, err := f.Answer(t.Context(), nil, func(in catalog.Snapshot) error {
+		n, err := in.Between(t.Context(), catalog.Expires, time.Time{}, start)
+		is.Equal(n, int64(4)) // it did not count by the hour
+		return err
+	})
+	is.NoErr(err)
 	st.err = nil
 	is.Equal(f.exact(t), "[{ada 3}]")
 	is.NoErr(f.Catalog.Index(t.Context()))
@@ -272,9 +281,9 @@ func TestDamage(t *testing.T) {
 	is := is.New(t)
 	for name, damage := range map[string]func(store.Tx) error{
 		"count too low": func(tx store.Tx) error {
-			return tx.PutEntries(t.Context(), store.Entry{Kind: "counts.1", Key: "customer/ada", Data: []byte("0")})
+			return tx.PutEntries(t.Context(), store.Entry{Kind: "index.1.count", Key: "customer/ada", Data: []byte("0")})
 		},
-		"count missing":  func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "counts.1", "customer/ada") },
+		"count missing":  func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), "index.1.count", "customer/ada") },
 		"record garbled": func(tx store.Tx) error { return nil },
 	} {
 		f := newFixture(memory.New())
@@ -282,7 +291,7 @@ func TestDamage(t *testing.T) {
 		is.Equal(f.exact(t), "[{ada 1}]")
 		is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 			if name == "record garbled" {
-				return tx.PutEntries(t.Context(), store.Entry{Kind: "counts.1.license", Key: l.ID, Data: []byte("{")})
+				return tx.PutEntries(t.Context(), store.Entry{Kind: "index.1.license", Key: l.ID, Data: []byte("{")})
 			}
 			return damage(tx)
 		}))

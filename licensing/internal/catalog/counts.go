@@ -14,26 +14,21 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// What licenses are counted by. Days are in UTC in the layout [Day], instants in
-// the layout [Instant].
+// What licenses are counted by. Days are in UTC in the layout [Day].
 const (
 	State    = "state"    // by stored state: "active", "suspended", "revoked"
 	Product  = "product"  // by product ID
 	Customer = "customer" // by customer ID
 	Created  = "created"  // by day of creation; deleted licenses do not count
 
-	// These count licenses that are neither suspended nor revoked.
-	Starts    = "starts"     // by day of StartsAt
-	StartsAt  = "starts_at"  // by StartsAt itself
-	Expires   = "expires"    // by day of ExpiresAt
-	ExpiresAt = "expires_at" // by ExpiresAt itself
+	// These count licenses that are neither suspended nor revoked. See also
+	// [Snapshot.Between].
+	Starts  = "starts"  // by day of StartsAt
+	Expires = "expires" // by day of ExpiresAt
 )
 
-// The layouts of names by time. Names sort in order of time.
-const (
-	Day     = time.DateOnly
-	Instant = "2006-01-02T15:04:05.000Z"
-)
+// Day is the layout of names by day. Names sort in order of time.
+const Day = time.DateOnly
 
 // A Count is the number of licenses with one name.
 type Count struct {
@@ -41,43 +36,71 @@ type Count struct {
 	N    int64
 }
 
-// countTerms returns the keys of the counts that include l: what it is counted
-// by, a slash and the name.
-func countTerms(_ context.Context, _ store.Reader, l record.License, _ *terms) (t terms, err error) {
-	add := func(by, name string) {
-		if name != "" {
-			t.own = append(t.own, by+"/"+name)
-		}
-	}
-	add(State, string(l.State))
-	add(Product, l.ProductID)
-	add(Customer, l.CustomerID)
-	add(Created, l.CreatedAt.Format(Day))
-	if l.State == store.StateActive && !l.StartsAt.IsZero() {
-		add(Starts, l.StartsAt.Format(Day))
-		add(StartsAt, l.StartsAt.Format(Instant))
-	}
-	if l.State == store.StateActive && !l.ExpiresAt.IsZero() {
-		add(Expires, l.ExpiresAt.Format(Day))
-		add(ExpiresAt, l.ExpiresAt.Format(Instant))
-	}
-	return t, nil
+// counted is what a license is counted by. Times are as in [stamp]; starts and
+// expires are zero if the license is suspended or revoked.
+type counted struct {
+	state, product, customer string
+	created, starts, expires int64
 }
 
-// writeCounts adds the changed counts to a batch.
-func writeCounts(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
+func countedOf(l record.License) counted {
+	c := counted{state: string(l.State), product: l.ProductID, customer: l.CustomerID, created: stamp(l.CreatedAt)}
+	if l.State == store.StateActive {
+		c.starts, c.expires = stamp(l.StartsAt), stamp(l.ExpiresAt)
+	}
+	return c
+}
+
+// stamp returns a time in milliseconds of Unix time, plus one; zero: none.
+func stamp(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli() + 1
+}
+
+// keys returns the keys of the counts that include the license: what it is counted
+// by, a slash and the name.
+func (c counted) keys() (keys []string) {
+	add := func(by, name string) {
+		if name != "" {
+			keys = append(keys, by+"/"+name)
+		}
+	}
+	addTime := func(by string, stamp int64, units []unit) {
+		for _, u := range units {
+			if stamp != 0 {
+				add(by+u.suffix, time.UnixMilli(stamp-1).UTC().Format(u.layout))
+			}
+		}
+	}
+	add(State, c.state)
+	add(Product, c.product)
+	add(Customer, c.customer)
+	addTime(Created, c.created, units[:1])
+	addTime(Starts, c.starts, units)
+	addTime(Expires, c.expires, units)
+	return keys
+}
+
+// putCounts adds the changed counts to the batch.
+func (b *batch) putCounts(ctx context.Context, r store.Reader, g *generation, changes []change) error {
 	difference := map[string]int64{}
 	for _, c := range changes {
-		for _, term := range c.added {
-			difference[term]++
+		if c.was.counted == c.is.counted {
+			continue
 		}
-		for _, term := range c.gone {
-			difference[term]--
+		for _, key := range c.is.counted.keys() {
+			difference[key]++
+		}
+		for _, key := range c.was.counted.keys() {
+			difference[key]--
 		}
 	}
 	maps.DeleteFunc(difference, func(_ string, n int64) bool { return n == 0 })
 	keys := slices.Sorted(maps.Keys(difference))
-	stored, err := countsOf(ctx, r, g.Kind, keys)
+	kind := g.counts()
+	stored, err := countsOf(ctx, r, kind, keys)
 	if err != nil {
 		return err
 	}
@@ -85,9 +108,9 @@ func writeCounts(ctx context.Context, r store.Reader, g *generation, changes []c
 		was, is := stored[key], stored[key]+difference[key]
 		switch {
 		case is > 0:
-			b.put = append(b.put, store.Entry{Kind: g.Kind, Key: key, Data: strconv.AppendInt(nil, is, 10), Move: store.Derived})
+			b.put = append(b.put, store.Entry{Kind: kind, Key: key, Data: strconv.AppendInt(nil, is, 10), Move: store.Derived})
 		case is == 0:
-			b.remove[g.Kind] = append(b.remove[g.Kind], key)
+			b.remove[kind] = append(b.remove[kind], key)
 		default:
 			return fmt.Errorf("count %s would be %d: %w", key, is, errBroken)
 		}
@@ -114,12 +137,11 @@ func countOf(e store.Entry) (int64, error) {
 	return n, nil
 }
 
-// ReadCounts returns a page of the counts by something, with names in the byte
-// order of names: From, Before, After.ID and Limit of q select the names. The
-// kind is that of [Index.Answer] of Counts.
-func ReadCounts(ctx context.Context, r store.Reader, kind, by string, q store.EntryQuery) ([]Count, error) {
+// Counts returns a page of the counts by something, with names in the byte order
+// of names: From, Before, After.ID and Limit of q select the names.
+func (s Snapshot) Counts(ctx context.Context, by string, q store.EntryQuery) ([]Count, error) {
 	prefix := by + "/"
-	q.Kind, q.From = kind, prefix+q.From
+	q.Kind, q.From = s.g.counts(), prefix+q.From
 	if q.Before == "" {
 		q.Before = store.PrefixEnd(prefix)
 	} else {
@@ -128,7 +150,7 @@ func ReadCounts(ctx context.Context, r store.Reader, kind, by string, q store.En
 	if q.After.ID != "" {
 		q.After.ID = prefix + q.After.ID
 	}
-	entries, err := r.Entries(ctx, q)
+	entries, err := s.r.Entries(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 /*
 Package catalog keeps what is derived from licenses: counts, and the words that
 searches match. A change of a license does not write to it. It consumes the
-event feed instead, with a cursor for each index, and catches up before it answers.
+event feed instead, with a cursor, and catches up before it answers.
 
 From an event it takes only the ID of the license. It compares the current
 record with the terms that it last stored for that license, so events that were
@@ -15,7 +15,7 @@ runs, which are merged later, so that a change writes to few places; see run. A
 word that a license no longer has stays in an older run until that is merged.
 Searches skip it, and [Catalog.Clean] removes it.
 
-An index that cannot follow the feed is built again: retention has removed
+If the index cannot follow the feed, it is built again: retention has removed
 events that it has not read, the store was imported, or the index has a new
 version. A build scans all licenses in steps, next to the index that answers in
 the meantime, and then takes its place. All entries are store.Derived.

@@ -41,15 +41,13 @@ type Page struct {
 // begins with it. The order is that of the index: by the matching word of the
 // rarest search word, then by ID. With a customer in Where, it is by ID. Each
 // license appears once. Find returns ok false if After is not a position of such a
-// search. The kind is that of [Index.Answer] of Words.
-func Find(ctx context.Context, r store.Reader, kind string, s Search) (page Page, ok bool, err error) {
-	f := finder{Search: s, r: r, g: generation{Kind: kind}, terms: searchTerms(s.Text), descending: s.Where.Descending}
+// search.
+func (in Snapshot) Find(ctx context.Context, s Search) (page Page, ok bool, err error) {
+	f := finder{Search: s, Snapshot: in, terms: searchTerms(s.Text), descending: s.Where.Descending}
 	if len(f.terms) == 0 {
 		return Page{}, s.After == "", nil
 	}
-	if f.pairs, err = newPairReader(ctx, r, kind); err != nil {
-		return Page{}, false, err
-	}
+	f.pairs = newPairReader(in)
 	after := ""
 	if s.After != "" {
 		number, key, _ := strings.Cut(s.After, " ")
@@ -90,8 +88,7 @@ func (f *finder) link() {
 // A finder reads one page of a search.
 type finder struct {
 	Search
-	r        store.Reader
-	g        generation
+	Snapshot
 	pairs    pairReader
 	terms    []string // of the search
 	rarest   int      // the term whose candidates are examined
@@ -258,10 +255,10 @@ func (f *finder) examine(ctx context.Context, candidates []candidate, licenses [
 
 // indexed returns the indexed terms of the candidates by license ID.
 func (f *finder) indexed(ctx context.Context, candidates []candidate) (map[string][]string, error) {
-	found, err := readIndexed(ctx, f.r, &f.g, ids(candidates))
+	found, err := f.g.readIndexed(ctx, f.r, ids(candidates))
 	indexed := make(map[string][]string, len(found))
 	for id, terms := range found {
-		indexed[id] = terms.all()
+		indexed[id] = terms.words()
 	}
 	return indexed, err
 }

@@ -19,13 +19,13 @@ func (g *generation) addPostings(ctx context.Context, r store.Reader, list []pos
 	last := len(g.Runs) - 1
 	if last >= 0 && g.Runs[last].Level == 0 && g.Runs[last].Into == 0 && g.Runs[last].Size+len(list) <= smallRun {
 		old := g.Runs[last]
-		entries, err := r.Entries(ctx, old.blocks(g.Kind))
+		entries, err := r.Entries(ctx, old.blocks(g.words()))
 		if err != nil {
 			return err
 		}
 		var before []posting
 		for _, e := range entries {
-			b.remove[g.Kind] = append(b.remove[g.Kind], e.Key)
+			b.remove[g.words()] = append(b.remove[g.words()], e.Key)
 			if before, err = decodeBlock(before, e.Data); err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (g *generation) put(r *run, list []posting, b *batch) {
 	}
 	for len(list) > 0 {
 		data, n := encodeBlock(list)
-		b.put = append(b.put, store.Entry{Kind: g.Kind, Key: r.key(list[n-1].pair()), Data: data, Move: store.Derived})
+		b.put = append(b.put, store.Entry{Kind: g.words(), Key: r.key(list[n-1].pair()), Data: data, Move: store.Derived})
 		list = list[n:]
 	}
 }
@@ -69,7 +69,7 @@ func (g *generation) mergeRuns(ctx context.Context, r store.Reader, b *batch) (b
 		if from.Into != into.Number {
 			continue
 		}
-		q := from.blocks(g.Kind)
+		q := from.blocks(g.words())
 		q.Limit = mergeBlocks
 		if into.Done != "" {
 			q.After.ID = from.key(into.Done)
@@ -98,7 +98,7 @@ func (g *generation) mergeRuns(ctx context.Context, r store.Reader, b *batch) (b
 				return false, err
 			}
 			if bound == "" || lastPair(e) <= bound {
-				b.remove[g.Kind] = append(b.remove[g.Kind], e.Key)
+				b.remove[g.words()] = append(b.remove[g.words()], e.Key)
 			}
 		}
 		if into.Done != "" {

@@ -10,12 +10,9 @@ import (
 )
 
 // The names of customers and products are found by words too. The entries that
-// find them are of the index for counts: it writes them when the first license
-// with a name appears, and deletes them with the last one. Key is what the names
+// find them are written when the first license with a name appears, and deleted
+// with the last one. Key is what the names
 // are of, a slash, a word, a space and the name.
-
-// names returns the kind of the entries that find names.
-func (g *generation) names() string { return g.Kind + ".name" }
 
 // nameKeys returns the keys of the entries that find the name of a count.
 func nameKeys(count string) (keys []string) {
@@ -38,19 +35,17 @@ func words(text string) []string {
 
 // A nameFinder finds names by words.
 type nameFinder struct {
-	r     store.Reader
-	g     generation
+	Snapshot
 	by    string   // Customer or Product
 	terms []string // of the search
 }
 
-// FindNames returns up to limit counts by customer or product whose names have,
+// Names returns up to limit counts by customer or product whose names have,
 // for each word of the text, a word that begins with it. The order is that of the
 // words that begin with the rarest word of the text; each name appears once.
-// Next continues after the page, which may be short. The kind is that of
-// [Index.Answer] of Counts.
-func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string, limit int) (list []Count, next string, err error) {
-	f := nameFinder{r, generation{Kind: kind}, by, searchTerms(text)}
+// Next continues after the page, which may be short.
+func (s Snapshot) Names(ctx context.Context, by, text, after string, limit int) (list []Count, next string, err error) {
+	f := nameFinder{s, by, searchTerms(text)}
 	if len(f.terms) == 0 {
 		return nil, "", nil
 	}
@@ -66,7 +61,7 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 	q.After.ID = place
 	for examined := 0; examined < maxCandidates; {
 		q.Limit = stepSize(limit, examined)
-		entries, err := r.Entries(ctx, q)
+		entries, err := s.r.Entries(ctx, q)
 		if err != nil {
 			return nil, "", err
 		}
@@ -78,7 +73,7 @@ func FindNames(ctx context.Context, r store.Reader, kind, by, text, after string
 				keys, counted = append(keys, e.Key), append(counted, by+"/"+nameOf(e.Key))
 			}
 		}
-		counts, err := countsOf(ctx, r, kind, counted)
+		counts, err := countsOf(ctx, s.r, s.g.counts(), counted)
 		if err != nil {
 			return nil, "", err
 		}

@@ -116,7 +116,7 @@ var errGarbled = fmt.Errorf("garbled data: %w", errBroken)
 
 func (d *decoder) length() uint64 {
 	var n uint64
-	for i := 0; i < len(d.rest) && i < 5; i++ {
+	for i := 0; i < len(d.rest) && i < binary.MaxVarintLen64; i++ {
 		c := d.rest[i]
 		n |= uint64(c&0x7f) << (7 * i)
 		if c < 0x80 {
@@ -126,6 +126,12 @@ func (d *decoder) length() uint64 {
 	}
 	d.rest, d.err = "", errors.Join(d.err, errGarbled)
 	return 0
+}
+
+// integer reads a signed varint.
+func (d *decoder) integer() int64 {
+	n := d.length()
+	return int64(n>>1) ^ -int64(n&1)
 }
 
 // posting reads the next posting of a block.

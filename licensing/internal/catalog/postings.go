@@ -7,31 +7,16 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A pairReader reads the pairs of a generation in order. Earlier releases had an
+// A pairReader reads the pairs of a generation in order. The first release had an
 // entry for each pair, with the pair as its key.
 type pairReader struct {
-	r    store.Reader
-	g    *generation // nil: the entries of an earlier release
-	kind string      // of the entries
+	Snapshot
 	// blocks has what first has read, by key: a search compares its terms before
 	// it lists the candidates of one.
 	blocks map[string][]store.Entry
 }
 
-// newPairReader returns a reader of the pairs in entries of a kind, that of
-// [Index.Answer] of Words.
-func newPairReader(ctx context.Context, r store.Reader, kind string) (pairReader, error) {
-	st, _, err := loadState(ctx, r, wordsName)
-	if err != nil {
-		return pairReader{}, err
-	}
-	for _, g := range []*generation{st.Live, st.Next} {
-		if g != nil && g.Kind == kind && g.Version >= runsVersion {
-			return pairReader{r, g, kind, map[string][]store.Entry{}}, nil
-		}
-	}
-	return pairReader{r, nil, kind, nil}, nil
-}
+func newPairReader(s Snapshot) pairReader { return pairReader{s, map[string][]store.Entry{}} }
 
 // A pairList is the pairs that a query for entries with pairs as their keys
 // selects: From, Before, After.ID and Descending count.
@@ -43,20 +28,15 @@ type pairList struct {
 
 func (p pairReader) list(q store.EntryQuery) *pairList {
 	l := &pairList{reader: p, q: q}
-	if p.g != nil {
-		l.cursors = make([]runCursor, len(p.g.Runs))
-		for i, r := range p.g.Runs {
-			l.cursors[i] = runCursor{reader: p, q: q, run: r, low: p.g.low(r)}
-		}
+	l.cursors = make([]runCursor, len(p.g.Runs))
+	for i, r := range p.g.Runs {
+		l.cursors[i] = runCursor{reader: p, q: q, run: r, low: p.g.low(r)}
 	}
 	return l
 }
 
 // largest returns a reader of the largest run alone.
 func (p pairReader) largest() pairReader {
-	if p.g == nil {
-		return p
-	}
 	g := *p.g
 	g.Runs = nil
 	for _, r := range p.g.Runs {
@@ -70,8 +50,8 @@ func (p pairReader) largest() pairReader {
 
 // next returns the next n pairs, or fewer at the end of the list.
 func (l *pairList) next(ctx context.Context, n int) (pairs []string, err error) {
-	if l.reader.g == nil {
-		l.q.Kind, l.q.Limit = l.reader.kind, n
+	if l.reader.g.isFirst() {
+		l.q.Kind, l.q.Limit = l.reader.g.words(), n
 		entries, err := l.reader.r.Entries(ctx, l.q)
 		for _, e := range entries {
 			pairs = append(pairs, e.Key)
@@ -171,7 +151,7 @@ func (c *runCursor) fill(ctx context.Context) (err error) {
 
 // read returns the next blocks.
 func (c *runCursor) read(ctx context.Context) ([]store.Entry, error) {
-	q := c.run.blocks(c.reader.kind)
+	q := c.run.blocks(c.reader.g.words())
 	upper := c.upper()
 	c.reads++
 	switch {
@@ -198,7 +178,7 @@ func (c *runCursor) took(entries []store.Entry, limit int, err error) error {
 
 // first returns the block of a run that a pair would be in, if there is one.
 func (p pairReader) first(ctx context.Context, r run, pair string) (entries []store.Entry, err error) {
-	q := r.blocks(p.kind)
+	q := r.blocks(p.g.words())
 	q.From, q.Limit = r.key(pair), 1
 	entries, ok := p.blocks[q.From]
 	if !ok {

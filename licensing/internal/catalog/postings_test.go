@@ -20,7 +20,7 @@ import (
 func TestPostings(t *testing.T) {
 	is := is.New(t)
 	st := memory.New()
-	g := &generation{Kind: "words.1", Version: runsVersion}
+	g := &generation{Kind: "index.1", Version: version}
 	dice := rand.New(rand.NewPCG(3, 4))
 	want := map[string]bool{}
 	write := func(fill func(b *batch) error) {
@@ -28,7 +28,7 @@ func TestPostings(t *testing.T) {
 		b := &batch{remove: map[string][]string{}}
 		is.NoErr(fill(b))
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			if err := tx.DeleteEntries(t.Context(), g.Kind, b.remove[g.Kind]...); err != nil {
+			if err := tx.DeleteEntries(t.Context(), g.words(), b.remove[g.words()]...); err != nil {
 				return err
 			}
 			return tx.PutEntries(t.Context(), b.put...)
@@ -79,7 +79,7 @@ func TestPostings(t *testing.T) {
 			if q.Descending {
 				slices.Reverse(expected)
 			}
-			list := pairReader{st, g, g.Kind, map[string][]store.Entry{}}.list(q)
+			list := newPairReader(Snapshot{st, g}).list(q)
 			for range 3 { // pages
 				found, err := list.next(t.Context(), q.Limit)
 				is.NoErr(err)
@@ -128,11 +128,11 @@ func TestBlocks(t *testing.T) {
 			is.True(errors.Is(err, errBroken))
 		}
 	}
-	was := terms{own: []string{"a", "b"}, fingerprints: []string{"b", "c"}}
+	was := terms{counted: counted{state: "active", product: "p", customer: "c", created: -5, expires: 1 << 45}, own: []string{"a", "b"}, fingerprints: []string{"b", "c"}}
 	again, err := decodeTerms(was.encode())
 	is.NoErr(err)
 	is.Equal(again, was)
-	is.Equal(again.all(), []string{"a", "b", "c"})
-	_, err = decodeTerms([]byte{9, 1, 'a'})
+	is.Equal(again.words(), []string{"a", "b", "c"})
+	_, err = decodeTerms([]byte{0, 0, 0, 0, 0, 0, 9, 1, 'a'})
 	is.True(errors.Is(err, errBroken))
 }

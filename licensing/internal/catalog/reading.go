@@ -8,12 +8,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A reading is what is read of the feed for one batch. Two indexes that are at the
-// same event share it: a license that changes later has a later event, so it
-// does no harm if the second index is written from a record that is no longer
-// current.
+// A reading is what is read of the feed for one batch. A license that changes
+// later has a later event, so it does no harm that its record is newer.
 type reading struct {
-	after    int64 // Seq of the event before the first one
 	events   []store.Event
 	more     bool                      // there may be events after these
 	ids      []string                  // of the licenses of events
@@ -22,19 +19,16 @@ type reading struct {
 	seats    map[string]bool           // IDs of licenses whose activations these events change
 }
 
-// read reads up to limit events after a Seq and their licenses, unless they were
-// read before. What recent holds is not read from the store.
-func (s *reading) read(ctx context.Context, r store.Reader, recent *Recent, after int64, limit int) error {
-	if len(s.events) > 0 && s.after == after {
-		return nil
-	}
-	*s = reading{after: after, licenses: map[string]record.License{}, created: map[string]bool{}, seats: map[string]bool{}}
+// read reads up to limit events after a Seq and their licenses. What Recent holds
+// is not read from the store.
+func (c *Catalog) read(ctx context.Context, r store.Reader, after int64, limit int) (*reading, error) {
+	s := &reading{licenses: map[string]record.License{}, created: map[string]bool{}, seats: map[string]bool{}}
 	end, err := newest(ctx, r)
 	if err != nil || end <= after {
-		return err
+		return s, err
 	}
 	written := map[string]*store.License{} // by ID; nil: deleted
-	if changes := recent.after(after, end, limit); len(changes) > 0 {
+	if changes := c.Recent.after(after, end, limit); len(changes) > 0 {
 		for _, c := range changes {
 			s.events = append(s.events, store.Event{Seq: c.Seq, Type: c.Type, Subject: c.Subject})
 			if c.Wrote {
@@ -42,7 +36,7 @@ func (s *reading) read(ctx context.Context, r store.Reader, recent *Recent, afte
 			}
 		}
 	} else if s.events, err = r.Events(ctx, store.EventQuery{After: after, Limit: limit}); err != nil || len(s.events) == 0 {
-		return err
+		return s, err
 	}
 	s.more = s.events[len(s.events)-1].Seq < end
 	var missing []string
@@ -69,16 +63,16 @@ func (s *reading) read(ctx context.Context, r store.Reader, recent *Recent, afte
 	if len(missing) > 0 {
 		read, err := r.Licenses(ctx, store.LicenseQuery{IDs: missing})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rows = append(rows, read...)
 	}
 	for _, l := range rows {
 		if s.licenses[l.ID], err = record.ReadLicense(l); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return s, nil
 }
 
 // seatTerms returns the terms of a license whose activations none of the events

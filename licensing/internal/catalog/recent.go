@@ -18,7 +18,7 @@ type Change struct {
 }
 
 // Recent holds the last changes that this process has committed, so that the
-// indexes need not read them back. It may lack some: then they are read from the
+// index need not read them back. It may lack some: then they are read from the
 // store. It is safe for concurrent use.
 type Recent struct {
 	mu      sync.Mutex

@@ -58,21 +58,22 @@ func TestReadingOfRecentChanges(t *testing.T) {
 		}
 		return nil
 	}))
-	var recent Recent
-	recent.Add([]Change{
+	c := New(st, nil)
+	c.Recent.Add([]Change{
 		{Seq: 1, Subject: "lic_1", Wrote: true, License: &store.License{ID: "lic_1", Document: []byte(`{"name":"held"}`)}},
 		{Seq: 2, Subject: "lic_2"},
 		{Seq: 3, Subject: "lic_3", Wrote: true}, // deleted
 		{Seq: 5, Subject: "lic_1", Wrote: true}, // not in the snapshot
 	})
-	var s reading
-	is.NoErr(s.read(t.Context(), st, &recent, 0, 10))
+	s, err := c.read(t.Context(), st, 0, 10)
+	is.NoErr(err)
 	is.Equal(s.ids, []string{"lic_1", "lic_2", "lic_3"})
 	is.Equal(s.licenses["lic_1"].Name, "held")
 	is.Equal(s.licenses["lic_2"].Name, "stored")
 	is.Equal(len(s.licenses), 2)
 	is.True(s.more)
-	is.NoErr(s.read(t.Context(), st, &recent, 3, 10))
+	s, err = c.read(t.Context(), st, 3, 10)
+	is.NoErr(err)
 	is.Equal(s.ids, []string{"lic_1"})
 	is.Equal(s.licenses["lic_1"].Name, "stored")
 	is.True(!s.more)

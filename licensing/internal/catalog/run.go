@@ -17,9 +17,9 @@ import (
 // Runs stand in the order of their age. Of postings with the same pair, that of
 // the newest run counts.
 const (
-	fanOut   = 4   // runs that are merged into one
+	fanOut   = 6   // runs that are merged into one
 	smallRun = 100 // postings up to which a batch is added to the newest run
-	maxRuns  = 12  // runs above which merging comes before new events
+	maxRuns  = 18  // runs above which merging comes before new events
 )
 
 // A run is a list of sorted postings in entries, one for each block. Key is the

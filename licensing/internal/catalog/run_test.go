@@ -22,8 +22,8 @@ func (f *fixture) find(t *testing.T, text string, descending bool) (ids []string
 	t.Helper()
 	for after := ""; ; {
 		var page catalog.Page
-		lag, err := f.Words.Answer(t.Context(), nil, func(r store.Reader, kind string) (err error) {
-			page, _, err = catalog.Find(t.Context(), r, kind, catalog.Search{
+		lag, err := f.Answer(t.Context(), nil, func(in catalog.Snapshot) (err error) {
+			page, _, err = in.Find(t.Context(), catalog.Search{
 				Text: text, Keys: true, Where: store.LicenseQuery{Limit: 1000, Descending: descending}, After: after,
 				Sees: func(store.License) bool { return true },
 			})
@@ -120,11 +120,11 @@ func TestRuns(t *testing.T) {
 		add(25)
 		is.NoErr(f.Catalog.Index(t.Context()))
 	}
-	state, err := f.store.Entry(t.Context(), "catalog", "words")
+	state, err := f.store.Entry(t.Context(), "catalog", "licenses")
 	is.NoErr(err)
 	is.True(bytes.Count(state.Data, []byte(`"n":`)) < 12) // runs
 	compare()
-	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "words.1"})
+	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "index.1.word"})
 	is.NoErr(err)
 	is.True(len(entries) > 200 && len(entries) < 1_000)
 	for _, e := range entries {
@@ -135,5 +135,5 @@ func TestRuns(t *testing.T) {
 	}
 	is.NoErr(f.Catalog.Clean(t.Context()))
 	kinds := f.kinds(t)
-	is.Equal(kinds["words.1"]+kinds["words.1.license"], 0)
+	is.Equal(kinds["index.1.word"]+kinds["index.1.license"], 0)
 }

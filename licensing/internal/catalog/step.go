@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,11 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The sizes of a batch. Other writers wait while the batches of both indexes are
-// written, so the next batch is smaller if one took longer than maxHold, and larger
-// if one took less than half of that.
+// The sizes of a batch. Other writers wait while a batch is written, so the next
+// one is smaller if one took longer than maxHold, and larger if one took less than
+// half of that.
 const (
-	maxHold   = 3 * time.Millisecond
+	maxHold   = 5 * time.Millisecond
 	minWrites = 100 // entries; one license may need more
 	maxWrites = 2000
 	maxRead   = 500 // events or licenses
@@ -41,103 +42,84 @@ func (s size) after(b *batch, took time.Duration) size {
 	return s
 }
 
-// A batch is what an Update writes to one index, made from a snapshot.
+// A batch is what an Update writes to the index, made from a snapshot.
 type batch struct {
-	ix     *Index
 	before []byte // state of the index in the snapshot
 	after  state
 	put    []store.Entry
 	remove map[string][]string // keys by kind
 
 	size
-	took time.Duration // for writing it
-	fit  int           // how many of the events or licenses that were read fit; zero: all
-	more bool          // there is more to do, or the batch was not written
+	fit     int  // how many of the events or licenses that were read fit; zero: all
+	more    bool // there is more to do
+	written bool // no other process was first
 }
 
-// A change is the change of the terms of one license.
+// A change is the change of one license.
 type change struct {
-	id          string
-	exists      bool
-	terms       terms
+	id      string
+	exists  bool
+	was, is terms
+	// The words that were added and are gone.
 	added, gone []string
 }
 
-// A planner makes the next batch of an index from a snapshot: plan, tidy or clean.
-// It returns nil if there is none.
-type planner func(ix *Index, ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error)
-
-// step writes one batch of each of some indexes, from one snapshot and in one
-// Update. It returns the batches: none after that of an index that is being built.
-// The context start bounds the wait for the write lock. The caller must hold busy.
-func step(start, ctx context.Context, plan planner, rebuild bool, indexes ...*Index) (batches []*batch, err error) {
-	st := indexes[0].st
-	err = st.View(ctx, func(r store.Reader) error {
-		var shared reading
-		for _, ix := range indexes {
-			b, err := plan(ix, ctx, r, &shared, rebuild)
-			if errors.Is(err, errBroken) {
-				b, err = plan(ix, ctx, r, &shared, true)
-			}
-			if err != nil {
-				return fmt.Errorf("index %s: %w", ix.name, err)
-			}
-			if b != nil {
-				batches = append(batches, b)
-			}
-			if b != nil && b.after.Next != nil {
-				break
-			}
-		}
-		return nil
-	})
-	if err != nil || len(batches) == 0 {
-		return nil, err
+// writes returns about how many entries a change takes. Most counts and blocks
+// contain other licenses too.
+func (c change) writes() int {
+	n := 1 + (len(c.added)+len(c.gone))/100
+	if c.was.counted != c.is.counted {
+		n++
 	}
-	switch err = commit(start, ctx, batches...); {
-	case errors.Is(err, store.ErrConflict): // the next step reads again
-		batches[0].more = true
-		return batches, nil
-	case !errors.Is(err, store.ErrNotFound) || rebuild:
-		return batches, err
-	}
-	for _, b := range batches { // an entry to delete is missing: find the index that lacks it
-		if err := commit(start, ctx, b); errors.Is(err, store.ErrNotFound) {
-			if _, err = step(start, ctx, (*Index).plan, true, b.ix); err != nil {
-				return nil, err
-			}
-			b.more = true
-		} else if err != nil && !errors.Is(err, store.ErrConflict) {
-			return nil, err
-		}
-	}
-	return batches, nil
+	return n
 }
 
-// commit writes batches, each unless the state of its index has changed.
-func commit(start, ctx context.Context, batches ...*batch) error {
-	defer func() {
-		for _, b := range batches {
-			b.ix.next = b.size.after(b, b.took)
+// A planner makes the next batch from a snapshot: plan, tidy or clean. It returns
+// nil if there is none. If rebuild is true, it begins a new build.
+type planner func(ctx context.Context, r store.Reader, rebuild bool) (*batch, error)
+
+// step writes one batch, and returns it; nil: there is none. The context start
+// bounds the wait for the write lock. The caller must hold busy.
+func (c *Catalog) step(start, ctx context.Context, plan planner, rebuild bool) (b *batch, err error) {
+	err = c.st.View(ctx, func(r store.Reader) error {
+		if b, err = plan(ctx, r, rebuild); errors.Is(err, errBroken) {
+			b, err = plan(ctx, r, true)
 		}
-	}()
-	return batches[0].ix.st.Update(start, func(tx store.Tx) error {
-		for _, b := range batches {
-			if err := b.write(ctx, tx); err != nil {
-				return fmt.Errorf("index %s: %w", b.ix.name, err)
-			}
-		}
-		return nil
+		return err
 	})
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	if b == nil {
+		return nil, nil
+	}
+	switch err = c.commit(start, ctx, b); {
+	case errors.Is(err, store.ErrNotFound) && !rebuild: // an entry to delete is missing
+		return c.step(start, ctx, c.plan, true)
+	case errors.Is(err, store.ErrConflict):
+		err = nil // the next step reads again
+	}
+	return b, err
+}
+
+// commit writes a batch unless the state of the index has changed.
+func (c *Catalog) commit(start, ctx context.Context, b *batch) error {
+	var took time.Duration
+	err := c.st.Update(start, func(tx store.Tx) error {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
+		return b.write(ctx, tx)
+	})
+	c.next = b.size.after(b, took)
+	b.written = b.written && err == nil
+	b.more = b.more || !b.written
+	return err
 }
 
 // write writes a batch unless the state of the index has changed.
 func (b *batch) write(ctx context.Context, tx store.Tx) error {
-	began := time.Now()
-	defer func() { b.took = time.Since(began) }()
-	_, data, err := b.ix.load(ctx, tx)
-	if err != nil || !bytes.Equal(data, b.before) {
-		b.more = true
+	_, data, err := load(ctx, tx)
+	if b.written = err == nil && bytes.Equal(data, b.before); !b.written {
 		return err
 	}
 	for kind, keys := range b.remove {
@@ -145,7 +127,7 @@ func (b *batch) write(ctx context.Context, tx store.Tx) error {
 			return err
 		}
 	}
-	e, err := b.ix.entry(b.after)
+	e, err := b.after.entry()
 	if err != nil {
 		return err
 	}
@@ -156,30 +138,27 @@ func (b *batch) write(ctx context.Context, tx store.Tx) error {
 }
 
 // batch returns an empty batch for the state of the index in a snapshot.
-func (ix *Index) batch(ctx context.Context, r store.Reader) (b *batch, err error) {
-	b = &batch{ix: ix, remove: map[string][]string{}, size: ix.next, more: true}
-	b.after, b.before, err = ix.load(ctx, r)
+func (c *Catalog) batch(ctx context.Context, r store.Reader) (b *batch, err error) {
+	b = &batch{remove: map[string][]string{}, size: c.next, more: true}
+	b.after, b.before, err = load(ctx, r)
 	return b, err
 }
 
-// plan returns the batch that brings an index closer to the end of the feed, or
-// nil if it is there. If rebuild is true, it begins a new build.
-func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebuild bool) (*batch, error) {
-	b, err := ix.batch(ctx, r)
+// plan returns the batch that brings the index closer to the end of the feed, or
+// nil if it is there.
+func (c *Catalog) plan(ctx context.Context, r store.Reader, rebuild bool) (*batch, error) {
+	b, err := c.batch(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	st := &b.after
-	purged, err := ix.purged(ctx, r)
+	purged, err := c.purged(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	g := st.Next
-	if g == nil {
-		g = st.Live
-	}
-	if rebuild || g == nil || g.Version != ix.version || g.Seq < purged {
-		return b, ix.rebuild(ctx, r, b)
+	g := cmp.Or(st.Next, st.Live)
+	if rebuild || g == nil || g.Version != version || g.Seq < purged {
+		return b, b.rebuild(ctx, r)
 	}
 	most := maxRuns
 	if st.Next != nil {
@@ -191,22 +170,22 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 		}
 	}
 	if g.Scanning {
-		return b, ix.scan(ctx, r, g, b)
+		return b, b.scan(ctx, r, g)
 	}
-	if err := shared.read(ctx, r, ix.recent, g.Seq, b.read); err != nil {
+	read, err := c.read(ctx, r, g.Seq, b.read)
+	if err != nil {
 		return nil, err
 	}
-	events := shared.events
-	if g.Seq == 0 && len(events) > 0 && events[0].Seq > 1 { // imported into an empty store
-		return b, ix.rebuild(ctx, r, b)
+	if g.Seq == 0 && len(read.events) > 0 && read.events[0].Seq > 1 { // imported into an empty store
+		return b, b.rebuild(ctx, r)
 	}
-	if len(events) == 0 && st.Next == nil {
+	if len(read.events) == 0 && st.Next == nil {
 		return nil, nil
 	}
-	if err := ix.apply(ctx, r, g, shared, b); err != nil {
+	if err := b.apply(ctx, r, g, read); err != nil {
 		return nil, err
 	}
-	if b.more = shared.more || b.fit > 0; st.Next != nil && !b.more {
+	if b.more = read.more || b.fit > 0; st.Next != nil && !b.more {
 		st.finish()
 	}
 	return b, nil
@@ -214,18 +193,18 @@ func (ix *Index) plan(ctx context.Context, r store.Reader, shared *reading, rebu
 
 // tidy returns a batch that deletes old entries or merges runs, or nil if there is
 // nothing to do.
-func (ix *Index) tidy(ctx context.Context, r store.Reader, _ *reading, rebuild bool) (*batch, error) {
-	b, err := ix.batch(ctx, r)
+func (c *Catalog) tidy(ctx context.Context, r store.Reader, rebuild bool) (*batch, error) {
+	b, err := c.batch(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	switch st := &b.after; {
 	case rebuild:
-		return b, ix.rebuild(ctx, r, b)
-	case st.Live == nil || st.Next != nil || st.Live.Version != ix.version:
+		return b, b.rebuild(ctx, r)
+	case st.Live == nil || st.Next != nil || st.Live.Version != version:
 		return nil, nil
 	case len(st.Old) > 0:
-		return b, drop(ctx, r, b)
+		return b, b.drop(ctx, r)
 	default:
 		if merged, err := st.Live.mergeRuns(ctx, r, b); err != nil || !merged {
 			return nil, err
@@ -236,8 +215,8 @@ func (ix *Index) tidy(ctx context.Context, r store.Reader, _ *reading, rebuild b
 
 // apply compares the licenses of events with their indexed terms, and advances
 // the cursor past the events whose licenses fit in the batch.
-func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, read *reading, b *batch) error {
-	indexed, err := readIndexed(ctx, r, g, read.ids)
+func (b *batch) apply(ctx context.Context, r store.Reader, g *generation, read *reading) error {
+	indexed, err := g.readIndexed(ctx, r, read.ids)
 	if err != nil {
 		return err
 	}
@@ -247,18 +226,18 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, read 
 	for i, e := range read.events {
 		if id := e.Subject; id != "" && !seen[id] {
 			seen[id] = true
-			c := change{id: id}
+			was, known := indexed[id]
+			c := change{id: id, was: was}
 			if l, ok := read.licenses[id]; ok {
 				c.exists = true
-				if c.terms, err = ix.terms(ctx, r, l, read.seatTerms(id, indexed)); err != nil {
+				if c.is, err = termsOf(ctx, r, l, read.seatTerms(id, indexed)); err != nil {
 					return err
 				}
 			}
-			was, known := indexed[id]
-			is, before := c.terms.all(), was.all()
-			c.added, c.gone = without(is, before), without(before, is)
-			if len(c.added)+len(c.gone) > 0 || known != c.exists || !slices.Equal(c.terms.fingerprints, was.fingerprints) {
-				if writes += 1 + (len(c.added)+len(c.gone))/ix.together; writes > b.writes && len(changes) > 0 {
+			if known != c.exists || !c.is.equal(was) {
+				is, before := c.is.words(), was.words()
+				c.added, c.gone = without(is, before), without(before, is)
+				if writes += c.writes(); writes > b.writes && len(changes) > 0 {
 					b.fit = i
 					break
 				}
@@ -267,11 +246,11 @@ func (ix *Index) apply(ctx context.Context, r store.Reader, g *generation, read 
 		}
 		g.Seq = e.Seq
 	}
-	return ix.writeAll(ctx, r, g, changes, b)
+	return b.putAll(ctx, r, g, changes)
 }
 
 // readIndexed returns the indexed terms of licenses by ID.
-func readIndexed(ctx context.Context, r store.Reader, g *generation, ids []string) (map[string]terms, error) {
+func (g *generation) readIndexed(ctx context.Context, r store.Reader, ids []string) (map[string]terms, error) {
 	indexed := make(map[string]terms, len(ids))
 	if len(ids) == 0 {
 		return indexed, nil
@@ -288,17 +267,20 @@ func readIndexed(ctx context.Context, r store.Reader, g *generation, ids []strin
 	return indexed, nil
 }
 
-// writeAll adds the entries of changed licenses and of their terms to a batch.
-func (ix *Index) writeAll(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
+// putAll adds what changes of licenses take to the batch.
+func (b *batch) putAll(ctx context.Context, r store.Reader, g *generation, changes []change) error {
 	b.put = slices.Grow(b.put, len(changes))
 	for _, c := range changes {
 		if !c.exists {
 			b.remove[g.records()] = append(b.remove[g.records()], c.id)
 			continue
 		}
-		b.put = append(b.put, store.Entry{Kind: g.records(), Key: c.id, Data: c.terms.encode(), Move: store.Derived})
+		b.put = append(b.put, store.Entry{Kind: g.records(), Key: c.id, Data: c.is.encode(), Move: store.Derived})
 	}
-	return ix.write(ctx, r, g, changes, b)
+	if err := b.putCounts(ctx, r, g, changes); err != nil {
+		return err
+	}
+	return b.putWords(ctx, r, g, changes)
 }
 
 // without returns the elements of a that are not in b.

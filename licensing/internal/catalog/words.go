@@ -17,20 +17,6 @@ const (
 	maxTerms    = 1000 // in total
 )
 
-// wordTerms returns the terms that find l: those of its record and of the
-// fingerprints of its activations, ended ones included.
-func wordTerms(ctx context.Context, r store.Reader, l record.License, was *terms) (t terms, err error) {
-	if t.own, err = recordTerms(l); err != nil {
-		return t, err
-	}
-	if was != nil {
-		t.fingerprints = was.fingerprints
-		return t, nil
-	}
-	t.fingerprints, err = fingerprintTerms(ctx, r, l.ID)
-	return t, err
-}
-
 // recordTerms returns the terms of the record of l: the words of its name,
 // customer, product and metadata values, and the groups of its key.
 func recordTerms(l record.License) ([]string, error) {
@@ -109,8 +95,8 @@ func (t *termSet) addText(text string, limit int) {
 	}
 }
 
-// writeWords adds the postings of changed licenses to a batch.
-func writeWords(ctx context.Context, r store.Reader, g *generation, changes []change, b *batch) error {
+// putWords adds the postings of changed licenses to the batch.
+func (b *batch) putWords(ctx context.Context, r store.Reader, g *generation, changes []change) error {
 	var list []posting
 	for _, c := range changes {
 		for _, term := range c.added {
