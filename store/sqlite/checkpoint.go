@@ -14,9 +14,11 @@ const (
 	// maxLogPages is for a log that grows faster than it is written back: the
 	// engine then does it during a commit, and the updates wait.
 	maxLogPages = 2 * logPages
-	// lastPages is how many pages are left for the last step, and by how many
+	// lastPages is how many pages may be left for the last step, and by how many
 	// the log must grow after a failed attempt before the next.
 	lastPages = 500
+	// lastPasses is how many passes with few pages left precede the last step.
+	lastPasses = 4
 	// statementsPerLook is how many statements may write between two looks at
 	// the length of the log. The longest of them change some hundred pages.
 	statementsPerLook = 64
@@ -81,6 +83,11 @@ func (w *writer) writeBack() {
 
 // writeBackBeside writes back what it can without the write lock, until little
 // is left or it fails.
+//
+// A pass flushes the file only if no update commits while it copies pages. If none
+// did, the last step would have to flush all that was written, and every update
+// would wait for the disk. A pass that copies few pages is short, so one of some
+// passes is likely to flush. If nothing is left after a pass, it has.
 func (w *writer) writeBackBeside() {
 	c, err := w.views.take(context.Background())
 	if err != nil {
@@ -89,12 +96,16 @@ func (w *writer) writeBackBeside() {
 	defer w.views.put(c)
 	w.beside.Lock()
 	defer w.beside.Unlock()
-	for range 4 {
+	for pass, few := 0, 0; pass < 2*lastPasses && few < lastPasses; pass++ {
 		if _, _, err := c.checkpoint("PASSIVE"); err != nil {
 			return
 		}
-		if log, back, err := c.checkpoint("NOOP"); err != nil || log-back < lastPages {
+		log, back, err := c.checkpoint("NOOP")
+		if err != nil || back == log {
 			return
+		}
+		if log-back < lastPages {
+			few++
 		}
 	}
 }
