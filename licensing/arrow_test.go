@@ -21,9 +21,10 @@ const module = "github.com/seed-d8a106b4/licensekit"
 var arrows = map[string][]string{
 	"store":                        {},
 	"store/memory":                 {"store"},
-	"store/sqlite":                 {"store"},
+	"store/sqlite":                 {"internal/bulk", "store"},
 	"store/postgres":               {"store"},
 	"storetest":                    {"store"},
+	"internal/bulk":                {},
 	"internal/purge":               {"store"},
 	"internal/rotation":            {},
 	"internal/valid":               {}, // for the tags of parameters and options
@@ -40,7 +41,7 @@ var arrows = map[string][]string{
 	"licensing/internal/record":    {"store"},
 	"licensing/internal/catalog":   {"licensing/internal/record", "store"},
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext", "licensing/internal/csvfile"},
+	"licensing/license":            {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext", "licensing/internal/csvfile"},
 	"licensing/webhook":            {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -33,7 +34,7 @@ func (s internals) Background() feed.Background {
 				}},
 				{Name: "indexes", Bell: r.NewBell(), Feed: true, Step: func(ctx context.Context) (feed.Next, error) {
 					feed.Pause(ctx, indexDelay)
-					if err := s.catalog.Index(ctx); ctx.Err() == nil {
+					if err := s.catalog.Index(bulk.Mark(ctx)); ctx.Err() == nil {
 						return feed.In(indexEvery), err
 					}
 					return feed.In(indexEvery), nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -57,6 +58,7 @@ const maxRefused = 1000
 // returns nil. Import stops at the first error of r, report or the store;
 // rows already reported stay imported.
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
+	ctx = bulk.Mark(ctx)
 	lines := bufio.NewReaderSize(r, maxRow)
 	refused := 0
 	rows := importLeast // of the next batch

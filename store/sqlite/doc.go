@@ -52,6 +52,9 @@ disk, and then all return. An update that is alone commits immediately, and 64
 concurrent updates share one flush. If updates share commits, the last in the queue
 lets other goroutines run once before it commits. No timer is involved.
 
+Imports and the index for search and counts write in long updates. Each of these has
+a transaction of its own, and takes turns with the other updates.
+
 An update that fails, panics or fills the disk is undone without affecting the
 others. If the engine rolls back the whole transaction, the other updates run
 again, each by itself. An update that finds the disk full runs again after the log

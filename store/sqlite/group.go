@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -17,6 +18,9 @@ import (
 // transaction, each after the first in its own savepoint, and the last one in the
 // queue commits for all. The update that has the write lock uses conn and group. No timer is
 // involved.
+//
+// Bulk updates are long. They have a queue and groups of their own, so that no other
+// update waits for them in its group. Groups of bulk updates and of others take turns.
 type writer struct {
 	conn     *conn
 	guard    *guard
@@ -30,6 +34,8 @@ type writer struct {
 	mu     sync.Mutex
 	locked bool            // an update has the write lock
 	queue  []chan struct{} // updates that wait for it; closing a channel passes the lock on
+	bulk   []chan struct{} // bulk updates that wait for it
+	bulky  bool            // the last group was begun by a bulk update
 
 	group  *group // of the open transaction; nil: none is open
 	shared bool   // the last group had several members
@@ -158,13 +164,17 @@ func (w *writer) keep(ok bool) (err error) {
 // lock waits for the write lock, at most until ctx ends.
 func (w *writer) lock(ctx context.Context) error {
 	w.mu.Lock()
+	queue := &w.queue
+	if bulk.Marked(ctx) {
+		queue = &w.bulk
+	}
 	if !w.locked {
-		w.locked = true
+		w.locked, w.bulky = true, queue == &w.bulk
 		w.mu.Unlock()
 		return nil
 	}
 	granted := make(chan struct{})
-	w.queue = append(w.queue, granted)
+	*queue = append(*queue, granted)
 	w.mu.Unlock()
 
 	select {
@@ -173,9 +183,9 @@ func (w *writer) lock(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	i := slices.Index(w.queue, granted)
+	i := slices.Index(*queue, granted)
 	if i >= 0 {
-		w.queue = slices.Delete(w.queue, i, i+1)
+		*queue = slices.Delete(*queue, i, i+1)
 	}
 	w.mu.Unlock()
 	if i < 0 { // the lock was granted at the same moment: pass it on
@@ -184,15 +194,20 @@ func (w *writer) lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// unlock passes the write lock to the next update in the queue. If there is
-// none, or the group accepts no more members, it commits first.
+// unlock passes the write lock to the next update. If there is none, or the group
+// accepts no more members, it commits first.
 func (w *writer) unlock() {
 	for {
 		w.mu.Lock()
+		queue := &w.queue
+		if w.group == nil && len(w.bulk) > 0 && (len(w.queue) == 0 || !w.bulky) {
+			queue = &w.bulk
+		}
 		switch {
-		case len(w.queue) > 0 && !w.group.full(w):
-			next := w.queue[0]
-			w.queue = slices.Delete(w.queue, 0, 1)
+		case len(*queue) > 0 && !w.group.full(w):
+			next := (*queue)[0]
+			*queue = slices.Delete(*queue, 0, 1)
+			w.bulky = queue == &w.bulk
 			w.mu.Unlock()
 			close(next)
 			return
@@ -225,8 +240,9 @@ func (g *group) full(w *writer) bool {
 }
 
 // join makes the current update a member of the group, or of a new one if there
-// is none or the update must be alone.
+// is none or the update must be alone, as a bulk update is.
 func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*group, error) {
+	alone = alone || bulk.Marked(ctx)
 	if alone && w.group != nil {
 		w.commit()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/matryer/is"
 	engine "modernc.org/sqlite"
 
+	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -110,7 +111,7 @@ func leadGroup(t *testing.T, st *Store, first *member, members ...*member) {
 func inLine(w *writer) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.queue)
+	return len(w.queue) + len(w.bulk)
 }
 
 // inTurn calls fn with the connection and the write lock.
@@ -296,8 +297,11 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 	st := open(t)
 	var waits sync.WaitGroup
 	err := st.Update(t.Context(), func(tx store.Tx) error {
-		for range 3 {
+		for i := range 4 {
 			ctx, end := context.WithCancel(t.Context())
+			if i%2 == 1 {
+				ctx = bulk.Mark(ctx)
+			}
 			waits.Go(func() {
 				err := st.Update(ctx, func(store.Tx) error { t.Error("fn was called"); return nil })
 				is.True(errors.Is(err, context.Canceled))
@@ -331,6 +335,41 @@ func TestLockGrantedTooLateIsPassedOn(t *testing.T) {
 	is.True(errors.Is(<-waits, context.Canceled))
 	is.NoErr(w.lock(t.Context())) // would otherwise wait forever
 	w.unlock()
+}
+
+// TestBulkUpdatesTakeTurnsWithOthers: no other update shares a transaction with a
+// bulk update, or waits for a second one.
+//
+// Fault: while an import runs, each small update waits for its batches and their
+// commits.
+func TestBulkUpdatesTakeTurnsWithOthers(t *testing.T) {
+	is := is.New(t)
+	st := open(t)
+	order := ""
+	var group *group
+	named := func(name string, ctx context.Context) *member {
+		return &member{ctx: ctx, fn: func(tx store.Tx) error {
+			if st.writer.group != group {
+				group = st.writer.group
+				order += " "
+			}
+			order += name
+			return add(tx, name)
+		}}
+	}
+	small := func(name string) *member { return named(name, nil) }
+	large := func(name string) *member { return named(name, bulk.Mark(t.Context())) }
+	leadGroup(t, st, large("A"), large("B"), large("C"), small("d"), small("e"))
+	is.Equal(order, " A de B C")
+	is.Equal(ids(t, st), "A B C d e")
+
+	order = ""
+	leadGroup(t, st, small("f"), large("G"), small("h"), large("I"))
+	is.Equal(order, " fh G I")
+
+	st.writer.maxMembers, order = 1, ""
+	leadGroup(t, st, small("j"), small("k"), large("L"), small("m"), large("N"))
+	is.Equal(order, " j L k N m")
 }
 
 func TestGroupIsBounded(t *testing.T) {
