@@ -16,7 +16,7 @@ import (
 // one is smaller if one took longer than maxHold, and larger if one took less than
 // half of that.
 const (
-	maxHold   = 5 * time.Millisecond
+	maxHold   = 3 * time.Millisecond
 	minWrites = 100 // entries; one license may need more
 	maxWrites = 2000
 	maxRead   = 500 // events or licenses
