@@ -31,11 +31,11 @@ type writer struct {
 	maxMembers int
 	maxAge     time.Duration
 
-	mu     sync.Mutex
-	locked bool            // an update has the write lock
-	queue  []chan struct{} // updates that wait for it; closing a channel passes the lock on
-	bulk   []chan struct{} // bulk updates that wait for it
-	bulky  bool            // the last group was begun by a bulk update
+	mu      sync.Mutex
+	locked  bool            // an update has the write lock
+	queue   []chan struct{} // updates that wait for it; closing a channel passes the lock on
+	bulk    []chan struct{} // bulk updates that wait for it
+	wasBulk bool            // the last group was begun by a bulk update
 
 	group  *group // of the open transaction; nil: none is open
 	shared bool   // the last group had several members
@@ -169,7 +169,7 @@ func (w *writer) lock(ctx context.Context) error {
 		queue = &w.bulk
 	}
 	if !w.locked {
-		w.locked, w.bulky = true, queue == &w.bulk
+		w.locked, w.wasBulk = true, queue == &w.bulk
 		w.mu.Unlock()
 		return nil
 	}
@@ -200,14 +200,14 @@ func (w *writer) unlock() {
 	for {
 		w.mu.Lock()
 		queue := &w.queue
-		if w.group == nil && len(w.bulk) > 0 && (len(w.queue) == 0 || !w.bulky) {
+		if w.group == nil && len(w.bulk) > 0 && (len(w.queue) == 0 || !w.wasBulk) {
 			queue = &w.bulk
 		}
 		switch {
 		case len(*queue) > 0 && !w.group.full(w):
 			next := (*queue)[0]
 			*queue = slices.Delete(*queue, 0, 1)
-			w.bulky = queue == &w.bulk
+			w.wasBulk = queue == &w.bulk
 			w.mu.Unlock()
 			close(next)
 			return
