@@ -52,8 +52,8 @@ binary_parameters=yes for lib/pq.
 
 With pgx, every statement costs one round trip. With lib/pq, a statement with
 parameters costs two unless binary_parameters is set. A single Update that
-creates a license costs six round trips: begin, write the license, read its
-counts, write the counts, write the event, and commit.
+creates a license costs four round trips: begin, write the license, write the
+event, and commit.
 
 [store.Import] also needs USAGE and UPDATE on the sequence of the event table.
 

@@ -1,0 +1,91 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+)
+
+// TestRoundTripsOfRequests counts the round trips of one request with pgx. Every
+// update includes two, for BEGIN and COMMIT.
+func TestRoundTripsOfRequests(t *testing.T) {
+	is := is.New(t)
+	db, r := record(t, "pgx", sharedDSN(t))
+	now := time.Now() // stands still, so that the verified token stays in its cache
+	h := licensing.NewHandler(newStore(t, db, newSchema(t, db)), licensing.Options{
+		Now:    func() time.Time { return now },
+		Logger: slog.New(slog.DiscardHandler), Limits: licensing.LimitOptions{ClientRate: -1, AddressRate: -1, KeyRate: -1},
+	})
+	client, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "test"})
+	is.NoErr(err)
+	token := ""
+	send := func(method, path, body string) map[string]any {
+		t.Helper()
+		req := httptest.NewRequest(method, path, strings.NewReader(body))
+		if body != "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		var answer map[string]any
+		is.NoErr(json.Unmarshal(w.Body.Bytes(), &answer))
+		if w.Code >= http.StatusBadRequest {
+			t.Fatal(method, path, w.Code, w.Body)
+		}
+		return answer
+	}
+	newToken := func() map[string]any {
+		return send("GET", "/oauth/token?client_id="+client.ID+"&client_secret="+secret, "")
+	}
+	token = newToken()["access_token"].(string)
+	create := func() map[string]any {
+		return send("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_1"}`)
+	}
+	first := create()
+	id, key := first["id"].(string), first["key"].(string)
+	doomed := create()["id"].(string)
+	n := 0
+	for _, test := range []struct {
+		name  string
+		trips int
+		send  func()
+	}{
+		{"get", 1, func() { send("GET", "/license/"+id, "") }},
+		{"list", 1, func() { send("GET", "/license?customer_id=cus_1", "") }},
+		{"validate", 1, func() { send("POST", "/license/validate", `{"key":"`+key+`"}`) }},
+		{"activate", 9, func() {
+			send("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, key, n))
+		}},
+		{"validate an activation", 4, func() {
+			send("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-0"}`)
+		}},
+		{"create", 4, func() { create() }},
+		{"update", 5, func() { send("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n)) }},
+		{"delete", 8, func() { send("DELETE", "/license/"+doomed, "") }},
+		{"token", 4, func() { token = ""; newToken() }},
+	} {
+		for n = range 2 { // the first one prepares the statements
+			if test.name == "delete" && n == 1 {
+				doomed = create()["id"].(string)
+			}
+			r.take()
+			test.send()
+		}
+		if _, trips := r.take(); trips != test.trips {
+			t.Errorf("%s takes %d round trips, want %d", test.name, trips, test.trips)
+		}
+	}
+}
