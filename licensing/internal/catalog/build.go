@@ -43,8 +43,12 @@ func (b *batch) scan(ctx context.Context, r store.Reader, g *generation) error {
 		if err != nil {
 			return err
 		}
+		fingerprints, err := fingerprintTerms(ctx, r, l.ID)
+		if err != nil {
+			return err
+		}
 		c := change{id: l.ID, exists: true}
-		if c.is, err = termsOf(ctx, r, rec, nil); err != nil {
+		if c.is, err = termsOf(rec, fingerprints); err != nil {
 			return err
 		}
 		c.added = c.is.words()

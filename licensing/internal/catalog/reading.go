@@ -75,18 +75,16 @@ func (c *Catalog) read(ctx context.Context, r store.Reader, after int64, limit i
 	return s, nil
 }
 
-// seatTerms returns the terms of a license whose activations none of the events
-// changes, so that they need not be read. They were indexed before, if known, or
-// the license is new. It returns nil otherwise.
-func (s *reading) seatTerms(id string, indexed map[string]terms) *terms {
+// fingerprintTerms returns the words of the fingerprints of a license. If none of
+// the events changes its activations, they need not be read: they were indexed
+// before, if known, or the license is new.
+func (s *reading) fingerprintTerms(ctx context.Context, r store.Reader, id string, indexed map[string]terms) ([]string, error) {
 	was, known := indexed[id]
 	switch {
-	case s.seats[id]:
-		return nil
-	case s.created[id]:
-		return &terms{}
-	case known:
-		return &was
+	case s.created[id] && !s.seats[id]:
+		return nil, nil
+	case known && !s.seats[id]:
+		return was.fingerprints, nil
 	}
-	return nil
+	return fingerprintTerms(ctx, r, id)
 }

@@ -230,7 +230,11 @@ func (b *batch) apply(ctx context.Context, r store.Reader, g *generation, read *
 			c := change{id: id, was: was}
 			if l, ok := read.licenses[id]; ok {
 				c.exists = true
-				if c.is, err = termsOf(ctx, r, l, read.seatTerms(id, indexed)); err != nil {
+				fingerprints, err := read.fingerprintTerms(ctx, r, id, indexed)
+				if err != nil {
+					return err
+				}
+				if c.is, err = termsOf(l, fingerprints); err != nil {
 					return err
 				}
 			}

@@ -1,12 +1,10 @@
 package catalog
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // The terms of a license: what it is counted by, and the words that find it,
@@ -17,18 +15,10 @@ type terms struct {
 	fingerprints []string // words of its activations
 }
 
-// termsOf returns the terms of a license. If was is not nil, the activations have
-// the words in was, or later events name them.
-func termsOf(ctx context.Context, r store.Reader, l record.License, was *terms) (t terms, err error) {
-	t.counted = countedOf(l)
-	if t.own, err = recordTerms(l); err != nil {
-		return t, err
-	}
-	if was != nil {
-		t.fingerprints = was.fingerprints
-		return t, nil
-	}
-	t.fingerprints, err = fingerprintTerms(ctx, r, l.ID)
+// termsOf returns the terms of a license whose activations have these words.
+func termsOf(l record.License, fingerprints []string) (t terms, err error) {
+	t.counted, t.fingerprints = countedOf(l), fingerprints
+	t.own, err = recordTerms(l)
 	return t, err
 }
 
