@@ -14,19 +14,31 @@ func (b *batch) rebuild(ctx context.Context, r store.Reader) error {
 	if err != nil {
 		return err
 	}
-	if first := new(generation); b.before == nil {
-		for _, kind := range first.kinds() {
-			entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: 1})
-			if err != nil {
-				return err
-			}
-			if len(entries) > 0 {
-				b.after.Live = first
-			}
+	if b.before == nil {
+		kinds, err := firstKinds(ctx, r)
+		if err != nil {
+			return err
+		}
+		if len(kinds) > 0 {
+			b.after.Live = new(generation)
 		}
 	}
 	b.after.begin(seq)
 	return b.scan(ctx, r, b.after.Next)
+}
+
+// firstKinds returns the kinds of the first release that have entries.
+func firstKinds(ctx context.Context, r store.Reader) (kinds []string, err error) {
+	for _, kind := range new(generation).kinds() {
+		entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) > 0 {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds, nil
 }
 
 // scan adds the next licenses to a build. Licenses that are created or changed

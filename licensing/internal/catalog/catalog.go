@@ -159,17 +159,12 @@ func (c *Catalog) clean(ctx context.Context, r store.Reader, _ bool) (*batch, er
 	if err != nil {
 		return nil, err
 	}
-	st, found := &b.after, false
-	for _, kind := range new(generation).kinds() {
-		entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(entries) > 0 {
-			st.Old, found = append(st.Old, kind), true
-		}
+	kinds, err := firstKinds(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	gone := 0
+	st, gone := &b.after, 0
+	st.Old = append(st.Old, kinds...)
 	if st.Live != nil {
 		for _, r := range st.Live.Runs {
 			gone += r.Gone
@@ -178,7 +173,7 @@ func (c *Catalog) clean(ctx context.Context, r store.Reader, _ bool) (*batch, er
 	if gone > 0 && !slices.ContainsFunc(st.Live.Runs, func(r run) bool { return r.Open }) {
 		st.Live.beginMerge(0, len(st.Live.Runs))
 	}
-	if !found && gone == 0 {
+	if len(kinds) == 0 && gone == 0 {
 		return nil, nil
 	}
 	return b, nil
