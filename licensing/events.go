@@ -113,10 +113,9 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 }
 
 // Run does the background work until ctx ends: it delivers events to webhooks and
-// to Options.Subscribers, appends expiry notices, keeps the indexes of the dashboard
-// up to date, and removes expired records.
-// When ctx ends, it starts no new work, finishes the work in progress within 20
-// seconds, and returns nil.
+// to Options.Subscribers, appends expiry notices, keeps the index for counts and
+// search up to date, and removes expired records. When ctx ends, it starts no new
+// work, finishes the work in progress within 20 seconds, and returns nil.
 //
 // Store failures are logged and the work is retried. Any number of processes may
 // call Run on one store and share the work; if one is killed, another continues.

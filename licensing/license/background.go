@@ -17,7 +17,7 @@ const (
 )
 
 // Background returns the background work of the rules, which Handler.Run
-// does: it appends expiry notices, keeps the indexes near the end of the feed,
+// does: it appends expiry notices, keeps the index near the end of the feed,
 // so that requests rarely have to catch up, and stores usage and refusals. It
 // removes expired usage, refusals, replies of [Service.Once] and entries about
 // license files, and the activations of deleted licenses.

@@ -35,10 +35,10 @@ const eraseScan = 500
 // history of deliveries, because it may name the customer; the answer to a request
 // that is under way at that time may be stored after.
 //
-// When EraseCustomer returns, the indexes for counts and for search hold nothing
-// of the customer either, nor do earlier versions of them: the search index is
-// merged, which reads and writes all of it. Inside Atomically or Once, the indexes
-// follow after the commit.
+// When EraseCustomer returns, the index for counts and search holds nothing of the
+// customer either, nor do earlier versions of it: the words are merged, which reads
+// and writes all of them. Inside Atomically or Once, the index follows after the
+// commit.
 //
 // Replies stored by [Service.Once] may hold the customer's data until they
 // expire. A caller limited to some products gets [ErrProductForbidden].
@@ -91,7 +91,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 		total.Events += step.Events
 		after = through
 	}
-	if err := s.cleanIndexes(ctx); err != nil {
+	if err := s.cleanIndex(ctx); err != nil {
 		return total, fmt.Errorf("erase customer: %w", err)
 	}
 	return total, nil

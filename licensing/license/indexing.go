@@ -37,9 +37,9 @@ func (s *Service) within() store.Reader {
 	return s.tx
 }
 
-// cleanIndexes removes from the indexes what no license contains any more. Inside
+// cleanIndex removes from the index what no license contains any more. Inside
 // Atomically or Once it does nothing.
-func (s *Service) cleanIndexes(ctx context.Context) error {
+func (s *Service) cleanIndex(ctx context.Context) error {
 	if s.tx != nil {
 		return nil
 	}

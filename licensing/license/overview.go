@@ -43,8 +43,9 @@ type Figure struct {
 
 // Overview returns license counts. It adds up stored counts, which it first
 // brings up to date with the event feed: one for each day on which a license has
-// ended, and one for each different end in this hour and in the last hour of
-// Expiring. A caller limited to some products gets [ErrProductForbidden].
+// ended, one for each hour of this day and of the last day of Expiring, and one for
+// each different end in this hour and in the last one. A caller limited to some
+// products gets [ErrProductForbidden].
 func (s *Service) Overview(ctx context.Context) (o Overview, err error) {
 	if s.caller.Products != nil {
 		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
