@@ -96,7 +96,8 @@ type Options struct {
 	// BeforeCreate runs before a license is created. It may fill in what the
 	// request leaves open, and refuse by returning an error: one from
 	// [license.Invalid] reaches the caller as 422, any other is answered
-	// 500. Default: none.
+	// 500. It holds the write lock only if Go code creates a license inside
+	// Atomically or Once; see [license.Options]. Default: none.
 	BeforeCreate func(context.Context, *license.CreateParams) error
 
 	// IdempotencyTTL is how long the response to a request with an

@@ -157,6 +157,24 @@ func TestAReplayDoesNotAskTheHookAgain(t *testing.T) {
 	is.Equal(c.do("POST", "/license", body+" ", "Idempotency-Key", "a b").Code, http.StatusBadRequest)
 }
 
+// TestHookWithAKeyThatWritesThroughAPointer: the keyed request, like the one
+// without a key, runs the hook once and outside of its Update.
+func TestHookWithAKeyThatWritesThroughAPointer(t *testing.T) {
+	is := is.New(t)
+	calls := 0
+	var c *caller
+	c = newCaller(t, licensing.Options{BeforeCreate: func(ctx context.Context, p *license.CreateParams) error {
+		calls++
+		*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, calls)
+		_, err := c.Handler.Service().List(ctx, license.ListParams{}) // would not return inside an Update
+		return err
+	}})
+	a := c.do("POST", "/license", `{"name":"n","product_id":"p","customer_id":"c","expires_at":"2030-01-01T00:00:00Z"}`, "Idempotency-Key", "one")
+	is.Equal(a.Code, http.StatusCreated)
+	is.Equal(a.json["expires_at"], "2030-01-02T00:00:00Z")
+	is.Equal(calls, 1)
+}
+
 // serve puts a handler on a listener of its own.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()

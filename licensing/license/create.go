@@ -16,6 +16,14 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 	if err := s.prepare(ctx, &p); err != nil {
 		return License{}, err
 	}
+	return s.create(ctx, p)
+}
+
+// create is Create after Options.BeforeCreate.
+func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
+	if err := s.checkFields(ctx, &p); err != nil {
+		return License{}, err
+	}
 	var created License
 	err := s.update(ctx, func(tx *transaction) (err error) {
 		rec := record.License{

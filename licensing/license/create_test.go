@@ -223,21 +223,77 @@ func TestBeforeCreateRunsOutsideUpdates(t *testing.T) {
 	})
 	f.create(t)
 	is.Equal(runs, 1)
-	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
-		for range 2 {
-			if _, err := s.Create(t.Context(), plain()); err != nil {
+	for range 2 {
+		_, _, err := f.Internal().CreateOnce(t.Context(), "key", "print", plain(), func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+		is.NoErr(err)
+	}
+	is.Equal(runs, 2) // not for a replay
+}
+
+// TestBeforeCreateInsideAtomically: the hook runs in place, so it ends for every
+// hook and function, and its cost does not grow with the square of the licenses.
+func TestBeforeCreateInsideAtomically(t *testing.T) {
+	is := is.New(t)
+	runs := 0
+	f := newFixture(t, func(o *license.Options) {
+		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+			runs++
+			*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, runs)
+			return nil
+		}
+	})
+	attempts := 0
+	create := func(s *license.Service) (err error) {
+		attempts++
+		for range 20 {
+			p := plain()
+			p.Key, p.ExpiresAt = license.NewKey(), ptr(start.AddDate(1, 0, 0))
+			if _, err = s.Create(t.Context(), p); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
-	is.Equal(runs, 3) // once for each license
-	for range 2 {
-		_, _, err := f.Once(t.Context(), "key", "print", func(s *license.Service) ([]byte, error) {
-			_, err := s.Create(t.Context(), plain())
-			return nil, err
-		})
-		is.NoErr(err)
 	}
-	is.Equal(runs, 4) // not for a replay
+	is.NoErr(f.Atomically(t.Context(), create))
+	is.Equal(runs, 20*attempts)
+	_, _, err := f.Once(t.Context(), "key", "", func(s *license.Service) ([]byte, error) { return nil, create(s) })
+	is.NoErr(err)
+	is.Equal(runs, 20*attempts)
+	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 40})
+}
+
+func TestBeforeCreateGetsACopy(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, func(o *license.Options) {
+		o.BeforeCreate = func(_ context.Context, p *license.CreateParams) error {
+			*p.StartsAt, *p.ExpiresAt = p.StartsAt.AddDate(1, 0, 0), p.ExpiresAt.AddDate(1, 0, 0)
+			*p.MaxActivations, *p.LeaseSeconds, *p.OfflineSeconds = 7, 7, 7
+			p.Entitlements["plan"], p.Metadata["order"] = "changed", "changed"
+			return nil
+		}
+	})
+	given := func() license.CreateParams {
+		p := plain()
+		p.StartsAt, p.ExpiresAt = ptr(start), ptr(start.AddDate(1, 0, 0))
+		p.MaxActivations, p.LeaseSeconds, p.OfflineSeconds = ptr(int64(1)), ptr(int64(60)), ptr(int64(60))
+		p.Entitlements, p.Metadata = map[string]any{"plan": "pro"}, map[string]string{"order": "1"}
+		return p
+	}
+	p := given()
+	for _, create := range []func() error{
+		func() error { _, err := f.Create(t.Context(), p); return err },
+		func() error {
+			_, _, err := f.Internal().CreateOnce(t.Context(), "key", "", p, func(l license.License) ([]byte, error) {
+				is.Equal(*l.MaxActivations, int64(7))
+				return nil, nil
+			})
+			return err
+		},
+		func() error {
+			return f.Atomically(t.Context(), func(s *license.Service) error { _, err := s.Create(t.Context(), p); return err })
+		},
+	} {
+		is.NoErr(create())
+		is.Equal(p, given())
+	}
 }

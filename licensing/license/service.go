@@ -21,12 +21,18 @@ type Options struct {
 	// License keys are never logged. Default: slog.Default().
 	Logger *slog.Logger
 
-	// BeforeCreate runs before a license is created and never inside an
-	// Update. It may fill in fields of p (the seats of a plan, an expiry),
-	// consult other systems, or refuse. An [*InvalidError], as returned by
-	// [Invalid], is a refusal that the API client can read; any other error
-	// is returned to the caller of Create wrapped. The changed p is checked
-	// again. Import does not call BeforeCreate. Default: none.
+	// BeforeCreate runs before a license is created. It may fill in fields of
+	// p (the seats of a plan, an expiry), consult other systems, or refuse. An
+	// [*InvalidError], as returned by [Invalid], is a refusal that the API
+	// client can read; any other error is returned to the caller of Create
+	// wrapped. p is a copy, any part of which BeforeCreate may change; the
+	// result is checked again. Import does not call BeforeCreate.
+	//
+	// It runs outside of any Update, except for a Create inside Atomically or
+	// Once: there it runs in their Update, once for each license and each
+	// attempt, and holds the write lock. All other changes wait for it
+	// meanwhile, and it must not use the store. Of concurrent requests with the
+	// same Idempotency-Key, each may call it. Default: none.
 	BeforeCreate func(ctx context.Context, p *CreateParams) error
 
 	// IdempotencyTTL is how long [Service.Once] keeps a reply. Default: 24 hours.

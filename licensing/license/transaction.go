@@ -14,7 +14,6 @@ type transaction struct {
 	store.Tx
 	now    time.Time
 	failed error // if set, the Update must not commit, whatever its function returns
-	hooks  *hooks
 
 	// products are the visible products that calls inside Atomically or
 	// Once were about; "" means all products.
@@ -36,7 +35,8 @@ type writtenLicense struct {
 //
 // fn may run more than once before Atomically returns, with earlier attempts
 // undone. It must have no side effects except overwriting variables, and
-// must not use another Service on the same store. An Atomically or Once
+// must not use another Service on the same store. Options.BeforeCreate runs
+// within each Create of fn, so it holds the write lock. An Atomically or Once
 // inside fn joins the outer one: if it fails, the whole Update fails.
 func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error {
 	if s.tx != nil {
@@ -44,33 +44,20 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 		s.tx.fail(err)
 		return err
 	}
-	h := new(hooks)
-	for {
-		var last *transaction
-		err := s.st.Update(ctx, func(tx store.Tx) error {
-			h.next, h.pending = 0, nil
-			in := *s
-			in.tx = &transaction{Tx: tx, now: s.clock(), hooks: h}
-			last = in.tx
-			err := fn(&in)
-			switch {
-			case h.pending != nil:
-				return errHookPending
-			case err != nil:
-				return err
-			}
-			return in.tx.failed
-		})
-		if err == nil {
-			s.committed(last)
-		}
-		if h.pending == nil || !errors.Is(err, errHookPending) {
+	var last *transaction
+	err := s.st.Update(ctx, func(tx store.Tx) error {
+		in := *s
+		in.tx = &transaction{Tx: tx, now: s.clock()}
+		last = in.tx
+		if err := fn(&in); err != nil {
 			return err
 		}
-		if err := h.run(ctx, s); err != nil {
-			return err
-		}
+		return in.tx.failed
+	})
+	if err == nil {
+		s.committed(last)
 	}
+	return err
 }
 
 // A joinedStore is the store of a Service inside an Update.

@@ -15,6 +15,10 @@ func getLicense(rules *license.Service, ctx context.Context, p byID) (license.Li
 	return rules.Get(ctx, p.ID)
 }
 
+func createOnce(rules *license.Service, ctx context.Context, key, fingerprint string, p license.CreateParams, answer func(license.License) ([]byte, error)) ([]byte, bool, error) {
+	return rules.Internal().CreateOnce(ctx, key, fingerprint, p, answer)
+}
+
 func listLicenses(rules *license.Service, ctx context.Context, p license.ListParams) (license.Page[license.License], error) {
 	page, err := rules.List(ctx, p)
 	return page.Page, err

@@ -44,7 +44,7 @@ func Routes(c Config) []web.Route {
 
 		// GET /license/{licenseID} returns one license, or all licenses of a
 		// customer. License IDs begin with "lic_"; customer IDs never do.
-		{Method: "POST", Path: "/license", Scope: write, Do: web.Do((*rules).Create), Status: created},
+		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
 		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery)},
 		{Method: "GET", Path: "/license/{licenseID:lic_}", Scope: read, Do: web.Do(getLicense)},

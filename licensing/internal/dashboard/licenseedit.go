@@ -60,10 +60,9 @@ func createLicense(v *visit) error {
 		return v.renderNewLicense(http.StatusOK, f)
 	}
 	in := f.readLicense(v.h.opts.Now())
-	id, repeated, err := v.once(f, func(tx *visit) (string, error) {
-		l, err := tx.licenses.Create(input.WithErrors(v.r.Context(), in.errors), f.createParams(in))
-		return l.ID, err
-	})
+	ref, repeated, err := v.licenses.Internal().CreateOnce(input.WithErrors(v.r.Context(), in.errors), f.mark(), "", f.createParams(in),
+		func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+	id := string(ref)
 	if errors.Is(err, license.ErrKeyTaken) {
 		err = license.Invalid("key", "taken", "is the key of another license")
 	}

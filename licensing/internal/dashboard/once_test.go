@@ -50,6 +50,29 @@ func TestInterruptedFormTakesEffectOnce(t *testing.T) {
 	is.True(strings.Contains(a.to(), list.Data[0].ID))
 }
 
+// TestFormRunsTheHookOnce although the hook writes through a pointer and the shortcut
+// for the expiry depends on the clock.
+func TestFormRunsTheHookOnce(t *testing.T) {
+	is := is.New(t)
+	var s *site
+	calls := 0
+	s = newSiteOn(t, memory.New(), licensing.Options{BeforeCreate: func(ctx context.Context, p *license.CreateParams) error {
+		calls++
+		*p.ExpiresAt = p.ExpiresAt.AddDate(0, 0, calls)
+		_, err := s.Service().List(ctx, license.ListParams{}) // would not return inside an Update
+		return err
+	}})
+	v := s.admin()
+	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "harbour", "term", "1y", "once", v.get("licenses/new").hidden("once")}
+	for range 2 {
+		is.Equal(v.post("licenses/new", form...).StatusCode, http.StatusSeeOther)
+	}
+	is.Equal(calls, 1)
+	list, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(list.Data), 1)
+}
+
 // busyStore runs a function before each commit.
 type busyStore struct {
 	store.Store

@@ -52,13 +52,9 @@ func (v *visit) actor() string {
 // reference. fn may run again, and makes its changes through tx. See
 // [license.Service.Once].
 func (v *visit) once(f *form, fn func(tx *visit) (ref string, err error)) (ref string, repeated bool, err error) {
-	mark := f.Once
-	if len(mark) != markLength {
-		mark = newMark()
-	}
 	defer v.auth.Internal().Flush()
 	defer v.files.Internal().Flush()
-	reply, repeated, err := v.licenses.Once(v.r.Context(), mark, "", func(rules *license.Service) ([]byte, error) {
+	reply, repeated, err := v.licenses.Once(v.r.Context(), f.mark(), "", func(rules *license.Service) ([]byte, error) {
 		tx, st := *v, rules.Internal().Store()
 		tx.licenses, tx.webhooks = rules, v.webhooks.In(rules)
 		tx.auth, tx.files = v.auth.Internal().In(st), v.files.Internal().In(st)
@@ -66,6 +62,14 @@ func (v *visit) once(f *form, fn func(tx *visit) (ref string, err error)) (ref s
 		return []byte(ref), err
 	})
 	return string(reply), repeated, err
+}
+
+// mark returns the mark that the form was submitted with.
+func (f *form) mark() string {
+	if len(f.Once) != markLength {
+		return newMark()
+	}
+	return f.Once
 }
 
 // newMark returns a random mark for a form or a notice.

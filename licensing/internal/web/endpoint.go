@@ -29,6 +29,7 @@ type Endpoint struct {
 	paged  bool             // the result is a page of a list
 	fields map[string][]int // of the parameters, by name, with their indexes
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
+	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
 	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
 }
 
@@ -41,6 +42,19 @@ func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *End
 			return fn(rules, ctx, *params.(*P))
 		},
 	}
+}
+
+// DoOnce is Do with a function for requests with an Idempotency-Key, in place of
+// fn inside [license.Service.Once]. It returns the stored reply, or stores the
+// reply that answer makes of its result.
+func DoOnce[P, R any](fn func(*license.Service, context.Context, P) (R, error),
+	once func(rules *license.Service, ctx context.Context, key, fingerprint string, p P, answer func(R) ([]byte, error)) (reply []byte, replayed bool, err error),
+) *Endpoint {
+	e := Do(fn)
+	e.once = func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) ([]byte, bool, error) {
+		return once(rules, ctx, key, fingerprint, *params.(*P), func(result R) ([]byte, error) { return answer(result) })
+	}
+	return e
 }
 
 // List returns an Endpoint for a function that returns a page of a list.
@@ -106,9 +120,6 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 	}
 	e.bindPath(x, params)
 	rules := x.site.rules(r, route)
-	call := func(rules *license.Service) (any, error) {
-		return e.do(body.context(r.Context()), rules, params.Interface())
-	}
 	if e.stream != nil {
 		lines := newLines(x)
 		if err := e.stream(r.Context(), rules, params.Interface(), lines); err != nil {
@@ -118,19 +129,13 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		return nil
 	}
 	if route.reads() || route.Scope == "" || key == "" {
-		result, err := call(rules)
+		result, err := e.do(body.context(r.Context()), rules, params.Interface())
 		if err != nil {
 			return route.queryError(err)
 		}
 		return e.answer(x, r, route, result)
 	}
-	return once(x, r, rules, key, body.object, func(rules *license.Service) (reply, error) {
-		result, err := call(rules)
-		if err != nil {
-			return reply{}, err
-		}
-		return e.reply(r, route, result)
-	})
+	return e.serveOnce(x, r, route, rules, key, body, params.Interface())
 }
 
 // rules returns a Service that acts for the client of r, or for a license key

@@ -14,22 +14,36 @@ import (
 // replayedHeader marks an idempotent replay.
 const replayedHeader = "Idempotency-Replayed"
 
-// once applies a change and sends its reply, which it stores in the same Update.
-// A later request with the same key and content gets the stored reply instead
-// of changing anything. Keys are scoped to the client. A failed change has no
-// effect and stores nothing.
-func once(x *exchange, r *http.Request, rules *license.Service, key string, body input.Object, do func(*license.Service) (reply, error)) error {
-	print, err := fingerprint(r, body)
+// serveOnce applies a change and sends its reply, which it stores in the same
+// Update. A later request with the same key and content gets the stored reply
+// instead of changing anything. Keys are scoped to the client. A failed change
+// has no effect and stores nothing.
+func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body body, params any) error {
+	print, err := fingerprint(r, body.object)
 	if err != nil {
 		return err
 	}
-	kept, replayed, err := rules.Once(r.Context(), key, print, func(rules *license.Service) ([]byte, error) {
-		p, err := do(rules)
+	ctx := body.context(r.Context())
+	answer := func(result any) ([]byte, error) {
+		p, err := e.reply(r, route, result)
 		if err != nil {
 			return nil, err
 		}
 		return p.keep()
-	})
+	}
+	var kept []byte
+	var replayed bool
+	if e.once != nil {
+		kept, replayed, err = e.once(ctx, rules, key, print, params, answer)
+	} else {
+		kept, replayed, err = rules.Once(ctx, key, print, func(rules *license.Service) ([]byte, error) {
+			result, err := e.do(ctx, rules, params)
+			if err != nil {
+				return nil, err
+			}
+			return answer(result)
+		})
+	}
 	if err != nil {
 		return err
 	}
