@@ -37,8 +37,7 @@ func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
 }
 
 // check validates the fields of a license and normalizes them as stored:
-// times truncated to milliseconds, generated keys in canonical form, numbers
-// as float64. It replaces maps and pointed-to values instead of changing
+// times truncated to milliseconds, numbers as float64. It replaces maps and pointed-to values instead of changing
 // them.
 func (p *CreateParams) check(ctx context.Context) error {
 	return invalidFields(append(checkTags(ctx, p), p.normalize()...))
@@ -46,7 +45,6 @@ func (p *CreateParams) check(ctx context.Context) error {
 
 // normalize does what check does beyond the tags.
 func (p *CreateParams) normalize() (broken []FieldError) {
-	p.Key = canonicalKey(p.Key)
 	p.StartsAt, p.ExpiresAt = cut(p.StartsAt), cut(p.ExpiresAt)
 	if p.StartsAt != nil && p.ExpiresAt != nil && !p.ExpiresAt.After(*p.StartsAt) {
 		broken = append(broken, FieldError{Field: "expires_at", Code: CodeOutOfRange, Detail: "must be after starts_at"})

@@ -188,7 +188,7 @@ func rowOfCells(columns, record []string, now time.Time) []byte {
 
 // seen reports an ID or a key that an earlier row has, and adds those of row.
 func seen(first map[string]int, row ImportRow, number int) error {
-	for _, x := range [2][2]string{{"id", row.ID}, {"key", row.Key}} {
+	for _, x := range [2][2]string{{"id", row.ID}, {"key", canonicalKey(row.Key)}} {
 		name, value := x[0], x[1]
 		if value == "" {
 			continue

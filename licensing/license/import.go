@@ -220,7 +220,7 @@ func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRo
 	}
 	if row.ID != "" {
 		rec, err := r.License(ctx, row.ID)
-		if err == nil && s.sees(rec.ProductID) && (row.Key == "" || row.Key == rec.Key) {
+		if err == nil && s.sees(rec.ProductID) && (row.Key == "" || canonicalKey(row.Key) == rec.Key) {
 			return rec.ID, errExists
 		}
 		if err == nil {
@@ -231,7 +231,7 @@ func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRo
 		}
 	}
 	if row.Key != "" {
-		rec, err := r.LicenseByKey(ctx, row.Key)
+		rec, err := r.LicenseByKey(ctx, canonicalKey(row.Key))
 		if err == nil && s.sees(rec.ProductID) && row.ID == "" {
 			return rec.ID, errExists
 		}

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"strings"
 	"unicode"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 )
 
 // keyAlphabet is Crockford's base32: no I, L, O or U.
@@ -56,13 +58,32 @@ func ParseKey(s string) (key string, ok bool) {
 	return formatKey(digits), true
 }
 
-// canonicalKey returns the form in which a key is stored and looked up:
+// canonicalKey returns the form in which keys are looked up and are unique:
 // generated keys in the form of NewKey, others unchanged.
 func canonicalKey(s string) string {
 	if key, ok := ParseKey(s); ok {
 		return key
 	}
 	return s
+}
+
+// setKey sets the key of a license to a supplied text. A key from another system
+// can look like a generated key, so the text is kept beside the canonical form,
+// unless it has spaces or other characters that no key has.
+func setKey(rec *record.License, text string) {
+	rec.Key, rec.KeyText = canonicalKey(text), ""
+	if text != rec.Key && isKey(text) {
+		rec.KeyText = text
+	}
+}
+
+// keyText returns the key of a license as it was supplied. A process of an
+// earlier version, which does not know KeyText, may have replaced the key.
+func keyText(rec record.License) string {
+	if rec.KeyText != "" && canonicalKey(rec.KeyText) == rec.Key {
+		return rec.KeyText
+	}
+	return rec.Key
 }
 
 // isKey reports whether s is a valid license key.

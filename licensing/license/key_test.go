@@ -1,6 +1,7 @@
 package license_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestNewKey(t *testing.T) {
@@ -99,6 +101,126 @@ func TestKeysAreFoundAsTyped(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	key := license.NewKey()
-	l := f.create(t, func(p *license.CreateParams) { p.Key = strings.ToLower(key) })
-	is.Equal(l.Key, key) // one of ours is kept in its usual form
+	l := f.create(t, func(p *license.CreateParams) { p.Key = " " + strings.ToLower(key) })
+	is.Equal(l.Key, key) // spaces belong to no key, so this one was typed
+}
+
+// foreignKey is a key of another system whose check character happens to match,
+// with the letters that no generated key has.
+func foreignKey(t *testing.T) string {
+	t.Helper()
+	for range 100_000 {
+		key := []byte(license.NewKey())
+		i := strings.IndexAny(string(key), "01")
+		if i < 0 {
+			continue
+		}
+		key[i] = map[byte]byte{'0': 'O', '1': 'L'}[key[i]]
+		return string(key)
+	}
+	t.Fatal("no key")
+	return ""
+}
+
+// TestForeignKeysAreShownAsSupplied: a key of another system that reads as a
+// generated one is found in any form, and is shown and exported as it was supplied.
+func TestForeignKeysAreShownAsSupplied(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	key := foreignKey(t)
+	canonical, ok := license.ParseKey(key)
+	is.True(ok)
+	is.True(key != canonical)
+	l := f.create(t, func(p *license.CreateParams) { p.Key = key })
+	is.Equal(l.Key, key)
+
+	shown := func(want string) {
+		t.Helper()
+		read, err := f.Get(t.Context(), l.ID)
+		is.NoErr(err)
+		is.Equal(read.Key, want)
+		page, err := f.List(t.Context(), license.ListParams{})
+		is.NoErr(err)
+		is.Equal(page.Data[0].Key, want)
+		var out strings.Builder
+		is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
+		is.True(strings.Contains(out.String(), `"key":"`+want+`"`))
+		out.Reset()
+		is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+		is.True(strings.Contains(out.String(), ","+want+","))
+		masked, err := f.As(license.Caller{MaskKeys: true}).Get(t.Context(), l.ID)
+		is.NoErr(err)
+		is.Equal(masked.Key, "…"+want[len(want)-4:])
+	}
+	shown(key)
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, Name: ptr("changed")})
+	is.NoErr(err)
+	shown(key)
+	for _, typed := range []string{key, canonical, strings.ToLower(key)} {
+		v, err := f.Validate(t.Context(), license.ValidateParams{Key: typed})
+		is.NoErr(err)
+		is.True(v.Valid)
+		page, err := f.List(t.Context(), license.ListParams{Search: typed})
+		is.NoErr(err)
+		is.Equal(len(page.Data), 1)
+		p := plain()
+		p.Key = typed
+		_, err = f.Create(t.Context(), p)
+		is.True(errors.Is(err, license.ErrKeyTaken))
+		_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: typed})
+		is.Equal(fields(t, err), map[string]string{"key": "taken"})
+	}
+
+	row, err := f.store.License(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(row.Key, canonical)
+	other := foreignKey(t)
+	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: other})
+	is.NoErr(err)
+	shown(other)
+	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: canonical})
+	is.NoErr(err)
+	shown(canonical)
+}
+
+func TestForeignKeysAreImportedAsSupplied(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	key := foreignKey(t)
+	canonical, _ := license.ParseKey(key)
+	row := `{"name":"n","product_id":"p","customer_id":"c","key":"` + key + `"}`
+	results := importAll(t, f.Service, row)
+	is.Equal(results[0].Result, license.ImportCreated)
+	l, err := f.Get(t.Context(), results[0].ID)
+	is.NoErr(err)
+	is.Equal(l.Key, key)
+	var out strings.Builder
+	is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
+	for _, again := range []string{row, strings.ReplaceAll(row, key, canonical), strings.TrimSpace(out.String())} {
+		is.Equal(importAll(t, f.Service, again)[0].Result, license.ImportExists)
+	}
+	file := []byte("name,product_id,customer_id,key\nn,p,c," + key + "\nn,p,c," + canonical + "\n")
+	p, err := f.Internal().PreviewCSV(t.Context(), file)
+	is.NoErr(err)
+	is.Equal(p.Results[0].Result, license.ImportExists)
+	is.Equal(p.Results[1].Result, license.ImportRefused) // the same key twice
+}
+
+// TestKeyReplacedByAnEarlierVersion, which keeps the text of the key it replaces.
+func TestKeyReplacedByAnEarlierVersion(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) { p.Key = foreignKey(t) })
+	key := license.NewKey()
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		row, err := tx.License(t.Context(), l.ID)
+		if err != nil {
+			return err
+		}
+		row.Key = key
+		return tx.UpdateLicense(t.Context(), row)
+	}))
+	read, err := f.Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(read.Key, key)
 }

@@ -50,8 +50,9 @@ type CreateParams struct {
 	CustomerID string `json:"customer_id" validate:"text,customer"` // must not begin with "lic_"
 
 	// Key is the license key; empty: generate one, see [NewKey]. A key from
-	// another system is 16 to 1,024 visible ASCII characters, stored
-	// unchanged and compared exactly.
+	// another system is 16 to 1,024 visible ASCII characters. It is returned
+	// as supplied. Keys that [ParseKey] reads as the same key are the same;
+	// all others are compared exactly.
 	Key string `json:"key" validate:"omitempty,key" wire:"filled"`
 
 	// Times are truncated to milliseconds; years 1970 to 9999.

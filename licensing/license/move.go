@@ -103,13 +103,13 @@ func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 			if next.State == store.StateRevoked {
 				return &MoveError{Move: "rekey", From: StatusRevoked, To: StatusRevoked}
 			}
-			switch key := canonicalKey(p.Key); key {
+			switch canonicalKey(p.Key) {
 			case "":
-				next.Key = NewKey()
-			case l.Key:
+				setKey(next, NewKey())
+			case next.Key:
 				return Invalid("key", CodeTaken, "is the current key; choose another, or omit it to generate one")
 			default:
-				next.Key = key
+				setKey(next, p.Key)
 			}
 			return nil
 		},

@@ -40,7 +40,7 @@ func fromParts(rec record.License, entitlements map[string]any, metadata map[str
 		Name:           rec.Name,
 		ProductID:      rec.ProductID,
 		CustomerID:     rec.CustomerID,
-		Key:            rec.Key,
+		Key:            keyText(rec),
 		Status:         statusAt(rec.License, at),
 		StatusReason:   rec.StateReason,
 		StartsAt:       optionalTime(rec.StartsAt),
@@ -79,7 +79,8 @@ func (l License) params() CreateParams {
 // write copies the checked fields of p, and values derived from them, to a
 // record.
 func (p CreateParams) write(rec *record.License) {
-	rec.Name, rec.ProductID, rec.CustomerID, rec.Key = p.Name, p.ProductID, p.CustomerID, p.Key
+	rec.Name, rec.ProductID, rec.CustomerID = p.Name, p.ProductID, p.CustomerID
+	setKey(rec, p.Key)
 	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
 	rec.GraceSeconds = p.GraceSeconds
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)

@@ -20,6 +20,7 @@ type License struct {
 	store.License // without Document
 
 	Name        string
+	KeyText     string // the key as supplied, if that differs from Key
 	StateReason string
 	StateAt     time.Time // when State was last set
 
@@ -48,6 +49,8 @@ func ReadLicense(row store.License) (License, error) {
 		switch string(d.name) {
 		case "name":
 			l.Name = d.text()
+		case "key":
+			l.KeyText = d.text()
 		case "reason":
 			l.StateReason = d.text()
 		case "since":
@@ -84,8 +87,9 @@ func ReadLicense(row store.License) (License, error) {
 
 // Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
-	d := newEncoder(len(l.Name) + len(l.StateReason) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
+	d := newEncoder(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
 	d.text("name", l.Name)
+	d.text("key", l.KeyText)
 	d.text("reason", l.StateReason)
 	d.time("since", l.StateAt)
 	d.integer("grace", l.GraceSeconds, l.GraceSeconds != 0)
