@@ -2,6 +2,7 @@ package license
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -100,7 +101,7 @@ func (s *Service) clearAllDeleted(ctx context.Context) error {
 }
 
 // clearDeleted deletes a batch of the activations of a deleted license and
-// reports whether more may be left. Inside Atomically or Once it does nothing:
+// reports whether there may be more to do. Inside Atomically or Once it does nothing:
 // Run does it afterwards.
 func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 	if s.tx != nil {
@@ -112,14 +113,28 @@ func (s *Service) clearDeleted(ctx context.Context) (more bool, err error) {
 	}
 	id := deleted[0].Key
 	err = s.update(ctx, func(tx *transaction) error {
-		n, err := tx.deleteActivations(ctx, id)
-		if err != nil || n == activationBatch {
-			return err
-		}
-		return tx.removeEntry(ctx, deletedKind, id) // another process may have been first
+		_, err := tx.clearDeleted(ctx, id)
+		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("activations of deleted license %s: %w", id, err)
 	}
 	return true, nil
+}
+
+// clearDeleted deletes a batch of the activations of a deleted license and
+// reports whether more may be left. If a license has the ID, which an earlier
+// version could import too soon, all activations stay.
+func (tx *transaction) clearDeleted(ctx context.Context, id string) (left bool, err error) {
+	_, err = tx.License(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		var n int
+		if n, err = tx.deleteActivations(ctx, id); err == nil && n == activationBatch {
+			return true, nil
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, tx.removeEntry(ctx, deletedKind, id) // another process may have been first
 }

@@ -49,7 +49,8 @@ const maxRefused = 1000
 // creates the ones that do not exist. It calls report for each line, in order,
 // after the line is processed and stored; it skips blank lines. Each row
 // needs its own ID, key or both, so that a failed import can be repeated:
-// existing licenses are left unchanged.
+// existing licenses are left unchanged. A Caller that is limited to products
+// cannot choose the ID of a new license.
 //
 // Rows keep their ID, key, state and creation time. New licenses start at
 // revision 1, and each appends a license.created event. Import does not call
@@ -59,6 +60,7 @@ const maxRefused = 1000
 // rows already reported stay imported.
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
 	ctx = bulk.Mark(ctx)
+	_ = s.clearAllDeleted(ctx) // so that rows can have the IDs of deleted licenses
 	lines := bufio.NewReaderSize(r, maxRow)
 	refused := 0
 	rows := importLeast // of the next batch
@@ -120,9 +122,13 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 	now := s.now()
 	licenses := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
+	var ids []string // that rows bring
 	prepared, err := importResults(batch, left, func(row ImportRow) (id string, err error) {
 		if err := s.importVisible(row); err != nil {
 			return row.ID, err
+		}
+		if row.ID != "" {
+			ids = append(ids, row.ID)
 		}
 		rec := row.record(now)
 		l := fromParts(rec, row.Entitlements, row.Metadata, now)
@@ -136,7 +142,10 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		began := time.Now()
 		defer func() { held = time.Since(began) }()
 		results = prepared
-		err := tx.CreateLicenses(ctx, licenses...)
+		err := s.importIDs(ctx, tx, ids)
+		if err == nil {
+			err = tx.CreateLicenses(ctx, licenses...)
+		}
 		if errors.Is(err, store.ErrExists) && len(batch) > importLeast {
 			results = nil
 			return nil
@@ -200,55 +209,13 @@ func stopped(line int) ImportResult {
 		"%d lines were refused, so the import stopped before this line; correct them and import again", maxRefused)}}}
 }
 
-// errExists: the license of a row already exists.
-var errExists = errors.New("exists")
-
-// importVisible returns an [*InvalidError] if the caller may not see the license of
-// a row.
-func (s *Service) importVisible(row ImportRow) error {
-	if !s.sees(row.ProductID) {
-		return Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
-	}
-	return nil
-}
-
-// importExists checks whether the license of a row exists. It returns errExists with
-// the ID of the license, or an [*InvalidError] if another license has its ID or key.
-func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRow) (id string, err error) {
-	if err := s.importVisible(row); err != nil {
-		return "", err
-	}
-	if row.ID != "" {
-		rec, err := r.License(ctx, row.ID)
-		if err == nil && s.sees(rec.ProductID) && (row.Key == "" || canonicalKey(row.Key) == rec.Key) {
-			return rec.ID, errExists
-		}
-		if err == nil {
-			return "", Invalid("id", CodeTaken, "is used by another license")
-		}
-		if !errors.Is(err, store.ErrNotFound) {
-			return "", err
-		}
-	}
-	if row.Key != "" {
-		rec, err := r.LicenseByKey(ctx, canonicalKey(row.Key))
-		if err == nil && s.sees(rec.ProductID) && row.ID == "" {
-			return rec.ID, errExists
-		}
-		if err == nil {
-			return "", Invalid("key", CodeTaken, "is used by another license")
-		}
-		if !errors.Is(err, store.ErrNotFound) {
-			return "", err
-		}
-	}
-	return row.ID, nil
-}
-
 // importRow writes one row and returns the ID of its license.
 func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow) (id string, err error) {
 	if id, err := s.importExists(ctx, tx, row); err != nil {
 		return id, err
+	}
+	if err := importDeleted(ctx, tx, row.ID); err != nil {
+		return "", err
 	}
 	rec := row.record(tx.now)
 	_, err = s.add(ctx, tx, rec, row.CreateParams)

@@ -440,3 +440,90 @@ func TestImportStopsAfterManyRefusedRows(t *testing.T) {
 	results = importAll(t, f.Service, `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0009","entitlements":{`+strings.TrimSuffix(many.String(), ",")+`}}`)
 	is.Equal(len(results[0].Errors), 20)
 }
+
+// TestImportOfADeletedID while the activations of the deleted license are still
+// being removed, as they are after a crash.
+//
+// Fault: the clean-up removes the activations of the imported license.
+func TestImportOfADeletedID(t *testing.T) {
+	for _, n := range []int{99, 100, 101, 250} {
+		for _, inside := range []bool{false, true} {
+			t.Run(fmt.Sprint(n, " ", inside), func(t *testing.T) {
+				is := is.New(t)
+				f := newFixture(t)
+				l := f.create(t)
+				rows := make([]store.Activation, n)
+				for i := range rows {
+					rows[i] = store.Activation{LicenseID: l.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-", i), Document: []byte("{}")}
+				}
+				is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return tx.PutActivations(t.Context(), rows...) }))
+				row := fmt.Sprintf(`{"id":%q,"key":%q,"name":"n","product_id":"p","customer_id":"c"}`, l.ID, l.Key)
+				remove := func(s *license.Service) error { return s.Delete(t.Context(), license.DeleteParams{ID: l.ID}) }
+				var results []license.ImportResult
+				is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+					err := remove(s)
+					if err == nil && inside {
+						results = importAll(t, s, row)
+					}
+					return err
+				}))
+				if inside && n >= 200 { // more than one Update removes
+					is.Equal(results[0].Result, license.ImportRefused)
+					is.Equal(results[0].Errors[0].Field, "id")
+				}
+				if !inside || n >= 200 {
+					results = importAll(t, f.Service, row)
+				}
+				is.Equal(results[0].Result, license.ImportCreated)
+
+				left, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
+				is.NoErr(err)
+				is.Equal(left, 0)
+				f.activate(t, l.Key, "mine")
+				for _, step := range f.Internal().Background().Upkeep {
+					for more := true; more; {
+						more, err = step(t.Context())
+						is.NoErr(err)
+					}
+				}
+				is.True(f.validate(t, l.Key, "mine").Valid)
+			})
+		}
+	}
+}
+
+// TestImportedByAnEarlierVersion too soon: the clean-up keeps all activations.
+func TestImportedByAnEarlierVersion(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	f.activate(t, l.Key, "mine")
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
+		return tx.PutEntries(t.Context(), store.Entry{Kind: "license_deleted", Key: l.ID, CreatedAt: start})
+	}))
+	importAll(t, f.Service, "")
+	is.True(f.validate(t, l.Key, "mine").Valid)
+	deleted, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "license_deleted"})
+	is.NoErr(err)
+	is.Equal(len(deleted), 0)
+}
+
+// TestImportDoesNotRevealIDs of other products to a caller that is limited.
+func TestImportDoesNotRevealIDs(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	own := f.create(t, func(p *license.CreateParams) { p.ProductID = "mine" })
+	other := f.create(t)
+	limited := f.As(license.Caller{Products: []string{"mine"}})
+	row := func(id string) string {
+		return fmt.Sprintf(`{"id":%q,"name":"n","product_id":"mine","customer_id":"c"}`, id)
+	}
+	free := importAll(t, limited, row(store.NewID("lic", start)))[0]
+	is.Equal(free.Result, license.ImportRefused)
+	used := importAll(t, limited, row(other.ID))[0]
+	used.ID, free.ID = "", ""
+	is.Equal(used, free)
+	is.Equal(importAll(t, limited, row(own.ID))[0].Result, license.ImportExists)
+	is.Equal(importAll(t, limited, `{"key":"imported-key-0001","name":"n","product_id":"mine","customer_id":"c"}`)[0].Result, license.ImportCreated)
+	is.Equal(importAll(t, f.Service, row(store.NewID("lic", start)))[0].Result, license.ImportCreated)
+}

@@ -1,0 +1,92 @@
+package license
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// errExists: the license of a row already exists.
+var errExists = errors.New("exists")
+
+// importVisible returns an [*InvalidError] if the caller may not see the license of
+// a row.
+func (s *Service) importVisible(row ImportRow) error {
+	if !s.sees(row.ProductID) {
+		return Invalid("product_id", CodeUnknown, "is outside the caller's product limit")
+	}
+	return nil
+}
+
+// importExists checks whether the license of a row exists. It returns errExists with
+// the ID of the license, or an [*InvalidError] if another license has its ID or key.
+func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRow) (id string, err error) {
+	if err := s.importVisible(row); err != nil {
+		return "", err
+	}
+	if row.ID != "" {
+		rec, err := r.License(ctx, row.ID)
+		switch {
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return "", err
+		case err == nil && s.sees(rec.ProductID) && (row.Key == "" || canonicalKey(row.Key) == rec.Key):
+			return rec.ID, errExists
+		case err == nil && s.sees(rec.ProductID):
+			return "", Invalid("id", CodeTaken, "is used by another license")
+		case s.caller.Products != nil: // the same for a free ID, so that it does not reveal other licenses
+			return "", Invalid("id", CodeUnknown, "is not the id of a license of the caller's products, and a caller limited to products cannot choose an id; omit it")
+		}
+	}
+	if row.Key != "" {
+		rec, err := r.LicenseByKey(ctx, canonicalKey(row.Key))
+		if err == nil && s.sees(rec.ProductID) && row.ID == "" {
+			return rec.ID, errExists
+		}
+		if err == nil {
+			return "", Invalid("key", CodeTaken, "is used by another license")
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+	}
+	return row.ID, nil
+}
+
+// importIDs returns store.ErrExists if licenses with these IDs must be imported
+// row by row: the caller may not choose IDs, or one is that of a deleted license
+// whose activations have yet to be removed.
+func (s *Service) importIDs(ctx context.Context, r store.Reader, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if s.caller.Products != nil {
+		return store.ErrExists
+	}
+	deleted, err := r.Entries(ctx, store.EntryQuery{Kind: deletedKind, Keys: ids})
+	if err == nil && len(deleted) > 0 {
+		return store.ErrExists
+	}
+	return err
+}
+
+// importDeleted removes what is left of a deleted license with the ID of a row, so
+// that its activations do not become those of the new license. It returns an
+// [*InvalidError] if that is more than a batch.
+func importDeleted(ctx context.Context, tx *transaction, id string) error {
+	if id == "" {
+		return nil
+	}
+	_, err := tx.Entry(ctx, deletedKind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	left := false
+	if err == nil {
+		left, err = tx.clearDeleted(ctx, id)
+	}
+	if left {
+		return Invalid("id", CodeTaken, "is the id of a deleted license whose activations are still being removed; import the row again later")
+	}
+	return err
+}
