@@ -20,6 +20,11 @@ const (
 	// noticeLag is how far a watermark may lag while no notice is due, so
 	// that most rounds write nothing.
 	noticeLag = time.Hour
+	// noticeLook is how many events of one license are read, in pages, to see
+	// whether it has received a notice. An Update that has read as many continues
+	// with no further license.
+	noticeLook = 1000
+	noticePage = 100
 )
 
 // A watermark records which licenses have received the notices of one
@@ -28,6 +33,11 @@ const (
 type watermark struct {
 	Time time.Time `json:"time"`
 	ID   string    `json:"id,omitempty"`
+
+	// After the clock was turned back, licenses up to the time Given may have
+	// received the notice already; their events up to Seq say so.
+	Given time.Time `json:"given,omitzero"`
+	Seq   int64     `json:"seq,omitempty"`
 }
 
 // giveNotices appends a batch of due expiry notices: license.expiring at
@@ -35,10 +45,11 @@ type watermark struct {
 // license.expired at ExpiresAt. It reports whether more may be due.
 //
 // Each license gets each notice at most once, however many processes call
-// giveNotices, and again only after ExpiresAt has moved later. If
-// giveNotices has not run for a while, a license gets license.expired, or
-// only the license.expiring notice nearest to its end. Revoked licenses get
-// no notices. The first call for an offset appends nothing; notices start
+// giveNotices, and again only after ExpiresAt has moved. After the clock was
+// turned back, the license's events say which notices it has, unless retention
+// has removed them. If giveNotices has not run for a while, a license gets
+// license.expired, or only the license.expiring notice nearest to its end.
+// Revoked licenses get no notices. The first call for an offset appends nothing; notices start
 // with licenses that become due after it. A license created or changed well
 // after the time of a notice does not get that notice.
 func (s *Service) giveNotices(ctx context.Context) (more bool, err error) {
@@ -117,8 +128,13 @@ func (s *Service) noticesDue(ctx context.Context) (due, lagging []time.Duration,
 func (s *Service) noticesAfter(w watermark, found bool, offset time.Duration, now time.Time) (_ watermark, q store.LicenseQuery, idle bool) {
 	until := now.Add(offset)
 	idle = found && until.Sub(w.Time) < noticeLag
-	if !found || w.Time.After(until.Add(noticeLag)) { // the clock was ahead and has been corrected
-		w, idle = watermark{Time: until}, false
+	if !found {
+		w = watermark{Time: until}
+	} else if w.Time.After(until.Add(noticeLag)) { // the clock was ahead and has been corrected
+		if w.Given.Before(w.Time) {
+			w.Given = w.Time
+		}
+		w, idle = watermark{Time: until, Given: w.Given}, false
 	}
 	q = store.LicenseQuery{
 		Expires: store.TimeRange{From: w.Time, Before: until},
@@ -142,14 +158,25 @@ func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset tim
 		return false, err
 	}
 	w, q, _ := s.noticesAfter(w, found, offset, tx.now)
+	if !w.Given.IsZero() && w.Seq == 0 { // the clock has just been corrected
+		if w.Seq, err = lastSeq(ctx, tx); err != nil {
+			return false, err
+		}
+	}
 	var recs []store.License
 	if q.Expires.From.Before(q.Expires.Before) {
 		if recs, err = tx.Licenses(ctx, q); err != nil {
 			return false, err
 		}
 	}
+	full = len(recs) == noticeBatch
+	looked := 0
 	for _, rec := range recs {
-		w = watermark{Time: rec.ExpiresAt, ID: rec.ID}
+		if looked >= noticeLook {
+			full = true
+			break
+		}
+		w.Time, w.ID = rec.ExpiresAt, rec.ID
 		if rec.State == store.StateRevoked || s.isNoticeOutdated(offset, rec.ExpiresAt, tx.now) {
 			continue
 		}
@@ -162,14 +189,65 @@ func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset tim
 			seconds := int64(offset / time.Second)
 			eventType, data.NoticeSeconds = EventLicenseExpiring, &seconds
 		}
+		if !rec.ExpiresAt.After(w.Given) {
+			given, n, err := wasGiven(ctx, tx, l, eventType, data.NoticeSeconds, w.Seq)
+			if err != nil {
+				return false, err
+			}
+			if looked += n; given {
+				continue
+			}
+		}
 		if err := s.append(ctx, tx, eventType, l, data); err != nil {
 			return false, err
 		}
 	}
-	if full = len(recs) == noticeBatch; !full && w.Time.Before(q.Expires.Before) {
-		w = watermark{Time: q.Expires.Before}
+	if !full && w.Time.Before(q.Expires.Before) {
+		w.Time, w.ID = q.Expires.Before, ""
+	}
+	if w.Time.After(w.Given) {
+		w.Given, w.Seq = time.Time{}, 0
 	}
 	return full, tx.PutEntries(ctx, store.Entry{Kind: watermarkKind, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
+}
+
+// lastSeq returns the Seq of the newest event.
+func lastSeq(ctx context.Context, r store.Reader) (int64, error) {
+	newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return 0, err
+	}
+	return newest[0].Seq, nil
+}
+
+// wasGiven reports whether the last events of a license up to a Seq include a
+// notice of its present end, and how many events it has read.
+func wasGiven(ctx context.Context, r store.Reader, l License, eventType string, noticeSeconds *int64, through int64) (given bool, read int, err error) {
+	q := store.EventQuery{Subject: l.ID, Descending: true, After: through + 1, Limit: noticePage}
+	for read < noticeLook {
+		events, err := r.Events(ctx, q)
+		if err != nil {
+			return false, read, err
+		}
+		for _, e := range events {
+			read++
+			if e.Type != eventType {
+				continue
+			}
+			var data EventData
+			if err := decode(e.Data, &data); err != nil {
+				return false, read, err
+			}
+			if data.License != nil && sameTime(data.License.ExpiresAt, l.ExpiresAt) && sameCount(data.NoticeSeconds, noticeSeconds) {
+				return true, read, nil
+			}
+		}
+		if len(events) < q.Limit {
+			return false, read, nil
+		}
+		q.After = events[len(events)-1].Seq
+	}
+	return false, read, nil
 }
 
 // isNoticeOutdated reports whether a notice is too late: the license has

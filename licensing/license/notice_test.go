@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,48 @@ func TestNoticesResumeAfterAClockWasAhead(t *testing.T) {
 	f.now = f.now.Add(2 * day)
 	f.notify(t)
 	is.Equal(f.notices(t, l.ID), []string{"7"})
+}
+
+// TestNoticesAreNotRepeatedAfterAClockWasAhead, however often it is, unless the
+// license was renewed meanwhile.
+func TestNoticesAreNotRepeatedAfterAClockWasAhead(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	f.notify(t)
+	given, renewed, later := f.expiring(t, 100*day), f.expiring(t, 110*day), f.expiring(t, 390*day)
+	f.now = start.Add(99*day + time.Minute)
+	f.notify(t)
+	is.Equal(f.notices(t, given.ID), []string{"1"})
+	f.now = start.Add(300 * day)
+	f.notify(t)
+	is.Equal(f.notices(t, given.ID), []string{"1", "0"})
+	is.Equal(f.notices(t, renewed.ID), []string{"30", "0"})
+	for i := range 250 { // more than one page of events
+		_, err := f.Update(t.Context(), license.UpdateParams{ID: given.ID, Name: ptr(fmt.Sprint("name ", i))})
+		is.NoErr(err)
+	}
+	f.now = start.Add(40 * day)
+	f.notify(t)
+	f.now = start.Add(95 * day) // ahead again, and corrected again
+	f.notify(t)
+	f.now = start
+	f.notify(t)
+	_, err := f.Renew(t.Context(), license.RenewParams{ID: renewed.ID, ExpiresAt: ptr(start.Add(120 * day))})
+	is.NoErr(err)
+	created := f.expiring(t, 105*day)
+	for d := range 400 {
+		f.now = start.Add(time.Duration(d)*day + time.Minute)
+		f.notify(t)
+	}
+	is.Equal(f.notices(t, given.ID), []string{"1", "0", "7", "30"}) // 7 was given at the second time ahead
+	is.Equal(f.notices(t, renewed.ID), []string{"30", "0", "30", "7", "1", "0"})
+	is.Equal(f.notices(t, created.ID), []string{"30", "7", "1", "0"})
+	is.Equal(f.notices(t, later.ID), []string{"30", "7", "1", "0"})
+	marks, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "watermark"})
+	is.NoErr(err)
+	for _, m := range marks {
+		is.True(!strings.Contains(string(m.Data), "given")) // the clock has passed it
+	}
 }
 
 func TestARenewalEarnsNewNotices(t *testing.T) {
