@@ -23,7 +23,7 @@ type cursor struct {
 	scope  [16]byte  // digest of the filter, the order and the caller's product limit
 	pinned time.Time // when the first page was read
 	after  store.Position
-	back   bool // the page before the position
+	back   bool // the page before the position or, if that is zero, the last page
 }
 
 // errCursor is returned for a malformed cursor or one of another list.
@@ -63,13 +63,16 @@ func (c cursor) String() string {
 // every page.
 func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < 33 || b[0] != cursorAfter && b[0] != cursorBefore || [16]byte(b[1:17]) != scope || !isID(prefix, string(b[33:])) {
+	if err != nil || len(b) < 33 || b[0] != cursorAfter && b[0] != cursorBefore || [16]byte(b[1:17]) != scope {
 		return cursor{}, false
 	}
 	c.scope, c.back = scope, b[0] == cursorBefore
 	c.pinned = fromMillis(int64(binary.BigEndian.Uint64(b[17:])))
 	c.after.Time = fromMillis(int64(binary.BigEndian.Uint64(b[25:])))
 	c.after.ID = string(b[33:])
+	if !isID(prefix, c.after.ID) && !(c.back && c.after.IsZero()) {
+		return cursor{}, false
+	}
 	return c, valid.IsInstant(c.pinned) && (c.after.Time.IsZero() || valid.IsInstant(c.after.Time)) && c.String() == text
 }
 

@@ -93,6 +93,11 @@ func (s *Service) List(ctx context.Context, p ListParams) (IndexedPage[License],
 	var recs []store.License
 	err := view(ctx, func(r store.Reader) (err error) {
 		recs, err = s.read(ctx, r, q)
+		if err == nil && start.back && len(recs) == 0 { // the licenses before the position are gone
+			start = cursor{scope: start.scope, pinned: start.pinned}
+			q.After, q.Descending = start.after, p.NewestFirst
+			recs, err = s.read(ctx, r, q)
+		}
 		return err
 	})
 	if err != nil {
@@ -101,10 +106,10 @@ func (s *Service) List(ctx context.Context, p ListParams) (IndexedPage[License],
 
 	more := len(recs) > p.Limit
 	recs = recs[:min(len(recs), p.Limit)]
-	prev := p.Cursor != ""
+	prev := !start.after.IsZero()
 	if start.back {
 		slices.Reverse(recs)
-		more, prev = true, more
+		more, prev = prev, more
 	}
 	page, err := s.page(p, recs, start.pinned)
 	if err != nil {
@@ -114,8 +119,11 @@ func (s *Service) List(ctx context.Context, p ListParams) (IndexedPage[License],
 		next := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[len(recs)-1])}
 		page.HasMore, page.NextCursor = true, next.String()
 	}
-	if prev && len(recs) > 0 {
-		before := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[0]), back: true}
+	if prev {
+		before := cursor{scope: start.scope, pinned: start.pinned, back: true}
+		if len(recs) > 0 { // otherwise the licenses after the position are gone
+			before.after = position(q.Order, recs[0])
+		}
 		page.PrevCursor = before.String()
 	}
 	return page, nil

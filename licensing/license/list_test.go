@@ -343,3 +343,71 @@ func TestProductLimit(t *testing.T) {
 	is.Equal(pages(t, s, license.ListParams{Limit: 10, ProductID: "prod_other"}), nil)
 	is.Equal(len(f.events(t, other.ID)), 1)
 }
+
+// TestPagesLeadOnAfterDeletions of all licenses before or after a position, in lists
+// of each order and in searches.
+//
+// Fault: a page without licenses and cursors.
+func TestPagesLeadOnAfterDeletions(t *testing.T) {
+	for name, p := range map[string]license.ListParams{
+		"by creation":     {},
+		"newest first":    {NewestFirst: true},
+		"by expiry":       {Status: license.StatusExpired},
+		"search":          {Search: "common"},
+		"search customer": {Search: "common", CustomerID: "cus_ada"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			f := newFixture(t)
+			for i := range 6 {
+				f.now = f.now.Add(time.Second)
+				f.create(t, func(p *license.CreateParams) {
+					p.Name, p.ExpiresAt = fmt.Sprint("Common ", i), ptr(f.now.Add(time.Millisecond))
+				})
+			}
+			f.now = f.now.Add(time.Hour)
+			p.Limit = 2
+			read := func(cursor string) license.IndexedPage[license.License] {
+				t.Helper()
+				p := p
+				p.Cursor = cursor
+				page, err := f.List(t.Context(), p)
+				is.NoErr(err)
+				return page
+			}
+			remove := func(list []license.License) {
+				t.Helper()
+				for _, l := range list {
+					is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
+				}
+			}
+			first := read("")
+			second := read(first.NextCursor)
+			third := read(second.NextCursor)
+			is.Equal(len(third.Data), 2)
+
+			remove(third.Data) // at the end
+			end := read(second.NextCursor)
+			is.Equal(len(end.Data), 0)
+			is.Equal(end.NextCursor, "")
+			last := read(end.PrevCursor)
+			is.Equal(last.Data, second.Data)
+			is.Equal(read(last.PrevCursor).Data, first.Data)
+
+			remove(first.Data) // at the beginning
+			begin := read(second.PrevCursor)
+			is.Equal(begin.Data, second.Data) // the first page now
+			is.Equal(begin.PrevCursor, "")
+
+			remove(second.Data)
+			for _, cursor := range []string{second.PrevCursor, second.NextCursor, end.PrevCursor} {
+				page := read(cursor)
+				is.Equal(len(page.Data), 0)
+				is.Equal(page.NextCursor, "")
+				if page.PrevCursor != "" { // to an empty first page
+					is.Equal(read(page.PrevCursor).PrevCursor, "")
+				}
+			}
+		})
+	}
+}

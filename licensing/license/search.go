@@ -74,6 +74,9 @@ func (s *Service) search(ctx context.Context, p ListParams) (IndexedPage[License
 	if found.Prev != "" {
 		start.after, start.back = found.Prev, true
 		page.PrevCursor = start.String()
+	} else if len(found.Licenses) == 0 && found.Next == "" && start.after != "" { // the licenses after the position are gone
+		start.after, start.back = start.after+"\x01", true // the page before includes the position
+		page.PrevCursor = start.String()
 	}
 	page.Indexing = s.indexing(ctx, lag)
 	return page, nil
