@@ -149,7 +149,7 @@ type LimitOptions struct {
 
 	// AddressRate is the same for requests without a valid access token, by
 	// address (for IPv6, by /64 network). The dashboard has limits of its
-	// own. Default: 50. Negative: no limit.
+	// own, and GET /health has none. Default: 50. Negative: no limit.
 	AddressRate int
 
 	// KeyRate is the same for requests with a license key, by the key, from
@@ -164,7 +164,7 @@ type LimitOptions struct {
 	// MaxImport is the largest body of an import of licenses, in bytes; a
 	// license takes about 400. It is held in memory, with up to twice its
 	// size while it is read. A process runs up to 4 imports concurrently and
-	// answers 503 to one more. At least 1 KiB. Default: 16,777,216.
+	// answers 429 to one more. At least 1 KiB. Default: 16,777,216.
 	MaxImport int64 `validate:"omitempty,min=1024"`
 
 	// BodyTimeout is how long a body may take to arrive, on a server without

@@ -90,11 +90,12 @@ func TestAnAddressOverItsRateIsToldToWait(t *testing.T) {
 	ip := netip.MustParseAddr("203.0.113.1")
 	c := newCaller(t, licensing.Options{Limits: licensing.LimitOptions{AddressRate: 1}, ClientIP: func(*http.Request) netip.Addr { return ip }})
 	// Getting the token was one.
-	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
-	is.Equal(c.do("GET", "/health", "").Code, http.StatusTooManyRequests)
+	is.Equal(c.do("GET", "/ready", "").Code, http.StatusOK)
+	is.Equal(c.do("GET", "/ready", "").Code, http.StatusTooManyRequests)
 	is.Equal(c.do("GET", "/license", "").Code, http.StatusOK) // that counts by client
+	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)  // has no limit
 	ip = netip.MustParseAddr("203.0.113.2")
-	is.Equal(c.do("GET", "/health", "").Code, http.StatusOK)
+	is.Equal(c.do("GET", "/ready", "").Code, http.StatusOK)
 }
 
 func TestRequestsWithoutAGoodTokenCountForTheirAddress(t *testing.T) {

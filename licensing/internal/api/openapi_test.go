@@ -283,7 +283,10 @@ func (g *generator) body(row web.Route, example any) *object {
 
 // statuses returns the statuses of the problems of a row, and others.
 func (g *generator) statuses(path string, row web.Route, others []string) []string {
-	all := append(others, "400", "429", "500", "503")
+	all := append(others, "400", "500", "503")
+	if !row.Unlimited {
+		all = append(all, "429")
+	}
 	if row.Scope != "" {
 		all = append(all, "401", "403")
 	}

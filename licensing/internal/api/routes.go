@@ -94,7 +94,7 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/file/revocations", Do: revocations(c.Revocations)},
 
 		{Method: "GET", Path: "/openapi.json", Handle: describe},
-		{Method: "GET", Path: "/health", Do: web.Do(healthy), Probe: true},
+		{Method: "GET", Path: "/health", Do: web.Do(healthy), Probe: true, Unlimited: true},
 		{Method: "GET", Path: "/ready", Do: web.Do(c.ready), Probe: true, Scope: auth.ScopeEventRead, ScopeFor: "verbose"},
 	}
 }

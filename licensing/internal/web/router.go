@@ -34,7 +34,7 @@ type Route struct {
 	OptionalBody bool  // no body is the same as an empty object
 	Key          bool  // the body has a license key; requests count toward its rate limit
 	Secret       bool  // the response has a secret and is not stored for replays
-	Concurrent   int   // limit of concurrent requests per process, above which is 503; 0: none
+	Concurrent   int   // limit of concurrent requests per process, above which is 429; 0: none
 	Rows         int64 // the body is NDJSON of at most that many bytes, for the field Rows
 	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It receives every
 	// method and refuses unknown ones itself; errors have the RFC 6749
@@ -47,6 +47,9 @@ type Route struct {
 	// Probe marks an endpoint for load balancers, which may send a query or a
 	// body of their own: it ignores unknown parameters and the body.
 	Probe bool
+	// Unlimited marks an endpoint that reads nothing. Its requests do not
+	// count toward a rate limit.
+	Unlimited bool
 
 	slots slots
 }

@@ -162,7 +162,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		x.client = grant.ClientID
 		x.grant = grant
 	}
-	if !x.page { // the pages limit sign-ins themselves
+	if !x.page && !route.Unlimited { // the pages limit sign-ins themselves
 		if err := s.limit(r, x.client); err != nil {
 			return err
 		}

@@ -21,8 +21,8 @@ func (s slots) take(ctx context.Context) (release func(), err error) {
 	case s <- struct{}{}:
 	default:
 		return nil, &Problem{
-			Status: http.StatusServiceUnavailable, Code: "busy",
-			Detail: fmt.Sprintf("%d requests of this kind are already running; nothing was changed. Retry later.", cap(s)),
+			Status: http.StatusTooManyRequests, Code: "rate_limited",
+			Detail: fmt.Sprintf("%d requests of this kind are already running; nothing was changed. Retry after the time in Retry-After.", cap(s)),
 			Header: http.Header{"Retry-After": {"10"}},
 		}
 	}
