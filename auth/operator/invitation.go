@@ -52,8 +52,8 @@ type invitationRecord struct {
 
 // Invite returns a code with which a person becomes an operator; see
 // [Service.AcceptInvitation]. The service sends nothing: give the person the
-// code yourself. An invitation created by an operator ends when that operator
-// is disabled or is no longer an admin.
+// code yourself. An invitation ends when the address is invited again, and one
+// created by an operator when that operator is disabled or is no longer an admin.
 //
 // It returns an [*auth.InvalidError] if a parameter is invalid or the address
 // is taken.
@@ -76,8 +76,9 @@ func (s *Service) Invite(ctx context.Context, p InviteParams) (code string, err 
 
 // CreatePasswordReset returns a code with which an operator chooses a new
 // password; see [Service.AcceptInvitation]. The current password keeps working
-// until the code is used, and any new password ends the code. It returns [auth.ErrNotFound]
-// if there is no such operator.
+// until the code is used. Any new password ends the code, and so does the next
+// code for the operator. It returns [auth.ErrNotFound] if there is no such
+// operator.
 func (s *Service) CreatePasswordReset(ctx context.Context, operatorID string) (code string, err error) {
 	op, err := s.Get(ctx, operatorID)
 	if err != nil {
@@ -86,11 +87,18 @@ func (s *Service) CreatePasswordReset(ctx context.Context, operatorID string) (c
 	return s.putInvitation(ctx, invitationRecord{Email: op.Email, Role: op.Role, OperatorID: op.ID}, func(store.Tx) error { return nil })
 }
 
-// putInvitation writes an invitation unless check returns an error.
+// putInvitation writes an invitation in place of an earlier one for the same
+// person, unless check returns an error.
 func (s *Service) putInvitation(ctx context.Context, rec invitationRecord, check func(store.Tx) error) (code string, err error) {
 	rec.Actor = s.caller.Actor
 	err = s.st.Update(ctx, func(tx store.Tx) error {
 		if err := check(tx); err != nil {
+			return err
+		}
+		err := deleteInvitations(ctx, tx, func(earlier invitationRecord) bool {
+			return earlier.OperatorID == rec.OperatorID && foldEmail(earlier.Email) == foldEmail(rec.Email)
+		})
+		if err != nil {
 			return err
 		}
 		code = rand.Text()
@@ -143,6 +151,14 @@ func (s *Service) RevokeInvitation(ctx context.Context, id string) error {
 // of op: password resets for op, if op has a new password or is disabled, and
 // invitations created by op, if op is disabled or is no longer an admin.
 func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword bool) error {
+	return deleteInvitations(ctx, tx, func(rec invitationRecord) bool {
+		reset := rec.OperatorID == op.ID && (newPassword || op.Disabled)
+		return reset || rec.Actor == "operator:"+op.ID && (op.Role != RoleAdmin || op.Disabled)
+	})
+}
+
+// deleteInvitations deletes the invitations for which ended returns true.
+func deleteInvitations(ctx context.Context, tx store.Tx, ended func(invitationRecord) bool) error {
 	q := store.EntryQuery{Kind: kindInvitation, Limit: store.MaxLimit}
 	for {
 		entries, err := tx.Entries(ctx, q)
@@ -154,8 +170,7 @@ func endInvitations(ctx context.Context, tx store.Tx, op Operator, newPassword b
 			if err := json.Unmarshal(e.Data, &rec); err != nil {
 				return fmt.Errorf("operator: invitation %s: %w", e.Key, err)
 			}
-			reset := rec.OperatorID == op.ID && (newPassword || op.Disabled)
-			if reset || rec.Actor == "operator:"+op.ID && (op.Role != RoleAdmin || op.Disabled) {
+			if ended(rec) {
 				if err := tx.DeleteEntries(ctx, kindInvitation, e.Key); err != nil {
 					return err
 				}

@@ -190,6 +190,38 @@ func TestANewPasswordEndsPasswordResets(t *testing.T) {
 	}
 }
 
+// A person has one valid code: an earlier one may have gone to a wrong address,
+// or have a role that was a mistake.
+func TestANewCodeEndsTheEarlierOne(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	o := newOffice(t)
+	bob := o.operator(t, "bob@example.com", RoleViewer)
+	carol := o.operator(t, "carol@example.com", RoleViewer)
+	invite := func(email string, role Role) string {
+		code, err := o.Invite(ctx, InviteParams{Email: email, Role: role})
+		is.NoErr(err)
+		return code
+	}
+	reset := func(op Operator) string {
+		code, err := o.CreatePasswordReset(ctx, op.ID)
+		is.NoErr(err)
+		return code
+	}
+	others := []string{reset(carol), invite("eve@example.com", RoleViewer)}
+	earlier := []string{reset(bob), invite("dan@example.com", RoleAdmin)}
+	later := []string{reset(bob), invite("Dan@example.com", RoleViewer)}
+	list, err := o.Invitations(ctx)
+	is.NoErr(err)
+	is.Equal(len(list), 4)
+	for _, code := range earlier {
+		is.True(errors.Is((&browser{o: o}).accept(code, otherPassword), ErrInvitationCode))
+	}
+	for _, code := range append(others, later...) {
+		is.NoErr((&browser{o: o}).accept(code, otherPassword))
+	}
+}
+
 func TestWrongCodesAreThrottled(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,8 +17,8 @@ func TestPurgeRemovesExpiredRecordsInBatches(t *testing.T) {
 	o := newOffice(t)
 	_, err := o.CreateSetupCode(ctx)
 	is.NoErr(err)
-	for range purge.Batch + 5 {
-		_, err := o.Invite(ctx, InviteParams{Email: "bob@example.com"})
+	for i := range purge.Batch + 5 {
+		_, err := o.Invite(ctx, InviteParams{Email: fmt.Sprintf("bob%d@example.com", i)})
 		is.NoErr(err)
 	}
 	op := o.operator(t, "ada@example.com", RoleAdmin)
