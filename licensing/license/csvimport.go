@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,8 +26,9 @@ type csvPreview struct {
 	Results []ImportResult
 	Rows    []ImportRow // the row of each result; incomplete if it is refused
 	// NDJSON has the rows for [Service.Import]; nil if any row is refused.
-	// Rows without an ID and a key have new IDs, so that a repeated import
-	// creates no license twice.
+	// Each row is on the line with its number, after empty lines. Rows
+	// without an ID and a key have new IDs, so that a repeated import creates
+	// no license twice.
 	NDJSON []byte
 }
 
@@ -49,18 +51,21 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 		p, refused = csvPreview{}, false
 		lines.Reset()
 		clear(first)
-		for i, record := range records {
-			if !slices.ContainsFunc(record, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
+		end := 0 // the number of the last line in lines
+		for _, record := range records {
+			if !slices.ContainsFunc(record.cells, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 				continue
 			}
-			line := rowOfCells(columns, record, now)
-			row, result, err := s.previewRow(ctx, r, line, i+2, first)
+			line := rowOfCells(columns, record.cells, now)
+			row, result, err := s.previewRow(ctx, r, line, record.number, first)
 			if err != nil {
 				return err
 			}
 			refused = refused || result.Result == ImportRefused
 			p.Results, p.Rows = append(p.Results, result), append(p.Rows, row)
+			lines.Write(bytes.Repeat([]byte{'\n'}, record.number-1-end))
 			lines.Write(append(line, '\n'))
+			end = record.number
 		}
 		return nil
 	})
@@ -92,26 +97,45 @@ func (s *Service) previewRow(ctx context.Context, r store.Reader, line []byte, n
 	return row, result, err
 }
 
-// readCSV returns the columns and the records of a file.
-func readCSV(file []byte) (columns []string, records [][]string, err error) {
+// A csvRecord is a row of a CSV file.
+type csvRecord struct {
+	number int // in a spreadsheet, which has a row for each empty line too
+	cells  []string
+}
+
+// readCSV returns the columns and the records of a file. It leaves out empty
+// lines.
+func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 	text := strings.TrimPrefix(string(file), csvfile.ByteOrderMark)
 	if !utf8.ValidString(text) {
 		return nil, nil, Invalid("", CodeInvalidFormat, "the file is not UTF-8; save it as “CSV UTF-8”")
 	}
 	in := csv.NewReader(strings.NewReader(text))
-	header, _, _ := strings.Cut(text, "\n")
+	header, _, _ := strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
 	if strings.Count(header, ";") > strings.Count(header, ",") {
 		in.Comma = ';'
 	}
 	in.FieldsPerRecord = -1
-	records, err = in.ReadAll()
-	if broken, ok := errors.AsType[*csv.ParseError](err); ok {
-		return nil, nil, Invalid("", CodeInvalidFormat, fmt.Sprintf("line %d, character %d: the quotation marks are not balanced", broken.Line, broken.Column))
+	for number := 1; ; number++ {
+		rest := text[in.InputOffset():]
+		cells, err := in.Read()
+		if err == io.EOF {
+			break
+		}
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, nil, Invalid("", CodeInvalidFormat, fmt.Sprintf("line %d, character %d: the quotation marks are not balanced", broken.Line, broken.Column))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		emptyLines := rest[:len(rest)-len(strings.TrimLeft(rest, "\r\n"))] // Read has skipped them
+		number += strings.Count(emptyLines, "\n")
+		records = append(records, csvRecord{number, cells})
 	}
 	if len(records) == 0 {
 		return nil, nil, Invalid("", CodeRequired, "the file is empty")
 	}
-	columns, records = records[0], records[1:]
+	columns, records = records[0].cells, records[1:]
 	if len(records) > csvfile.MaxRows {
 		return nil, nil, Invalid("", CodeTooMany, fmt.Sprintf("the file has %d rows; import at most %d at a time", len(records), csvfile.MaxRows))
 	}
@@ -131,9 +155,9 @@ func readCSV(file []byte) (columns []string, records [][]string, err error) {
 			broken = append(broken, FieldError{Field: name, Code: CodeRequired, Detail: "is missing in the header"})
 		}
 	}
-	for i, record := range records {
-		if len(record) > len(columns) && strings.Join(record[len(columns):], "") != "" {
-			broken = append(broken, FieldError{Code: CodeInvalidFormat, Detail: fmt.Sprintf("row %d has more cells than the header", i+2)})
+	for _, record := range records {
+		if len(record.cells) > len(columns) && strings.Join(record.cells[len(columns):], "") != "" {
+			broken = append(broken, FieldError{Code: CodeInvalidFormat, Detail: fmt.Sprintf("row %d has more cells than the header", record.number)})
 		}
 	}
 	if broken != nil {

@@ -2,8 +2,10 @@ package license_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +59,79 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	p, err = to.Internal().PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal([]string{p.Results[0].Result, p.Results[2].Result}, []string{"exists", "exists"})
+}
+
+// TestEveryTextSurvivesCSV exports licenses with random texts and imports them
+// into another store.
+func TestEveryTextSurvivesCSV(t *testing.T) {
+	is := is.New(t)
+	from, to := newFixture(t), newFixture(t)
+	alphabet := []rune("=+-@＝＋－＠'''';; \"\",aé1\u2028")
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func() string {
+		s := make([]rune, 1+random.IntN(12))
+		for i := range s {
+			s[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		return cmp.Or(strings.TrimSpace(string(s)), "'=1")
+	}
+	for i := range 500 {
+		p := license.CreateParams{Name: text(), ProductID: text(), CustomerID: text(), Metadata: map[string]string{text(): text()}, Entitlements: map[string]any{"tier": text()}}
+		p.Key = []string{"=", "'=", "'-x;'", "A"}[i%4] + fmt.Sprintf("-1234567890123456-%d", i) // visible ASCII
+		l, err := from.Create(t.Context(), p)
+		is.NoErr(err)
+		if i%2 == 0 {
+			_, err = from.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: p.Name})
+			is.NoErr(err)
+		}
+	}
+	var out bytes.Buffer
+	is.NoErr(from.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+	p, err := to.Internal().PreviewCSV(t.Context(), out.Bytes())
+	is.NoErr(err)
+	to.importLines(t, p.NDJSON)
+	n := 0
+	for want, err := range from.All(t.Context(), license.ListParams{}) {
+		is.NoErr(err)
+		got, err := to.Get(t.Context(), want.ID)
+		is.NoErr(err)
+		want.Revision, want.UpdatedAt = got.Revision, got.UpdatedAt
+		is.Equal(got, want)
+		n++
+	}
+	is.Equal(n, 500)
+}
+
+// A row has the number that a spreadsheet shows, with empty lines and cells of
+// several lines, in the preview and in the import.
+func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	file := "\n\r\nname;product_id;customer_id;max_activations;status_reason\r\n\r\n\nAda;atlas;cus_1;3;\n" + // row 6
+		";;;;\n\nBob;atlas;cus_1;%s;\n\nEve;atlas;cus_1;2;\"two\n\nlines\"\n\nFay;atlas;cus_1;2;\n" // 9, 11, 13
+	p, err := f.Internal().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "many")))
+	is.NoErr(err)
+	var refused []int
+	for _, r := range p.Results {
+		if r.Result == license.ImportRefused {
+			refused = append(refused, r.Line)
+		}
+	}
+	is.Equal(refused, []int{9, 11})
+	is.Equal(p.Results[3].Line, 13)
+	_, err = f.Internal().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	is.True(ok && strings.Contains(invalid.Fields[0].Detail, "row 16 has more cells"))
+
+	file = strings.Replace(fmt.Sprintf(file, "1"), "\"two\n\nlines\"", "", 1)
+	p, err = f.Internal().PreviewCSV(t.Context(), []byte(file))
+	is.NoErr(err)
+	var numbers []int
+	is.NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r license.ImportResult) error {
+		numbers = append(numbers, r.Line)
+		return nil
+	}))
+	is.Equal(numbers, []int{6, 9, 11, 13})
 }
 
 func TestPreviewCSVOfASpreadsheet(t *testing.T) {

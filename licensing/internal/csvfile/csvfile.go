@@ -28,11 +28,11 @@ func NewWriter(w io.Writer) *Writer {
 }
 
 // Write adds a row. Cells that a spreadsheet would run as a formula get an
-// apostrophe. Flush returns the error.
+// apostrophe, which [Unescape] removes. Flush returns the error.
 func (w *Writer) Write(row []string) {
 	cells := make([]string, len(row))
 	for i, cell := range row {
-		cells[i] = formula.ReplaceAllString(cell, "$1'$2")
+		cells[i] = formula.ReplaceAllString(cell, "$1'$2$3")
 	}
 	if !w.begun {
 		w.begun = true
@@ -50,10 +50,11 @@ func (w *Writer) Flush() error {
 
 // A spreadsheet can interpret these characters as the start of a formula: at the
 // start of a cell, or after a semicolon, which is the cell separator in many
-// locales.
+// locales. Apostrophes before them may be part of the text: Write adds one to
+// these too, so that Unescape removes only what Write added.
 const (
 	cellStart    = `(^|;[ "]*)`
-	formulaStart = `([=+\-@\t\r\n＝＋－＠])`
+	formulaStart = `('*)([=+\-@\t\r\n＝＋－＠])`
 )
 
 var (
@@ -62,4 +63,4 @@ var (
 )
 
 // Unescape returns a cell without what Write added.
-func Unescape(cell string) string { return escaped.ReplaceAllString(cell, "$1$2") }
+func Unescape(cell string) string { return escaped.ReplaceAllString(cell, "$1$2$3") }
