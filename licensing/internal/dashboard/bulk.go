@@ -250,6 +250,11 @@ func (v *visit) confirmSelected(status int, c confirming) error {
 	body := selection{
 		Form: c.form, Heading: m.label + " licenses", Path: "licenses/selected/" + m.name, Danger: m.danger, All: c.all, Rows: rows, Next: c.next,
 	}
+	if c.all {
+		body.Text = append(body.Text, "Selected: "+readFilter(v.listValues()).describe()+".")
+	} else {
+		body.Text = append(body.Text, "Selected: "+licenses(len(rows))+" that you chose in the list.")
+	}
 	if n < len(rows) {
 		body.Text = append(body.Text, thousands(int64(n))+" of "+thousands(int64(len(rows)))+" licenses will be changed.")
 	}

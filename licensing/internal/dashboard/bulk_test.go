@@ -80,6 +80,7 @@ type feedStore struct {
 	store.Store
 	most     int
 	onAppend func() // may be nil
+	onUpdate func() // after the next Update; may be nil
 }
 
 type feedTx struct {
@@ -95,6 +96,10 @@ func (s *feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 		return fn(feedTx{tx, &n, s.onAppend})
 	})
 	s.most = max(s.most, n)
+	if after := s.onUpdate; after != nil {
+		s.onUpdate = nil
+		after()
+	}
 	return err
 }
 
@@ -212,6 +217,73 @@ func TestBulkActionTime(t *testing.T) {
 		is.True(v.post("licenses/selected/"+tt.move, form...).says("25 of 25 succeeded."))
 		is.Equal(st.most, tt.most)
 	}
+}
+
+// TestBulkActionOfAnOperatorWithoutAccess takes the access away during the first
+// batch of a bulk action.
+func TestBulkActionOfAnOperatorWithoutAccess(t *testing.T) {
+	viewer, yes := operator.RoleViewer, true
+	stops := func(is *is.I, st *feedStore, s *site, v *visitor, end func()) {
+		var form []string
+		for range 25 {
+			form = append(form, "id", s.license(license.CreateParams{Name: "A"}).ID)
+		}
+		st.onUpdate = end
+		done := v.post("licenses/selected/suspend", form...)
+		is.Equal(done.StatusCode, http.StatusOK)
+		is.True(done.says("10 of 25 succeeded."))
+		is.Equal(strings.Count(done.body, "Not attempted. Your session has ended or your role has changed."), 15)
+		list, err := s.Service().List(t.Context(), license.ListParams{Status: license.StatusSuspended})
+		is.NoErr(err)
+		is.Equal(len(list.Data), 10)
+	}
+	for name, change := range map[string]operator.UpdateParams{"demoted": {Role: &viewer}, "disabled": {Disabled: &yes}} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			st := &feedStore{Store: memory.New()}
+			s := newSiteOn(t, st, licensing.Options{})
+			s.admin()
+			change.ID = s.operator("eve@example.com", operator.RoleAdmin).ID
+			stops(is, st, s, s.signedIn("eve@example.com"), func() {
+				_, err := s.Operators().Update(t.Context(), change)
+				is.NoErr(err)
+			})
+		})
+	}
+	t.Run("demoted by the host", func(t *testing.T) {
+		is := is.New(t)
+		st := &feedStore{Store: memory.New()}
+		op := operator.Operator{ID: "7", Role: operator.RoleAdmin}
+		s := newSiteOn(t, st, licensing.Options{Dashboard: licensing.DashboardOptions{
+			Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return op, true },
+		}})
+		stops(is, st, s, s.visitor(), func() { op.Role = operator.RoleSupport })
+	})
+}
+
+// The confirmation says in words which licenses it is about.
+func TestConfirmationDescribesTheSelection(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	id := s.license(license.CreateParams{Name: "Zoë", ExpiresAt: &end}).ID
+	for list, want := range map[string]string{
+		"":              "all licenses",
+		"sort=oldest":   "all licenses",
+		"sort=soonest":  "all licenses with an expiry",
+		"product=atlas": "all licenses with the product “atlas”",
+		"product=atlas&status=active&expires=30d":         "all licenses with the status active, the product “atlas” and an expiry in the next 30 days",
+		"q=zo%C3%AB&customer=harbour-pilots&sort=soonest": "all licenses with a match for “zoë” and the customer “harbour-pilots”",
+	} {
+		ask := v.get("licenses/selected/suspend?all=1&list=" + url.QueryEscape(list))
+		is.True(ask.says("<p>Selected: " + want + ".</p>")) // want
+		is.True(ask.says("Suspend 1 license</button>"))
+		wrong := v.submit(ask, url.Values{"id": {id}, "all": {"1"}, "reason": {"a\x01"}})
+		is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
+		is.True(wrong.says("<p>Selected: " + want + ".</p>"))
+	}
+	is.True(v.get("licenses/selected/suspend?list=product%3Datlas&id=" + id).says("<p>Selected: 1 license that you chose in the list.</p>"))
 }
 
 func TestBulkRenewal(t *testing.T) {

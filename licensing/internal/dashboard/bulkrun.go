@@ -30,15 +30,21 @@ func moveSelected(v *visit) error {
 	}
 	do := m.doSelected(f)
 	body := selection{Form: f, Heading: m.label + " licenses", Done: true, Next: next}
-	failed := false
+	stopped := "" // why no further license is changed
 	for rest := values; len(rest) > 0; rest = values[len(body.Rows):] {
 		some := rest[:min(len(rest), movedTogether)]
-		if failed {
-			body.Rows = append(body.Rows, failedRows(some, "Not attempted, because an earlier license failed.")...)
+		if stopped != "" {
+			body.Rows = append(body.Rows, failedRows(some, "Not attempted. "+stopped)...)
 			continue
 		}
 		if f.HasErrors() {
 			break
+		}
+		if len(body.Rows) > 0 {
+			if err := v.checkAccess(); err != nil {
+				stopped = web.ProblemOf(err).Detail
+				continue
+			}
 		}
 		rows, err := v.moveTogether(some, do)
 		switch {
@@ -47,7 +53,7 @@ func moveSelected(v *visit) error {
 		case err != nil && len(body.Rows) == 0:
 			return err
 		case err != nil:
-			rows, failed = failedRows(some, web.ProblemOf(err).Detail), true
+			rows, stopped = failedRows(some, web.ProblemOf(err).Detail), "An earlier license failed."
 		}
 		body.Rows = append(body.Rows, rows...)
 	}

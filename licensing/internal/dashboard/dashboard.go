@@ -133,6 +133,7 @@ const maxForm = 256 << 10 // the maximum size of a submitted form without a file
 // serve checks the origin, the content, the operator and the role of a request,
 // in this order, and then calls the handler of the route.
 func (v *visit) serve(route *route) error {
+	v.route = route
 	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
 			Detail: "This form was sent from another site, so nothing was changed. Submit it from the dashboard. " +
@@ -157,6 +158,9 @@ func (v *visit) serve(route *route) error {
 		}
 	}
 	if done, err := v.identify(route); done || err != nil {
+		return err
+	}
+	if err := route.checkQuery(v.r.URL.RawQuery); err != nil { // after a host's sign-in, which may have parameters of its own
 		return err
 	}
 	return v.explainNotFound(route.handle(v))

@@ -17,7 +17,10 @@ import (
 func exportLicenses(v *visit) error {
 	q := v.r.URL.Query()
 	p := readFilter(q).params(v.h.opts.Now())
-	switch selected := q.Get("of") == "selected"; {
+	selected := q.Has("of") || q.Has("id") || q.Has("all")
+	switch {
+	case selected && readFilter(q) != filter{}:
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_query", Detail: "The address of a download has either selected licenses or a filter. Correct the address."}
 	case selected && q.Get("all") != "":
 		p = readFilter(v.listValues()).params(v.h.opts.Now())
 	case selected:

@@ -29,6 +29,16 @@ var expiryWindows = []struct {
 	{"past30d", "in the last 30 days", -30 * 24 * time.Hour, 0},
 }
 
+// windowLabel returns the label of a filter by expiry, or "".
+func windowLabel(value string) string {
+	for _, w := range expiryWindows {
+		if w.value == value {
+			return w.label
+		}
+	}
+	return ""
+}
+
 func readFilter(q url.Values) filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	return filter{get("q"), get("status"), q.Get("product"), q.Get("customer"), get("expires"), get("sort")}
@@ -121,7 +131,7 @@ func showLicenses(v *visit) error {
 	if list.Rows, err = v.licenseRows(result.Data); err != nil {
 		return err
 	}
-	list.Partial = f.Expires == "" && f.Status != string(license.StatusExpired) && !p.ExpiresAfter.IsZero()
+	list.Partial = f.omitsPerpetual()
 	var counts *license.Overview
 	var tabCounts *sample
 	if f.unsearched() {

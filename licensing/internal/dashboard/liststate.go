@@ -1,6 +1,11 @@
 package dashboard
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
 
 // Pages about a license have a parameter "list" with the search, the filters and
 // the page of the license list, so that links back open the same list.
@@ -43,3 +48,38 @@ func (v *visit) keepList(reference string) string {
 
 // licenseRef returns the page of a license, as a reference from dashboard/.
 func (v *visit) licenseRef(id string) string { return v.keepList(licensePath(id)) }
+
+// describe returns the licenses that match the filter in words.
+func (f filter) describe() string {
+	var with []string
+	for _, x := range []struct{ value, text string }{
+		{f.Search, "a match for “" + f.Search + "”"},
+		{f.Status, "the status " + f.Status},
+		{f.Product, "the product “" + f.Product + "”"},
+		{f.Customer, "the customer “" + f.Customer + "”"},
+		{f.Expires, "an expiry " + windowLabel(f.Expires)},
+	} {
+		if x.value != "" {
+			with = append(with, x.text)
+		}
+	}
+	if f.omitsPerpetual() {
+		with = append(with, "an expiry")
+	}
+	last := len(with) - 1
+	switch {
+	case last < 0:
+		return "all licenses"
+	case last > 0:
+		with[last-1] += " and " + with[last]
+		with = with[:last]
+	}
+	return "all licenses with " + strings.Join(with, ", ")
+}
+
+// omitsPerpetual reports whether the order of the list leaves out licenses
+// without an expiry, which the filter would not.
+func (f filter) omitsPerpetual() bool {
+	order := f.order()
+	return (order == sortSoonest || order == sortLatest) && f.Expires == "" && f.Status != string(license.StatusExpired)
+}

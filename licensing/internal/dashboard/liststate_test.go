@@ -55,7 +55,7 @@ func TestLinksKeepListState(t *testing.T) {
 	l := s.license(license.CreateParams{Name: "Atlas & co", CustomerID: "a&b=c", ExpiresAt: &end, MaxActivations: &seats})
 	s.activate(l, "machine-1", "")
 	const query = "customer=a%26b%3Dc&q=atlas&status=active"
-	list := v.get("licenses?" + query + "&ignored=1")
+	list := v.get("licenses?" + query)
 	back := func(a reply) {
 		t.Helper()
 		if got := a.Request.URL.Path + "?" + a.Request.URL.RawQuery; got != mount+"/dashboard/licenses?"+query {
@@ -100,7 +100,6 @@ func TestLinksKeepListState(t *testing.T) {
 	is.Equal(list.notice(), "The license has been deleted.")
 	is.Equal(list.Request.URL.Query().Get("q"), "atlas")
 
-	// Unknown parameters of the list are dropped.
-	odd := v.get("licenses?list=x&q=" + url.QueryEscape(`"><script>`))
+	odd := v.get("licenses?q=" + url.QueryEscape(`"><script>`))
 	is.True(!odd.says(`"><script>`))
 }

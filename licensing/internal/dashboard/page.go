@@ -112,6 +112,8 @@ func (v *visit) renderError(p *web.Problem) {
 	switch p.Code {
 	case "deleted":
 		title, deleted = "Deleted", v.params["id"]
+	case "invalid_query":
+		title = "Invalid address"
 	case "none_selected":
 		title = "No license selected"
 	case "too_many_selected":

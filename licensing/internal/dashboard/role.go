@@ -1,9 +1,12 @@
 package dashboard
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 )
 
 // access is what a route requires of the operator.
@@ -40,6 +43,42 @@ func accessOfMove(name string) access {
 	}
 	return admins
 }
+
+// errAccessEnded means that an operator may no longer make a change that takes
+// several steps.
+var errAccessEnded = &web.Problem{Status: http.StatusForbidden, Code: "access_ended", Detail: "Your session has ended or your role has changed."}
+
+// checkAccess returns [errAccessEnded] if the operator was signed out or disabled,
+// or has a role that may not use the route, since the request began.
+func (v *visit) checkAccess() error {
+	op, signedIn := operator.Operator{}, true
+	if v.h.opts.Operator != nil {
+		op, signedIn = v.h.opts.Operator(discardedResponse{}, v.r)
+		signedIn = signedIn && operatorProblem(op) == ""
+	} else {
+		var err error
+		if op, err = v.operators.Session(v.r); errors.Is(err, operator.ErrNoSession) {
+			signedIn = false
+		} else if err != nil {
+			return err
+		}
+	}
+	if !signedIn || op.ID != v.op.ID {
+		return errAccessEnded
+	}
+	if v.op = op; !v.mayOpen(v.route) {
+		return errAccessEnded
+	}
+	return nil
+}
+
+// A discardedResponse is for a sign-in of the host application in the middle of
+// a change: the response to the request is about the change.
+type discardedResponse struct{}
+
+func (discardedResponse) Header() http.Header         { return http.Header{} }
+func (discardedResponse) Write(p []byte) (int, error) { return len(p), nil }
+func (discardedResponse) WriteHeader(int)             {}
 
 // mayOpen reports whether the operator may use a route.
 func (v *visit) mayOpen(r *route) bool {

@@ -29,6 +29,7 @@ type visit struct {
 	path   string // below dashboard/, escaped
 	root   string // the relative reference to dashboard/: "./", "../"
 	params map[string]string
+	route  *route // nil before serve
 
 	op        operator.Operator
 	signedIn  bool // op is set
