@@ -206,7 +206,7 @@ func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q s
 	if isID("lic", search) {
 		rec, err = r.License(ctx, search)
 	}
-	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) && !s.caller.MaskKeys {
+	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {
 		rec, err = r.LicenseByKey(ctx, key)
 	}
 	if errors.Is(err, store.ErrNotFound) {

@@ -147,8 +147,9 @@ type Caller struct {
 	// is [ErrNotFound], is missing from lists, and cannot be created.
 	Products []string
 	// MaskKeys hides license keys from the caller: of each key, only the last
-	// four characters are returned, no search finds a license by its key, and
-	// an export has no keys. As keeps it set. Methods that take a key still do.
+	// four characters are returned, a search finds a license by its whole key
+	// but not by a part of it, and an export has no keys. As keeps it set.
+	// Methods that take a key still do.
 	MaskKeys bool
 }
 

@@ -70,7 +70,7 @@ func (v *visit) seatSummary(l license.License) (seatMeter, string, error) {
 	if l.MaxActivations != nil {
 		text = n + " of " + thousands(*l.MaxActivations) + " seats used."
 	}
-	return newSeatMeter(l, len(active.Data), true), text, nil
+	return newSeatMeter(l, len(active.Data)), text, nil
 }
 
 // activationList is the body of the page that lists the activations of a license.

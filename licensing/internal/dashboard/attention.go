@@ -68,7 +68,7 @@ func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 	}
 	for _, r := range refused {
 		n := seats[r.License.ID] // without a stored count, none was used
-		full := newSeatMeter(r.License, n, true).Full
+		full := newSeatMeter(r.License, n).Full
 		for _, x := range r.Refusals {
 			if x.Code != license.VerdictActivationLimit && x.Code != license.VerdictExpired || !resolveRefusal(x.Code, r.License, full, "").Applies {
 				continue

@@ -14,7 +14,7 @@ import (
 
 // bulkMoves are the moves that one form can make for several licenses.
 var bulkMoves = append([]move{{
-	name: "renew", label: "Renew", text: "The expiry moves to a later time.",
+	name: "renew", label: "Renew", verb: "renew this license", text: "The expiry moves to a later time.",
 	from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 }}, movesNamed("suspend", "reinstate", "revoke")...)
 

@@ -46,7 +46,7 @@ func moveSelected(v *visit) error {
 				continue
 			}
 		}
-		rows, err := v.moveTogether(some, do)
+		rows, err := v.moveTogether(m, some, do)
 		switch {
 		case isAboutForm(err): // nothing was changed yet
 			f.takeErrors(err)
@@ -127,7 +127,7 @@ func isAboutForm(err error) bool {
 // maxMoving allows, and at least one. It returns a row for each of them. A license
 // that cannot be changed does not affect the others. If it returns an error, none
 // is changed.
-func (v *visit) moveTogether(values []string, do bulkFunc) (rows []selectedRow, err error) {
+func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selectedRow, err error) {
 	ctx := v.r.Context()
 	err = v.licenses.Atomically(ctx, func(s *license.Service) error {
 		rows = rows[:0] // the function may run again
@@ -150,7 +150,7 @@ func (v *visit) moveTogether(values []string, do bulkFunc) (rows []selectedRow, 
 			switch {
 			case err == nil || errors.Is(err, license.ErrNotFound):
 			case isMove:
-				row.Problem = "Cannot " + refused.Move + " this license: it is " + string(refused.From) + "."
+				row.Problem = m.refused(refused.From)
 			case errors.Is(err, license.ErrStale):
 				row.Problem = "This license was changed after you selected it. Select it again."
 			case isInvalid && !isAboutForm(err):

@@ -461,3 +461,26 @@ func TestRelative(t *testing.T) {
 		is.Equal(dashboard.Relative(d), want)
 	}
 }
+
+// A move that the status forbids is named as the pages name it.
+func TestForbiddenMovesAreNamed(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	for name, words := range map[string]string{
+		"void-files": "void the files of this license", "rekey": "replace the key of this license", "suspend": "suspend this license",
+		"reinstate": "reinstate this license", "revoke": "revoke this license",
+	} {
+		want := "Cannot " + words + ": it is revoked."
+		is.True(v.get("licenses/" + l.ID + "/" + name).says(want)) // want
+		// Void files ends files whatever the status is.
+		if name != "void-files" {
+			a := v.post("licenses/" + l.ID + "/" + name)
+			is.Equal(a.StatusCode, http.StatusConflict)
+			is.True(a.says(want)) // want
+		}
+	}
+}

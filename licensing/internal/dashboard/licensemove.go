@@ -30,6 +30,7 @@ type move struct {
 	label   string // the label of the button that opens the confirmation
 	heading string
 	action  string // the label of the button that performs it
+	verb    string // with an object, as in "Cannot …"
 	text    string
 	danger  bool
 	from    []license.Status // the statuses for which it is offered; the license service decides
@@ -40,18 +41,21 @@ type move struct {
 var moves = []move{
 	{
 		name: "suspend", label: "Suspend", heading: "Suspend license", action: "Suspend license", done: "suspended",
+		verb: "suspend this license",
 		text: "Validation fails as suspended until you reinstate the license. Activations are kept.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired},
 		do:   (*license.Service).Suspend,
 	},
 	{
 		name: "reinstate", label: "Reinstate", heading: "Reinstate license", action: "Reinstate license", done: "reinstated",
+		verb: "reinstate this license",
 		text: "The license becomes valid again if its dates allow it.",
 		from: []license.Status{license.StatusSuspended},
 		do:   (*license.Service).Reinstate,
 	},
 	{
 		name: "rekey", label: "Replace key", heading: "Replace key", action: "Replace key", done: "rekeyed",
+		verb: "replace the key of this license",
 		text: "For a leaked key. The license gets a new key, and the current key stops working immediately. The customer needs the new key.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do: func(s *license.Service, ctx context.Context, p license.MoveParams) (license.License, error) {
@@ -60,16 +64,23 @@ var moves = []move{
 	},
 	{
 		name: "void-files", label: "Void files", heading: "Void license files", action: "Void files", done: "files-voided",
+		verb: "void the files of this license",
 		text: "Programs refuse all license files that were issued for this license once they see the next revocation list. Programs that reach the service get new files. Programs without a network continue until their files expire.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do:   (*license.Service).VoidFiles,
 	},
 	{
 		name: "revoke", label: "Revoke", heading: "Revoke license", action: "Revoke license", danger: true, done: "ended",
+		verb: "revoke this license",
 		text: "This is final: a revoked license cannot be reinstated. The license is kept, and validation fails as revoked.",
 		from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
 		do:   (*license.Service).Revoke,
 	},
+}
+
+// refused returns why the move is not possible for a license with status s.
+func (m move) refused(s license.Status) string {
+	return "Cannot " + m.verb + ": it is " + string(s) + "."
 }
 
 // A moveLink is a button that opens the confirmation of a move.
@@ -122,7 +133,7 @@ func showMove(v *visit) error {
 		return err
 	}
 	if !slices.Contains(m.from, l.Status) {
-		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: "Cannot " + m.name + " this license: it is " + string(l.Status) + "."}
+		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: m.refused(l.Status)}
 	}
 	return v.renderMove(http.StatusOK, m, l, m.formFor(l))
 }
@@ -151,6 +162,9 @@ func makeMove(v *visit) error {
 	_, err = m.do(v.licenses, ctx, license.MoveParams{ID: l.ID, Reason: f.Field("reason").Value})
 	if f.takeErrors(err) {
 		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
+	}
+	if forbidden, ok := errors.AsType[*license.MoveError](err); ok {
+		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: m.refused(forbidden.From)}
 	}
 	if err != nil {
 		return err

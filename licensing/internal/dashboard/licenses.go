@@ -197,8 +197,8 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 		return nil, err
 	}
 	for _, l := range list {
-		n, known := seats[l.ID]
-		rows = append(rows, licenseRow{l, v.momentOf(l.ExpiresAt), newSeatMeter(l, n, known)})
+		n, stored := seats[l.ID]
+		rows = append(rows, licenseRow{l, v.momentOf(l.ExpiresAt), listedSeats(l, n, stored)})
 	}
 	return rows, nil
 }

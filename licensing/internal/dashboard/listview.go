@@ -88,30 +88,37 @@ type seatMeter struct {
 	Note string // what the text leaves out
 	Bar  bool   // the license has a maximum
 	Used int    // in percent
-	Full bool
+	Full bool   // no seat is free
+	Over bool   // more seats are used than the maximum, which was lowered
 }
 
-// newSeatMeter returns the meter of a license. The count is an upper bound if the
-// license has leases; see [license.Service.SeatCounts].
-func newSeatMeter(l license.License, n int, known bool) seatMeter {
-	m := seatMeter{Text: "–", Note: "No activations counted yet"}
-	if known {
-		m.Text, m.Note = thousands(int64(n)), ""
-		if l.LeaseSeconds != nil && n > 0 {
-			m.Text, m.Note = "≤"+m.Text, "At most: some of the leases may have ended"
-		}
-	}
+// newSeatMeter returns the meter of a license with n active activations.
+func newSeatMeter(l license.License, n int) seatMeter {
+	m := seatMeter{Text: thousands(int64(n))}
 	if l.MaxActivations == nil {
 		return m
 	}
 	limit := *l.MaxActivations
 	m.Text += "/" + thousands(limit)
-	m.Bar, m.Full = true, known && int64(n) >= limit
+	m.Bar, m.Full, m.Over = true, int64(n) >= limit, int64(n) > limit
 	switch {
 	case m.Full:
 		m.Used = 100
 	case n > 0:
 		m.Used = max(4, int(math.Round(float64(n)*100/float64(limit))))
+	}
+	return m
+}
+
+// listedSeats returns the meter of a license from its stored count, which is an
+// upper bound if the license has leases; see [license.Service.SeatCounts].
+func listedSeats(l license.License, n int, stored bool) seatMeter {
+	m := newSeatMeter(l, n)
+	switch {
+	case !stored:
+		m.Note = "No activations counted yet"
+	case l.LeaseSeconds != nil && n > 0:
+		m.Text, m.Note, m.Over = "≤"+m.Text, "At most: some of the leases may have ended", false
 	}
 	return m
 }

@@ -266,6 +266,19 @@ func TestListSeats(t *testing.T) {
 	s.activate(endless, "pc-1", "")
 	s.advance(time.Millisecond)
 	s.license(license.CreateParams{Name: "new", MaxActivations: ptr[int64](3000)})
+	s.advance(time.Millisecond)
+	lapsed := s.license(license.CreateParams{Name: "lapsed", MaxActivations: ptr[int64](2), LeaseSeconds: ptr[int64](60)})
+	s.activate(lapsed, "pc-1", "")
+	s.activate(lapsed, "pc-2", "")
+	s.advance(time.Millisecond)
+	lowered := s.license(license.CreateParams{Name: "lowered", MaxActivations: ptr[int64](2)})
+	s.activate(lowered, "pc-1", "")
+	s.activate(lowered, "pc-2", "")
+	s.advance(2 * time.Minute) // the leases end
+	_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: lowered.ID, MaxActivations: license.To(int64(1))})
+	is.NoErr(err)
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: lapsed.ID, MaxActivations: license.To(int64(1))})
+	is.NoErr(err)
 	a := v.get("licenses")
 	is.Equal(st.reads, 1)
 	var seats []string
@@ -276,7 +289,9 @@ func TestListSeats(t *testing.T) {
 		}
 		seats = append(seats, html.UnescapeString(m[1]))
 	}
-	is.Equal(seats, []string{"–/3,000 meter 0", "1", "≤1/50 meter 4", "2/2 meter full 100"})
+	is.Equal(seats, []string{"2/1 meter over 100", "≤2/1 meter 100", "0/3,000 meter 0", "1", "≤1/50 meter 4", "2/2 meter 100"})
+	is.True(v.get("licenses/" + lapsed.ID).says("0 of 1 seats used."))
+	is.True(v.get("licenses/" + lowered.ID).says(`class="meter long over"`))
 	for _, l := range []license.License{full, floating} {
 		is.True(a.says("/licenses/" + l.ID))
 	}

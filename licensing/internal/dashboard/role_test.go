@@ -135,8 +135,9 @@ func TestKeysAreShownOnlyToAdmins(t *testing.T) {
 	}
 }
 
-// A search for a key, a group of a key or the beginning of one gets the same
-// answer as a search for nothing, so that it cannot be used to guess a key.
+// A search for a group of a key or the beginning of one gets the same answer as a
+// search for nothing, so that it cannot be used to guess a key. The whole key that
+// a customer sends finds the license, whose page masks it.
 func TestSearchDoesNotRevealKeys(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
@@ -154,7 +155,14 @@ func TestSearchDoesNotRevealKeys(t *testing.T) {
 		s.operator(email, role)
 		v := s.signedIn(email)
 		is.True(finds(v, "licenses?q=", "atlas") && finds(v, "licenses?q=", l.ID))
-		for _, text := range []string{l.Key, strings.ToLower(l.Key), l.Key[:5], l.Key[:3], l.Key[6:11], l.Key[len(l.Key)-5:], l.Key[len(l.Key)-4:], l.Key[:11], imported.Key, imported.Key[:10], "00000001"} {
+		for _, text := range []string{l.Key, strings.ToLower(l.Key), imported.Key} {
+			is.True(finds(v, "licenses?q=", text))
+			is.Equal(v.get("search?q="+url.QueryEscape(text)).StatusCode, http.StatusSeeOther)
+			is.True(!finds(v, "audit?subject=", text))
+			page := v.follow(v.get("search?q=" + url.QueryEscape(text)))
+			is.True(page.says("Atlas") && !page.says(text))
+		}
+		for _, text := range []string{l.Key[:len(l.Key)-1], l.Key[:5], l.Key[:3], l.Key[6:11], l.Key[len(l.Key)-5:], l.Key[len(l.Key)-4:], l.Key[:11], imported.Key[:10], imported.Key[:22], "00000001"} {
 			for _, page := range []string{"licenses?q=", "licenses.csv?q=", "audit?subject=", "search?q="} {
 				if finds(v, page, text) {
 					t.Errorf("%s%s finds the license for %s", page, text, role)

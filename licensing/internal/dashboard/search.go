@@ -63,7 +63,7 @@ func showSearch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if len(found.Data) == 1 && isNamed(found.Data[0], text) {
+	if len(found.Data) == 1 && v.isNamed(found.Data[0], text) {
 		v.redirect(licensePath(found.Data[0].ID))
 		return nil
 	}
@@ -90,8 +90,13 @@ func showSearch(v *visit) error {
 	return render(http.StatusOK)
 }
 
-// isNamed reports whether a text is the ID or the key of a license.
-func isNamed(l license.License, text string) bool {
+// isNamed reports whether a text is the ID or the key of a license, which is the
+// only one that a search for the text has found. A masked key is compared as far
+// as it is shown.
+func (v *visit) isNamed(l license.License, text string) bool {
 	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
+	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.may(keyReaders) {
+		return text == l.ID || len(text) > len(end) && strings.HasSuffix(plain(text), plain(end))
+	}
 	return text == l.ID || plain(text) == plain(l.Key)
 }

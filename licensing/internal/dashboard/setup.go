@@ -32,12 +32,18 @@ func (v *visit) steps(licenses int64) ([]step, error) {
 		},
 	}
 	if v.h.opts.Operator == nil {
-		people, err := v.operators.List(ctx, operator.ListParams{Limit: 2})
+		people, err := v.operators.List(ctx, operator.ListParams{Limit: 200})
 		if err != nil {
 			return nil, err
 		}
+		admins := 0
+		for _, op := range people.Data {
+			if op.Role == operator.RoleAdmin && !op.Disabled {
+				admins++
+			}
+		}
 		list = append(list, step{
-			Done: len(people.Data) > 1, Title: "Invite a second operator", Text: "Another admin can reset your password if you lose it.",
+			Done: admins > 1 || people.HasMore, Title: "Invite a second admin", Text: "Another admin can reset your password if you lose it.",
 			Link: "settings/operators/new", Action: "Invite operator",
 		})
 	}
