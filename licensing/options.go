@@ -63,7 +63,8 @@ type Options struct {
 
 	// HoldOffline keeps every seat that a license file holds until the file
 	// has expired: except by force, its activation cannot be released or
-	// evicted before. Default: it can, for as many seats at a time as the
+	// evicted before. A license that gets its first limit counts the programs
+	// whose activations were released before and that may still run. Default: it can, for as many seats at a time as the
 	// license has, so that for a while up to twice as many programs may run.
 	HoldOffline bool
 

@@ -240,7 +240,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	if err != nil {
 		return err
 	}
-	if takeOver == "" || f.taken == 0 || int64(f.taken) > f.license.MaxActivations {
+	if takeOver == "" || f.taken == f.spent || int64(f.taken) > f.license.MaxActivations {
 		return denied
 	}
 	var victim record.Activation
@@ -260,7 +260,7 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 	if activationStatusAt(victim, f.at) != ActivationLive {
 		return denied
 	}
-	if err := s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "", false); err != nil {
+	if err := s.endSeat(ctx, tx, f.license, &victim, ActivationEvicted, "", false, f.seat.ID); err != nil {
 		return err
 	}
 	f.count--

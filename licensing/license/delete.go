@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -72,7 +71,7 @@ func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int
 	if err := tx.removeEntry(ctx, refusalKind, l.ID); err != nil {
 		return 0, err
 	}
-	if err := tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations); err != nil {
+	if err := tx.revokeDeleted(ctx, l); err != nil {
 		return 0, err
 	}
 	return n, s.append(ctx, tx, EventLicenseDeleted, l, EventData{})

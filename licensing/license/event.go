@@ -22,7 +22,7 @@ const (
 	EventActivationReleased = "activation.released"
 	EventActivationEvicted  = "activation.evicted"
 
-	EventFileIssued  = "license_file.issued" // a file holds a seat, or lasts longer than the files before it
+	EventFileIssued  = "license_file.issued" // the first file of an activation, or one with other terms than the last
 	EventFilesVoided = "license_file.voided" // see [Service.VoidFiles]
 
 	EventCustomerErased = "customer.erased"

@@ -10,9 +10,14 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// maxFileLifetime is the longest lifetime of a license file, for operators and
-// API clients.
-const maxFileLifetime = 10 * 365 * 24 * time.Hour
+// maxFileLifetime is the longest lifetime of a license file that operators and
+// API clients can ask for: ten calendar years, whatever their leap years.
+var maxFileLifetime = Duration{Years: 10}
+
+// minFileLifetime is the shortest lifetime of a license file that a request can
+// ask for. Programs do not ask more often, and each file may write the hold of its
+// seat. A license that ends, or allows less offline, still shortens its files.
+const minFileLifetime = time.Minute
 
 // IssueFileParams are the parameters of [Service.IssueFile].
 type IssueFileParams struct {
@@ -21,9 +26,9 @@ type IssueFileParams struct {
 	LicenseID string `json:"-"`
 	Key       string `json:"-"` // as typed; see [ParseKey]
 
-	// Lifetime is how long the file is valid at most, up to 10 years: it never
-	// outlives the license with its grace period. Zero: the longest that a
-	// caller with the key gets.
+	// Lifetime is how long the file is valid at most, from a minute to 10 years:
+	// it never outlives the license with its grace period. Zero: the longest that
+	// a caller with the key gets.
 	Lifetime Duration `json:"lifetime"`
 
 	// At most one of the next three says what the file is bound to. A license
@@ -77,9 +82,10 @@ const (
 )
 
 // IssueFile issues a license file: it holds the seat of the activation until
-// the file has expired, and appends a license_file.issued event. If an earlier
-// file holds the seat for nine tenths of the lifetime already, the file expires
-// with that one, and nothing is written.
+// the file has expired, and appends a license_file.issued event, unless the last
+// file that was written down for the activation differs only in its times and its
+// nonce. If an earlier file holds the seat for nine tenths of the lifetime
+// already, the file expires with that one, and nothing is written.
 //
 // Sign the FileClaims of the result with Handler.Files().Sign: they must be
 // signed after the Update has been committed, never inside Atomically or Once.
@@ -137,8 +143,11 @@ func (p *IssueFileParams) check(ctx context.Context) (*fileAsk, error) {
 	if p.Request != "" && p.Nonce != "" {
 		fail("nonce", CodeImmutable, "cannot be combined with request, which has a nonce")
 	}
-	if !p.Lifetime.inBounds() || p.Key == "" && lifetimeOf(p.Lifetime, time.Unix(0, 0)) > maxFileLifetime {
+	switch epoch := time.Unix(0, 0); {
+	case !p.Lifetime.inBounds() || p.Key == "" && lifetimeOf(p.Lifetime, epoch) > lifetimeOf(maxFileLifetime, epoch):
 		fail("lifetime", CodeOutOfRange, "must be at most 10 years")
+	case tooShort(p.Lifetime):
+		fail("lifetime", CodeOutOfRange, "must be at least a minute")
 	}
 	if len(broken) > 0 {
 		return nil, &InvalidError{Fields: broken}
@@ -199,5 +208,5 @@ func (s *Service) admitByID(ctx context.Context, r store.Reader, id string, p Ac
 	if err != nil {
 		return facts{}, err
 	}
-	return admitted(question{productID: p.ProductID}, facts{at: now, license: rec, found: true})
+	return admitted(question{productID: p.ProductID}, facts{at: now, license: rec, found: true, holdOffline: s.opts.HoldOffline})
 }

@@ -2,6 +2,7 @@ package license_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -98,9 +99,8 @@ func TestFileUnderAHoldWritesNothing(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(v.FileClaims().ExpiresAt, f.now.Add(14*day))
 	is.Equal(*v.Activation.HeldUntil, f.now.Add(14*day+licensefile.Leeway))
-	after, data := f.lastEvent(t)
-	is.Equal(after.Type, license.EventFileIssued)
-	is.Equal(data.File.ExpiresAt, f.now.Add(14*day))
+	after, _ = f.lastEvent(t)
+	is.Equal(after.ID, before.ID) // the file says what the first one said
 }
 
 func TestFileLifetimes(t *testing.T) {
@@ -113,6 +113,8 @@ func TestFileLifetimes(t *testing.T) {
 		"a key gets 30 days":         {nil, license.Duration{Years: 1}, true, 30 * day},
 		"by default":                 {nil, license.Duration{}, true, 30 * day},
 		"a client gets what it asks": {nil, license.Duration{Days: 400}, false, 400 * day},
+		"ten years":                  {nil, license.Duration{Years: 10}, false, start.AddDate(10, 0, 0).Sub(start)},
+		"a minute":                   {nil, license.Duration{Minutes: 1}, true, time.Minute},
 		"offline_seconds":            {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(3600)) }, days14, true, time.Hour},
 		"not for a client":           {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, false, 14 * day},
 		"the end of the license":     {func(p *license.CreateParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(day)), 3600 }, days14, false, 25 * time.Hour},
@@ -165,6 +167,7 @@ func TestIssueFileRefusals(t *testing.T) {
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID})), "fingerprint") // its seats are limited
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Request: other})), "fingerprint")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Years: 11}})), "lifetime")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Seconds: 59}})), "lifetime")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: "no spaces"})), "nonce")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: "LICENSE-REQUEST-1-"})), "request")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: other})), "request")
@@ -187,6 +190,8 @@ func TestIssueFileRefusals(t *testing.T) {
 	is.Equal(field(err), "fingerprint")
 	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Nonce: "n"})
 	is.Equal(field(err), "nonce")
+	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Seconds: 1}})
+	is.Equal(field(err), "file")
 	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
 	is.Equal(v.Code, license.VerdictNotActivated)
@@ -203,6 +208,41 @@ func TestIssueFileRefusals(t *testing.T) {
 	v, err = f.Validate(t.Context(), license.ValidateParams{Key: large.Key, File: days14})
 	is.NoErr(err)
 	is.Equal(v.FileReason.Code, license.FileTooLarge)
+}
+
+// TestNoFileWritesNothing: a call for a file that is refused takes no seat, so a
+// host may continue its own Update after it, whether or not there is a seat.
+func TestNoFileWritesNothing(t *testing.T) {
+	entitlements := map[string]any{}
+	for i := range 100 {
+		entitlements[string(rune('一'+i))] = strings.Repeat("x", 255)
+	}
+	for name, c := range map[string]struct {
+		edit func(*license.CreateParams)
+		want error
+	}{
+		"offline_forbidden": {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, license.ErrNoFile},
+		"file_too_large":    {func(p *license.CreateParams) { p.Entitlements = entitlements }, license.ErrInvalid},
+		"ends now":          {func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(500 * time.Millisecond)) }, license.ErrNoFile},
+	} {
+		for _, seated := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, seated %t", name, seated), func(t *testing.T) {
+				is := is.New(t)
+				f := newFixture(t)
+				l := f.create(t, limited, c.edit)
+				if seated {
+					f.activate(t, l.Key, "a")
+				}
+				before := f.events(t, l.ID)
+				is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
+					_, err := s.IssueFile(t.Context(), license.IssueFileParams{Key: l.Key, Fingerprint: "a"})
+					is.True(errors.Is(err, c.want))
+					return nil
+				}))
+				is.Equal(f.events(t, l.ID), before)
+			})
+		}
+	}
 }
 
 func TestFilesOfAnUnlimitedLicense(t *testing.T) {

@@ -69,13 +69,37 @@ func (s *Service) VoidFiles(ctx context.Context, p MoveParams) (License, error) 
 // tenth of its lifetime, so that most files write no entry.
 const filesKind = "license_file"
 
-// filesUntil returns until when a license may have files; zero: it has none.
-func filesUntil(ctx context.Context, r store.Reader, id string) (time.Time, error) {
+// licenseFiles is the data of such an entry.
+type licenseFiles struct {
+	Terms   string `json:"terms,omitempty"`   // of the last file without an activation; see termsOf
+	Deleted int64  `json:"deleted,omitempty"` // the generation of a license when it was deleted
+}
+
+// filesOf returns what is stored about the files of a license, and until when it
+// may have some; zero: it has none.
+func filesOf(ctx context.Context, r store.Reader, id string) (known licenseFiles, until time.Time, err error) {
 	e, err := r.Entry(ctx, filesKind, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return time.Time{}, nil
+		return known, time.Time{}, nil
 	}
-	return e.ExpiresAt, err
+	if err == nil {
+		err = decode(e.Data, &known)
+	}
+	return known, e.ExpiresAt, err
+}
+
+// haveFiles reports whether one of the IDs is of a license that may have files.
+func (tx *transaction) haveFiles(ctx context.Context, ids []string) (bool, error) {
+	if len(ids) == 0 {
+		return false, nil
+	}
+	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: filesKind, Keys: ids})
+	return len(entries) > 0, err
+}
+
+// putFiles stores what filesOf returns.
+func (tx *transaction) putFiles(ctx context.Context, id string, known licenseFiles, until time.Time) error {
+	return tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: id, Data: encode(known), ExpiresAt: until, CreatedAt: tx.now})
 }
 
 // FilesUntil returns until when the license files of a license may run: no file
@@ -86,7 +110,7 @@ func (s internals) FilesUntil(ctx context.Context, licenseID string) (until time
 		if _, err := s.find(ctx, r, licenseID); err != nil {
 			return err
 		}
-		until, err = filesUntil(ctx, r, licenseID)
+		_, until, err = filesOf(ctx, r, licenseID)
 		if !until.After(s.now()) {
 			until = time.Time{}
 		}
@@ -113,25 +137,67 @@ func (tx *transaction) revokeFiles(ctx context.Context, before, after record.Lic
 	if before.State == after.State && generation(before) == generation(after) {
 		return nil
 	}
-	least := generation(after)
-	if after.State != store.StateActive {
-		least = licensefile.AllGenerations
-	}
-	return tx.revokeBelow(ctx, before.ID, before.ProductID, least)
-}
-
-// revokeBelow refuses the files of a license for a product that have a lower
-// generation.
-func (tx *transaction) revokeBelow(ctx context.Context, id, productID string, least int64) error {
-	until, err := filesUntil(ctx, tx, id)
+	_, until, err := filesOf(ctx, tx, before.ID)
 	if err != nil || !until.After(tx.now) {
 		return err
 	}
+	least := leastGeneration(after)
+	if err := tx.revokeBelow(ctx, before.ID, before.ProductID, least, until); err != nil || before.ProductID == after.ProductID {
+		return err
+	}
+	// A license that returns to a product may still be on the product's list.
+	if _, err = tx.Entry(ctx, revokedKind, revokedKey(after.ID, after.ProductID)); err == nil {
+		return tx.revokeBelow(ctx, after.ID, after.ProductID, least, until)
+	} else if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// revokeDeleted refuses all files of a license that is deleted, and stores its
+// generation for succeed.
+func (tx *transaction) revokeDeleted(ctx context.Context, l License) error {
+	_, until, err := filesOf(ctx, tx, l.ID)
+	if err != nil || !until.After(tx.now) {
+		return err
+	}
+	if err := tx.putFiles(ctx, l.ID, licenseFiles{Deleted: l.Generation}, until); err != nil {
+		return err
+	}
+	return tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations, until)
+}
+
+// succeed gives a license that is imported with the ID of a deleted one a higher
+// generation, if the deleted one may still have files: those stay refused, and
+// new files are accepted.
+func (tx *transaction) succeed(ctx context.Context, rec *record.License) error {
+	deleted, until, err := filesOf(ctx, tx, rec.ID)
+	if err != nil || !until.After(tx.now) {
+		return err
+	}
+	rec.Generation = max(generation(*rec), deleted.Deleted) + 1
+	return tx.revokeBelow(ctx, rec.ID, rec.ProductID, leastGeneration(*rec), until)
+}
+
+// leastGeneration returns the lowest generation of the files of a license that
+// are accepted.
+func leastGeneration(rec record.License) int64 {
+	if rec.State != store.StateActive {
+		return licensefile.AllGenerations
+	}
+	return generation(rec)
+}
+
+// revokeBelow refuses the files of a license for a product that have a lower
+// generation, until the last file of the license has expired.
+func (tx *transaction) revokeBelow(ctx context.Context, id, productID string, least int64, until time.Time) error {
 	return tx.PutEntries(ctx, store.Entry{
-		Kind: revokedKind, Key: id + "/" + productID, Owner: productID, ExpiresAt: until, CreatedAt: tx.now,
+		Kind: revokedKind, Key: revokedKey(id, productID), Owner: productID, ExpiresAt: until, CreatedAt: tx.now,
 		Data: encode(revokedFiles{LicenseID: id, MinGeneration: least}),
 	})
 }
+
+func revokedKey(licenseID, productID string) string { return licenseID + "/" + productID }
 
 // RevokedFiles returns the licenses of a product some files of which are
 // refused, for the revocation list of the product, in the order in which they

@@ -45,8 +45,15 @@ func setLease(a *record.Activation, lease, held time.Time) {
 
 // spentKind is the kind of the entries that name spent seats: activations that
 // were released or evicted while they were held. Key is the license ID, a slash
-// and the activation ID; Owner is the license ID, and ExpiresAt is HeldUntil.
+// and the activation ID; Owner is the license ID, and ExpiresAt is HeldUntil. A
+// license without a limit has them too, because it may get one.
 const spentKind = "spent_seat"
+
+// A spentSeat is the data of such an entry. Entries of earlier versions have
+// none; with Options.HoldOffline, those were forced.
+type spentSeat struct {
+	Free bool `json:"free,omitempty"` // released or evicted without force
+}
 
 // ErrSeatHeld: a license file holds the seat, so its program may run until the
 // file expires. Always a [*SeatHeldError].
@@ -68,25 +75,29 @@ func (e *SeatHeldError) Is(target error) bool { return target == ErrSeatHeld }
 
 // spend records that a held activation ends. A license has at most
 // MaxActivations spent seats, with Options.HoldOffline none; one more is a
-// [*SeatHeldError], unless it is forced. It reports whether the force was
-// needed.
-func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, a record.Activation, force bool) (forced bool, err error) {
-	if l.MaxActivations < 0 || !a.HeldUntil.After(tx.now) {
+// [*SeatHeldError], unless it is forced. The seat that the activation own spent
+// does not count: its fingerprint takes a seat again. It reports whether the force
+// was needed.
+func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, a record.Activation, force bool, own string) (forced bool, err error) {
+	if !a.HeldUntil.After(tx.now) {
 		return false, nil
 	}
-	var most int64
-	if !s.opts.HoldOffline {
-		most = l.MaxActivations
+	if l.MaxActivations >= 0 {
+		var most int64
+		if !s.opts.HoldOffline {
+			most = l.MaxActivations
+		}
+		n, err := spentSeats(ctx, tx, l.ID, tx.now, most, func(e store.Entry) bool { return e.Key != spentKey(l.ID, own) })
+		if err != nil {
+			return false, err
+		}
+		if forced = n >= most; forced && !force {
+			return false, &SeatHeldError{OfflineUntil: a.HeldUntil}
+		}
 	}
-	full, err := spentFull(ctx, tx, l.ID, tx.now, most)
-	switch {
-	case err != nil:
-		return false, err
-	case full && !force:
-		return false, &SeatHeldError{OfflineUntil: a.HeldUntil}
-	}
-	return full, tx.PutEntries(ctx, store.Entry{
+	return forced, tx.PutEntries(ctx, store.Entry{
 		Kind: spentKind, Key: spentKey(l.ID, a.ID), Owner: l.ID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
+		Data: encode(spentSeat{Free: !forced}),
 	})
 }
 
@@ -101,21 +112,42 @@ func (tx *transaction) unspend(ctx context.Context, a record.Activation) error {
 
 func spentKey(licenseID, activationID string) string { return licenseID + "/" + activationID }
 
-// spentFull reports whether a license has at least most spent seats.
-func spentFull(ctx context.Context, r store.Reader, id string, now time.Time, most int64) (bool, error) {
-	q := store.EntryQuery{Kind: spentKind, Order: store.ByExpiry, Owner: id, Expires: store.TimeRange{From: now.Add(time.Millisecond)}}
-	for most > 0 {
-		q.Limit = int(min(most, store.MaxLimit))
+// spentSeats counts the spent seats of a license that counts accepts, up to most.
+func spentSeats(ctx context.Context, r store.Reader, id string, now time.Time, most int64, counts func(store.Entry) bool) (n int64, err error) {
+	q := store.EntryQuery{
+		Kind: spentKind, Order: store.ByExpiry, Owner: id, Expires: store.TimeRange{From: now.Add(time.Millisecond)},
+		Limit: int(min(most+1, store.MaxLimit)),
+	}
+	for n < most {
 		rows, err := r.Entries(ctx, q)
 		if err != nil {
-			return false, fmt.Errorf("spent seats: %w", err)
+			return 0, fmt.Errorf("spent seats: %w", err)
+		}
+		for _, row := range rows {
+			if counts(row) {
+				n++
+			}
+			q.After = store.Position{Time: row.ExpiresAt, ID: row.Key}
 		}
 		if len(rows) < q.Limit {
-			return false, nil
+			break
 		}
-		most -= int64(len(rows))
-		last := rows[len(rows)-1]
-		q.After = store.Position{Time: last.ExpiresAt, ID: last.Key}
 	}
-	return true, nil
+	return min(n, most), nil
+}
+
+// countSpent sets f.spent. Only with Options.HoldOffline does a spent seat keep
+// a program from taking a seat: no held seat can be released then, but those of
+// a time without a limit were. A forced release frees its seat nevertheless.
+func (f *facts) countSpent(ctx context.Context, r store.Reader, id string) error {
+	f.spent = 0
+	if !f.holdOffline || f.license.MaxActivations < 0 {
+		return nil
+	}
+	n, err := spentSeats(ctx, r, id, f.at, f.license.MaxActivations+1, func(e store.Entry) bool {
+		var seat spentSeat
+		return e.Key != spentKey(id, f.seat.ID) && decode(e.Data, &seat) == nil && seat.Free
+	})
+	f.spent = int(n)
+	return err
 }

@@ -52,10 +52,11 @@ const maxRefused = 1000
 // existing licenses are left unchanged. A Caller that is limited to products
 // cannot choose the ID of a new license.
 //
-// Rows keep their ID, key, state and creation time. New licenses start at
-// revision 1, and each appends a license.created event. Import does not call
-// Options.BeforeCreate. A refused row does not affect the others. After
-// 1,000 refused rows Import reports [ImportStopped] for the next row and
+// Rows keep their ID, key, state and creation time. A row with the ID of a deleted
+// license that may still have files gets a higher generation, so that those stay
+// refused. New licenses start at revision 1, and each appends a license.created
+// event. Import does not call Options.BeforeCreate. A refused row does not affect
+// the others. After 1,000 refused rows Import reports [ImportStopped] for the next row and
 // returns nil. Import stops at the first error of r, report or the store;
 // rows already reported stay imported.
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
@@ -115,7 +116,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 
 // importRows processes a batch in one Update. It stops after refusing left
 // rows. It prepares the batch before the Update as if no license of it existed
-// and, if the store refuses that, processes row by row. That takes longer, so of
+// and, if one does or did, processes row by row. That takes longer, so of
 // more than importLeast rows it then writes nothing and returns no results. It
 // returns how long the Update had the write lock.
 func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (results []ImportResult, held time.Duration, err error) {
@@ -218,6 +219,9 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		return "", err
 	}
 	rec := row.record(tx.now)
+	if err := tx.succeed(ctx, &rec); err != nil {
+		return "", err
+	}
 	_, err = s.add(ctx, tx, rec, row.CreateParams)
 	return rec.ID, err
 }

@@ -55,16 +55,20 @@ func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRo
 
 // importIDs returns store.ErrExists if licenses with these IDs must be imported
 // row by row: the caller may not choose IDs, or one is that of a deleted license
-// whose activations have yet to be removed.
-func (s *Service) importIDs(ctx context.Context, r store.Reader, ids []string) error {
+// whose files may still run, or whose activations have yet to be removed.
+func (s *Service) importIDs(ctx context.Context, tx *transaction, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	if s.caller.Products != nil {
 		return store.ErrExists
 	}
-	deleted, err := r.Entries(ctx, store.EntryQuery{Kind: deletedKind, Keys: ids})
-	if err == nil && len(deleted) > 0 {
+	deleted, err := tx.Entries(ctx, store.EntryQuery{Kind: deletedKind, Keys: ids})
+	if err != nil {
+		return err
+	}
+	files, err := tx.haveFiles(ctx, ids)
+	if err == nil && (files || len(deleted) > 0) {
 		return store.ErrExists
 	}
 	return err

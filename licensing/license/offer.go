@@ -26,6 +26,8 @@ func askFor(lifetime Duration, nonce string) (*fileAsk, error) {
 	switch {
 	case !lifetime.inBounds():
 		return nil, Invalid("file", CodeOutOfRange, "must not have a negative part or a part of more than eight digits")
+	case tooShort(lifetime):
+		return nil, Invalid("file", CodeOutOfRange, "must be at least a minute")
 	case !lifetime.IsZero():
 		return &fileAsk{lifetime: lifetime, nonce: nonce, holder: true}, nil
 	case nonce != "":
@@ -36,6 +38,12 @@ func askFor(lifetime Duration, nonce string) (*fileAsk, error) {
 
 // lifetimeOf returns how long a lifetime is at an instant.
 func lifetimeOf(d Duration, now time.Time) time.Duration { return d.AddTo(now).Sub(now) }
+
+// tooShort reports whether a request asks for a file of less than
+// minFileLifetime.
+func tooShort(d Duration) bool {
+	return !d.IsZero() && lifetimeOf(d, time.Unix(0, 0)) < minFileLifetime
+}
 
 // longestFile returns the longest lifetime of a file for a license key holder.
 func (s *Service) longestFile(l record.License) time.Duration {
@@ -56,6 +64,7 @@ type offer struct {
 	refused *Reason             // why not
 	hold    time.Time           // until when to hold the seat; zero: it is held already
 	until   time.Time           // until when the license has files; zero: that is known already
+	files   licenseFiles        // what is stored about them, if until is set
 }
 
 // writes reports whether the offer needs something that is not stored.
@@ -63,12 +72,13 @@ func (o offer) writes() bool { return !o.hold.IsZero() || !o.until.IsZero() }
 
 // offerFile returns the file for the valid verdict v on f. It writes nothing.
 func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verdict, ask fileAsk) (o offer, err error) {
-	if ask.holder && s.longestFile(f.license) <= 0 {
-		return offer{refused: &Reason{FileOfflineForbidden, "The license does not allow license files."}}, nil
-	}
 	exp := s.fileEnd(f, ask)
 	if f.seated {
 		exp, o.hold = f.holdUntil(exp)
+	}
+	claims, refused, err := s.fileClaims(f, v, ask, exp)
+	if err != nil || refused != nil {
+		return offer{refused: refused}, err
 	}
 	if !o.hold.IsZero() {
 		if refused, err := overLimit(ctx, r, f); err != nil || refused != nil {
@@ -76,35 +86,58 @@ func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verd
 		}
 	}
 	if !o.hold.IsZero() || !f.seated {
-		known, err := filesUntil(ctx, r, f.license.ID)
+		known, until, err := filesOf(ctx, r, f.license.ID)
 		if err != nil {
 			return offer{}, err
 		}
-		if end := holdFor(exp); known.Before(end) {
-			o.until = end.Add(exp.Sub(f.at) / 10).Truncate(time.Millisecond)
+		if end := holdFor(exp); until.Before(end) {
+			o.files, o.until = known, end.Add(exp.Sub(f.at)/10).Truncate(time.Millisecond)
 		}
 	}
-	o.claims = &licensefile.Claims{
+	o.claims = claims
+	return o, nil
+}
+
+// fileClaims returns the claims of a file that expires at exp for the valid
+// verdict v on f, or the reason why the license allows no file.
+func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *Reason, error) {
+	if ask.holder && s.longestFile(f.license) <= 0 {
+		return nil, &Reason{FileOfflineForbidden, "The license does not allow license files."}, nil
+	}
+	c := &licensefile.Claims{
 		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Generation: generation(f.license),
 		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp, LicenseExpiresAt: f.license.ExpiresAt,
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
 	}
 	if f.seated {
-		o.claims.ActivationID = f.seat.ID
-		o.claims.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
+		c.ActivationID = f.seat.ID
+		c.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
 	}
-	if !exp.After(o.claims.IssuedAt) {
-		return offer{refused: &Reason{VerdictExpired, "The license ends now."}}, nil
+	if !exp.After(c.IssuedAt) {
+		return nil, &Reason{VerdictExpired, "The license ends now."}, nil
 	}
 	if len(f.license.Entitlements) < surelyFits {
-		return o, nil
+		return c, nil, nil
 	}
-	if err := o.claims.Validate(); errors.Is(err, licensefile.ErrTooLarge) {
-		return offer{refused: &Reason{FileTooLarge, "The entitlements of the license do not fit into a license file."}}, nil
-	} else if err != nil {
-		return offer{}, err
+	err := c.Validate()
+	if errors.Is(err, licensefile.ErrTooLarge) {
+		return nil, &Reason{FileTooLarge, "The entitlements of the license do not fit into a license file."}, nil
 	}
-	return o, nil
+	return c, nil, err
+}
+
+// noFile returns why a valid license allows no file even if the fingerprint gets
+// a seat; nil: it allows one.
+func (s *Service) noFile(f facts, fingerprint string, ask fileAsk) (*Reason, error) {
+	f.seated, f.seat = true, record.Activation{Activation: store.Activation{
+		LicenseID: f.license.ID, ID: store.NewID("act", f.at), Fingerprint: fingerprint,
+	}}
+	v, err := evaluate(question{fingerprint: fingerprint}, f)
+	if err != nil {
+		return nil, err
+	}
+	_, refused, err := s.fileClaims(f, v, ask, s.fileEnd(f, ask))
+	return refused, err
 }
 
 // fileEnd returns when a file that is issued now expires at the latest.
@@ -117,7 +150,7 @@ func (s *Service) fileEnd(f facts, ask fileAsk) time.Time {
 	if ask.holder {
 		lifetime = min(lifetime, longest)
 	}
-	end := f.at.Add(min(lifetime, maxFileLifetime))
+	end := f.at.Add(min(lifetime, lifetimeOf(maxFileLifetime, f.at)))
 	if !f.license.ExpiresAt.IsZero() && graceEnd(f.license).Before(end) {
 		end = graceEnd(f.license)
 	}
@@ -159,13 +192,21 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
 // take adds an offer to a verdict, once it needs nothing else.
 func (v *Verdict) take(o offer) { v.claims, v.FileReason = o.claims, o.refused }
 
-// commit writes what an offer needs: the hold, the event, and until when the
-// license has files.
+// commit writes what an offer needs: the hold, until when the license has files,
+// and the event. The event is left out if the last file that was written says
+// the same but for its times, so that asking again and again adds none.
 func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verdict, o offer) error {
 	v.take(o)
 	if !o.writes() {
 		return nil
 	}
+	terms := termsOf(*o.claims)
+	last := &o.files.Terms
+	if f.seated {
+		last = &f.seat.HeldTerms
+	}
+	repeated := *last == terms
+	*last = terms
 	if !o.hold.IsZero() {
 		hold(&f.seat, o.hold, o.claims.Generation)
 		if err := tx.PutActivations(ctx, f.seat.Row()); err != nil {
@@ -174,18 +215,29 @@ func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verd
 		v.Activation.HeldUntil = &o.hold
 	}
 	if !o.until.IsZero() {
-		err := tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: f.license.ID, ExpiresAt: o.until, CreatedAt: tx.now})
-		if err != nil {
+		if err := tx.putFiles(ctx, f.license.ID, o.files, o.until); err != nil {
 			return err
 		}
+	}
+	if repeated {
+		return nil
 	}
 	return s.append(ctx, tx, EventFileIssued, *v.License, EventData{Activation: v.Activation, File: &EventFile{
 		ID: o.claims.ID, Generation: o.claims.Generation, ExpiresAt: o.claims.ExpiresAt,
 	}})
 }
 
+// termsOf returns a digest of what a file says, apart from its ID, its nonce and
+// its times.
+func termsOf(c licensefile.Claims) string {
+	c.ID, c.Nonce, c.RecheckAfter = "", "", 0
+	c.IssuedAt, c.NotBefore, c.ExpiresAt = time.Time{}, time.Time{}, time.Time{}
+	return digest(string(encode(c)))[:32]
+}
+
 // offerActive offers a file without writing. The verdict has no claims and no
-// reason if something must be written first.
+// reason if something must be written first. A license that allows no file is
+// refused here, so that no seat is taken or renewed for it.
 func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *ActivateParams, ask *fileAsk) (v Verdict, err error) {
 	err = s.view(ctx, func(r store.Reader) error {
 		f, err := find(r, s.now())
@@ -193,7 +245,11 @@ func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.
 			return err
 		}
 		if a.Fingerprint != "" {
-			if err := f.findActivation(ctx, r, a.Fingerprint); err != nil || !f.holdsSeat() {
+			if err := f.findActivation(ctx, r, a.Fingerprint); err != nil {
+				return err
+			}
+			if !f.holdsSeat() {
+				v.FileReason, err = s.noFile(f, a.Fingerprint, *ask)
 				return err
 			}
 		}

@@ -108,16 +108,16 @@ func (s *Service) releaseSeat(ctx context.Context, tx *transaction, l record.Lic
 	if err != nil {
 		return err
 	}
-	if err := s.endSeat(ctx, tx, l, a, ActivationReleased, reason, force); err != nil {
+	if err := s.endSeat(ctx, tx, l, a, ActivationReleased, reason, force, ""); err != nil {
 		return err
 	}
 	return tx.putSeats(ctx, l.ID, n-1)
 }
 
 // endSeat ends an active activation, keeps its row and appends an event. The
-// caller stores the seat count.
-func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how ActivationStatus, reason string, force bool) error {
-	forced, err := s.spend(ctx, tx, l, *a, force)
+// caller stores the seat count. own is as in spend.
+func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License, a *record.Activation, how ActivationStatus, reason string, force bool, own string) error {
+	forced, err := s.spend(ctx, tx, l, *a, force, own)
 	if err != nil {
 		return err
 	}

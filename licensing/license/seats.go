@@ -32,18 +32,24 @@ func lapsedAt(at time.Time) store.TimeRange {
 	return store.TimeRange{Before: at.Add(time.Millisecond)}
 }
 
-// countSeats sets f.count and f.taken. Ended leases use no seat, but
+// countSeats sets f.count, f.spent and f.taken. Ended leases use no seat, but
 // countSeats looks for them only if the license seems full.
 func (f *facts) countSeats(ctx context.Context, r store.Reader, id string) (err error) {
-	f.count, _, err = seatCount(ctx, r, id)
-	f.taken = f.count
-	if err != nil || !f.full() || f.count == 0 {
+	if f.count, _, err = seatCount(ctx, r, id); err != nil {
 		return err
 	}
+	if err = f.countSpent(ctx, r, id); err != nil {
+		return err
+	}
+	f.taken = f.count + f.spent
+	if !f.full() || f.count == 0 {
+		return nil
+	}
 	// One ended lease makes room, or more if the limit was lowered.
-	need := int64(f.count) - f.license.MaxActivations + 1
+	need := int64(f.taken) - f.license.MaxActivations + 1
 	if need > store.MaxLimit {
-		f.taken, err = countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: f.at})
+		live, err := countActivations(ctx, r, store.ActivationQuery{LicenseID: id, LiveAt: f.at})
+		f.taken = live + f.spent
 		return err
 	}
 	lapsed, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, LeaseEnds: lapsedAt(f.at), Limit: int(need)})
@@ -116,7 +122,10 @@ func (tx *transaction) putSeats(ctx context.Context, id string, n int) error {
 // free one seat of a full license. It changes at most one batch; if that was
 // not enough and more may have ended, more is true.
 func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (more bool, err error) {
-	f.taken = f.count - f.own()
+	if err := f.countSpent(ctx, tx, f.license.ID); err != nil {
+		return false, err
+	}
+	f.taken = f.count - f.own() + f.spent
 	need := int64(f.taken) - f.license.MaxActivations + 1
 	if f.license.MaxActivations < 0 || need <= 0 {
 		return false, nil

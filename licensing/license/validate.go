@@ -112,7 +112,7 @@ func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q q
 	if err != nil {
 		return facts{}, err
 	}
-	f := facts{at: now, license: l, found: found}
+	f := facts{at: now, license: l, found: found, holdOffline: s.opts.HoldOffline}
 	if q.fingerprint == "" {
 		return f, nil
 	}
@@ -207,7 +207,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
 	var v Verdict
 	err := s.view(ctx, func(r store.Reader) (err error) {
-		f := facts{at: at, found: true}
+		f := facts{at: at, found: true, holdOffline: s.opts.HoldOffline}
 		if f.license, err = s.find(ctx, r, p.ID); err != nil {
 			return err
 		}

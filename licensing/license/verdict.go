@@ -109,9 +109,12 @@ type facts struct {
 	// renewedTo is the end of a lease that starts now, if the activation is
 	// renewed; zero: none.
 	renewedTo time.Time
-	// taken is how many seats are in use; set if the fingerprint uses none
-	// and seats are limited.
+	// taken is how many seats are in use, with those of spent; set if the
+	// fingerprint uses none and seats are limited.
 	taken int
+	// spent is how many spent seats count as taken; see countSpent.
+	spent       int
+	holdOffline bool // Options.HoldOffline
 	// count is how many activations were not released or evicted: taken,
 	// plus those whose lease has ended.
 	count   int

@@ -19,6 +19,7 @@ type Activation struct {
 	Lease          time.Time
 	HeldUntil      time.Time // until when license files hold the seat; zero: none does
 	HeldGeneration int64     // the generation of the file that holds it
+	HeldTerms      string    // a digest of what that file says, apart from times
 
 	CreatedAt  time.Time
 	LastSeenAt time.Time
@@ -45,6 +46,8 @@ func ReadActivation(row store.Activation) (Activation, error) {
 			a.HeldUntil = d.time()
 		case "heldgen":
 			a.HeldGeneration = d.integer()
+		case "heldterms":
+			a.HeldTerms = d.text()
 		case "created":
 			a.CreatedAt = d.time()
 		case "seen":
@@ -61,13 +64,14 @@ func ReadActivation(row store.Activation) (Activation, error) {
 
 // Row returns the activation with its document, in its stored form.
 func (a Activation) Row() store.Activation {
-	d := newEncoder(len(a.Name) + len(a.EndReason) + len(a.Metadata) + len(a.unknown))
+	d := newEncoder(len(a.Name) + len(a.EndReason) + len(a.Metadata) + len(a.HeldTerms) + len(a.unknown))
 	d.text("name", a.Name)
 	d.text("reason", a.EndReason)
 	d.object("metadata", a.Metadata)
 	d.time("lease", a.Lease)
 	d.time("held", a.HeldUntil)
 	d.integer("heldgen", a.HeldGeneration, a.HeldGeneration != 0)
+	d.text("heldterms", a.HeldTerms)
 	d.time("created", a.CreatedAt)
 	d.time("seen", a.LastSeenAt)
 	a.Document = d.document(a.unknown)
