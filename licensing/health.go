@@ -40,7 +40,7 @@ type Health struct {
 // A HealthProblem is one condition to act on.
 type HealthProblem struct {
 	Code    HealthCode `json:"code"`
-	Subject string     `json:"subject,omitempty"` // the subscriber or the ID of the webhook, if it is about one
+	Subject string     `json:"subject,omitempty"` // the subscriber, the ID of the webhook or the product, if it is about one
 	Detail  string     `json:"detail"`
 	Since   *time.Time `json:"since"` // nil: unknown
 }
@@ -60,6 +60,7 @@ const (
 	HealthSecretsUnreadable HealthCode = "secrets_unreadable"  // webhook secrets or signing keys are encrypted with another MasterKey
 	HealthSecretsClear      HealthCode = "secrets_unencrypted" // webhook secrets or signing keys are stored in plain text
 	HealthRetention         HealthCode = "retention_overdue"   // old events were due for removal more than a day ago
+	HealthListAhead         HealthCode = "list_ahead"          // a revocation list was signed with a clock more than a day ahead
 )
 
 // A SubscriberLag is how far a subscriber is behind the event feed.
@@ -111,6 +112,10 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		return Health{}, err
 	}
 	if out.SigningKeys, err = h.files.SecretCounts(ctx); err != nil {
+		return Health{}, err
+	}
+	lists, err := h.files.Internal().ListsAhead(ctx)
+	if err != nil {
 		return Health{}, err
 	}
 	events, err := h.store.Events(ctx, store.EventQuery{Limit: 2})
@@ -178,6 +183,13 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		if due := events[0].Time.Add(keep); h.opts.Now().After(due.Add(retentionSlack)) {
 			add(HealthRetention, "", &due, "Events older than Options.Events.Retention are still kept, for a consumer that needs them or because Handler.Run does not run.")
 		}
+	}
+	for _, l := range lists {
+		var since *time.Time
+		if !l.Since.IsZero() {
+			since = &l.Since
+		}
+		add(HealthListAhead, l.ProductID, since, "A revocation list of the product was signed with a clock more than a day ahead of this one, so one of them is wrong. Programs refuse that list; later lists start from the present time.")
 	}
 	return out, nil
 }

@@ -162,6 +162,15 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 		time.Sleep(72 * time.Hour)
 		return h
 	},
+	"list_ahead": func(o *outage) *licensing.Handler {
+		o.opts.Now = func() time.Time { return time.Now().Add(400 * 24 * time.Hour) }
+		_, err := o.handler().Files().SignRevocations(o.t.Context(), files.SignRevocationsParams{ProductID: "atlas"})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		o.opts.Now = nil
+		return o.handler()
+	},
 
 	"status 5xx": func(o *outage) *licensing.Handler {
 		h := o.handler()

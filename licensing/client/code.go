@@ -98,7 +98,7 @@ const (
 
 	// Warnings about license files.
 
-	CodeFileSkipped   Code = "file_skipped"   // a file or a revocation list does not verify
+	CodeFileSkipped   Code = "file_skipped"   // a file or a revocation list does not verify, or the list does not count
 	CodeListStale     Code = "list_stale"     // the revocation list is more than a week old; with MaxListAge also the code of a [Status]
 	CodeStateUnusable Code = "state_unusable" // State or Files cannot be read or written
 )

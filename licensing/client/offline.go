@@ -25,6 +25,7 @@ type offline struct {
 	nonce    string // of the request that waits for a file; empty: none
 	license  string // the ID of the only license that counts, from the service; empty: any
 	unsaved  error  // why the last text is not in State
+	unlisted error  // why the last revocation list of the service does not count
 
 	clock trustedClock
 }
@@ -95,6 +96,9 @@ func (p *Program) scan() time.Time {
 		if err := o.list.Check(p.opts.ProductID, now); err != nil {
 			warnings = append(warnings, Reason{CodeListStale, err.Error()})
 		}
+	}
+	if o.unlisted != nil {
+		warnings = append(warnings, Reason{CodeFileSkipped, "the revocation list of the service: " + o.unlisted.Error()})
 	}
 	o.learn(files, p.opts, now, &warnings)
 

@@ -149,7 +149,8 @@ func (p *Program) listDue(a *answer, err error) bool {
 }
 
 // updateList fetches the revocation list if it is due. A list that cannot be
-// fetched is asked for at the next check, and the stored one counts meanwhile.
+// fetched, or does not count, is asked for at the next check, and the stored one
+// counts meanwhile. For one that does not count, the status has a warning.
 func (p *Program) updateList(ctx context.Context, a *answer, err error) {
 	if p.opts.Trust == nil || !p.listDue(a, err) {
 		return
@@ -166,7 +167,11 @@ func (p *Program) updateList(ctx context.Context, a *answer, err error) {
 	defer o.mu.Unlock()
 	now := p.scan()
 	list, err := o.keys.VerifyRevocations(text)
-	if err != nil || list.Check(p.opts.ProductID, now) != nil {
+	if err != nil {
+		return // nor do files of the service verify, which the status says
+	}
+	if o.unlisted = list.Check(p.opts.ProductID, now); o.unlisted != nil {
+		p.scan()
 		return
 	}
 	if o.list == nil || o.keys.Newer(list, *o.list) {

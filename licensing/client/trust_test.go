@@ -26,6 +26,7 @@ type relay struct {
 	s            stage
 	files, lists atomic.Int64
 	change       atomic.Pointer[func(body map[string]any)] // of an answer in JSON; nil: none
+	list         atomic.Pointer[string]                    // in place of the revocation list; nil: none
 }
 
 func (r *relay) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -39,10 +40,13 @@ func (r *relay) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
+	resp, err := r.s.vendor.HTTPClient().Transport.RoundTrip(req)
 	if strings.HasSuffix(req.URL.Path, "/file/revocations") {
 		r.lists.Add(1)
+		if list := r.list.Load(); err == nil && list != nil {
+			resp.Body = io.NopCloser(strings.NewReader(*list))
+		}
 	}
-	resp, err := r.s.vendor.HTTPClient().Transport.RoundTrip(req)
 	change := r.change.Load()
 	if err != nil || change == nil || resp.Header.Get("Content-Type") != "application/json" {
 		return resp, err
@@ -320,6 +324,61 @@ func TestTrustReinstated(t *testing.T) {
 		s.Equal(p.Status().Code, client.CodeValid)
 		s.Equal(warnings(p), nil)
 	})
+}
+
+// TestTrustRefusedList: a revocation list that does not count, here one of a clock
+// that was far ahead, is a warning until the service has a good one.
+func TestTrustRefusedList(t *testing.T) {
+	onStage(t, func(s stage) {
+		s.forever()
+		o, r := s.trusting()
+		public, private, err := ed25519.GenerateKey(nil)
+		s.NoErr(err)
+		mine, err := licensefile.NewKeySet(public)
+		s.NoErr(err)
+		o.Trust = joined(s.T, mine, o.Trust)
+		ahead := time.Now().Add(400 * day)
+		list, err := licensefile.SignRevocations(licensefile.Revocations{
+			ProductID: "atlas", Sequence: ahead.UnixMilli(), IssuedAt: ahead, ExpiresAt: ahead.Add(7 * day),
+		}, private)
+		s.NoErr(err)
+		r.list.Store(&list)
+		p := s.open(o)
+		s.True(p.Status().Valid)
+		s.Equal(warnings(p), []client.Code{client.CodeFileSkipped})
+		s.True(strings.Contains(p.Status().Warnings[0].Detail, licensefile.ErrListAhead.Error()))
+		r.list.Store(nil)
+		s.NoErr(p.Refresh(s.Context()))
+		s.Equal(warnings(p), nil)
+	})
+}
+
+// joined returns the keys of two sets.
+func joined(t *testing.T, sets ...*licensefile.KeySet) *licensefile.KeySet {
+	t.Helper()
+	var all struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	for _, set := range sets {
+		var one struct{ Keys []json.RawMessage }
+		data, err := json.Marshal(set)
+		if err == nil {
+			err = json.Unmarshal(data, &one)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Keys = append(all.Keys, one.Keys...)
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := licensefile.ParseKeys(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 // TestTrustChangedLicense: a change arrives with a new file at the next check.

@@ -18,10 +18,18 @@ const listValid = 7 * 24 * time.Hour
 // revocation list of a product, by product ID.
 const listKind = "revocation_list"
 
+// maxAhead is how far ahead of the clock a sequence may be. Programs refuse lists
+// that are more than a day ahead, and their clocks may be ahead by the leeway.
+const maxAhead = 24*time.Hour + licensefile.Leeway
+
 // A listRecord is the data of such an entry.
 type listRecord struct {
-	Sequence int64 `json:"sequence"`
+	Sequence    int64     `json:"sequence"`
+	RestartedAt time.Time `json:"restarted_at,omitzero"` // when the sequence was last too far ahead
 }
+
+// ahead reports whether a sequence is too far ahead of the clock.
+func (l listRecord) ahead(now time.Time) bool { return l.Sequence > now.Add(maxAhead).UnixMilli() }
 
 // SignRevocationsParams are the parameters of [Service.SignRevocations].
 type SignRevocationsParams struct {
@@ -35,7 +43,9 @@ type SignRevocationsParams struct {
 // key and valid for seven days. It condemns the compromised keys that are older
 // than the active one. Its sequence is the time in Unix milliseconds, or one more
 // than that of the previous list if that is higher, in all processes together.
-// The sequence is stored before the list is signed.
+// If the previous one is more than a day ahead, it is from a wrong clock, and
+// programs with a right clock have refused the list: the sequence is the time
+// again. The sequence is stored before the list is signed.
 //
 // It returns the errors of [licensefile.SignRevocations], or says why the
 // private half of the key cannot be used.
@@ -89,9 +99,40 @@ func (e *edit) nextSequence(ctx context.Context, productID string) (int64, error
 			return 0, err
 		}
 	}
+	if last.ahead(e.now) {
+		last = listRecord{RestartedAt: e.now}
+	}
 	last.Sequence = max(last.Sequence+1, e.now.UnixMilli())
 	if entry.Data, err = json.Marshal(last); err != nil {
 		return 0, err
 	}
 	return last.Sequence, e.tx.PutEntries(ctx, entry)
+}
+
+// A listAhead is a product whose revocation list was signed with a clock more than
+// a day ahead.
+type listAhead struct {
+	ProductID string
+	Since     time.Time // when a later list started again from the clock; zero: none has
+}
+
+// ListsAhead returns the products whose last revocation list is more than a day
+// ahead, or whose sequence started again in the last day. It looks at the lists
+// of the first thousand products.
+func (i internals) ListsAhead(ctx context.Context) (ahead []listAhead, err error) {
+	entries, err := i.s.st.Entries(ctx, store.EntryQuery{Kind: listKind, Limit: store.MaxLimit})
+	if err != nil {
+		return nil, fmt.Errorf("revocation lists: %w", err)
+	}
+	now := i.s.now()
+	for _, entry := range entries {
+		var last listRecord
+		if err := json.Unmarshal(entry.Data, &last); err != nil {
+			return nil, fmt.Errorf("revocation list of product %q: %w", entry.Key, err)
+		}
+		if last.ahead(now) || now.Sub(last.RestartedAt) < 24*time.Hour {
+			ahead = append(ahead, listAhead{entry.Key, last.RestartedAt})
+		}
+	}
+	return ahead, nil
 }

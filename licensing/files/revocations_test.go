@@ -82,6 +82,9 @@ func TestSequencesRise(t *testing.T) {
 	f.now = f.now.Add(2 * time.Hour)
 	is.Equal(f.list(set).Sequence, f.now.UnixMilli())
 
+	f.now = f.now.Add(-23 * time.Hour)
+	is.Equal(f.list(set).Sequence, f.now.Add(23*time.Hour).UnixMilli()+1)
+
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	seen := map[int64]bool{}
@@ -104,4 +107,39 @@ func TestSequencesRise(t *testing.T) {
 	wg.Wait()
 	is.Equal(len(seen), 8)
 	is.True(seen[f.now.UnixMilli()]) // a product does not depend on another
+}
+
+// TestListsAfterAWrongClock: one list of a clock that is far ahead does not disable
+// the later ones of the right clock.
+func TestListsAfterAWrongClock(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	set, err := f.KeySet(t.Context())
+	is.NoErr(err)
+	// ahead checks what is reported: nothing, or since when.
+	ahead := func(since ...time.Time) {
+		t.Helper()
+		all, err := f.Internal().ListsAhead(t.Context())
+		is.NoErr(err)
+		is.Equal(len(all), len(since))
+		for i := range all {
+			is.Equal(all[i].ProductID, "atlas")
+			is.True(all[i].Since.Equal(since[i]))
+		}
+	}
+	right := f.now
+	f.now = right.Add(400 * 24 * time.Hour)
+	wrong := f.list(set)
+	ahead()
+	f.now = right
+	is.True(errors.Is(wrong.Check("atlas", f.now), licensefile.ErrListAhead))
+	ahead(time.Time{})
+
+	list := f.list(set)
+	is.NoErr(list.Check("atlas", f.now))
+	is.Equal(list.Sequence, f.now.UnixMilli())
+	is.Equal(f.list(set).Sequence, f.now.UnixMilli()+1)
+	ahead(right)
+	f.now = right.Add(24 * time.Hour)
+	ahead()
 }
