@@ -40,7 +40,11 @@ exp, then fingerprint_hash, which is computed as [FingerprintHash] documents.
 base64url that is not canonical, duplicate members and names in another case,
 and the header parameters crit, zip and b64. The key decides the algorithm, and
 EdDSA and Ed25519 (RFC 9864) are two names of one. The header parameters jku, jwk
-and x5c are ignored. Claims that this version does not know are ignored too.
+and x5c are ignored, in a header of at most 4 KiB. Claims that this version does not
+know are ignored too.
+
+The text of a file is not its identity: from a signature with ES256, anybody can
+compute a second one that verifies too. Compare the jti, [Claims].ID.
 
 # Keys
 

@@ -29,6 +29,10 @@ func decode(part string) ([]byte, error) {
 // that sign adds to a payload, with the dots.
 const maxHeader = 256
 
+// maxHeaderText is the longest encoded header that is decoded. It is longer than
+// that of sign, for other libraries.
+const maxHeaderText = 4 << 10
+
 // compactSize returns an upper bound of the length of a signed payload.
 func compactSize(payload []byte) int {
 	return maxHeader + base64url.EncodedLen(len(payload))
@@ -93,8 +97,10 @@ func (s *KeySet) open(typ, text string, most int) (payload []byte, keyID string,
 	if len(text) > most {
 		return nil, "", fmt.Errorf("%w of %d bytes", ErrTooLarge, most)
 	}
-	parts := strings.Split(text, ".")
+	parts := strings.SplitN(text, ".", 4)
 	switch {
+	case len(parts[0]) > maxHeaderText:
+		return nil, "", fmt.Errorf("%w of %d bytes for a header", ErrTooLarge, maxHeaderText)
 	case len(parts) < 3:
 		return nil, "", ErrTruncated
 	case len(parts) > 3:
@@ -118,7 +124,7 @@ func (s *KeySet) open(typ, text string, most int) (payload []byte, keyID string,
 	if payload, err = decode(parts[1]); err != nil {
 		return nil, "", err
 	}
-	if len(signature) != signatureSize || !k.verify([]byte(parts[0]+"."+parts[1]), signature) {
+	if len(signature) != signatureSize || !k.verify([]byte(text[:len(parts[0])+1+len(parts[1])]), signature) {
 		return nil, "", ErrSignature
 	}
 	return payload, k.id, nil

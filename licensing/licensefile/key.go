@@ -42,10 +42,26 @@ const signatureSize = 64
 
 // KeyID returns the ID of a key, which is the kid of the files that it signs:
 // the RFC 7638 thumbprint with SHA-256. The key is an [ed25519.PublicKey] or an
-// [*ecdsa.PublicKey] on P-256; any other is [ErrKeyType].
+// [*ecdsa.PublicKey] on P-256; any other is [ErrKeyType], and so is an Ed25519 key
+// that is no point on the curve, or one of low order.
 func KeyID(public crypto.PublicKey) (string, error) {
 	k, err := newKey(public)
-	return k.id, err
+	if err == nil {
+		err = k.check()
+	}
+	if err != nil {
+		return "", err
+	}
+	return k.id, nil
+}
+
+// check returns an error if anybody could sign with the key. Signing does not
+// need it.
+func (k key) check() error {
+	if p, ok := k.public.(ed25519.PublicKey); ok && !isStrong(p) {
+		return fmt.Errorf("%w: not a point on Ed25519 that can be a key", ErrKeyType)
+	}
+	return nil // the package ecdsa has checked the point
 }
 
 func newKey(public crypto.PublicKey) (key, error) {

@@ -32,9 +32,10 @@ func NewKeySet(keys ...crypto.PublicKey) (*KeySet, error) {
 }
 
 // ParseKeys reads a JSON Web Key Set (RFC 7517), such as the answer of GET
-// /file/keys, with the keys oldest first. It ignores keys of unknown types. It returns [ErrMalformed], [ErrDuplicate], [ErrDuplicateKey],
-// [ErrEncoding], [ErrKeyID], [ErrKeyType], [ErrPrivateKey] or, if no key is
-// left, [ErrNoUsableKey].
+// /file/keys, with the keys oldest first. It ignores keys of unknown types. It
+// returns [ErrMalformed], [ErrDuplicate], [ErrDuplicateKey], [ErrEncoding],
+// [ErrKeyID], [ErrKeyType], also for a weak Ed25519 key, [ErrPrivateKey] or, if
+// no key is left, [ErrNoUsableKey].
 func ParseKeys(jwks []byte) (*KeySet, error) {
 	all, err := object(jwks)
 	if err != nil {
@@ -66,6 +67,9 @@ func ParseKeys(jwks []byte) (*KeySet, error) {
 }
 
 func (s *KeySet) add(k key) error {
+	if err := k.check(); err != nil {
+		return err
+	}
 	if s.position(k.id) >= 0 {
 		return fmt.Errorf("%w: %s", ErrDuplicateKey, k.id)
 	}

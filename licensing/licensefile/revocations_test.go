@@ -1,9 +1,11 @@
 package licensefile
 
 import (
+	"bytes"
 	"crypto"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -113,4 +115,45 @@ func TestListsOfManyLicenses(t *testing.T) {
 	file := File{Claims: leastClaims()}
 	file.LicenseID = "lic_1999"
 	is.True(errors.Is(file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got}), ErrRevoked))
+}
+
+// TestHostileListsAreCheap: a text of the maximum size that nobody has signed takes
+// little more memory than itself.
+func TestHostileListsAreCheap(t *testing.T) {
+	signer := edKey('a')
+	keys := set(t, signer)
+	parts := strings.Split(must(SignRevocations(leastRevocations(), signer)), ".")
+	var members bytes.Buffer
+	members.WriteString("{")
+	for i := range MaxListSize / 16 {
+		fmt.Fprintf(&members, `"%05x":0,`, i)
+	}
+	members.WriteString(`"x":0}`)
+	long := func(text string) string {
+		return base64url.EncodeToString([]byte(strings.Repeat(text, MaxListSize*3/4/len(text)-1000)))
+	}
+	for name, text := range map[string]string{
+		"a header of members": base64url.EncodeToString(members.Bytes()) + "." + parts[1] + "." + parts[2],
+		"a header of nesting": long("[") + "." + parts[1] + "." + parts[2],
+		"dots":                strings.Repeat(".", MaxListSize),
+		"a payload":           parts[0] + "." + long("[") + "." + parts[2],
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := keys.VerifyRevocations(text); err == nil {
+				t.Error("accepted")
+			}
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; used > 3*MaxListSize {
+				t.Errorf("%d bytes of memory", used)
+			}
+		})
+	}
+	is := is.New(t)
+	head := strings.Replace(string(must(decode(parts[0]))), "{", `{"x5c":["`+strings.Repeat("A", 2500)+`"],`, 1)
+	_, err := keys.VerifyRevocations(raw(t, head, string(must(decode(parts[1]))), signer))
+	is.NoErr(err) // other libraries may write more
+	_, err = keys.VerifyRevocations(raw(t, strings.Replace(head, "A", "AAAAAAAA", 300), string(must(decode(parts[1]))), signer))
+	is.True(errors.Is(err, ErrTooLarge))
 }
