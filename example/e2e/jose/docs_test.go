@@ -56,6 +56,13 @@ func (f fixture) docsCases(t *testing.T) []docsCase {
 		is.NoErr(err)
 		return text
 	}
+	// at is for a file of an hour that was issued some time after now, by the clock
+	// of the machine.
+	at := func(after time.Duration) func(*licensefile.Claims) {
+		return func(c *licensefile.Claims) {
+			c.IssuedAt, c.NotBefore, c.ExpiresAt = now.Add(after), now.Add(after), now.Add(after+time.Hour)
+		}
+	}
 	good := sign(func(*licensefile.Claims) {})
 	list, err := licensefile.SignRevocations(licensefile.Revocations{
 		ProductID: "atlas", Sequence: now.UnixMilli(), IssuedAt: now, ExpiresAt: now.Add(time.Hour),
@@ -66,7 +73,11 @@ func (f fixture) docsCases(t *testing.T) []docsCase {
 		{"valid anywhere", sign(func(c *licensefile.Claims) { c.FingerprintHash = "" }), "other", true},
 		{"another machine", good, "other", false},
 		{"altered", good[:len(good)-10] + "AAAAAAAAAA", "machine", false},
-		{"expired", sign(func(c *licensefile.Claims) { c.ExpiresAt = now.Add(-time.Second) }), "machine", false},
+		{"a clock that is one second behind", sign(at(time.Second)), "machine", true},
+		{"a clock that is four minutes behind", sign(at(4 * time.Minute)), "machine", true},
+		{"a clock that is six minutes behind", sign(at(6 * time.Minute)), "machine", false},
+		{"a clock that is four minutes ahead", sign(at(-time.Hour - 4*time.Minute)), "machine", true},
+		{"expired", sign(at(-time.Hour - 6*time.Minute)), "machine", false},
 		{"early", sign(func(c *licensefile.Claims) { c.NotBefore = now.Add(time.Hour) }), "machine", false},
 		{"another product", sign(func(c *licensefile.Claims) { c.ProductID = "other" }), "machine", false},
 		{"a revocation list", list, "machine", false},
