@@ -25,6 +25,7 @@ type writer struct {
 	conn     *conn
 	guard    *guard
 	patience time.Duration // how long an update waits for another process
+	blocked  time.Time     // since when another process has the lock; zero: it does not, as of the last attempt
 
 	// A group of this size or age accepts no more members, so that the first
 	// ones can return.
@@ -72,11 +73,11 @@ func newWriter(c *conn, patience time.Duration, g *guard, views *pool) *writer {
 // transaction was lost, an update that shared it returns errAgain, and one that
 // was alone in it returns the reason.
 func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool) error {
-	deadline := time.Now().Add(w.patience)
+	began := time.Now()
 	if err := w.lock(ctx); err != nil {
 		return wrap(err, "update")
 	}
-	g, err := w.join(ctx, deadline, alone)
+	g, err := w.join(ctx, began, alone)
 	if err != nil {
 		w.unlock()
 		return wrap(err, "update")
@@ -241,7 +242,7 @@ func (g *group) full(w *writer) bool {
 
 // join makes the current update a member of the group, or of a new one if there
 // is none or the update must be alone, as a bulk update is.
-func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*group, error) {
+func (w *writer) join(ctx context.Context, began time.Time, alone bool) (*group, error) {
 	alone = alone || bulk.Marked(ctx)
 	if alone && w.group != nil {
 		w.commit()
@@ -258,7 +259,7 @@ func (w *writer) join(ctx context.Context, deadline time.Time, alone bool) (*gro
 		if err := w.guard.check(); err != nil {
 			return nil, err
 		}
-		if err := begin(ctx, w.conn, deadline); err != nil {
+		if err := w.begin(ctx, began); err != nil {
 			return nil, sentinel(err)
 		}
 		w.group = &group{began: time.Now(), alone: alone, settled: make(chan struct{})}
@@ -296,9 +297,25 @@ func (w *writer) abandon(err error) {
 // close writes the log back into the file and closes the connection. No update
 // may be running.
 func (w *writer) close() error {
-	w.all.Wait()
 	_, err := w.conn.exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, w.conn.close())
+}
+
+// begin starts the transaction of an update that was called at began. The update
+// waits for another process as long as patience says. The time in the queue counts
+// only if the updates before it waited for another process too.
+func (w *writer) begin(ctx context.Context, began time.Time) error {
+	if w.blocked.IsZero() {
+		w.blocked = time.Now()
+	}
+	if w.blocked.After(began) {
+		began = w.blocked
+	}
+	err := begin(ctx, w.conn, began.Add(w.patience))
+	if !busy(err) && ctx.Err() == nil {
+		w.blocked = time.Time{}
+	}
+	return err
 }
 
 // begin starts a transaction that may write.

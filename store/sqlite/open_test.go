@@ -374,6 +374,36 @@ func TestUpdateGivesUpOnABusyFile(t *testing.T) {
 	is.Equal(ids(t, other), "a b")
 }
 
+// TestTimeInTheQueueIsNoTimeOfAnotherProcess: an update that has waited longer than
+// BusyTimeout for updates of its own process still waits for another process.
+func TestTimeInTheQueueIsNoTimeOfAnotherProcess(t *testing.T) {
+	is := is.New(t)
+	path := filepath.Join(t.TempDir(), "licenses.db")
+	const patience = 200 * time.Millisecond
+	st, err := OpenWith(path, Options{BusyTimeout: patience})
+	is.NoErr(err)
+	defer st.Close()
+	other := openAt(t, path)
+
+	result, blocked, release := make(chan error, 1), make(chan struct{}), make(chan struct{})
+	inTurn(t, st.writer, func(*conn) {
+		go func() {
+			result <- st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") })
+		}()
+		waitFor(t, "update in line", func() bool { return inLine(st.writer) == 1 })
+		time.Sleep(2 * patience)
+		go other.Update(context.Background(), func(store.Tx) error {
+			close(blocked)
+			<-release
+			return nil
+		})
+		<-blocked
+	})
+	time.Sleep(patience / 10)
+	close(release)
+	is.NoErr(<-result)
+}
+
 func TestContextEndsTheWaitForAnotherProcess(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")

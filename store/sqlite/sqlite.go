@@ -34,8 +34,8 @@ var _ store.Store = (*Store)(nil)
 type Options struct {
 	// BusyTimeout is how long an update waits for another process that is
 	// writing to the file before it returns [store.ErrUnavailable]. Updates of
-	// the same Store wait for each other until their context ends. Default: 5
-	// seconds.
+	// the same Store wait for each other until their context ends, and that
+	// time does not count. Default: 5 seconds.
 	BusyTimeout time.Duration
 
 	// MmapSize is how many bytes of the file the engine maps into memory.
@@ -119,6 +119,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.calls.Wait()
+	s.writer.all.Wait()
 	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.writer.close(), s.views.close()), "close %s", s.path)
 }
 
