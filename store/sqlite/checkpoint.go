@@ -67,6 +67,9 @@ func (w *writer) look() {
 // writeBack writes the log back. If it fails, for instance because a View needs
 // the log, the log grows, and a later attempt follows.
 func (w *writer) writeBack() {
+	if w.guard.check() != nil {
+		return
+	}
 	w.writeBackBeside()
 	if w.lock(context.Background()) != nil {
 		return

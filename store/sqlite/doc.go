@@ -30,6 +30,12 @@ every call returns [store.ErrUnavailable] until the file is back, and
 [Options.Logger] gets an error. Updates check this before and after each commit,
 reads at most once a second.
 
+If the file is emptied, truncated or overwritten in place, as by cp, every call
+returns [store.ErrUnavailable] until the process ends, and Close leaves the log for
+the repair. Stop all processes, move the three files away, and [Restore] a backup.
+A copy is recognized by its header, which changes when the file grows: a copy of a
+file that has not grown since is not noticed.
+
 Put the file on a local disk. The locks that protect it are not reliable on
 network file systems.
 

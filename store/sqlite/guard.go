@@ -15,7 +15,8 @@ import (
 
 // A guard detects that the file of an open store, or the log beside it, was
 // deleted, moved or replaced. SQLite would continue to write to the open file,
-// which the next Open would not find.
+// which the next Open would not find. The guard also detects that the file was
+// emptied or overwritten in place.
 type guard struct {
 	files    []guarded // the second, if any, is the log
 	log      *slog.Logger
@@ -26,8 +27,10 @@ type guard struct {
 
 	logSize atomic.Int64 // in bytes, as of the last check
 
-	mu   sync.Mutex // held during a check
-	lost atomic.Pointer[error]
+	mu          sync.Mutex // held during a check
+	lost        atomic.Pointer[error]
+	content     content // of the file, as of the last check
+	overwritten bool    // the content is not what SQLite wrote: final
 }
 
 // guarded is a file and what identified it when it was opened.
@@ -53,7 +56,10 @@ func newGuard(path string, c *conn, log *slog.Logger) (*guard, error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		g.files = append(g.files, guarded{file + "-wal", info})
 	}
-	return g, nil
+	if err := complete(c, info); err != nil {
+		return nil, err
+	}
+	return g, g.content.follow(path, info)
 }
 
 // check returns an error that wraps [store.ErrUnavailable] if a file is no longer
@@ -62,6 +68,9 @@ func (g *guard) check() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var lost error
+	if g.overwritten {
+		return g.result()
+	}
 	for i, f := range g.files {
 		now, err := os.Stat(f.path)
 		if err == nil && !os.SameFile(now, f.info) {
@@ -73,10 +82,16 @@ func (g *guard) check() error {
 		}
 		if i == 1 {
 			g.logSize.Store(now.Size())
+		} else if err := g.content.follow(f.path, now); err != nil {
+			lost, g.overwritten = fmt.Errorf("%w: %s: %w", store.ErrUnavailable, f.path, err), true
+			break
 		}
 	}
 	g.next.Store(int64(time.Since(g.start) + g.interval))
 	switch was := g.result(); {
+	case g.overwritten:
+		g.log.Error("sqlite: the database file was overwritten while it was open; every call fails. "+
+			"Stop all processes that use it, move the file away together with its -wal and -shm, and restore a backup", "error", lost)
 	case lost != nil && was == nil:
 		g.log.Error("sqlite: the database file was deleted, moved or replaced; every call fails until it is back, "+
 			"or until the store is closed and opened again", "error", lost)
@@ -85,6 +100,18 @@ func (g *guard) check() error {
 	}
 	g.lost.Store(&lost)
 	return lost
+}
+
+// destroyed returns why the file is no longer the database that was opened, if
+// its content was overwritten.
+func (g *guard) destroyed() error {
+	err := g.check()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.overwritten {
+		return nil
+	}
+	return err
 }
 
 // recent returns the result of a check that is at most interval old.

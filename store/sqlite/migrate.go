@@ -50,8 +50,10 @@ func steps() []string {
 func claim(path string) error {
 	foreign := noLog(path)
 	if foreign != nil {
-		if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return foreign
+		} else if err == nil && info.Size() == 0 {
+			return errEmptyBesideLog
 		}
 	}
 	info, err := makeFile(path)
@@ -87,6 +89,11 @@ func claim(path string) error {
 	}
 	return err
 }
+
+// errEmptyBesideLog is the error for an empty file with a log: SQLite never leaves
+// one.
+var errEmptyBesideLog = fmt.Errorf("the file is empty, but there is a log beside it: %w; if the file was emptied by mistake, "+
+	"move it away together with its -wal and -shm, and restore a backup; otherwise move the -wal and -shm away", os.ErrExist)
 
 // making is locked while a file is created. Closing a file drops all locks that
 // the process has on it (a rule of POSIX), so this must end before a Store of this

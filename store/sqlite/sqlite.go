@@ -49,8 +49,8 @@ type Options struct {
 	// file is not migrated. Default: no check.
 	Check bool
 
-	// Logger gets an error when the file is deleted, moved or replaced while
-	// the Store is open, and a warning if the program is built with a version
+	// Logger gets an error when the file is deleted, moved, replaced or
+	// overwritten while the Store is open, and a warning if the program is built with a version
 	// of the engine's runtime library that does not match the engine.
 	// Default: [slog.Default].
 	Logger *slog.Logger
@@ -107,7 +107,7 @@ func OpenWith(path string, opts Options) (*Store, error) {
 
 // Close waits for the calls in progress, including queued updates, and closes the
 // file. It writes the log back and removes it, unless another process has the file
-// open. Calls that begin after Close return [store.ErrUnavailable]. A second Close
+// open, or the file was overwritten, which is an error. Calls that begin after Close return [store.ErrUnavailable]. A second Close
 // returns nil immediately. Do not call Close in a function passed to View or
 // Update.
 func (s *Store) Close() error {
@@ -120,6 +120,11 @@ func (s *Store) Close() error {
 	}
 	s.calls.Wait()
 	s.writer.all.Wait()
+	if err := s.writer.guard.destroyed(); err != nil {
+		// To close the last connection would write the log into the file and
+		// delete it. It may have what is needed to repair the store.
+		return wrap(err, "close %s", s.path)
+	}
 	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.writer.close(), s.views.close()), "close %s", s.path)
 }
 
