@@ -2,8 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 const (
@@ -109,6 +113,59 @@ func (w *writer) writeBackBeside() {
 		}
 		if log-back < lastPages {
 			few++
+		}
+	}
+}
+
+// Checkpoint writes the log back into the file and empties it. Call it after
+// [license.Service.EraseCustomer]: what was erased is in neither of the two then. The
+// engine overwrites what it deletes with zeros, but only in the log, until it is
+// written back. [Store.Close] does the same.
+//
+// The log cannot be emptied while a View or another process needs it. Checkpoint
+// waits for at most [Options.BusyTimeout], and then returns an error that wraps
+// [store.ErrUnavailable]. Do not call it in a function passed to View or Update.
+//
+// [license.Service.EraseCustomer]: https://pkg.go.dev/github.com/seed-d8a106b4/licensekit/licensing/license#Service.EraseCustomer
+func (s *Store) Checkpoint(ctx context.Context) error {
+	if err := s.enter(ctx); err != nil {
+		return wrap(err, "checkpoint")
+	}
+	defer s.leave()
+	return wrap(s.writer.empty(ctx), "checkpoint")
+}
+
+// errLogInUse means that the log could not be emptied.
+var errLogInUse = fmt.Errorf("%w: a View or another process needs the log", store.ErrUnavailable)
+
+// empty writes the log back and truncates it.
+func (w *writer) empty(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience, errLogInUse)
+	defer cancel()
+	for {
+		if err := w.guard.check(); err != nil {
+			return err
+		}
+		w.writeBackBeside()
+		if err := w.lock(ctx); err != nil {
+			return context.Cause(ctx)
+		}
+		if w.group != nil {
+			w.commit()
+		}
+		log, _, err := w.conn.checkpoint("TRUNCATE")
+		done := err == nil && log == 0
+		if done {
+			w.tried = 0
+		}
+		w.unlock()
+		if done || err != nil && !busy(err) {
+			return sentinel(err)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -68,7 +68,8 @@ has been written back into the file, which makes room in the log. This is why a
 function may run twice.
 
 The log is written back into the file when it has 8,000 pages of 4 KiB, by a
-goroutine beside updates. Updates wait only for the last part.
+goroutine beside updates. Updates wait only for the last part. What is deleted is
+overwritten with zeros; [Store.Checkpoint] writes the log back after an erasure.
 
 # Reads
 

@@ -69,6 +69,7 @@ func TestConnectionsAreAsTheyShouldBe(t *testing.T) {
 	check(st.writer.conn, map[string]int64{
 		"busy_timeout": 0, "synchronous": 2, "wal_autocheckpoint": maxLogPages, "journal_size_limit": 64 << 20,
 		"temp_store": 2, "cache_size": -4096, "mmap_size": 1 << 20, "query_only": 0, "application_id": applicationID,
+		"secure_delete": 1,
 	})
 	for _, p := range []*pool{st.readers, st.lists, st.views} {
 		c, err := p.take(t.Context())
