@@ -28,6 +28,10 @@ var (
 	// errUnknown: the connection was lost during COMMIT.
 	errUnknown = fmt.Errorf("connection lost during the commit: %w", store.ErrUnknownOutcome)
 
+	// errPooled: a prepared statement of the driver is on another connection.
+	errPooled = fmt.Errorf("%w: a pooler such as PgBouncer in transaction mode does not keep prepared statements with their connection; "+
+		"add default_query_exec_mode=exec to the DSN of pgx, or binary_parameters=yes to that of lib/pq, or use session mode", store.ErrUnavailable)
+
 	// errClosed: Close was called.
 	errClosed = fmt.Errorf("%w: closed", store.ErrUnavailable)
 
@@ -56,6 +60,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", errLost, err)
 	case state == "40001", state == "40P01": // serialization_failure, deadlock_detected
 		return fmt.Errorf("%w: %w", errGaveWay, err)
+	case state == "42P05", state == "26000": // duplicate_prepared_statement, invalid_sql_statement_name
+		return fmt.Errorf("%w: %w", errPooled, err)
 	case refuses(state):
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +43,8 @@ func TestServerErrors(t *testing.T) {
 		{coded("28P01"), store.ErrUnavailable, false}, // invalid_password
 		{coded("3D000"), store.ErrUnavailable, false}, // invalid_catalog_name
 		{coded("58030"), store.ErrUnavailable, false}, // io_error
+		{coded("42P05"), store.ErrUnavailable, false}, // duplicate_prepared_statement
+		{coded("26000"), store.ErrUnavailable, false}, // invalid_sql_statement_name
 		{coded("40001"), store.ErrConflict, true},     // serialization_failure
 		{coded("40P01"), store.ErrConflict, true},     // deadlock_detected
 		{coded("42P01"), nil, false},                  // undefined_table
@@ -63,7 +66,9 @@ func TestServerErrors(t *testing.T) {
 			is.Equal(again(got), test.again)
 		})
 	}
-	is.New(t).NoErr(explain(nil))
+	is := is.New(t)
+	is.NoErr(explain(nil))
+	is.True(strings.Contains(explain(coded("42P05")).Error(), "default_query_exec_mode=exec")) // what to set
 }
 
 func TestRetriesAreBounded(t *testing.T) {
