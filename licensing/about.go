@@ -37,7 +37,7 @@ func (h *Handler) about() dashboard.About {
 		return d
 	}
 	a := dashboard.About{
-		Store: fmt.Sprintf("%T", h.store),
+		Store: fmt.Sprintf("%T", h.store.Store),
 		Settings: []dashboard.Setting{
 			{Name: "Public URL", Value: cmp.Or(o.PublicURL, "Not set")},
 			{Name: "Access token lifetime", Value: tokens.TTL},

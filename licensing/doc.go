@@ -114,7 +114,7 @@ code and the request_id that is also in the log. The OAuth endpoints use the
 format of RFC 6749. [Handler.WriteError] answers errors of the application's own
 handlers in the format of the API. If the store cannot answer, requests get 503
 with Retry-After. GET /health reports that the process runs, GET /ready that the
-store answers.
+store answers and is not damaged, and [Handler.Health] also whether writes fail.
 
 # Concurrency
 

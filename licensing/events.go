@@ -83,8 +83,11 @@ func (h *Handler) newEngine() *feed.Engine {
 	o := h.opts
 	c := feed.Config{
 		Store: h.store, Now: o.Now, Logger: o.Logger, PollInterval: o.PollInterval, Retention: o.Events.Retention,
-		Background: []feed.Background{h.service.Internal().Background(), h.webhooks.Internal().Background()},
-		Upkeep:     []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge},
+		Background: []feed.Background{
+			h.service.Internal().Background(), h.webhooks.Internal().Background(),
+			{Tasks: func(*feed.Run) []feed.Task { return []feed.Task{{Name: "retry_write", Step: h.store.retry}} }},
+		},
+		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge},
 	}
 	if o.Observe != nil {
 		c.Observe = h.observeWork
@@ -114,8 +117,10 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 
 // Run does the background work until ctx ends: it delivers events to webhooks and
 // to Options.Subscribers, appends expiry notices, keeps the index for counts and
-// search up to date, and removes expired records. When ctx ends, it starts no new
-// work, finishes the work in progress within 20 seconds, and returns nil.
+// search up to date, and removes expired records. After a write has failed, it tries
+// one every ten seconds until one succeeds, for [Handler.Health]. When ctx ends, it
+// starts no new work, finishes the work in progress within 20 seconds, and returns
+// nil.
 //
 // Store failures are logged and the work is retried. Any number of processes may
 // call Run on one store and share the work; if one is killed, another continues.

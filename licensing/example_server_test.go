@@ -2,9 +2,11 @@ package licensing_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"time"
 
@@ -40,6 +42,34 @@ func serveUntil(ctx context.Context, ln net.Listener, h *licensing.Handler) erro
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	return server.Shutdown(bounded)
+}
+
+// serveHealth answers a monitor with the state of the service. It asks for no
+// token: serve it on a port of its own, such as 127.0.0.1:9090.
+func serveHealth(h *licensing.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
+		defer cancel()
+		state := h.Health(ctx)
+		w.Header().Set("Content-Type", "application/json")
+		if state.Status != "ready" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_ = json.NewEncoder(w).Encode(state)
+	})
+}
+
+// A monitor reads the problems without a token.
+func ExampleHandler_Health() {
+	h := licensing.NewHandler(memory.New(), quiet)
+	w := httptest.NewRecorder()
+	serveHealth(h).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	var state licensing.Health
+	if err := json.NewDecoder(w.Body).Decode(&state); err != nil {
+		panic(err)
+	}
+	fmt.Println(w.Code, state.Status, state.Problems)
+	// Output: 200 ready []
 }
 
 // A server ends without losing a request. In a program, ctx is that of

@@ -3,7 +3,6 @@ package licensing
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 // safe for concurrent use.
 type Handler struct {
 	opts      Options
-	store     store.Store
+	store     *trackedStore
 	service   *license.Service
 	webhooks  *webhook.Service
 	auth      *auth.Auth
@@ -51,25 +50,25 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		panic(err.Error())
 	}
 	opts = opts.withDefaults()
-	h := &Handler{opts: opts, store: st}
+	h := &Handler{opts: opts}
+	h.store = &trackedStore{Store: st, now: opts.Now, wake: func() { h.engine.Nudge() }}
 	limits := web.Limits(opts.Limits)
 	limiters := web.NewLimiters(limits, opts.Limiter, opts.Now)
-	waking := wakingStore{st, func() { h.engine.Nudge() }}
-	h.service = license.New(waking, license.Options{
+	h.service = license.New(h.store, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
 		MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
 	})
 	h.webhooks = webhook.New(h.service, h.limitOf, opts.Webhooks)
-	h.auth = auth.New(waking, auth.Options{
+	h.auth = auth.New(h.store, auth.Options{
 		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
 		Fail: h.WriteError, Limit: limitClients(limiters.Clients),
 	})
-	h.operators = operator.New(waking, operator.Options{
+	h.operators = operator.New(h.store, operator.Options{
 		Now: opts.Now, Logger: opts.Logger, MaxFailures: h.auth.Options().Tokens.MaxFailures, ClientIP: opts.ClientIP,
 		MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys,
 	})
-	h.files = files.New(waking, files.Options{
+	h.files = files.New(h.store, files.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
 		Revoked: h.service.Internal().RevokedFiles,
 	})
@@ -86,7 +85,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Metadata:    h.metadata,
 		KeySet:      h.keySet,
 		Revocations: h.files.Revocations,
-		Ready:       func(ctx context.Context) error { return ready(ctx, st) },
+		Ready:       h.store.ready,
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		Limits:      limits,
 	})
@@ -118,15 +117,6 @@ func (h *Handler) keySet(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(set)
-}
-
-// ready checks the store by reading a record that does not exist.
-func ready(ctx context.Context, st store.Store) error {
-	_, err := st.Entry(ctx, "ready", "ready")
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // ServeHTTP implements [http.Handler].

@@ -13,7 +13,7 @@ import (
 // A Health reports what an operator may have to act on. GET /ready?verbose has
 // it as JSON.
 type Health struct {
-	Status string `json:"status"` // "ready", or "unavailable" if the store does not answer
+	Status string `json:"status"` // "ready", or "unavailable" if the store does not answer or is damaged
 
 	// Problems are the conditions to act on, by code; empty: none.
 	Problems []HealthProblem `json:"problems"`
@@ -50,7 +50,9 @@ type HealthCode string
 
 // The codes of problems, in the order of Health.Problems.
 const (
-	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then nothing else is known
+	HealthStore             HealthCode = "store_unavailable"   // the store does not answer; then only the two problems below are known
+	HealthDamaged           HealthCode = "store_damaged"       // the store has reported damaged data to this process
+	HealthWrites            HealthCode = "writes_failing"      // writes of this process have failed in the last minute, or since then; reads may still work
 	HealthNotRunning        HealthCode = "not_running"         // no process has run Handler.Run for more than an hour, or ever
 	HealthOverdue           HealthCode = "work_overdue"        // events or deliveries have waited for more than a minute
 	HealthSubscriber        HealthCode = "subscriber_failing"  // a subscriber keeps failing on one event
@@ -76,18 +78,31 @@ type SubscriberLag struct {
 // retentionSlack is how long after its time an event may still be there.
 const retentionSlack = 24 * time.Hour
 
-// Health reads the state of the service from the store. If the store does not
-// answer, that is the only problem.
+// Health reads the state of the service from the store, and adds what this process
+// has seen of the store. It needs no token, so a host can serve it on an address of
+// its own when no client can get one.
 func (h *Handler) Health(ctx context.Context) Health {
 	out, err := h.readHealth(ctx)
 	if err != nil {
 		return Health{
 			Status:      "unavailable",
-			Problems:    []HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}},
+			Problems:    append([]HealthProblem{{Code: HealthStore, Detail: "The store does not answer: " + err.Error()}}, h.storeProblems()...),
 			Subscribers: []SubscriberLag{},
 		}
 	}
 	return out
+}
+
+// storeProblems returns what this process has seen of the store.
+func (h *Handler) storeProblems() (found []HealthProblem) {
+	add := func(code HealthCode, f *storeFailure, detail string) {
+		if f != nil {
+			found = append(found, HealthProblem{Code: code, Detail: detail + f.err.Error(), Since: &f.since})
+		}
+	}
+	add(HealthDamaged, h.store.damage.Load(), "The store has reported damaged data; check it, and restore a backup: ")
+	add(HealthWrites, h.store.failing(), "Changes fail: ")
+	return found
 }
 
 func (h *Handler) readHealth(ctx context.Context) (Health, error) {
@@ -136,6 +151,10 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		out.OldestEvent = &events[0].Time
 	}
 
+	out.Problems = append(out.Problems, h.storeProblems()...)
+	if h.store.damage.Load() != nil {
+		out.Status = "unavailable"
+	}
 	add := func(code HealthCode, subject string, since *time.Time, format string, args ...any) {
 		out.Problems = append(out.Problems, HealthProblem{Code: code, Subject: subject, Detail: fmt.Sprintf(format, args...), Since: since})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,10 +31,50 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// A switchedStore answers nothing while it is off.
+// A switchedStore answers nothing while it is off, writes nothing while it is
+// read-only, and finds each license damaged if it is damaged.
 type switchedStore struct {
 	store.Store
-	off bool
+	off, readOnly, damaged bool
+
+	refused atomic.Int64 // writes
+}
+
+func (s *switchedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		if !s.readOnly {
+			return fn(tx)
+		}
+		refusing := &refusingTx{Tx: tx}
+		if err := fn(refusing); err != nil || !refusing.refused {
+			return err
+		}
+		s.refused.Add(1)
+		return fmt.Errorf("the disk is full: %w", store.ErrUnavailable)
+	})
+}
+
+// A refusingTx is that of a store that notices at the commit that it cannot write.
+type refusingTx struct {
+	store.Tx
+	refused bool
+}
+
+func (tx *refusingTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	tx.refused = true
+	return tx.Tx.AppendEvents(ctx, events...)
+}
+
+func (tx *refusingTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	tx.refused = true
+	return tx.Tx.PutEntries(ctx, entries...)
+}
+
+func (s *switchedStore) License(ctx context.Context, id string) (store.License, error) {
+	if s.damaged {
+		return store.License{}, fmt.Errorf("license %s: %w", id, store.ErrDamaged)
+	}
+	return s.Store.License(ctx, id)
 }
 
 func (s *switchedStore) View(ctx context.Context, fn func(store.Reader) error) error {
@@ -92,6 +134,18 @@ var conditions = map[string]func(*outage) *licensing.Handler{
 	"store_unavailable": func(o *outage) *licensing.Handler {
 		o.store.off = true
 		return o.handler()
+	},
+	"store_damaged": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		o.store.damaged = true
+		_, _ = h.Service().Get(o.t.Context(), "lic_01m83aq1zbfva94np9cmt3wprd")
+		return h
+	},
+	"writes_failing": func(o *outage) *licensing.Handler {
+		h := o.handler()
+		o.store.readOnly = true
+		_, _ = h.Service().Create(o.t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+		return h
 	},
 	"not_running": func(o *outage) *licensing.Handler {
 		h := o.handler()
@@ -344,6 +398,74 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		is.Equal(got.Problems[i].Subject, hooks.Data[0].ID)
 		is.Equal(got.Problems[i].Detail, "The webhook is disabled: the endpoint answered 410 Gone.")
 	})
+}
+
+// TestFailingWritesShow while reads work: after a request, or without one after the
+// hourly write of Run, and until a write succeeds, which Run tries.
+func TestFailingWritesShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		o := newOutage(t)
+		h := o.handler()
+		create := func() error {
+			_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+			return err
+		}
+		failing := func() *licensing.HealthProblem {
+			got := h.Health(t.Context())
+			is.Equal(got.Status, "ready")
+			is.Equal(ask(t, h, "GET", "/ready", "", "").Code, http.StatusOK)
+			i := slices.IndexFunc(got.Problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthWrites })
+			if i < 0 {
+				return nil
+			}
+			return &got.Problems[i]
+		}
+		is.NoErr(create())
+		is.True(failing() == nil)
+		began := time.Now()
+		o.store.readOnly = true
+		is.True(create() != nil)
+		time.Sleep(time.Second)
+		is.True(create() != nil)
+		is.True(failing().Since.Equal(began))
+		is.True(strings.Contains(failing().Detail, "the disk is full"))
+		_, err := h.Service().Create(t.Context(), license.CreateParams{}) // a refusal of the rules says nothing of the store
+		is.True(err != nil)
+		o.store.readOnly = false
+		is.NoErr(h.Service().Atomically(t.Context(), func(*license.Service) error { return nil })) // nor does an Update that writes nothing
+		is.True(failing() != nil)
+		is.NoErr(create())
+		is.True(failing() != nil) // others may still fail, as on a disk that is almost full
+		time.Sleep(time.Minute)
+		is.True(failing() == nil)
+
+		defer begin(t, h)()
+		time.Sleep(time.Minute)
+		o.store.readOnly = true
+		time.Sleep(2 * time.Hour) // without a request
+		is.True(failing() != nil)
+		before := o.store.refused.Load()
+		time.Sleep(10 * time.Minute)
+		if n := o.store.refused.Load() - before; n < 50 || n > 100 { // and the hourly write itself, every 30 s
+			t.Errorf("%d writes were tried in 10 minutes", n)
+		}
+		o.store.readOnly = false
+		time.Sleep(12*time.Second + time.Minute)
+		is.True(failing() == nil)
+	})
+}
+
+// TestDamageEndsReadiness until the process starts again, although other reads work.
+func TestDamageEndsReadiness(t *testing.T) {
+	is := is.New(t)
+	o := newOutage(t)
+	h := conditions["store_damaged"](o)
+	is.Equal(ask(t, h, "GET", "/ready", "", "").Code, http.StatusServiceUnavailable)
+	is.Equal(h.Health(t.Context()).Status, "unavailable")
+	o.store.damaged = false
+	is.Equal(ask(t, h, "GET", "/ready", "", "").Code, http.StatusServiceUnavailable)
+	is.Equal(ask(t, o.handler(), "GET", "/ready", "", "").Code, http.StatusOK)
 }
 
 // TestHealthCountsSigningKeys covers the keys of license files in health.

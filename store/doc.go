@@ -124,6 +124,7 @@ over a database:
   - Return ErrUnavailable when the database is busy, full or out of reach, and
     ErrUnknownOutcome when the connection is lost during the commit. The HTTP
     handler answers both with 503 and Retry-After, and unknown errors with 500.
+    Return ErrDamaged for damaged data, which ends the readiness of the process.
   - All methods take a context; check it at the start of each (rule 18).
   - Put the operation and the id before each error:
     fmt.Errorf("mystore: license %s: %w", id, store.ErrNotFound).

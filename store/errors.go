@@ -1,6 +1,9 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The sentinels of the contract. A backend wraps them with the operation and the
 // id of the record; callers test with [errors.Is].
@@ -20,6 +23,10 @@ var (
 	// busy, full or out of reach. An Update that returns it has written
 	// nothing.
 	ErrUnavailable = errors.New("unavailable")
+
+	// ErrDamaged: the backend has found damaged data. It wraps ErrUnavailable. A
+	// backend that does not notice damage never returns it.
+	ErrDamaged = fmt.Errorf("%w: the data is damaged", ErrUnavailable)
 
 	// ErrUnknownOutcome: the Update may or may not have been committed, for
 	// instance because the connection was lost during the commit. Read what

@@ -62,6 +62,8 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", errGaveWay, err)
 	case state == "42P05", state == "26000": // duplicate_prepared_statement, invalid_sql_statement_name
 		return fmt.Errorf("%w: %w", errPooled, err)
+	case state == "XX001", state == "XX002": // data_corrupted, index_corrupted
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	case refuses(state):
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}

@@ -45,6 +45,7 @@ func TestServerErrors(t *testing.T) {
 		{coded("58030"), store.ErrUnavailable, false}, // io_error
 		{coded("42P05"), store.ErrUnavailable, false}, // duplicate_prepared_statement
 		{coded("26000"), store.ErrUnavailable, false}, // invalid_sql_statement_name
+		{coded("XX001"), store.ErrUnavailable, false}, // data_corrupted
 		{coded("40001"), store.ErrConflict, true},     // serialization_failure
 		{coded("40P01"), store.ErrConflict, true},     // deadlock_detected
 		{coded("42P01"), nil, false},                  // undefined_table
@@ -68,6 +69,7 @@ func TestServerErrors(t *testing.T) {
 	}
 	is := is.New(t)
 	is.NoErr(explain(nil))
+	is.True(errors.Is(explain(coded("XX001")), store.ErrDamaged))
 	is.True(strings.Contains(explain(coded("42P05")).Error(), "default_query_exec_mode=exec")) // what to set
 }
 

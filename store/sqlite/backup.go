@@ -10,6 +10,8 @@ import (
 	"runtime"
 
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // Backup writes a consistent copy of the store to a new file at path, which only
@@ -109,8 +111,8 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // ErrDamaged is the error of [Store.Check], [Restore] and, with [Options.Check],
-// [Open] for a damaged file.
-var ErrDamaged = errors.New("the database file is damaged")
+// [Open] for a damaged file, and of calls that read a damaged page.
+var ErrDamaged = store.ErrDamaged
 
 // check returns what is wrong with the file that c has open.
 func check(ctx context.Context, c *conn) error {

@@ -27,9 +27,8 @@ var (
 	errOverwritten = errors.New("another file was copied over it while it was open")
 )
 
-// patience is how long a file may be shorter than its header says after another
-// process has shrunk it: a checkpoint that makes it longer again writes the header
-// first.
+// patience is how long a file may seem truncated after another process has shrunk
+// it: a checkpoint that makes it longer again writes the header first.
 const patience = time.Second
 
 // follow looks at the file if it has changed since the last call, and returns an
@@ -83,20 +82,28 @@ func header(path string) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// complete returns an error if the file that c has open lacks pages that its log
-// cannot have either.
-func complete(c *conn, info os.FileInfo) error {
-	pages, err := c.integer("PRAGMA page_count")
-	if err != nil {
-		return err
+// complete returns an error if the file at path, which c has open, lacks pages that
+// its log cannot have either.
+func complete(c *conn, path string) error {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		pages, err := c.integer("PRAGMA page_count")
+		if err != nil {
+			return err
+		}
+		log, _, err := c.checkpoint("NOOP")
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(path) // after the two, because another process may write the log back
+		if err != nil {
+			return err
+		}
+		switch missing := pages - info.Size()>>12; {
+		case missing <= log:
+			return nil
+		case !time.Now().Before(end): // another process has not shrunk the file meanwhile
+			return fmt.Errorf("%w: it has %d pages fewer than it should, because it was truncated; "+
+				"move it away together with its -wal and -shm, and restore a backup", ErrDamaged, missing)
+		}
 	}
-	log, _, err := c.checkpoint("NOOP")
-	if err != nil {
-		return err
-	}
-	if missing := pages - info.Size()>>12; missing > log {
-		return fmt.Errorf("%w: it has %d pages fewer than it should, because it was truncated; "+
-			"move it away together with its -wal and -shm, and restore a backup", ErrDamaged, missing)
-	}
-	return nil
 }

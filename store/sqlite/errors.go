@@ -43,8 +43,10 @@ func sentinel(err error) error {
 	switch primary(c) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL, // another process
 		lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, // the disk
-		lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_NOMEM:
+		lib.SQLITE_NOMEM:
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func newGuard(path string, c *conn, log *slog.Logger) (*guard, error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		g.files = append(g.files, guarded{file + "-wal", info})
 	}
-	if err := complete(c, info); err != nil {
+	if err := complete(c, path); err != nil {
 		return nil, err
 	}
 	return g, g.content.follow(path, info)

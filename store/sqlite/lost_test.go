@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -100,6 +105,25 @@ func TestFullDiskLeavesReadsAlone(t *testing.T) {
 	}
 	is.Equal(ids(t, st), "a")
 	is.NoErr(st.View(t.Context(), func(r store.Reader) error { is.Equal(ids(t, r), "a"); return nil }))
+}
+
+// TestFullDiskShowsInHealth, although reads work.
+func TestFullDiskShowsInHealth(t *testing.T) {
+	is := is.New(t)
+	st := open(t)
+	h := licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+	fill(t, st, 1)
+	var err error
+	for n := 0; err == nil && n < 1000; n++ {
+		_, err = h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+	}
+	is.True(errors.Is(err, store.ErrUnavailable))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
+	is.Equal(w.Code, 200)
+	got := h.Health(t.Context())
+	is.Equal(got.Problems[0].Code, licensing.HealthWrites)
+	is.True(strings.Contains(got.Problems[0].Detail, "full"))
 }
 
 // TestFailedCommitIsTheFaultOfOne lets a member of a group make a write that

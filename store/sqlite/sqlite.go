@@ -50,9 +50,9 @@ type Options struct {
 	Check bool
 
 	// Logger gets an error when the file is deleted, moved, replaced or
-	// overwritten while the Store is open, and a warning if the program is built with a version
-	// of the engine's runtime library that does not match the engine.
-	// Default: [slog.Default].
+	// overwritten while the Store is open, and a warning if the program is
+	// built with a version of the engine's runtime library that does not match
+	// the engine. Default: [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -112,9 +112,9 @@ func OpenWith(path string, opts Options) (*Store, error) {
 
 // Close waits for the calls in progress, including queued updates, and closes the
 // file. It writes the log back and removes it, unless another process has the file
-// open, or the file was overwritten, which is an error. Calls that begin after Close return [store.ErrUnavailable]. A second Close
-// returns nil immediately. Do not call Close in a function passed to View or
-// Update.
+// open. If the file was overwritten, Close leaves the log and returns an error.
+// Calls that begin after Close return [store.ErrUnavailable]. A second Close returns
+// nil immediately. Do not call Close in a function passed to View or Update.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	again := s.closed

@@ -1,0 +1,196 @@
+package licensing
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A trackedStore calls wake after each Update that appended an event, and records
+// whether writes fail and whether the store has reported damage.
+type trackedStore struct {
+	store.Store
+	now  func() time.Time
+	wake func()
+
+	writes atomic.Pointer[storeFailure] // of writes; nil: none has failed
+	damage atomic.Pointer[storeFailure] // nil: none was reported
+}
+
+// A storeFailure is an error of a store.
+type storeFailure struct {
+	since, last time.Time
+	err         error // the last
+	over        bool  // a write has succeeded since
+}
+
+// failureKept is how long a failed write is reported after another has succeeded.
+// On a disk that is almost full, writes fail and succeed in turns.
+const failureKept = time.Minute
+
+// failing returns the failure of the last writes, or nil.
+func (s *trackedStore) failing() *storeFailure {
+	f := s.writes.Load()
+	if f == nil || f.over && s.now().Sub(f.last) >= failureKept {
+		return nil
+	}
+	return f
+}
+
+// Update implements [store.Store].
+func (s *trackedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
+	var tx trackedTx
+	var refused error // what fn returned
+	err := s.Store.Update(ctx, func(t store.Tx) error {
+		tx = trackedTx{Tx: t} // an earlier attempt was rolled back
+		refused = fn(&tx)
+		return refused
+	})
+	switch {
+	case err != nil:
+		s.failed(err, refused)
+	case tx.wrote:
+		s.succeeded()
+	}
+	if err == nil && tx.appended {
+		s.wake()
+	}
+	return s.seen(err)
+}
+
+// failed records that an Update failed, if the store is the cause. If the function
+// of the Update ran out of time, that may be its own fault.
+func (s *trackedStore) failed(err, refused error) {
+	switch feed.StoreErrorKind(err) {
+	case "", "conflict":
+		return
+	case "timeout":
+		if refused != nil {
+			return
+		}
+	}
+	now := s.now()
+	f := &storeFailure{since: now, last: now, err: err}
+	if before := s.failing(); before != nil {
+		f.since = before.since
+	}
+	s.writes.Store(f)
+}
+
+// succeeded records that a write has succeeded.
+func (s *trackedStore) succeeded() {
+	if f := s.writes.Load(); f != nil && !f.over {
+		s.writes.CompareAndSwap(f, &storeFailure{f.since, f.last, f.err, true})
+	}
+}
+
+// seen records damage that the store reports in err, and returns err.
+func (s *trackedStore) seen(err error) error {
+	if errors.Is(err, store.ErrDamaged) {
+		s.damage.CompareAndSwap(nil, &storeFailure{since: s.now(), err: err})
+	}
+	return err
+}
+
+// retryEvery is how often Run writes after a write has failed.
+const retryEvery = 10 * time.Second
+
+// retry writes if the last write failed, so that the end of the failure shows
+// without a request.
+func (s *trackedStore) retry(ctx context.Context) (feed.Next, error) {
+	if f := s.writes.Load(); f != nil && !f.over {
+		ctx, cancel := context.WithTimeout(ctx, retryEvery)
+		defer cancel()
+		_ = s.Update(ctx, func(tx store.Tx) error { // recorded
+			const probe = "probe"
+			if err := tx.PutEntries(ctx, store.Entry{Kind: probe, Key: probe}); err != nil {
+				return err
+			}
+			return tx.DeleteEntries(ctx, probe, probe)
+		})
+	}
+	return feed.In(retryEvery), nil
+}
+
+// ready checks the store by reading a record that does not exist. A store that
+// has reported damage is not ready until the process starts again.
+func (s *trackedStore) ready(ctx context.Context) error {
+	if d := s.damage.Load(); d != nil {
+		return d.err
+	}
+	_, err := s.Entry(ctx, "ready", "ready")
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// A trackedTx records whether something was written.
+type trackedTx struct {
+	store.Tx
+	appended bool // an event
+	wrote    bool
+}
+
+// AppendEvents implements [store.Writer]. Every change of the rules appends an event
+// or puts an entry.
+func (tx *trackedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
+	tx.appended, tx.wrote = true, true
+	return tx.Tx.AppendEvents(ctx, events...)
+}
+
+// PutEntries implements [store.Writer].
+func (tx *trackedTx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	tx.wrote = true
+	return tx.Tx.PutEntries(ctx, entries...)
+}
+
+// View implements [store.Store].
+func (s *trackedStore) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.seen(s.Store.View(ctx, fn))
+}
+
+// License implements [store.Reader], as do the methods below.
+func (s *trackedStore) License(ctx context.Context, id string) (store.License, error) {
+	l, err := s.Store.License(ctx, id)
+	return l, s.seen(err)
+}
+
+func (s *trackedStore) LicenseByKey(ctx context.Context, key string) (store.License, error) {
+	l, err := s.Store.LicenseByKey(ctx, key)
+	return l, s.seen(err)
+}
+
+func (s *trackedStore) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	all, err := s.Store.Licenses(ctx, q)
+	return all, s.seen(err)
+}
+
+func (s *trackedStore) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
+	a, err := s.Store.Activation(ctx, licenseID, fingerprint)
+	return a, s.seen(err)
+}
+
+func (s *trackedStore) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	all, err := s.Store.Activations(ctx, q)
+	return all, s.seen(err)
+}
+
+func (s *trackedStore) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
+	all, err := s.Store.Events(ctx, q)
+	return all, s.seen(err)
+}
+
+func (s *trackedStore) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
+	e, err := s.Store.Entry(ctx, kind, key)
+	return e, s.seen(err)
+}
+
+func (s *trackedStore) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	all, err := s.Store.Entries(ctx, q)
+	return all, s.seen(err)
+}
