@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestCreateClient(t *testing.T) {
@@ -255,17 +257,17 @@ func TestChangesOfAClientDoNotWriteItsTokens(t *testing.T) {
 				tokens = append(tokens, s.token(t, s.client.ID, s.secret))
 			}
 			calls := s.st.callsOf(func() { is.NoErr(change(s, t.Context())) })
-			is.Equal(len(calls), 4)
-			write := "tx.PutEntries client"
+			write, steps := "tx.PutEntries client", 4
 			if name == "delete" {
-				write = "tx.DeleteEntries client"
+				write, steps = "tx.DeleteEntries client", 5 // the count of its tokens too
 			}
+			is.Equal(len(calls), steps)
 			is.Equal(calls[:3], []string{"Update", "tx.Entry client", write}) // and an event
 			for _, token := range tokens {
 				is.Equal(s.try(t, token).status, 401)
 			}
 			s.turn(time.Hour)
-			steps := 0
+			steps = 0
 			for more := true; more; steps++ {
 				var err error
 				more, err = s.Purge(t.Context())
@@ -300,4 +302,36 @@ func TestDeleteClient(t *testing.T) {
 
 	is.True(errors.Is(s.DeleteClient(t.Context(), s.client.ID), ErrNotFound))
 	is.Equal(len(s.events(t, s.client.ID)), len(events))
+}
+
+// TestADeletedClientLeavesNoTokenCount: the count includes tokens that this process
+// has reserved and not issued, so it does not reach zero when the tokens expire.
+func TestADeletedClientLeavesNoTokenCount(t *testing.T) {
+	for name, expired := range map[string]bool{"before its tokens expire": false, "after its tokens have expired": true} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newIssuer(t)
+			for range 12 {
+				s.token(t, s.client.ID, s.secret)
+			}
+			purge := func() {
+				s.turn(time.Hour)
+				for more := true; more; {
+					var err error
+					more, err = s.Purge(t.Context())
+					is.NoErr(err)
+				}
+			}
+			if expired {
+				purge()
+			}
+			is.NoErr(s.DeleteClient(t.Context(), s.client.ID))
+			purge()
+			for _, kind := range []string{kindToken, kindTokenCount} {
+				left, err := s.st.Store.Entries(t.Context(), store.EntryQuery{Kind: kind})
+				is.NoErr(err)
+				is.Equal(len(left), 0)
+			}
+		})
+	}
 }

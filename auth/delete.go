@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -21,6 +22,11 @@ func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 		c.dropExpired(now)
 		c.UpdatedAt = now
 		if err := tx.DeleteEntries(ctx, kindClient, id); err != nil {
+			return fmt.Errorf("auth: delete client: %w", err)
+		}
+		// The count includes tokens that were reserved and never issued, so
+		// purging the tokens would not bring it to zero.
+		if err := tx.DeleteEntries(ctx, kindTokenCount, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("auth: delete client: %w", err)
 		}
 		return a.appendEvent(ctx, tx, "client.deleted", c, nil)

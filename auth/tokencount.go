@@ -151,12 +151,14 @@ func (n tokenCounts) put(ctx context.Context, tx store.Tx, entries ...store.Entr
 		if err != nil {
 			return err
 		}
-		if count != 0 {
+		if count > 0 {
 			entries = append(entries, store.Entry{
 				Kind: kindTokenCount, Key: clientID, Data: strconv.AppendInt(nil, count, 10), Move: store.Passing,
 			})
-		} else if err := tx.DeleteEntries(ctx, kindTokenCount, clientID); err != nil {
-			return err
+		} else if c.stored != 0 { // otherwise the client has been deleted
+			if err := tx.DeleteEntries(ctx, kindTokenCount, clientID); err != nil {
+				return err
+			}
 		}
 	}
 	if len(entries) == 0 {
