@@ -37,6 +37,10 @@ func (a *Auth) Metadata(publicURL string) http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			a.opts.Fail(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Description: "The method must be GET or HEAD."})
+		case r.URL.RawQuery != "":
+			a.opts.Fail(w, r, invalidRequest("This request has no parameters; omit the query."))
+		case r.ContentLength != 0:
+			a.opts.Fail(w, r, &Error{Status: http.StatusBadRequest, Code: "unexpected_body", Description: "This request does not take a body; omit it."})
 		default:
 			w.Header().Set("Cache-Control", "public, max-age=3600")
 			writeJSON(w, http.StatusOK, "application/json", doc)

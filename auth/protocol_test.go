@@ -213,6 +213,8 @@ var metadataRows = []row{
 	{id: "met-02", name: "HEAD", method: "HEAD", target: "/metadata", status: 200, want: []string{jsonType}},
 	{id: "met-03", name: "POST", method: "POST", target: "/metadata", status: 405, want: []string{"Allow: GET, HEAD"}, answer: fmt.Sprintf(problemAnswer, "Method Not Allowed", 405, "The method must be GET or HEAD.", "method_not_allowed")},
 	{id: "met-04", name: "without a public address", target: "/nowhere", status: 404, answer: fmt.Sprintf(problemAnswer, "Not Found", 404, "There is no metadata because the public URL of the service is not set.", "not_found")},
+	{id: "met-05", name: "an unknown parameter", target: "/metadata?unknown=1", status: 400, answer: fmt.Sprintf(problemAnswer, "Bad Request", 400, "This request has no parameters; omit the query.", "invalid_request")},
+	{id: "met-06", name: "a body", body: "{}", status: 400, answer: fmt.Sprintf(problemAnswer, "Bad Request", 400, "This request does not take a body; omit it.", "unexpected_body")},
 }
 
 // endpoints has the default endpoint for the rows of a prefix, and the headers of

@@ -20,7 +20,7 @@ import (
 // preconditions where nothing is conditional, and bodies where none is read.
 func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 	is := is.New(t)
-	c := newCaller(t, licensing.Options{})
+	c := newCaller(t, licensing.Options{PublicURL: "https://example.com"})
 	lic, err := c.Handler.Service().Create(t.Context(), license.CreateParams{Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1"})
 	is.NoErr(err)
 	hook, _, err := c.Handler.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/hooks"})
@@ -29,7 +29,7 @@ func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 	before, err := c.Handler.Service().Events(t.Context(), license.EventsParams{})
 	is.NoErr(err)
 	for _, route := range api.Routes(api.Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), Limits: web.Limits{MaxImport: 1 << 20}}) {
-		if route.Do == nil || route.Probe { // see TestProbes
+		if route.OAuth || route.Probe { // RFC 6749 requires the first to ignore them; see TestProbes
 			continue
 		}
 		path := known.Replace(route.Path)
@@ -37,7 +37,7 @@ func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 			is := is.New(t)
 			a := c.do(route.Method, path+"?no_such_parameter=1", "")
 			is.Equal(a.Code, http.StatusBadRequest) // an unknown parameter
-			is.True(strings.Contains(a.Body.String(), `"parameter":"no_such_parameter"`))
+			is.True(strings.Contains(a.Body.String(), `"parameter":"no_such_parameter"`) || route.Do == nil)
 			if route.Rows > 0 {
 				return // its lines are read one by one
 			}

@@ -114,6 +114,7 @@ var notSent = map[string]string{
 	"introspectToken body client_id": "in Authorization", "introspectToken body client_secret": "in Authorization",
 	"revokeToken body token_type_hint": "ignored by the service", "introspectToken body token_type_hint": "ignored by the service",
 	"getReady query verbose":                  "for monitoring",
+	"getDescription header If-None-Match":     "a program reads the description once",
 	"getFileKeys header If-None-Match":        "a build fetches the keys once",
 	"getFileRevocations header If-None-Match": "a program fetches the list daily",
 	"updateLicense query id":                  "in the path", "updateLicense body id": "in the path",

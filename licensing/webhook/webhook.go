@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"time"
 
@@ -105,7 +104,8 @@ const cursorKey = "webhook"
 type CreateParams struct {
 	// URL is where events are sent: https (or http, with
 	// Options.AllowPrivate), without user info or fragment, at most
-	// 2,048 characters. Its address is checked on every delivery.
+	// 2,048 characters. Its host is an IP address or a name of letters,
+	// digits, hyphens and dots. Its address is checked on every delivery.
 	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
 	Description string   `json:"description" validate:"omitempty,text"`
 	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
@@ -261,12 +261,10 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 // checkWebhook checks what tags cannot express. It removes duplicates from
 // types.
 func (s *Service) checkWebhook(address *string, types *[]string) (broken []license.FieldError) {
-	if address != nil && *address != "" && !s.isWebhookURL(*address) {
-		want := "must be an https URL without user info or fragment"
-		if s.opts.AllowPrivate {
-			want = "must be an http or https URL without user info or fragment"
+	if address != nil && *address != "" {
+		if wrong := s.checkURL(*address); wrong != "" {
+			broken = append(broken, license.FieldError{Field: "url", Code: license.CodeInvalidFormat, Detail: wrong})
 		}
-		broken = append(broken, license.FieldError{Field: "url", Code: license.CodeInvalidFormat, Detail: want})
 	}
 	for i, t := range *types {
 		if !feed.IsPattern(t, license.EventTypes()) {
@@ -275,12 +273,6 @@ func (s *Service) checkWebhook(address *string, types *[]string) (broken []licen
 	}
 	*types = slices.Compact(slices.Sorted(slices.Values(*types)))
 	return broken
-}
-
-func (s *Service) isWebhookURL(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http" && s.opts.AllowPrivate) &&
-		u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.Opaque == ""
 }
 
 // setField sets a field to *v unless v is nil.

@@ -13,6 +13,12 @@ import (
 // license files.
 const keepFileLists = 5 * time.Minute
 
+// fileKeys returns the keys that license files are verified with.
+func (c Config) fileKeys(_ *license.Service, ctx context.Context, _ struct{}) (web.Document, error) {
+	body, err := c.KeySet(ctx)
+	return web.Document{MediaType: web.JSON, Keep: keepFileLists, Body: body}, err
+}
+
 type revocationsParams struct {
 	ProductID string `json:"product_id"`
 }

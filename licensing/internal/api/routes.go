@@ -90,10 +90,10 @@ func Routes(c Config) []web.Route {
 		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).Deliveries))},
 		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
 
-		{Method: "GET", Path: "/file/keys", Handle: serveKeys(c.KeySet)},
+		{Method: "GET", Path: "/file/keys", Do: web.Do(c.fileKeys)},
 		{Method: "GET", Path: "/file/revocations", Do: revocations(c.Revocations)},
 
-		{Method: "GET", Path: "/openapi.json", Handle: describe},
+		{Method: "GET", Path: "/openapi.json", Do: web.Do(describe)},
 		{Method: "GET", Path: "/health", Do: web.Do(healthy), Probe: true, Unlimited: true},
 		{Method: "GET", Path: "/ready", Do: web.Do(c.ready), Probe: true, Scope: auth.ScopeEventRead, ScopeFor: "verbose"},
 	}
