@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +73,58 @@ func TestErasureCoversWhatReceiversAnswered(t *testing.T) {
 	})
 }
 
+// TestErasureCoversDeliveriesUnderWay: a receiver answers while its customer is being
+// erased, before or after the events are blanked.
+func TestErasureCoversDeliveriesUnderWay(t *testing.T) {
+	for name, late := range map[string]bool{"answer before": false, "answer after": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				is := is.New(t)
+				p := newPostOffice()
+				st := &lookups{Store: storetest.Twice(memory.New())}
+				h := licensing.NewHandler(st, postedBy(p))
+				w := hook(t, h, "x.example", "license.*")
+				other := hook(t, h, "y.example", "license.*")
+				release := make(chan struct{})
+				answer := sync.OnceFunc(func() { close(release) })
+				for _, host := range []string{"x.example", "y.example"} {
+					p.answers(host, func(*http.Request) (*http.Response, error) {
+						if host == "x.example" {
+							<-release
+						}
+						return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("unknown customer"))}, nil
+					})
+				}
+				defer begin(t, h)()
+				_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "gone"})
+				is.NoErr(err)
+				time.Sleep(5 * time.Second) // of the 15 that a receiver has
+				if !late {
+					st.looked = func() {
+						answer()
+						time.Sleep(time.Second)
+					}
+				}
+				_, err = h.Service().EraseCustomer(t.Context(), "gone")
+				is.NoErr(err)
+				answer()
+				time.Sleep(time.Hour)
+				for _, id := range []string{w.ID, other.ID} {
+					history := deliveries(t, h, id)
+					is.Equal(len(history), 2)
+					for _, d := range history {
+						is.True(len(d.Attempts) > 0)
+						for _, a := range d.Attempts {
+							is.Equal(a.StatusCode, 500)
+							is.Equal(a.Response, nil)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestErasureLooksForAnswersOutsideUpdates: with many webhooks, that takes long, and
 // other writers would wait.
 func TestErasureLooksForAnswersOutsideUpdates(t *testing.T) {
@@ -93,12 +146,16 @@ func TestErasureLooksForAnswersOutsideUpdates(t *testing.T) {
 // A lookups counts how often deliveries are looked up by their keys.
 type lookups struct {
 	store.Store
-	outside, inside int // of Updates
+	outside, inside int    // of Updates
+	looked          func() // called after each look-up outside of Updates; nil: not
 }
 
 func (st *lookups) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
 	if q.Kind == "delivery" && q.Keys != nil {
 		st.outside++
+		if st.looked != nil {
+			defer st.looked()
+		}
 	}
 	return st.Store.Entries(ctx, q)
 }

@@ -2,7 +2,6 @@ package license
 
 import (
 	"context"
-	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -26,12 +25,13 @@ func (e *eraser) answers(ctx context.Context, st store.Store, events []store.Eve
 	return e.fn(ctx, st, events)
 }
 
-// eraseAnswers removes the answers to the events that EraseCustomer blanks next, and
-// returns the events. Once they are blanked, they no longer name the customer, so a
-// repeated call would not find them. It reads the feed after a Seq for the updates
-// that moved a license away from the customer, and returns the Seq before the first
-// batch with one, or the last Seq.
-func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int64) (events []store.Event, before int64, err error) {
+// eraseAnswers removes the answers to the events that EraseCustomer blanks next.
+// Once they are blanked, they no longer name the customer, so a repeated call would
+// not find them. It reads the feed after a Seq for the updates that moved a license
+// away from the customer, and returns the Seq before the first batch with one, or the
+// last Seq.
+func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int64) (before int64, err error) {
+	var events []store.Event
 	for more := true; more; {
 		err := s.view(ctx, func(r store.Reader) error {
 			events, more = nil, false
@@ -50,15 +50,8 @@ func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int
 			return err
 		})
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 	}
-	return events, after, s.erasing.answers(ctx, s.Internal().Store(), events)
-}
-
-// newEvents returns the events that are not in old.
-func newEvents(events, old []store.Event) []store.Event {
-	return slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool {
-		return slices.ContainsFunc(old, func(o store.Event) bool { return o.Seq == e.Seq })
-	})
+	return after, s.erasing.answers(ctx, s.Internal().Store(), events)
 }

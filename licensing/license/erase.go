@@ -32,8 +32,8 @@ const eraseScan = 500
 // reads the whole feed, outside its Updates.
 //
 // What receivers of webhooks answered to the blanked events is removed from the
-// history of deliveries, because it may name the customer; the answer to a request
-// that is under way at that time may be stored after.
+// history of deliveries, because it may name the customer. The answer to a request
+// that is under way at that time is not stored.
 //
 // When EraseCustomer returns, the index for counts and search holds nothing of the
 // customer either, nor do earlier versions of it: the words are merged, which reads
@@ -54,10 +54,10 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 	for done := false; !done; {
 		var step Erased
 		var through int64
-		var found, blanked []store.Event
+		var blanked []store.Event
 		err := s.clearAllDeleted(ctx)
 		if err == nil {
-			found, after, err = s.eraseAnswers(ctx, customerID, after)
+			after, err = s.eraseAnswers(ctx, customerID, after)
 		}
 		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)
@@ -81,8 +81,8 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 			})
 			return err
 		})
-		if err == nil {
-			err = s.erasing.answers(ctx, s.Internal().Store(), newEvents(blanked, found))
+		if err == nil { // again, for answers that were stored before the events were blanked
+			err = s.erasing.answers(ctx, s.Internal().Store(), blanked)
 		}
 		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -43,6 +44,35 @@ func (s *Service) eraseResponses(ctx context.Context, st store.Store, events []s
 		}
 	}
 	return nil
+}
+
+// erasedAnswers removes the answers to events that EraseCustomer has blanked from
+// outcomes that an Update stores. The requests were under way at that time.
+type erasedAnswers struct {
+	store.Reader
+	blanked map[int64]bool // what is known, by the Seq of the event
+}
+
+// discard returns the outcome of a delivery, without the answer if its event has been
+// blanked or is not kept any more.
+func (a erasedAnswers) discard(ctx context.Context, d outbox.Delivery, o outcome) (outcome, error) {
+	if o.attempt.Response == nil {
+		return o, nil
+	}
+	blanked, known := a.blanked[d.EventSeq]
+	if !known {
+		e, err := storedEvent(ctx, a, d)
+		if err != nil {
+			return o, err
+		}
+		var data struct{ Erased bool }
+		blanked = e == nil || json.Unmarshal(e.Data, &data) == nil && data.Erased
+		a.blanked[d.EventSeq] = blanked
+	}
+	if blanked {
+		o.attempt.Response = nil
+	}
+	return o, nil
 }
 
 // withoutResponses returns those of some deliveries that have an answer, without it.

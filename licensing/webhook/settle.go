@@ -111,13 +111,14 @@ func (r *run) storeOutcomes(tx *transaction, batches []*batch) ([]laneRecord, er
 	if err != nil {
 		return nil, err
 	}
+	answers := erasedAnswers{tx, make(map[int64]bool)}
 	lanes := make([]laneRecord, len(batches))
 	for i, b := range batches {
 		lane, ok := stored[b.webhookID]
 		if !ok { // deleted since
 			continue
 		}
-		rows, err := b.record(tx, &lane)
+		rows, err := b.record(tx, &lane, answers)
 		if err == nil {
 			err = outbox.Put(r.Work, tx, rows...)
 		}
@@ -180,11 +181,11 @@ func resultOf(items []*sending) (got result, any bool) {
 }
 
 // record moves a lane and returns the deliveries to store.
-func (b *batch) record(tx *transaction, lane *laneRecord) (rows []outbox.Delivery, err error) {
+func (b *batch) record(tx *transaction, lane *laneRecord, answers erasedAnswers) (rows []outbox.Delivery, err error) {
 	now := tx.now
 	if !b.feed {
 		for _, s := range b.items {
-			d, changed, err := b.recordQueued(tx, s)
+			d, changed, err := b.recordQueued(tx, s, answers)
 			if err != nil {
 				return nil, err
 			}
@@ -201,7 +202,11 @@ func (b *batch) record(tx *transaction, lane *laneRecord) (rows []outbox.Deliver
 	for _, s := range b.items[:n] {
 		d := s.Delivery
 		if d.UpdatedAt = now; s.outcome.kind != untried {
-			if err := applyOutcome(&d, s.outcome, now, true); err != nil {
+			o, err := answers.discard(b.Work, d, s.outcome)
+			if err == nil {
+				err = applyOutcome(&d, o, now, true)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -225,7 +230,7 @@ func (b *batch) record(tx *transaction, lane *laneRecord) (rows []outbox.Deliver
 // recordQueued returns a delivery from the queue after an attempt, and false if
 // it has not changed. If an operator has resent it meanwhile, the schedule is
 // theirs.
-func (b *batch) recordQueued(tx *transaction, s *sending) (d outbox.Delivery, changed bool, err error) {
+func (b *batch) recordQueued(tx *transaction, s *sending, answers erasedAnswers) (d outbox.Delivery, changed bool, err error) {
 	if s.outcome.kind == untried {
 		return d, false, nil
 	}
@@ -236,9 +241,13 @@ func (b *batch) recordQueued(tx *transaction, s *sending) (d outbox.Delivery, ch
 	if err != nil {
 		return d, false, err
 	}
+	o, err := answers.discard(b.Work, d, s.outcome)
+	if err != nil {
+		return d, false, err
+	}
 	mine := d.DueAt.Equal(s.DueAt) && d.State == string(DeliveryPending)
 	d.UpdatedAt = tx.now
-	return d, true, applyOutcome(&d, s.outcome, tx.now, mine)
+	return d, true, applyOutcome(&d, o, tx.now, mine)
 }
 
 // attemptsKept is how many attempts the history of a delivery keeps.
