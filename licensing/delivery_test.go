@@ -380,7 +380,16 @@ func TestAClockThatWasAheadHoldsNothingBack(t *testing.T) {
 				happen(t, h, 10)
 				if restart {
 					is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-						return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "subscriber:ledger", Data: []byte("killed"), CreatedAt: time.Now().Add(24 * time.Hour), ExpiresAt: time.Now().Add(24*time.Hour + 30*time.Second)})
+						e, err := tx.Entry(t.Context(), "cursor", "subscriber:ledger")
+						if err != nil {
+							return err
+						}
+						var rec map[string]any
+						is.NoErr(json.Unmarshal(e.Data, &rec))
+						rec["holder"], rec["until"] = "killed", time.Now().Add(24*time.Hour+30*time.Second)
+						e.Data, err = json.Marshal(rec)
+						is.NoErr(err)
+						return tx.PutEntries(t.Context(), e)
 					}))
 					stop = begin(t, h)
 				}

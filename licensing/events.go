@@ -31,23 +31,25 @@ type Subscriber struct {
 	// kept. Default: start with events after Run first runs it.
 	FromStart bool
 
-	// MaxAttempts is how often Handle is called with an event before the
-	// subscriber gives up on it. The event becomes a dead letter, which
-	// [Handler.DeadLetters] lists and [Handler.RetryDeadLetter] retries, and
-	// later events no longer wait. Ten attempts take about nine minutes.
+	// MaxAttempts is how often Handle may fail on an event, in all processes
+	// together, before the subscriber gives up on it. The event becomes a dead
+	// letter, which [Handler.DeadLetters] lists and [Handler.RetryDeadLetter]
+	// retries, and later events no longer wait. Ten attempts take about nine
+	// minutes.
 	// Default: no limit.
 	MaxAttempts int
 
 	// Handle handles one event. After an error or a panic, which is logged,
 	// Handle is called again with the same event after a pause, which grows
-	// from a second to five minutes; later events wait. Return nil for an
-	// event that can never be handled, such as one about a license that has
-	// since been deleted. The log, the dashboard and
-	// [Handler.Backlog] report a subscriber that keeps failing.
+	// from a second to five minutes and outlasts a restart; later events
+	// wait. Return nil for an event that can never be handled, such as one
+	// about a license that has since been deleted. The log, the dashboard
+	// and [Handler.Backlog] report a subscriber that keeps failing.
 	//
-	// An event may be repeated after a success if the process ends before
-	// the position is stored; recognize it by its ID. When Run stops, ctx
-	// stays valid for up to 20 seconds.
+	// An event may be repeated after a success if the process ends or loses
+	// the subscriber to another process before the position is stored;
+	// recognize it by its ID. When Run stops, ctx stays valid for up to 20
+	// seconds.
 	Handle func(ctx context.Context, e license.Event) error
 }
 

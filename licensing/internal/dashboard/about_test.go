@@ -71,7 +71,7 @@ func TestDashboardShowsFailingSubscriber(t *testing.T) {
 	s := newSite(t)
 	_, err := s.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	is.NoErr(err) // an empty store has a different overview
-	s.put(store.Entry{Kind: "subscriber_failing", Key: "mailer", Data: []byte(`{"name":"mailer","event_id":"evt_1","failures":7}`), ExpiresAt: s.now.Add(time.Hour), CreatedAt: s.now})
+	s.put(store.Entry{Kind: "cursor", Key: "subscriber:mailer", Data: []byte(`{"seq":0,"event":"evt_1","failures":7}`), CreatedAt: s.now})
 	admin := s.admin()
 	is.True(admin.get("settings/about").says("mailer"))
 	is.True(admin.get("").says("mailer"))

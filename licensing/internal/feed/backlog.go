@@ -27,6 +27,30 @@ type Backlog struct {
 	Failing []FailingSubscriber
 }
 
+// A FailingSubscriber is a subscriber that keeps failing on one event while
+// later events wait.
+type FailingSubscriber struct {
+	Name     string
+	EventID  string
+	Failures int // in a row
+	Since    time.Time
+	Error    string // of the last failure, cut to maxError bytes
+}
+
+// failingFor is how long a failure counts if no process runs the subscriber any more.
+// It is longer than the longest pause between two attempts.
+const failingFor = time.Hour
+
+// failingSubscribers returns the subscribers that keep failing.
+func failingSubscribers(all []subscriberRecord, now time.Time) (failing []FailingSubscriber) {
+	for _, s := range all {
+		if s.Failures >= stalledAfter && now.Sub(s.WrittenAt) < failingFor {
+			failing = append(failing, FailingSubscriber{s.Name, s.Event, s.Failures, s.Since, s.Error})
+		}
+	}
+	return failing
+}
+
 // WaitFor is how long work may be due before it counts as overdue.
 const WaitFor = time.Minute
 
@@ -35,11 +59,12 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 	now := e.now()
 	err = e.Store.View(ctx, func(r store.Reader) error {
 		b = Backlog{Running: true}
-		var err error
-		if b.Failing, err = failingSubscribers(ctx, r, now); err != nil {
+		subscribers, err := readSubscribers(ctx, r)
+		if err != nil {
 			return err
 		}
-		if b.Waiting, err = e.subscribersLag(ctx, r, b.Failing, now); err != nil {
+		b.Failing = failingSubscribers(subscribers, now)
+		if b.Waiting, err = e.subscribersLag(ctx, r, subscribers, b.Failing, now); err != nil {
 			return err
 		}
 		for _, background := range e.Background {
@@ -72,16 +97,16 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 
 // subscribersLag reports whether an event has waited too long for a subscriber
 // that is not failing.
-func (e *Engine) subscribersLag(ctx context.Context, r store.Reader, failing []FailingSubscriber, now time.Time) (bool, error) {
+func (e *Engine) subscribersLag(ctx context.Context, r store.Reader, stored []subscriberRecord, failing []FailingSubscriber, now time.Time) (bool, error) {
 	for _, s := range e.Subscribers {
 		if slices.ContainsFunc(failing, func(f FailingSubscriber) bool { return f.Name == s.Name }) {
 			continue
 		}
-		seq, ok, err := ReadCursor(ctx, r, subscriberCursor+s.Name)
-		if err == nil && !ok { // Run has never run it; it starts where retention ends
-			seq, err = PurgedThrough(ctx, r)
-		}
-		if err != nil {
+		var seq int64
+		var err error
+		if i := slices.IndexFunc(stored, func(rec subscriberRecord) bool { return rec.Name == s.Name }); i >= 0 {
+			seq = stored[i].Seq
+		} else if seq, err = PurgedThrough(ctx, r); err != nil { // Run has never run it; it starts where retention ends
 			return false, err
 		}
 		if waiting, err := IsWaiting(ctx, r, seq, now); waiting || err != nil {

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // cursorKind is the kind of entries that hold a position in the feed: Data is the
-// Seq that was last read, in decimal digits.
+// Seq that was last read, in decimal digits, or a [subscriberRecord].
 const cursorKind = "cursor"
 
 // ReadCursor returns the position that a cursor holds, if it exists.
@@ -29,6 +30,14 @@ func ReadCursor(ctx context.Context, r store.Reader, key string) (seq int64, ok 
 
 // cursorSeq returns the position in the entry of a cursor.
 func cursorSeq(e store.Entry) (int64, error) {
+	if strings.HasPrefix(e.Key, subscriberCursor) {
+		rec, err := readSubscriberEntry(e)
+		return rec.Seq, err
+	}
+	return decimalSeq(e)
+}
+
+func decimalSeq(e store.Entry) (int64, error) {
 	seq, err := strconv.ParseInt(string(e.Data), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("cursor %s: %w", e.Key, err)

@@ -87,25 +87,6 @@ func (s *subscription) letters() ([]store.Entry, error) {
 	return s.engine.Store.Entries(s.Work, store.EntryQuery{Kind: letterKind, Order: store.ByExpiry, Owner: s.Name, Limit: subscriberBatch})
 }
 
-// giveUp puts an event among the dead letters and moves the position past it. It
-// returns false if another process holds the lease.
-func (s *subscription) giveUp(e store.Event) (ok bool, err error) {
-	letter, err := DeadLetter{Subscriber: s.Name, EventID: e.ID, EventType: e.Type, Seq: e.Seq, Failures: s.failures, At: s.engine.now()}.entry(time.Time{})
-	if err != nil {
-		return false, err
-	}
-	err = s.engine.Store.Update(s.Work, func(tx store.Tx) error {
-		if ok, err = isHolder(s.Work, tx, s.key(), s.holder, s.engine.now()); err != nil || !ok {
-			return err
-		}
-		if err := tx.PutEntries(s.Work, letter); err != nil {
-			return err
-		}
-		return WriteCursor(s.Work, tx, s.key(), e.Seq, s.engine.now())
-	})
-	return ok && err == nil, err
-}
-
 // retryLetters handles the events of dead letters again, each once.
 func (s *subscription) retryLetters(ctx, under context.Context) error {
 	entries, err := s.letters()
@@ -146,12 +127,28 @@ func (s *subscription) retryLetter(ctx, under context.Context, entry store.Entry
 		if err != nil {
 			return err
 		}
-		return s.engine.Store.Update(s.Work, func(tx store.Tx) error { return tx.PutEntries(s.Work, again) })
+		return s.replaceLetter(entry, again)
 	}
+	return s.replaceLetter(entry)
+}
+
+// replaceLetter removes a dead letter after a retry, or replaces it after a failed one,
+// unless it has been removed or is to be retried again.
+func (s *subscription) replaceLetter(entry store.Entry, again ...store.Entry) error {
 	return s.engine.Store.Update(s.Work, func(tx store.Tx) error {
-		if err := tx.DeleteEntries(s.Work, letterKind, entry.Key); !errors.Is(err, store.ErrNotFound) {
+		now, err := tx.Entry(s.Work, letterKind, entry.Key)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		return nil
+		if len(again) == 0 {
+			return tx.DeleteEntries(s.Work, letterKind, entry.Key)
+		}
+		if !now.ExpiresAt.Equal(entry.ExpiresAt) {
+			return nil
+		}
+		return tx.PutEntries(s.Work, again...)
 	})
 }

@@ -80,8 +80,9 @@ func New(c Config) *Engine {
 			retention.Needs = append(retention.Needs, b.Needs)
 		}
 	}
-	c.Upkeep = append(c.Upkeep, retention.Purge)
-	return &Engine{Config: c, runs: make(map[*Run]struct{})}
+	e := &Engine{Config: c, runs: make(map[*Run]struct{})}
+	e.Upkeep = append(c.Upkeep, retention.Purge)
+	return e
 }
 
 // now returns the current time as stored in records.
@@ -118,6 +119,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	for _, s := range e.Subscribers {
 		sub := &subscription{Run: r, Subscriber: s, holder: newHolder()}
+		r.ends = append(r.ends, sub.release)
 		tasks = append(tasks, Task{Name: sub.key(), Bell: r.NewBell(), Feed: true, Step: sub.step})
 	}
 	var jobs []*job
@@ -161,7 +163,7 @@ func (e *Engine) Nudge() {
 
 // upkeep removes expired records.
 func (r *Run) upkeep(ctx context.Context) (Next, error) {
-	all := r.touchCursors()
+	var all error
 	for _, purge := range r.engine.Upkeep {
 		for more := true; more && ctx.Err() == nil; {
 			var err error

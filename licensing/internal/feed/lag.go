@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -25,22 +24,18 @@ func (e *Engine) Lags(ctx context.Context) (lags []Lag, err error) {
 		if err != nil {
 			return err
 		}
-		cursors, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind, From: subscriberCursor, Before: store.PrefixEnd(subscriberCursor)})
+		subscribers, err := readSubscribers(ctx, r)
 		if err != nil {
 			return err
 		}
-		for _, c := range cursors {
-			seq, _, err := ReadCursor(ctx, r, c.Key)
-			if err != nil {
-				return err
-			}
-			lag := Lag{Name: strings.TrimPrefix(c.Key, subscriberCursor)}
-			if len(last) > 0 && last[0].Seq > seq {
-				next, err := r.Events(ctx, store.EventQuery{After: seq, Limit: 1})
+		for _, s := range subscribers {
+			lag := Lag{Name: s.Name}
+			if len(last) > 0 && last[0].Seq > s.Seq {
+				next, err := r.Events(ctx, store.EventQuery{After: s.Seq, Limit: 1})
 				if err != nil {
 					return err
 				}
-				lag.Events, lag.Since = last[0].Seq-seq, &next[0].Time
+				lag.Events, lag.Since = last[0].Seq-s.Seq, &next[0].Time
 			}
 			lags = append(lags, lag)
 		}

@@ -18,30 +18,8 @@ const (
 // newHolder returns a new name for a lease holder.
 func newHolder() string { return rand.Text() }
 
-// hold acquires or extends a lease. It returns false if another holder has it.
-func (e *Engine) hold(ctx context.Context, key, holder string) (held bool, err error) {
-	err = e.Store.Update(ctx, func(tx store.Tx) error {
-		now := e.now()
-		if held, err = isHolder(ctx, tx, key, holder, now); err != nil || !held {
-			return err
-		}
-		return putLease(ctx, tx, key, holder, now)
-	})
-	return held && err == nil, err
-}
-
 func putLease(ctx context.Context, tx store.Tx, key, holder string, now time.Time) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: leaseKind, Key: key, Data: []byte(holder), ExpiresAt: now.Add(leaseTTL), CreatedAt: now, Move: store.Passing})
-}
-
-// isHolder reports whether no other holder has a lease. A lease acquired in the
-// future was acquired while a clock was ahead and does not count.
-func isHolder(ctx context.Context, r store.Reader, key, holder string, now time.Time) (bool, error) {
-	lease, err := r.Entry(ctx, leaseKind, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return true, nil
-	}
-	return string(lease.Data) == holder || isOver(lease, now), err
 }
 
 // isOver reports whether a lease has expired or was acquired in the future.

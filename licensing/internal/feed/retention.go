@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -108,47 +107,4 @@ func (t Retention) firstNeeded(ctx context.Context, r store.Reader, bound int64,
 		}
 	}
 	return bound, nil
-}
-
-// touchEvery is how often the position of a subscriber that lags is marked as
-// in use.
-const touchEvery = time.Hour
-
-// touchCursors marks the positions of this process's subscribers as in use if
-// events wait for them, so that later events are kept however long the
-// subscribers fail.
-func (r *Run) touchCursors() error {
-	for _, s := range r.engine.Subscribers {
-		key, now := subscriberCursor+s.Name, r.engine.now()
-		cursor, err := r.engine.Store.Entry(r.Work, cursorKind, key)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if now.Sub(cursor.CreatedAt) < touchEvery {
-			continue
-		}
-		seq, err := cursorSeq(cursor)
-		if err != nil {
-			return err
-		}
-		if next, err := r.engine.Store.Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil {
-			return err
-		} else if len(next) == 0 {
-			continue
-		}
-		err = r.engine.Store.Update(r.Work, func(tx store.Tx) error {
-			seq, ok, err := ReadCursor(r.Work, tx, key)
-			if err != nil || !ok {
-				return err
-			}
-			return WriteCursor(r.Work, tx, key, seq, now)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -9,10 +10,6 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// subscriberCursor is the key prefix of the cursors that hold the feed positions
-// of subscribers.
-const subscriberCursor = "subscriber:"
 
 // A Subscriber is Go code that receives events.
 type Subscriber struct {
@@ -41,8 +38,7 @@ type subscription struct {
 	*Run
 	Subscriber
 	holder   string
-	failures int // consecutive, on the next event
-	reported bool
+	acquired bool // the lease, at any time
 }
 
 func (s *subscription) key() string { return subscriberCursor + s.Name }
@@ -51,192 +47,141 @@ func (s *subscription) key() string { return subscriberCursor + s.Name }
 // events wait for a subscriber whose process was killed.
 const idleWait = leaseTTL
 
-// step passes new events to the subscriber unless another process does.
+// step passes new events to the subscriber unless another process does. The lease
+// outlasts the step: a step that follows soon continues without an Update, and a
+// holder that is idle lets the lease expire.
 func (s *subscription) step(ctx context.Context) (Next, error) {
-	seq, err := s.place()
-	if err != nil {
-		return Next{}, err
-	}
-	events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: seq, Limit: 1})
+	rec, found, err := readSubscriber(s.Work, s.engine.Store, s.Name)
 	if err != nil {
 		return Next{}, err
 	}
 	letters, err := s.letters()
-	if err != nil || len(events) == 0 && len(letters) == 0 {
-		return In(idleWait), err
+	if err != nil {
+		return Next{}, err
 	}
-	if held, err := s.engine.hold(s.Work, s.key(), s.holder); err != nil || !held {
-		return In(s.PollInterval), err
+	now := s.engine.now()
+	if found {
+		events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: rec.Seq, Limit: 1})
+		if err != nil || len(events) == 0 && len(letters) == 0 {
+			return In(idleWait), err
+		}
+		if rec.Holder != s.holder && rec.leased(now) {
+			return In(s.PollInterval), nil
+		}
 	}
-	under, stop := s.keepLease()
-	more, err := s.handleBatch(ctx, under)
+	if left := rec.Until.Sub(now); rec.Holder != s.holder || left < leaseTTL*2/3 || left > leaseTTL {
+		var held bool
+		if rec, held, err = s.acquire(); err != nil || !held {
+			return In(s.PollInterval), err
+		}
+	}
+	if wait := rec.pause(now); wait > 0 { // also after a restart
+		return Next{wait, true}, nil
+	}
+	under, stop := s.keepLease(rec)
+	more, err := s.handleBatch(ctx, under, &rec)
 	if err == nil && len(letters) > 0 {
 		err = s.retryLetters(ctx, under)
 	}
 	stop()
-	if err := s.engine.release(s.Work, s.key(), s.holder); err != nil {
-		return Next{}, err
-	}
-	switch {
+	switch wait := rec.pause(s.engine.now()); {
+	case errors.Is(err, errLeaseLost):
+		return In(s.PollInterval), nil
 	case err != nil:
 		return Next{}, err
-	case s.failures > 0:
-		return Next{min(retryFirst<<min(s.failures-1, 20), retryLast), true}, nil
+	case wait > 0:
+		return Next{wait, true}, nil
 	case more:
 		return Next{}, nil
 	}
 	return In(s.PollInterval), nil // in case the lease was lost
 }
 
-// place returns the subscriber's position in the feed. A new subscriber starts at
-// the end of the feed or, with FromStart, at its beginning.
-func (s *subscription) place() (seq int64, err error) {
-	seq, ok, err := ReadCursor(s.Work, s.engine.Store, s.key())
-	if ok || err != nil {
-		return seq, err
-	}
-	err = s.engine.Store.Update(s.Work, func(tx store.Tx) error {
-		if seq, ok, err = ReadCursor(s.Work, tx, s.key()); ok || err != nil {
-			return err
-		}
-		if s.FromStart {
-			if seq, err = PurgedThrough(s.Work, tx); err != nil {
-				return err
-			}
-		} else {
-			newest, err := tx.Events(s.Work, store.EventQuery{Descending: true, Limit: 1})
-			if err != nil {
-				return err
-			}
-			for _, e := range newest {
-				seq = e.Seq
-			}
-		}
-		return WriteCursor(s.Work, tx, s.key(), seq, s.engine.now())
-	})
-	return seq, err
-}
-
-// keepLease extends the lease until stop is called. The context ends when the
-// lease is lost.
-func (s *subscription) keepLease() (under context.Context, stop func()) {
-	under, cancel := context.WithCancel(s.Work)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			Pause(under, leaseTTL/3)
-			if under.Err() != nil {
-				return
-			}
-			if held, err := s.engine.hold(under, s.key(), s.holder); err != nil || !held {
-				cancel()
-				return
-			}
-		}
-	}()
-	return under, func() { cancel(); <-done }
-}
-
 // handleBatch handles a batch of events in order, up to the first that fails, and
-// advances the cursor.
-func (s *subscription) handleBatch(ctx, under context.Context) (more bool, err error) {
-	seq, _, err := ReadCursor(s.Work, s.engine.Store, s.key())
+// stores the progress in rec.
+func (s *subscription) handleBatch(ctx, under context.Context, rec *subscriberRecord) (more bool, err error) {
+	events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: rec.Seq, Limit: subscriberBatch})
+	if err == nil {
+		err = s.skipPurged(rec, events)
+	}
 	if err != nil {
 		return false, err
 	}
-	events, err := s.engine.Store.Events(s.Work, store.EventQuery{After: seq, Limit: subscriberBatch})
-	if err != nil {
-		return false, err
-	}
-	if seq, err = s.skipPurged(seq, events); err != nil {
-		return false, err
-	}
-	written, at := seq, time.Now()
+	reached, at := rec.progress, time.Now()
 	for _, e := range events {
 		if ctx.Err() != nil || under.Err() != nil { // the next lease holder continues
 			break
 		}
+		failed := reached.failuresOn(e) > 0
 		if MatchTypes(s.Types, e.Type) {
-			if err := s.handle(under, e, s.failures+1); err != nil {
-				past, err := s.fail(ctx, under, e, err)
-				if err != nil {
+			failure := s.handle(under, e, reached.failuresOn(e)+1)
+			if failure != nil && under.Err() != nil { // interrupted, and handled again
+				break
+			}
+			if failure != nil {
+				past, err := s.fail(ctx, rec, reached, e, failure)
+				if err != nil || !past {
 					return false, err
 				}
-				if !past {
-					break
-				}
-				written, at = e.Seq, time.Now()
+				reached, at = rec.progress, time.Now()
+				continue
 			}
 		}
-		if s.failures >= stalledAfter || !s.reported {
-			s.report(e.ID, 0, nil)
-		}
-		s.failures = 0
-		if seq = e.Seq; time.Since(at) > advanceEvery {
-			if err := s.advance(seq); err != nil {
+		if reached = (progress{Seq: e.Seq}); failed || time.Since(at) > advanceEvery {
+			if err := s.settle(rec, reached); err != nil {
 				return false, err
 			}
-			written, at = seq, time.Now()
+			at = time.Now()
 		}
 	}
-	if seq != written {
-		err = s.advance(seq)
+	if reached.Seq != rec.Seq {
+		err = s.settle(rec, reached)
 	}
 	return len(events) == subscriberBatch, err
 }
 
-// fail counts a failure on an event, which becomes a dead letter with the last
+// fail stores a failure on an event, which becomes a dead letter with the last
 // attempt. It reports whether the position has moved past the event.
-func (s *subscription) fail(ctx, under context.Context, e store.Event, failure error) (past bool, err error) {
-	s.failures++
-	if s.MaxAttempts > 0 && s.failures >= s.MaxAttempts && under.Err() == nil {
-		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber gave up on an event, which is a dead letter now",
-			"subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", failure)
-		return s.giveUp(e)
+func (s *subscription) fail(ctx context.Context, rec *subscriberRecord, reached progress, e store.Event, failure error) (past bool, err error) {
+	next := reached.failed(e, failure, s.engine.now())
+	if s.MaxAttempts == 0 || next.Failures < s.MaxAttempts {
+		s.logFailure(ctx, e, next.Failures, failure)
+		return false, s.settle(rec, next)
 	}
-	if under.Err() == nil {
-		s.logFailure(ctx, e, failure)
+	letter, err := DeadLetter{Subscriber: s.Name, EventID: e.ID, EventType: e.Type, Seq: e.Seq, Failures: next.Failures, At: s.engine.now()}.entry(time.Time{})
+	if err == nil {
+		err = s.settle(rec, progress{Seq: e.Seq}, letter)
 	}
-	if s.failures >= stalledAfter {
-		s.report(e.ID, s.failures, failure)
+	if err != nil {
+		return false, err
 	}
-	return false, nil
+	s.engine.Logger.ErrorContext(ctx, "licensing: subscriber gave up on an event, which is a dead letter now",
+		"subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", next.Failures, "error", failure)
+	return true, nil
 }
 
 // logFailure logs a failure of the subscriber, as an error if it keeps failing.
-func (s *subscription) logFailure(ctx context.Context, e store.Event, err error) {
+func (s *subscription) logFailure(ctx context.Context, e store.Event, failures int, err error) {
 	level, message := slog.LevelWarn, "licensing: subscriber failed; retrying the event"
-	if s.failures >= stalledAfter {
+	if failures >= stalledAfter {
 		level, message = slog.LevelError, "licensing: subscriber keeps failing and later events wait; return nil for an event that cannot be handled"
 	}
-	s.engine.Logger.Log(ctx, level, message, "subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", s.failures, "error", err)
+	s.engine.Logger.Log(ctx, level, message, "subscriber", s.Name, "event_id", e.ID, "event_type", e.Type, "failures", failures, "error", err)
 }
 
-// report stores how often the subscriber has failed, and the last error, for the
-// dashboard and Handler.Backlog. A failure to store it is only logged.
-func (s *subscription) report(eventID string, failures int, failure error) {
-	if err := s.engine.reportSubscriber(s.Work, s.Name, eventID, failures, failure); err != nil {
-		s.engine.Logger.WarnContext(s.Work, "licensing: storing the state of a subscriber failed", "subscriber", s.Name, "error", err)
-		s.ObserveStoreError(s.Work, s.key(), err)
-		return
-	}
-	s.reported = true
-}
-
-// skipPurged returns the subscriber's position, moved past events that retention
-// removed before the subscriber received them, and logs the loss.
-func (s *subscription) skipPurged(seq int64, next []store.Event) (int64, error) {
-	if len(next) == 0 || next[0].Seq == seq+1 {
-		return seq, nil
+// skipPurged moves the position past events that retention removed before the
+// subscriber received them, and logs the loss.
+func (s *subscription) skipPurged(rec *subscriberRecord, next []store.Event) error {
+	if len(next) == 0 || next[0].Seq == rec.Seq+1 {
+		return nil
 	}
 	purged, err := PurgedThrough(s.Work, s.engine.Store)
-	if err != nil || purged <= seq {
-		return seq, err
+	if err != nil || purged <= rec.Seq {
+		return err
 	}
 	s.engine.Logger.ErrorContext(s.Work, "licensing: retention removed events before a subscriber received them; continuing after them",
-		"subscriber", s.Name, "after_seq", seq, "purged_through_seq", purged)
-	return purged, s.advance(purged)
+		"subscriber", s.Name, "after_seq", rec.Seq, "purged_through_seq", purged)
+	return s.settle(rec, progress{Seq: purged})
 }
 
 // handle calls the subscriber for an attempt at an event, counted from 1, and
@@ -267,15 +212,4 @@ func (s *subscription) call(ctx context.Context, e store.Event) (err error) {
 		}
 	}()
 	return s.Handle(ctx, e)
-}
-
-// advance writes the subscriber's position unless another process holds the
-// lease.
-func (s *subscription) advance(seq int64) error {
-	return s.engine.Store.Update(s.Work, func(tx store.Tx) error {
-		if held, err := isHolder(s.Work, tx, s.key(), s.holder, s.engine.now()); err != nil || !held {
-			return err
-		}
-		return WriteCursor(s.Work, tx, s.key(), seq, s.engine.now())
-	})
 }

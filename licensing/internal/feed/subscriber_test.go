@@ -14,6 +14,19 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
+// takeOver makes another process the holder of the lease of the subscriber s. That
+// process's clock is ahead.
+func takeOver(t *testing.T, st store.Store) {
+	is.New(t).NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+		rec, _, err := readSubscriber(t.Context(), tx, "s")
+		if err != nil {
+			return err
+		}
+		rec.Holder, rec.Until = "another", stored(time.Now()).Add(leaseTTL*3/2)
+		return rec.put(t.Context(), tx, time.Now())
+	}))
+}
+
 // TestASubscriberThatLosesItsLeaseStops: when another process has taken over,
 // the one before hands over nothing more, even to code that does not look at
 // its context.
@@ -23,23 +36,14 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		st := memory.New()
-		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			for range 3 {
-				if _, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
+		for range 3 {
+			appendEvent(t, st)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		handled := 0
 		handle := func(context.Context, store.Event) error {
 			handled++
-			is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-				return tx.PutEntries(t.Context(), store.Entry{
-					Kind: leaseKind, Key: subscriberCursor + "s", Data: []byte("another"), ExpiresAt: time.Now().Add(time.Hour),
-				})
-			}))
+			takeOver(t, st)
 			time.Sleep(leaseTTL) // in which the loss is noticed
 			return nil
 		}
@@ -47,7 +51,7 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 			Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 			Subscribers: []Subscriber{{Name: "s", FromStart: true, Handle: handle}},
 		})
-		time.AfterFunc(10*leaseTTL, cancel)
+		time.AfterFunc(leaseTTL*4/3, cancel)
 		is.NoErr(e.Run(ctx))
 		is.Equal(handled, 1)
 		seq, _, err := ReadCursor(t.Context(), st, subscriberCursor+"s")
@@ -56,16 +60,89 @@ func TestASubscriberThatLosesItsLeaseStops(t *testing.T) {
 	})
 }
 
+// TestAReleasedLeaseIsLost: another process may have acquired it in between and moved
+// the position.
+func TestAReleasedLeaseIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := memory.New()
+		for range 2 {
+			appendEvent(t, st)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var handled []int64
+		handle := func(_ context.Context, e store.Event) error {
+			if handled = append(handled, e.Seq); len(handled) == 1 {
+				is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+					rec, _, err := readSubscriber(t.Context(), tx, "s")
+					is.NoErr(err)
+					rec.Holder, rec.Until = "", time.Time{}
+					return rec.put(t.Context(), tx, time.Now())
+				}))
+			}
+			time.Sleep(time.Second) // so that the position is stored
+			return nil
+		}
+		e := New(Config{
+			Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Subscribers: []Subscriber{{Name: "s", FromStart: true, Handle: handle}},
+		})
+		time.AfterFunc(time.Minute, cancel)
+		is.NoErr(e.Run(ctx))
+		is.Equal(handled, []int64{1, 1, 2})
+		rec, _, err := readSubscriber(t.Context(), st, "s")
+		is.NoErr(err)
+		is.Equal(rec.Seq, int64(2))
+		is.Equal(rec.Holder, "") // released at the end of Run
+	})
+}
+
+// TestARemovedDeadLetterStaysRemoved: a failed retry does not restore a letter that
+// another process has removed.
+func TestARemovedDeadLetterStaysRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := memory.New()
+		appendEvent(t, st)
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		handle := func(context.Context, store.Event) error {
+			if calls++; calls == 2 {
+				is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+					return tx.DeleteEntries(t.Context(), letterKind, letterKey("s", 1))
+				}))
+			}
+			return errors.New("broken")
+		}
+		e := New(Config{
+			Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+			Subscribers: []Subscriber{{Name: "s", FromStart: true, MaxAttempts: 1, Handle: handle}},
+		})
+		time.AfterFunc(time.Minute, func() { is.NoErr(e.RetryDeadLetter(ctx, "s", 1)) })
+		time.AfterFunc(10*time.Minute, cancel)
+		is.NoErr(e.Run(ctx))
+		is.Equal(calls, 2)
+		letters, err := e.DeadLetters(t.Context(), "s")
+		is.NoErr(err)
+		is.Equal(len(letters), 0)
+	})
+}
+
+// appendEvent appends an event to the feed.
+func appendEvent(t *testing.T, st store.Store) {
+	is.New(t).NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+		_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())})
+		return err
+	}))
+}
+
 // TestAnInterruptedRetryOfADeadLetterIsRepeated: a retry that ends because another
 // process has taken over is not a failure.
 func TestAnInterruptedRetryOfADeadLetterIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		st := memory.New()
-		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-			_, err := tx.AppendEvents(t.Context(), store.Event{ID: store.NewID("evt", time.Now()), Type: "license.created", Time: stored(time.Now())})
-			return err
-		}))
+		appendEvent(t, st)
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
 		handle := func(under context.Context, _ store.Event) error {
@@ -73,9 +150,7 @@ func TestAnInterruptedRetryOfADeadLetterIsRepeated(t *testing.T) {
 			case 1:
 				return errors.New("broken")
 			case 2:
-				is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
-					return putLease(t.Context(), tx, subscriberCursor+"s", "another", time.Now())
-				}))
+				takeOver(t, st)
 				<-under.Done()
 				return under.Err()
 			}

@@ -1,0 +1,158 @@
+package feed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// subscriberCursor is the key prefix of the entries of subscribers. Their kind is
+// cursorKind, and the name follows.
+const subscriberCursor = "subscriber:"
+
+// A subscriberRecord is everything that is stored about a subscriber: its progress,
+// and the lease of the process that runs it. Every write sets WrittenAt, so that
+// retention knows that a process runs the subscriber.
+type subscriberRecord struct {
+	progress
+	Holder string    `json:"holder,omitempty"` // of the lease; empty: no process
+	Until  time.Time `json:"until,omitzero"`   // when the lease expires
+
+	Name      string    `json:"-"`
+	WrittenAt time.Time `json:"-"`
+	earlier   bool      // stored by an earlier version, in decimal digits
+}
+
+// A progress is the position of a subscriber in the feed, and how it fails there.
+type progress struct {
+	Seq int64 `json:"seq"` // of the last event that the subscriber does not need any more
+
+	// The next event that the subscriber needs, if it has failed on it.
+	Event    string    `json:"event,omitempty"` // its ID; empty: it has not failed
+	Failures int       `json:"failures,omitempty"`
+	Since    time.Time `json:"since,omitzero"` // the first failure
+	Next     time.Time `json:"next,omitzero"`  // when the event is handled again
+	Error    string    `json:"error,omitempty"`
+}
+
+// failuresOn returns how many times the subscriber has failed on an event.
+func (p progress) failuresOn(e store.Event) int {
+	if p.Event != e.ID {
+		return 0
+	}
+	return p.Failures
+}
+
+// failed returns the progress after another failure on an event, at the position of
+// p.
+func (p progress) failed(e store.Event, failure error, now time.Time) progress {
+	failures, since := p.failuresOn(e)+1, p.Since
+	if failures == 1 {
+		since = now
+	}
+	wait := min(retryFirst<<min(failures-1, 20), retryLast)
+	return progress{Seq: p.Seq, Event: e.ID, Failures: failures, Since: since, Next: now.Add(wait), Error: errorText(failure)}
+}
+
+// pause returns how long it takes until the next event is handled again. A time that
+// is further ahead than the longest pause was stored while a clock was ahead.
+func (p progress) pause(now time.Time) time.Duration {
+	if wait := p.Next.Sub(now); wait > 0 && wait <= retryLast {
+		return wait
+	}
+	return 0
+}
+
+// leased reports whether a holder has the lease. A lease that was acquired in the
+// future was acquired while a clock was ahead and does not count.
+func (rec subscriberRecord) leased(now time.Time) bool {
+	left := rec.Until.Sub(now)
+	return rec.Holder != "" && left > 0 && left <= 2*leaseTTL
+}
+
+// put stores the record.
+func (rec subscriberRecord) put(ctx context.Context, tx store.Tx, now time.Time) error {
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("subscriber %s: %w", rec.Name, err)
+	}
+	if rec.earlier {
+		if err := removeEarlier(ctx, tx, rec.Name); err != nil {
+			return err
+		}
+	}
+	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: subscriberCursor + rec.Name, Data: data, CreatedAt: now})
+}
+
+// removeEarlier removes what earlier versions stored about a subscriber beside its
+// position.
+func removeEarlier(ctx context.Context, tx store.Tx, name string) error {
+	for kind, key := range map[string]string{leaseKind: subscriberCursor + name, "subscriber_failing": name} {
+		if err := tx.DeleteEntries(ctx, kind, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSubscriber returns the record of a subscriber, if it exists.
+func readSubscriber(ctx context.Context, r store.Reader, name string) (rec subscriberRecord, found bool, err error) {
+	e, err := r.Entry(ctx, cursorKind, subscriberCursor+name)
+	if errors.Is(err, store.ErrNotFound) {
+		return subscriberRecord{Name: name}, false, nil
+	}
+	if err == nil {
+		rec, err = readSubscriberEntry(e)
+	}
+	if err != nil {
+		return subscriberRecord{}, false, fmt.Errorf("subscriber %s: %w", name, err)
+	}
+	return rec, true, nil
+}
+
+// readSubscribers returns the records of all subscribers, in the order of their
+// names.
+func readSubscribers(ctx context.Context, r store.Reader) (all []subscriberRecord, err error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind, From: subscriberCursor, Before: store.PrefixEnd(subscriberCursor)})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		rec, err := readSubscriberEntry(e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rec)
+	}
+	return all, nil
+}
+
+func readSubscriberEntry(e store.Entry) (rec subscriberRecord, err error) {
+	rec.Name, rec.WrittenAt = strings.TrimPrefix(e.Key, subscriberCursor), e.CreatedAt
+	if rec.earlier = !bytes.HasPrefix(e.Data, []byte("{")); rec.earlier {
+		rec.Seq, err = decimalSeq(e)
+		return rec, err
+	}
+	if err := json.Unmarshal(e.Data, &rec); err != nil {
+		return rec, fmt.Errorf("cursor %s: %w", e.Key, err)
+	}
+	return rec, nil
+}
+
+// maxError is how many bytes of an error are kept.
+const maxError = 500
+
+// errorText returns the beginning of the text of an error.
+func errorText(err error) string {
+	text := strings.ToValidUTF8(err.Error(), "?")
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + "…"
+	}
+	return text
+}
