@@ -22,7 +22,8 @@ type DeadLetter struct {
 }
 
 // DeadLetters returns the oldest thousand dead letters of a subscriber, in feed
-// order. An empty name selects all subscribers.
+// order. An empty name selects the oldest thousand of each subscriber, in the order
+// of the names.
 func (h *Handler) DeadLetters(ctx context.Context, subscriber string) ([]DeadLetter, error) {
 	letters, err := h.engine.DeadLetters(ctx, subscriber)
 	if err != nil {

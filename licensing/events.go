@@ -35,7 +35,7 @@ type Subscriber struct {
 	// together, before the subscriber gives up on it. The event becomes a dead
 	// letter, which [Handler.DeadLetters] lists and [Handler.RetryDeadLetter]
 	// retries, and later events no longer wait. Ten attempts take about nine
-	// minutes.
+	// minutes. A dead letter is kept for 30 days after the last failure.
 	// Default: no limit.
 	MaxAttempts int
 

@@ -41,27 +41,57 @@ func readLetter(e store.Entry) (d DeadLetter, err error) {
 	return d, nil
 }
 
-// DeadLetters returns the oldest thousand dead letters of a subscriber; empty: of
-// all.
+// DeadLetters returns the oldest thousand dead letters of a subscriber; empty: of each
+// subscriber, in the order of their names.
 func (e *Engine) DeadLetters(ctx context.Context, subscriber string) (letters []DeadLetter, err error) {
-	q := store.EntryQuery{Kind: letterKind}
-	if subscriber != "" {
-		q.From, q.Before = subscriber+"/", store.PrefixEnd(subscriber+"/")
+	names := []string{subscriber}
+	if subscriber == "" {
+		all, err := readSubscribers(ctx, e.Store)
+		if err != nil {
+			return nil, fmt.Errorf("dead letters: %w", err)
+		}
+		names = nil
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
 	}
-	entries, err := e.Store.Entries(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("dead letters: %w", err)
+	for _, name := range names {
+		some, err := lettersOf(ctx, e.Store, name)
+		if err != nil {
+			return nil, fmt.Errorf("dead letters: %w", err)
+		}
+		letters = append(letters, some...)
 	}
-	for _, entry := range entries {
-		d, err := readLetter(entry)
+	return letters, nil
+}
+
+// lettersOf returns the oldest thousand dead letters of a subscriber. Those of
+// subscribers whose names begin with this one and a slash may lie between.
+func lettersOf(ctx context.Context, r store.Reader, name string) (letters []DeadLetter, err error) {
+	q := store.EntryQuery{Kind: letterKind, From: name + "/", Before: store.PrefixEnd(name + "/"), Limit: store.MaxLimit}
+	for len(letters) < store.MaxLimit {
+		entries, err := r.Entries(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		if subscriber == "" || d.Subscriber == subscriber { // a name may contain a slash
+		other := ""
+		for _, entry := range entries {
+			d, err := readLetter(entry)
+			if err != nil {
+				return nil, err
+			}
+			if d.Subscriber != name {
+				other = d.Subscriber
+				break
+			}
 			letters = append(letters, d)
 		}
+		if other == "" {
+			break
+		}
+		q.From = store.PrefixEnd(other + "/") // no letter of this subscriber is before that
 	}
-	return letters, nil
+	return letters[:min(len(letters), store.MaxLimit)], nil
 }
 
 // RetryDeadLetter makes the subscriber handle an event again, once. It returns
@@ -151,4 +181,56 @@ func (s *subscription) replaceLetter(entry store.Entry, again ...store.Entry) er
 		}
 		return tx.PutEntries(s.Work, again...)
 	})
+}
+
+// letterKeep is how long a dead letter is kept after its last failure or request to
+// retry it.
+const letterKeep = 30 * 24 * time.Hour
+
+// purgeLetters removes old dead letters. One call examines at most a thousand, from
+// where the last one stopped.
+func (e *Engine) purgeLetters(ctx context.Context) (more bool, err error) {
+	e.mu.Lock()
+	q := store.EntryQuery{Kind: letterKind, After: store.Position{ID: e.letterAfter}, Limit: store.MaxLimit}
+	e.mu.Unlock()
+	entries, err := e.Store.Entries(ctx, q)
+	if err != nil {
+		return false, fmt.Errorf("purge dead letters: %w", err)
+	}
+	before := e.now().Add(-letterKeep)
+	isOld := func(l store.Entry) bool { return l.CreatedAt.Before(before) && l.ExpiresAt.Before(before) }
+	var old []string
+	for _, l := range entries {
+		if isOld(l) && len(old) < purgeBatch {
+			old = append(old, l.Key)
+		}
+	}
+	if len(old) > 0 {
+		err = e.Store.Update(ctx, func(tx store.Tx) error {
+			now, err := tx.Entries(ctx, store.EntryQuery{Kind: letterKind, Keys: old})
+			if err != nil {
+				return err
+			}
+			var keys []string
+			for _, l := range now {
+				if isOld(l) { // not retried meanwhile
+					keys = append(keys, l.Key)
+				}
+			}
+			if len(keys) == 0 {
+				return nil
+			}
+			return tx.DeleteEntries(ctx, letterKind, keys...)
+		})
+		if err != nil {
+			return false, fmt.Errorf("purge dead letters: %w", err)
+		}
+		return true, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.letterAfter = ""; len(entries) == q.Limit {
+		e.letterAfter = entries[len(entries)-1].Key
+	}
+	return false, nil
 }

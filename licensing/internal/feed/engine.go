@@ -63,8 +63,9 @@ const (
 type Engine struct {
 	Config
 
-	mu   sync.Mutex
-	runs map[*Run]struct{}
+	mu          sync.Mutex
+	runs        map[*Run]struct{}
+	letterAfter string // the key after which purgeLetters looks next
 }
 
 // New returns an Engine. It does no I/O and starts no goroutines.
@@ -81,7 +82,7 @@ func New(c Config) *Engine {
 		}
 	}
 	e := &Engine{Config: c, runs: make(map[*Run]struct{})}
-	e.Upkeep = append(c.Upkeep, retention.Purge)
+	e.Upkeep = append(c.Upkeep, retention.Purge, e.purgeLetters)
 	return e
 }
 

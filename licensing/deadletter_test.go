@@ -1,0 +1,99 @@
+package licensing_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// putLetters stores dead letters of a subscriber, the first events first.
+func putLetters(t *testing.T, st store.Store, subscriber string, n int, at time.Time) {
+	t.Helper()
+	var entries []store.Entry
+	for seq := range n {
+		entries = append(entries, store.Entry{
+			Kind: "dead_letter", Key: fmt.Sprintf("%s/%019d", subscriber, seq+1), Owner: subscriber, CreatedAt: at,
+			Data: fmt.Appendf(nil, `{"subscriber":%q,"event_id":"evt_%d","event_type":"license.created","seq":%d,"failures":3}`, subscriber, seq+1, seq+1),
+		})
+	}
+	is.New(t).NoErr(st.Update(t.Context(), func(tx store.Tx) error { return tx.PutEntries(t.Context(), entries...) }))
+}
+
+// TestDeadLettersAreListedBySubscriber: the letters of a subscriber whose name begins
+// with that of another and a slash are stored among those.
+func TestDeadLettersAreListedBySubscriber(t *testing.T) {
+	is := is.New(t)
+	st := memory.New()
+	h := licensing.NewHandler(st, licensing.Options{Logger: discard})
+	want := map[string]int{"a": 3, "a/b": 1100, "a/0": 1100, "a/0/1": 2, "a0": 1, "b": 1}
+	for name, n := range want {
+		putLetters(t, st, name, n, time.Now())
+		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error {
+			return tx.PutEntries(t.Context(), store.Entry{Kind: "cursor", Key: "subscriber:" + name, Data: []byte("0"), CreatedAt: time.Now()})
+		}))
+	}
+	all := map[string]int{}
+	for name, n := range want {
+		letters, err := h.DeadLetters(t.Context(), name)
+		is.NoErr(err)
+		is.Equal(len(letters), min(n, 1000))
+		for i, d := range letters {
+			is.Equal(d.Subscriber, name)
+			is.Equal(d.Seq, int64(i+1))
+		}
+		all[name] = len(letters)
+	}
+	letters, err := h.DeadLetters(t.Context(), "")
+	is.NoErr(err)
+	for _, d := range letters {
+		all[d.Subscriber]--
+	}
+	for _, left := range all {
+		is.Equal(left, 0)
+	}
+	named := map[string]int{}
+	for _, p := range h.Health(t.Context()).Problems {
+		if p.Code == licensing.HealthDeadLetters {
+			named[p.Subject]++
+		}
+	}
+	is.Equal(named, map[string]int{"a": 1, "a/b": 1, "a/0": 1, "a/0/1": 1, "a0": 1, "b": 1})
+}
+
+// TestOldDeadLettersArePurged: they are kept for 30 days.
+func TestOldDeadLettersArePurged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := memory.New()
+		h := licensing.NewHandler(st, seldom(newPostOffice()))
+		now := time.Now()
+		putLetters(t, st, "old", 1050, now.Add(-31*24*time.Hour))
+		putLetters(t, st, "retried", 1, now.Add(-31*24*time.Hour))
+		putLetters(t, st, "young", 1050, now.Add(-29*24*time.Hour))
+		is.NoErr(h.RetryDeadLetter(t.Context(), licensing.DeadLetter{Subscriber: "retried", Seq: 1}))
+		left := func() map[string]int {
+			stop := begin(t, h)
+			time.Sleep(time.Hour)
+			stop()
+			n := map[string]int{}
+			for _, name := range []string{"old", "retried", "young"} {
+				letters, err := h.DeadLetters(t.Context(), name)
+				is.NoErr(err)
+				n[name] = len(letters)
+			}
+			return n
+		}
+		is.Equal(left(), map[string]int{"old": 0, "retried": 1, "young": 1000})
+		time.Sleep(48 * time.Hour)
+		is.Equal(left(), map[string]int{"old": 0, "retried": 1, "young": 0})
+		time.Sleep(30 * 24 * time.Hour)
+		is.Equal(left()["retried"], 0)
+	})
+}
