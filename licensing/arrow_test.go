@@ -23,7 +23,9 @@ var arrows = map[string][]string{
 	"store/memory":                 {"store"},
 	"store/sqlite":                 {"internal/bulk", "store"},
 	"store/postgres":               {"store"},
-	"storetest":                    {"store"},
+	"storetest":                    {"store", "storetest/internal/pick"},
+	"storetest/internal/mutants":   {}, // tests only
+	"storetest/internal/pick":      {"store"},
 	"internal/bulk":                {},
 	"internal/purge":               {"store"},
 	"internal/rotation":            {},
@@ -64,7 +66,7 @@ var arrows = map[string][]string{
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that their importers import nothing else.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "licensing/licensefile", "licensing/client"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/pick", "licensing/licensefile", "licensing/client"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"context"
@@ -176,16 +176,6 @@ func (w *fileWriter) AppendEvents(ctx context.Context, events ...store.Event) ([
 	return seqs, err
 }
 
-// crashCases are the cases that a fileStore supports.
-func crashCases() (list []testCase) {
-	for _, c := range durableCases() {
-		if c.name == "Killed" || c.name == "FullDisk" || c.name == "FullDiskInCalls" {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
 // crashMutants break the rules about crashes and full disks.
 var crashMutants = []struct {
 	rule int
@@ -197,37 +187,13 @@ var crashMutants = []struct {
 	{29, "keeps what a failed commit wrote", faults{keeps: true}},
 }
 
-// TestCrashMutants is TestMutants for stores that do not survive a crash.
-func TestCrashMutants(t *testing.T) {
-	for _, m := range crashMutants {
-		t.Run(title(m.rule, m.does), func(t *testing.T) {
-			t.Parallel()
-			open := func(t *testing.T, dir string) store.Store {
-				j, err := openFile(dir, m.faults)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return j
-			}
-			if !inChild(t, open) {
-				name := t.Name()
-				s := newSuite(crashCases())
-				citesOnly(t, s, m.rule, func(b *bench) { onDirectory(t, name, open)(b) })
-			}
-		})
-	}
-}
-
-// TestFileStore checks that a fileStore without faults passes.
-func TestFileStore(t *testing.T) {
-	open := func(t *testing.T, dir string) store.Store {
-		j, err := openFile(dir, faults{})
+// onFile opens directories as fileStores.
+func onFile(f faults) func(*testing.T, string) store.Store {
+	return func(t *testing.T, dir string) store.Store {
+		j, err := openFile(dir, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return j
-	}
-	if !inChild(t, open) {
-		newSuite(crashCases()).run(t, func(inner *testing.T) func(*bench) { return onDirectory(inner, t.Name(), open) })
 	}
 }

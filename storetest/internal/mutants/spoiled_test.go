@@ -1,7 +1,8 @@
-package storetest
+package mutants
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -155,6 +156,17 @@ func (h hooked) PutEntries(ctx context.Context, entries ...store.Entry) error {
 func (h hooked) DeleteEntries(ctx context.Context, kind string, keys ...string) error {
 	keys = slices.Clone(keys)
 	return h.do(ctx, "DeleteEntries", func(ctx context.Context, w store.Writer) error { return w.DeleteEntries(ctx, kind, keys...) })
+}
+
+// copied returns a copy of row that shares no slice with it.
+func copied[R any](row R) R {
+	v := reflect.ValueOf(&row).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice {
+			f.Set(reflect.AppendSlice(reflect.MakeSlice(f.Type(), 0, f.Len()), f))
+		}
+	}
+	return row
 }
 
 // copies returns copies of rows that share no slice with them.

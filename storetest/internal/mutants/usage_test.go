@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest/internal/pick"
 )
 
 // usageMutants break what callers of a store may rely on.
@@ -78,7 +79,7 @@ func newEarly() store.Store {
 	return struct {
 		store.Reader
 		viewer
-	}{readingFrom{func() store.Reader { return e.shown }}, e}
+	}{pick.Reader{From: func() store.Reader { return e.shown }}, e}
 }
 
 func (e *early) View(ctx context.Context, fn func(store.Reader) error) error {

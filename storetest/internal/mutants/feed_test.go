@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest/internal/pick"
 )
 
 // feedMutants break the rules about events.
@@ -76,7 +77,7 @@ func (s feedStore) Update(ctx context.Context, fn func(store.Tx) error) error {
 		blind = false
 		return dead
 	}
-	err := fn(joined{readingFrom{refuse}, blindWriter{hooked{func(context.Context, string, written) error {
+	err := fn(joined{pick.Reader{From: refuse}, blindWriter{hooked{func(context.Context, string, written) error {
 		blind = false
 		return errNotBlind
 	}}, s.early, &rows}})

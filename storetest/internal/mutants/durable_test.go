@@ -1,8 +1,9 @@
-package storetest
+package mutants
 
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -87,38 +88,16 @@ func (s *diskStore) Close() error {
 	return s.Store.Close()
 }
 
-// onDisk prepares a bench for the durable cases.
-func onDisk(lose func([]diskCall) []diskCall) func(*bench) {
-	return func(b *bench) {
-		d := &disk{lose: lose}
-		b.Store = d.open()
-		b.close = func() { b.ok(b.Store.(*diskStore).Close(), "Close") }
-		b.reopen = func(between ...func()) {
-			b.close()
-			for _, fn := range between {
-				fn()
-			}
-			b.Store = d.open()
+// onDisk opens directories as disks.
+func onDisk(lose func([]diskCall) []diskCall) func(*testing.T, string) store.Store {
+	var mu sync.Mutex
+	disks := map[string]*disk{}
+	return func(_ *testing.T, dir string) store.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		if disks[dir] == nil {
+			disks[dir] = &disk{lose: lose}
 		}
-		b.child = func(string, int) ([]answer, error) { return nil, nil } // another process does not see it
-	}
-}
-
-// TestDurableMutants is TestMutants for stores that lose data when closed.
-func TestDurableMutants(t *testing.T) {
-	for _, s := range durableMutants {
-		t.Run(title(s.rule, s.does), func(t *testing.T) {
-			t.Parallel()
-			citesOnly(t, newSuite(durableCases()), s.rule, onDisk(s.lose))
-		})
-	}
-}
-
-// TestDiskWithoutFaults checks that a disk without faults passes.
-func TestDiskWithoutFaults(t *testing.T) {
-	for _, c := range slices.Concat(durableCases(), cases()) {
-		for _, f := range newSuite(nil).try(c, onDisk(nil)) {
-			t.Errorf("%s/%s: %v", c.area, c.name, f)
-		}
+		return disks[dir].open()
 	}
 }

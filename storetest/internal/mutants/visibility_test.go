@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest/internal/pick"
 )
 
 // visibilityMutants break the rules about when reads see writes.
@@ -47,7 +48,7 @@ var visibilityMutants = []mutant{
 		return nil
 	})},
 	{4, "returns nil for a failed Update", updating(func(st store.Store, ctx context.Context, fn func(store.Tx) error) error {
-		if err := st.Update(ctx, fn); !errors.Is(err, errOnPurpose) {
+		if err := st.Update(ctx, fn); err == nil || err.Error() != "on purpose" { // the error of a case
 			return err
 		}
 		return nil
@@ -186,7 +187,7 @@ func newDirty() store.Store {
 	return struct {
 		store.Reader
 		viewer
-	}{readingFrom{func() store.Reader { return d.shown.Load() }}, d}
+	}{pick.Reader{From: func() store.Reader { return d.shown.Load() }}, d}
 }
 
 func (d *dirty) View(ctx context.Context, fn func(store.Reader) error) error {
@@ -220,6 +221,8 @@ func (d *dirty) Update(ctx context.Context, fn func(store.Tx) error) error {
 	})
 }
 
+var errInSteps = errors.New("to be committed in two steps")
+
 // twoSteps commits the first write of an Update, gives readers time to read, and
 // commits the rest.
 type twoSteps struct {
@@ -233,7 +236,7 @@ func newTwoSteps() store.Store {
 	return struct {
 		store.Reader
 		viewer
-	}{readingFrom{func() store.Reader { s.reads.Add(1); return s.Store }}, s}
+	}{pick.Reader{From: func() store.Reader { s.reads.Add(1); return s.Store }}, s}
 }
 
 func (s *twoSteps) Update(ctx context.Context, fn func(store.Tx) error) error {
@@ -250,11 +253,11 @@ func (s *twoSteps) Update(ctx context.Context, fn func(store.Tx) error) error {
 			return err
 		}
 		if len(log) == 2 {
-			return errAgain
+			return errInSteps
 		}
 		return nil
 	})
-	if !errors.Is(err, errAgain) {
+	if !errors.Is(err, errInSteps) {
 		return err
 	}
 	if err := replay(s.Store, log[:1]); err != nil {

@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest/internal/pick"
 )
 
 // isolationMutants break the rules about concurrent Updates and Views.
@@ -52,7 +53,7 @@ func (s *onSnapshot) Update(ctx context.Context, fn func(store.Tx) error) error 
 			}
 			return r
 		}
-		var reader store.Reader = readingFrom{distrust}
+		var reader store.Reader = pick.Reader{From: distrust}
 		if s.trusted != nil {
 			reader = selective{reader, s.trusted, &honest}
 		}
@@ -127,7 +128,7 @@ func (s liveViews) View(ctx context.Context, fn func(store.Reader) error) error 
 	return s.Store.View(ctx, func(r store.Reader) error {
 		var over atomic.Bool
 		defer over.Store(true)
-		return fn(readingFrom{func() store.Reader {
+		return fn(pick.Reader{From: func() store.Reader {
 			if over.Load() {
 				return r
 			}

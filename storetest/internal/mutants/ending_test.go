@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest/internal/pick"
 )
 
 // endingMutants break the rules about how an Update ends.
@@ -165,7 +166,7 @@ func (s livesOn) View(ctx context.Context, fn func(store.Reader) error) error {
 	return s.Store.View(ctx, func(r store.Reader) error {
 		var over atomic.Bool
 		defer over.Store(true)
-		return fn(readingFrom{func() store.Reader {
+		return fn(pick.Reader{From: func() store.Reader {
 			if over.Load() {
 				return s.Store
 			}
@@ -220,18 +221,20 @@ func (s *keepsLock) Update(ctx context.Context, fn func(store.Tx) error) error {
 type undoesNeighbor struct {
 	store.Store
 	mu   sync.Mutex
-	last []any // identities of entries that the last Update put
+	last []store.Entry // what the last Update put
 }
 
 func (s *undoesNeighbor) Update(ctx context.Context, fn func(store.Tx) error) error {
-	var put []any
+	var put []store.Entry
 	returned := false
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !returned {
 			for _, e := range s.last {
-				_ = s.Store.Update(context.Background(), func(tx store.Tx) error { return remove(context.Background(), tx, e) })
+				_ = s.Store.Update(context.Background(), func(tx store.Tx) error {
+					return tx.DeleteEntries(context.Background(), e.Kind, e.Key)
+				})
 			}
 		}
 		s.last = put
@@ -246,11 +249,11 @@ func (s *undoesNeighbor) Update(ctx context.Context, fn func(store.Tx) error) er
 
 type noting struct {
 	store.Writer
-	put *[]any
+	put *[]store.Entry
 }
 
 func (w noting) PutEntries(ctx context.Context, entries ...store.Entry) error {
-	*w.put = append(*w.put, anys(entries)...)
+	*w.put = append(*w.put, entries...)
 	return w.Writer.PutEntries(ctx, entries...)
 }
 

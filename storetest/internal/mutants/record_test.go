@@ -1,4 +1,4 @@
-package storetest
+package mutants
 
 import (
 	"bytes"
@@ -248,7 +248,10 @@ func removeSeats(ctx context.Context, tx store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	return tx.DeleteActivations(ctx, id, activationIDs(rows)...)
+	for _, a := range rows {
+		err = errors.Join(err, tx.DeleteActivations(ctx, id, a.ID))
+	}
+	return err
 }
 
 type clearsIDs struct {

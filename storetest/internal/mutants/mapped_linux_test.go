@@ -1,9 +1,8 @@
-package storetest
+package mutants
 
 import (
 	"context"
 	"syscall"
-	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,9 +27,7 @@ func (r mapped) Entry(ctx context.Context, kind, key string) (store.Entry, error
 	return e, err
 }
 
-// TestMappedMemory runs the suite on a store that returns its own memory. The
-// process must survive.
-func TestMappedMemory(t *testing.T) {
-	open := reading(func(r store.Reader) store.Reader { return mapped{r} })
-	citesOnly(t, newSuite(entries.cases()), 13, func(b *bench) { b.Store = open() })
+// The process of the suite must survive a store that maps its file.
+func init() {
+	valueMutants = append(valueMutants, mutant{13, "returns memory that must not be written", reading(func(r store.Reader) store.Reader { return mapped{r} })})
 }

@@ -1,0 +1,118 @@
+// Package mutants checks that storetest catches a store that breaks one rule, and
+// blames no other rule. Its tests do so with -mutants only, and take a minute.
+package mutants
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// A mutant is a store that breaks one rule and keeps the others.
+type mutant struct {
+	rule int
+	does string
+	open func() store.Store
+}
+
+// A trial runs cases on a mutant, or on a store without faults, which breaks
+// rule 0.
+type trial struct {
+	rule  int
+	does  string
+	cases string // a flag of the test binary
+	run   func(*testing.T)
+}
+
+// trials are all trials. Of the cases of storetest.RunDurable, a disk supports
+// those that stay in one process, and a fileStore the others.
+func trials() (list []trial) {
+	add := func(rule int, does, cases string, run func(*testing.T)) {
+		list = append(list, trial{rule, does, cases, run})
+	}
+	const (
+		every   = "-test.skip=^$"
+		crashes = "-test.run=^TestTrial$/Durable/^(Killed|FullDisk)"
+		others  = "-test.skip=/Durable/^(Killed|FullDisk)"
+	)
+	for _, m := range slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants,
+		listMutants, feedMutants, leftoverMutants, usageMutants) {
+		add(m.rule, m.does, every, func(t *testing.T) { storetest.Run(t, func(*testing.T) store.Store { return m.open() }) })
+	}
+	for _, m := range durableMutants {
+		add(m.rule, m.does, others, func(t *testing.T) { storetest.RunDurable(t, onDisk(m.lose)) })
+	}
+	for _, m := range crashMutants {
+		add(m.rule, m.does, crashes, func(t *testing.T) { storetest.RunDurable(t, onFile(m.faults)) })
+	}
+	add(0, "nothing, on a disk", others, func(t *testing.T) { storetest.RunDurable(t, onDisk(nil)) })
+	add(0, "nothing, in memory of its own", every, func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Store { return onDisk(nil)(t, "") })
+	})
+	add(0, "nothing, in files", crashes, func(t *testing.T) { storetest.RunDurable(t, onFile(faults{})) })
+	return list
+}
+
+// title names a trial.
+func (m trial) title() string {
+	return fmt.Sprintf("Rule%d/%s", m.rule, strings.ReplaceAll(m.does, " ", "_"))
+}
+
+// The process of a trial finds its title in this variable.
+const variable = "STORETEST_MUTANT"
+
+// TestTrial runs the trial of this process.
+func TestTrial(t *testing.T) {
+	for _, m := range trials() {
+		if m.title() == os.Getenv(variable) {
+			m.run(t)
+		}
+	}
+}
+
+var all = flag.Bool("mutants", false, "run the suite on every mutant, which takes a minute")
+
+// TestMutants runs each trial in another process, and checks that the failures
+// cite the rule that the mutant breaks, and no other.
+func TestMutants(t *testing.T) {
+	if !*all {
+		return
+	}
+	caught := map[int]bool{}
+	for _, m := range trials() {
+		caught[m.rule] = true
+		t.Run(m.title(), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestTrial$", m.cases, "-test.parallel=8")
+			cmd.Env = append(os.Environ(), variable+"="+m.title())
+			out, err := cmd.Output()
+			if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			cited := regexp.MustCompile(`broken: rule (\d+)\.`).FindAllSubmatch(out, -1)
+			other := slices.ContainsFunc(cited, func(c [][]byte) bool { return string(c[1]) != strconv.Itoa(m.rule) })
+			if other || len(cited) == 0 != (m.rule == 0) || len(cited) == 0 != (err == nil) {
+				t.Errorf("%d failures; want those of rule %d only\n%s", len(cited), m.rule, out)
+			}
+		})
+	}
+	contract, err := os.ReadFile("../../../store/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^ (\d+)\. .*`).FindAllSubmatch(contract, -1) {
+		if rule, _ := strconv.Atoi(string(m[1])); !caught[rule] {
+			t.Errorf("no mutant breaks rule %s", m[0])
+		}
+	}
+}
