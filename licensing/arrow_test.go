@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"storetest/internal/mutants":   {}, // tests only
 	"storetest/internal/pick":      {"store"},
 	"internal/bulk":                {},
+	"internal/hashcost":            {},
 	"internal/purge":               {"store"},
 	"internal/rotation":            {},
 	"internal/valid":               {}, // for the tags of parameters and options
@@ -34,7 +35,7 @@ var arrows = map[string][]string{
 	"auth/internal/listing":        {"store"},
 	"auth/internal/throttle":       {},
 	"auth/internal/loopback":       {},
-	"auth/operator":                {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/purge", "auth/internal/loopback", "internal/seal"},
+	"auth/operator":                {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
 	"licensing/internal/input":     {"internal/valid", "auth"}, // of auth, the errors of fields
 	"internal/seal":                {},
 	"licensing/internal/jsontext":  {},

@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -21,6 +22,8 @@ const (
 	goodPassword  = "the ferry leaves before breakfast"
 	otherPassword = "nine lamps along the harbour wall"
 )
+
+func init() { hashcost.ForTests() }
 
 // office is a Service on an empty store with a clock that tests set.
 type office struct {

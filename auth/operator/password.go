@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 )
 
 // MinPassword is the minimum number of characters in a password; the maximum is
@@ -25,17 +26,6 @@ import (
 const MinPassword = 15
 
 const maxPassword = 256 // characters
-
-// hashCost is the cost of argon2id: the minimum in the OWASP Password Storage
-// Cheat Sheet. A hash with a lower cost is replaced at the next sign-in.
-var hashCost = argonCost{memory: 19456, time: 2, threads: 1}
-
-// argonCost holds the cost parameters of argon2id: KiB of memory, passes over
-// it, and lanes.
-type argonCost struct {
-	memory, time uint32
-	threads      uint8
-}
 
 const (
 	saltLength = 16
@@ -49,7 +39,7 @@ var hashes = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
 
 // argon computes one hash as soon as a slot is free. It returns [ErrThrottled]
 // if no slot is free within five seconds.
-func argon(ctx context.Context, password string, salt []byte, c argonCost) ([]byte, error) {
+func argon(ctx context.Context, password string, salt []byte, c hashcost.Cost) ([]byte, error) {
 	wait := time.NewTimer(5 * time.Second)
 	defer wait.Stop()
 	select {
@@ -60,28 +50,28 @@ func argon(ctx context.Context, password string, salt []byte, c argonCost) ([]by
 		return nil, &ThrottledError{5 * time.Second}
 	}
 	defer func() { <-hashes }()
-	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, hashLength), nil
+	return argon2.IDKey([]byte(password), salt, c.Time, c.Memory, c.Threads, hashLength), nil
 }
 
 // hashPassword returns the argon2id hash of a password as a PHC string.
 func hashPassword(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltLength)
 	rand.Read(salt)
-	sum, err := argon(ctx, password, salt, hashCost)
+	sum, err := argon(ctx, password, salt, hashcost.Current)
 	if err != nil {
 		return "", err
 	}
-	return formatPHC(hashCost, salt, sum), nil
+	return formatPHC(hashcost.Current, salt, sum), nil
 }
 
 // dummyHash is compared with the password of an unknown operator, so that an
 // unknown e-mail address takes as long as a wrong password.
 var dummyHash = sync.OnceValue(func() string {
-	return formatPHC(hashCost, make([]byte, saltLength), make([]byte, hashLength))
+	return formatPHC(hashcost.Current, make([]byte, saltLength), make([]byte, hashLength))
 })
 
 // verifyPassword reports whether phc is the hash of password, and whether its
-// cost is below hashCost.
+// cost is below hashcost.Current.
 func verifyPassword(ctx context.Context, password, phc string) (ok, weak bool, err error) {
 	c, salt, want, err := parsePHC(phc)
 	if err != nil {
@@ -91,23 +81,23 @@ func verifyPassword(ctx context.Context, password, phc string) (ok, weak bool, e
 	if err != nil {
 		return false, false, err
 	}
-	weak = c.memory < hashCost.memory || c.time < hashCost.time
+	weak = c.Memory < hashcost.Current.Memory || c.Time < hashcost.Current.Time
 	return subtle.ConstantTimeCompare(sum, want) == 1, weak, nil
 }
 
-func formatPHC(c argonCost, salt, sum []byte) string {
+func formatPHC(c hashcost.Cost, salt, sum []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
-		argon2.Version, c.memory, c.time, c.threads, b64.EncodeToString(salt), b64.EncodeToString(sum))
+		argon2.Version, c.Memory, c.Time, c.Threads, b64.EncodeToString(salt), b64.EncodeToString(sum))
 }
 
-func parsePHC(s string) (c argonCost, salt, sum []byte, err error) {
+func parsePHC(s string) (c hashcost.Cost, salt, sum []byte, err error) {
 	fail := errors.New("operator: a stored password hash is not an argon2id PHC string")
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != "v="+strconv.Itoa(argon2.Version) {
 		return c, nil, nil, fail
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memory, &c.time, &c.threads); err != nil || c.time == 0 || c.threads == 0 {
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.Memory, &c.Time, &c.Threads); err != nil || c.Time == 0 || c.Threads == 0 {
 		return c, nil, nil, fail
 	}
 	salt, err = base64.RawStdEncoding.DecodeString(parts[4])

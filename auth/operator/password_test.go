@@ -5,11 +5,15 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 )
 
 func TestPasswordHash(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
+	hashcost.Current = hashcost.Default
+	defer hashcost.ForTests()
 
 	phc, err := hashPassword(ctx, "a horse that reads the news")
 	is.NoErr(err)

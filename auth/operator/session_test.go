@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
+	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -432,7 +433,7 @@ func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
 	ctx := t.Context()
 	op := o.operator(t, "ada@example.com", RoleAdmin)
 	salt := []byte("sixteen bytes of")
-	cheap := argonCost{memory: 64, time: 1, threads: 1}
+	cheap := hashcost.Cost{Memory: 32, Time: 1, Threads: 1}
 	sum, err := argon(ctx, goodPassword, salt, cheap)
 	is.NoErr(err)
 	is.NoErr(o.st.Update(ctx, func(tx store.Tx) error {
@@ -450,7 +451,7 @@ func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
 	is.NoErr(err)
 	var rec record
 	is.NoErr(json.Unmarshal(e.Data, &rec))
-	is.True(strings.Contains(rec.Password, "$m=19456,t=2,p=1$"))
+	is.True(strings.Contains(rec.Password, "$m=64,t=1,p=1$"))
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 }
 

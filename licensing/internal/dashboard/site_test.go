@@ -16,6 +16,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -26,6 +27,8 @@ import (
 const mount = "/tenants/acme/licensing"
 
 const password = "the ferry leaves before breakfast"
+
+func init() { hashcost.ForTests() }
 
 // site is a host application with the service and a clock that tests control.
 type site struct {
