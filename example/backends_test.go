@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"path/filepath"
 	"testing"
 
@@ -20,24 +21,21 @@ func TestAPIOnSQLite(t *testing.T) {
 	licensingtest.RunAPI(t, openSQLite)
 }
 
-func TestAPIOnMemoryTwice(t *testing.T) {
-	licensingtest.RunAPI(t, func(*testing.T) store.Store { return storetest.Twice(memory.New()) })
-}
+var repeats = flag.Bool("repeats", false, "also run the suites on stores that run every Update twice")
 
-func TestAPIOnSQLiteTwice(t *testing.T) {
-	licensingtest.RunAPI(t, func(t *testing.T) store.Store { return storetest.Twice(openSQLite(t)) })
-}
-
-func TestServiceOnSQLite(t *testing.T) {
-	licensingtest.RunService(t, openSQLite)
-}
-
-func TestServiceOnMemoryTwice(t *testing.T) {
-	licensingtest.RunService(t, func(*testing.T) store.Store { return storetest.Twice(memory.New()) })
-}
-
-func TestServiceOnSQLiteTwice(t *testing.T) {
-	licensingtest.RunService(t, func(t *testing.T) store.Store { return storetest.Twice(openSQLite(t)) })
+// TestRepeats runs with -repeats only: it takes as long as all other tests, and
+// rarely finds what they do not.
+func TestRepeats(t *testing.T) {
+	if !*repeats {
+		return
+	}
+	onMemoryTwice := func(*testing.T) store.Store { return storetest.Twice(memory.New()) }
+	onSQLiteTwice := func(t *testing.T) store.Store { return storetest.Twice(openSQLite(t)) }
+	t.Run("APIOnMemoryTwice", func(t *testing.T) { licensingtest.RunAPI(t, onMemoryTwice) })
+	t.Run("APIOnSQLiteTwice", func(t *testing.T) { licensingtest.RunAPI(t, onSQLiteTwice) })
+	t.Run("ServiceOnSQLite", func(t *testing.T) { licensingtest.RunService(t, openSQLite) })
+	t.Run("ServiceOnMemoryTwice", func(t *testing.T) { licensingtest.RunService(t, onMemoryTwice) })
+	t.Run("ServiceOnSQLiteTwice", func(t *testing.T) { licensingtest.RunService(t, onSQLiteTwice) })
 }
 
 func openSQLite(t *testing.T) store.Store {

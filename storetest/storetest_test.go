@@ -1,6 +1,7 @@
 package storetest_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -8,18 +9,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-func TestMemory(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Store { return memory.New() })
-}
+var repeats = flag.Bool("repeats", false, "run the suite on the wrappers of stores")
 
-func TestMemoryTwice(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Store { return storetest.Twice(memory.New()) })
-}
-
-func TestMemoryByHandles(t *testing.T) {
-	storetest.Run(t, func(*testing.T) store.Store {
-		st := memory.New()
-		return storetest.Handles(st, storetest.Twice(st), st)
+// TestRepeats runs with -repeats only. The tests of store/memory run the suite on
+// store/memory itself.
+func TestRepeats(t *testing.T) {
+	if !*repeats {
+		return
+	}
+	t.Run("Twice", func(t *testing.T) {
+		storetest.Run(t, func(*testing.T) store.Store { return storetest.Twice(memory.New()) })
+	})
+	t.Run("Handles", func(t *testing.T) {
+		storetest.Run(t, func(*testing.T) store.Store {
+			st := memory.New()
+			return storetest.Handles(st, storetest.Twice(st), st)
+		})
 	})
 }
 

@@ -1,7 +1,10 @@
 package sqlite
 
 import (
+	"flag"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,10 +14,43 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// open returns a store on a new file.
+// empty is a file without records. Migrating every file of the tests anew would
+// take most of their time.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "licenses.db")
+	st, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// copyEmpty writes a file without records and returns its path.
+func copyEmpty(t testing.TB) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "licenses.db")
+	file, err := empty()
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// open returns a store without records.
 func open(t testing.TB) *Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "licenses.db"))
+	return openAt(t, copyEmpty(t))
 }
 
 // openAt returns a store on the file at path.
@@ -34,6 +70,25 @@ func openAt(t testing.TB, path string) *Store {
 
 func TestRules(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
+}
+
+var repeats = flag.Bool("repeats", false, "also run the rules where every Update runs twice, and with two stores on one file")
+
+// TestRepeats runs with -repeats only: it takes as long as all other tests, and
+// rarely finds what they do not.
+func TestRepeats(t *testing.T) {
+	if !*repeats {
+		return
+	}
+	t.Run("EveryUpdateRunsTwice", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Store { return storetest.Twice(open(t)) })
+	})
+	t.Run("TwoStoresOnOneFile", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Store {
+			path := copyEmpty(t)
+			return storetest.Handles(openAt(t, path), openAt(t, path))
+		})
+	})
 }
 
 func TestDurable(t *testing.T) {
