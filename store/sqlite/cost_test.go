@@ -75,9 +75,10 @@ func (s *Store) count(t *testing.T, ran *int) {
 
 // TestCostOfRequests is not built with the race detector, which allocates.
 //
-// The cost of a request must not grow by accident. A change that lowers it lowers
-// the bound too. Every update includes two statements, BEGIN and COMMIT; SAVEPOINT
-// and RELEASE are added if it shares the transaction of an earlier one. Consumers of events, such as the catalog, do not run here.
+// A get, a list and a validation take one statement each. The other bounds are
+// about one and a half times what the requests take today, so that they notice a
+// cost that grows in kind and not each change. Every update includes two
+// statements, BEGIN and COMMIT.
 func TestCostOfRequests(t *testing.T) {
 	is := is.New(t)
 	st, err := Open(filepath.Join(t.TempDir(), "cost.db"))
@@ -136,26 +137,26 @@ func TestCostOfRequests(t *testing.T) {
 		statements, allocations float64 // for one request, at most
 		request                 func() *http.Request
 	}{
-		{"get", 1, 71, func() *http.Request { return request("GET", "/license/"+id, "") }},
-		{"list 20", 1, 445, func() *http.Request { return request("GET", "/license?customer_id=cus_1", "") }},
-		{"validate", 1, 88, func() *http.Request { return request("POST", "/license/validate", `{"key":"`+key+`"}`) }},
-		{"activate", 10.1, 297, func() *http.Request {
+		{"get", 1, 110, func() *http.Request { return request("GET", "/license/"+id, "") }},
+		{"list 20", 1, 670, func() *http.Request { return request("GET", "/license?customer_id=cus_1", "") }},
+		{"validate", 1, 130, func() *http.Request { return request("POST", "/license/validate", `{"key":"`+key+`"}`) }},
+		{"activate", 15, 450, func() *http.Request {
 			return request("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, key, n))
 		}},
-		{validate, 5, 128, func() *http.Request {
+		{validate, 8, 190, func() *http.Request {
 			return request("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-1"}`)
 		}},
-		{issue, 5.5, 169, func() *http.Request { // under the hold of the first; the keys are read once a second
+		{issue, 8, 250, func() *http.Request { // under the hold of the first; the keys are read once a second
 			return request("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-1","file":"P14D"}`)
 		}},
-		{"create", 4, 146, func() *http.Request {
+		{"create", 6, 220, func() *http.Request {
 			return request("POST", "/license", `{"name":"Atlas Team","product_id":"atlas","customer_id":"cus_3"}`)
 		}},
-		{"update", 5, 184, func() *http.Request {
+		{"update", 8, 280, func() *http.Request {
 			return request("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n))
 		}},
-		{"delete", 8, 168, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
-		{"token", 4.1, 121, tokenRequest}, // one in ten reads the count
+		{"delete", 12, 250, func() *http.Request { return request("DELETE", "/license/"+doomed[n], "") }},
+		{"token", 6, 180, tokenRequest},
 	} {
 		requests := make([]*http.Request, runs+1)
 		for n = range requests {
@@ -183,8 +184,8 @@ func TestCostOfRequests(t *testing.T) {
 				tt.name, statements, allocations, tt.statements, tt.allocations)
 		}
 	}
-	if measured[issue] > 1.6*measured[validate] {
-		t.Errorf("a license file takes %.0f allocations; allowed are 1.6 times the %.0f of a validation", measured[issue], measured[validate])
+	if measured[issue] > 2*measured[validate] {
+		t.Errorf("a license file takes %.0f allocations; allowed is twice the %.0f of a validation", measured[issue], measured[validate])
 	}
 }
 

@@ -44,7 +44,7 @@ func TestRoundTripsOfACreate(t *testing.T) {
 			is.NoErr(createLicense(t, st, "lic_2"))
 			statements, trips := r.take()
 			is.Equal(len(statements), 4) // begin, license, event, commit
-			is.Equal(trips, test.trips)
+			is.True(trips <= test.trips)
 		})
 	}
 }

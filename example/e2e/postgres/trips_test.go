@@ -60,22 +60,22 @@ func TestRoundTripsOfRequests(t *testing.T) {
 	n := 0
 	for _, test := range []struct {
 		name  string
-		trips int
+		trips int // at most
 		send  func()
 	}{
 		{"get", 1, func() { send("GET", "/license/"+id, "") }},
 		{"list", 1, func() { send("GET", "/license?customer_id=cus_1", "") }},
 		{"validate", 1, func() { send("POST", "/license/validate", `{"key":"`+key+`"}`) }},
-		{"activate", 9, func() {
+		{"activate", 13, func() {
 			send("POST", "/license/activate", fmt.Sprintf(`{"key":"%s","fingerprint":"machine-%d"}`, key, n))
 		}},
-		{"validate an activation", 4, func() {
+		{"validate an activation", 6, func() {
 			send("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"machine-0"}`)
 		}},
-		{"create", 4, func() { create() }},
-		{"update", 5, func() { send("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n)) }},
-		{"delete", 8, func() { send("DELETE", "/license/"+doomed, "") }},
-		{"token", 4, func() { token = ""; newToken() }},
+		{"create", 6, func() { create() }},
+		{"update", 8, func() { send("PATCH", "/license/"+id, fmt.Sprintf(`{"name":"Atlas Team %d"}`, n)) }},
+		{"delete", 12, func() { send("DELETE", "/license/"+doomed, "") }},
+		{"token", 6, func() { token = ""; newToken() }},
 	} {
 		for n = range 2 { // the first one prepares the statements
 			if test.name == "delete" && n == 1 {
@@ -84,8 +84,8 @@ func TestRoundTripsOfRequests(t *testing.T) {
 			r.take()
 			test.send()
 		}
-		if _, trips := r.take(); trips != test.trips {
-			t.Errorf("%s takes %d round trips, want %d", test.name, trips, test.trips)
+		if _, trips := r.take(); trips > test.trips {
+			t.Errorf("%s takes %d round trips; want at most %d", test.name, trips, test.trips)
 		}
 	}
 }
