@@ -28,6 +28,8 @@ var (
 // Add a command here together with its test.
 var guideCommands = map[string]string{
 	"go test ./...": "this test is a part of it",
+	"go test ./example ./store/sqlite ./storetest -repeats":                     ".ci/run",
+	"go test ./storetest/internal/mutants -mutants":                             ".ci/run",
 	"go run ./example/admin backup licenses.db copy.db":                         "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin check copy.db":                                      "TestAdminCommandsOfTheGuides",
 	"go run ./example/admin restore copy.db restored.db":                        "TestAdminCommandsOfTheGuides",
