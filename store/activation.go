@@ -17,10 +17,19 @@ type Activation struct {
 	Document    []byte    // opaque to the store
 }
 
-// An ActivationQuery selects the activations of one license, in order of ID or,
-// with LeaseEnds set, in order of (LeaseEndsAt, ID), those without a lease
-// first. Every set field must match.
+// An ActivationQuery selects activations: those of one license or those of all
+// licenses whose Fingerprint has a prefix. Every set field must match. A field
+// that does not belong to the kind of query makes the query an error.
+//
+// The activations of one license come in order of ID or, with LeaseEnds set, in
+// order of (LeaseEndsAt, ID), those without a lease first.
+//
+// With FingerprintPrefix set, the activations of all licenses come in order of
+// (Fingerprint, LicenseID), byte by byte: also those that have ended, and those of
+// deleted licenses that DeleteActivations has not removed yet.
 type ActivationQuery struct {
+	// Of one license.
+
 	LicenseID string
 	// LiveAt, when set, leaves only activations that hold a seat at that
 	// instant: EndedAt is zero, and LeaseEndsAt is zero or after LiveAt.
@@ -31,5 +40,25 @@ type ActivationQuery struct {
 	// ignored.
 	LeaseEnds TimeRange
 	After     string // the ID of the last activation of the page before
-	Limit     int
+
+	// Of all licenses.
+
+	FingerprintPrefix string // only activations whose Fingerprint begins with it
+	// AfterFingerprint and AfterLicenseID are the Fingerprint and the
+	// LicenseID of the last activation of the page before.
+	AfterFingerprint, AfterLicenseID string
+
+	Limit int
+}
+
+// Check returns an error if q is not a query that the contract knows. Backends
+// call it at the beginning of Activations.
+func (q ActivationQuery) Check() error {
+	switch {
+	case q.FingerprintPrefix != "" && (q.LicenseID != "" || !q.LiveAt.IsZero() || !q.LeaseEnds.IsZero() || q.After != ""):
+		return queryError("activations: FingerprintPrefix with LicenseID, LiveAt, LeaseEnds or After")
+	case q.FingerprintPrefix == "" && (q.AfterFingerprint != "" || q.AfterLicenseID != ""):
+		return queryError("activations: AfterFingerprint or AfterLicenseID without FingerprintPrefix")
+	}
+	return nil
 }

@@ -1,8 +1,8 @@
 package store
 
 // archiveFormat is the version of the form of an archive. Formats 1, of the
-// first release, and 2 are read as well.
-const archiveFormat = 3
+// first release, 2, and 3, whose licenses have no Text, are read as well.
+const archiveFormat = 4
 
 // An archiveLine is one line of an archive. One field is set.
 type archiveLine struct {

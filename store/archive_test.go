@@ -26,7 +26,7 @@ func fill(t *testing.T, st store.Store, n int) {
 		var errs []error
 		try := func(err error) { errs = append(errs, err) }
 		for i := range n {
-			l := store.License{ID: fmt.Sprintf("lic_%04d", i), Key: fmt.Sprint("key ", i), Document: []byte(`{"name":"<Ünïcode>"}`)}
+			l := store.License{ID: fmt.Sprintf("lic_%04d", i), Key: fmt.Sprint("key ", i), Text: fmt.Sprint("ünïcode ", i), Document: []byte(`{"name":"<Ünïcode>"}`)}
 			if i%2 == 0 {
 				l.ProductID, l.CustomerID, l.State = "p", "<Ünïcode>\u2028", store.StateRevoked
 				l.StartsAt, l.ExpiresAt, l.Document = at(2), at(3), []byte("\x00\xff")
@@ -169,7 +169,7 @@ func TestImportRefuses(t *testing.T) {
 		"empty":          "",
 		"something else": `{"licenses":[]}`,
 		"headless":       strings.Join(lines[1:], ""),
-		"newer":          strings.Replace(archive, `"format":3`, `"format":4`, 1),
+		"newer":          strings.Replace(archive, `"format":4`, `"format":5`, 1),
 		"cut short":      strings.Join(lines[:len(lines)-2], ""),
 		"cut in a line":  archive[:len(archive)/2],
 		"a line lost":    lines[0] + strings.Join(lines[2:], ""),

@@ -81,16 +81,17 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  21. Removal: DeleteEvents removes the oldest events first: all up to the Seq
     it was given or, if these are more, as many as its limit, never fewer. It
     returns how many it removed.
- 22. Queries: an EntryQuery whose fields belong to different orders, or whose
-    order is unknown, is refused with an error.
+ 22. Queries: a query with a field that its method or its order does not know,
+    or whose order is unknown, is refused with an error.
  23. Undone writes: no answer rests on a write that is undone. If an Update
     fails because of what another one has written and not committed, and that
     is undone, its function runs again.
  24. Text: every string is valid UTF-8 without NUL. Ids, kinds, types and
-    states have at most 255 bytes, keys of entries at most 2,000, all other
-    strings at most 1,024, and documents at most 1 MiB; every backend stores
-    these. A read by any other string finds nothing. A write of one may fail with an error that is no
-    sentinel; it did nothing then, and the Update continues as in rule 15.
+    states have at most 255 bytes, keys of entries at most 2,000, the text of a
+    license at most 4,096, all other strings at most 1,024, and documents at most
+    1 MiB; every backend stores these. A read by any other string finds nothing.
+    A write of one may fail with an error that is no sentinel; it did nothing
+    then, and the Update continues as in rule 15.
  25. Empty values: ids, keys, fingerprints and kinds are never empty, and a get
     by an empty one returns ErrNotFound. An empty After, the zero Position and
     a Seq of 0 start a list at its beginning, in both directions. In an order
@@ -101,11 +102,17 @@ them. The numbers are stable. A sentinel is one of the errors in errors.go.
  27. Waiting: a call may wait for the Updates, Views and reads that began
     before it, and for nothing else: when these have returned, it continues.
  28. Failures: after a call in an Update failed with an error other than a
-    sentinel, the error of its context or that of rule 24, the Update returns
-    an error and changes nothing, also when its function returns nil.
+    sentinel, the error of its context or that of rule 22 or 24, the Update
+    returns an error and changes nothing, also when its function returns nil.
  29. Unknown outcome: an Update that cannot know whether it was committed
     returns ErrUnknownOutcome. After any other error of an Update, nothing
     that it wrote is there, then or later.
+ 30. Search: FindLicenses finds, in the order of its query, a license that exists
+    and matches from the first to the last of the calls that continue each other
+    in exactly one of them, whatever is added, changed or removed between the
+    calls, and none that does not match. The last call returns no next.
+ 31. Counts: CountLicenses and LicenseNames count every license that matches, and
+    no other, however many there are. A license at an edge counts after it.
 
 # Writing a backend
 

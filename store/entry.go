@@ -3,7 +3,7 @@ package store
 import "time"
 
 // An Entry is a small record with a key: a client, an operator, a webhook
-// endpoint, a cursor, a count or a search word, which last; an access token, a
+// endpoint or a cursor, which last; an access token, a
 // session, an idempotency reply or a sign-in failure, which expire. The package
 // that writes a kind decides what the kind means and what Data holds.
 type Entry struct {

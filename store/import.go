@@ -64,7 +64,7 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 
 // readLine reads one line of an archive of any format.
 func readLine(in *json.Decoder, format int) (line archiveLine, err error) {
-	if format == archiveFormat {
+	if format > 2 {
 		err = in.Decode(&line)
 		return line, err
 	}

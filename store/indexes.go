@@ -18,7 +18,24 @@ store/sqlite and store/postgres check that each is served by its index.
 	Licenses: ByExpiresAt, ProductID                license: product_id, expires_at, id; those that have it
 	Licenses: ByStartsAt                            license: starts_at, id; those that have it
 	Licenses: ByStartsAt, ProductID                 license: product_id, starts_at, id; those that have it
-	Activation                                      activation: license_id, fingerprint, unique
+	FindLicenses                                    license: id
+	FindLicenses: CustomerID                        license: customer_id, id
+	FindLicenses: CustomerID, ProductID             license: customer_id, product_id, id
+	FindLicenses: ProductID                         license: product_id, id
+	FindLicenses: State                             license: state, id
+	CountLicenses                                   license: id
+	CountLicenses: CustomerID                       license: customer_id, id, state
+	CountLicenses: CustomerID, ProductID            license: customer_id, product_id, id, state
+	CountLicenses: ProductID                        license: product_id, id, state
+	CountLicenses: State                            license: state, id
+	CountLicenses: ByExpiresAt                      license: expires_at, id, state; those that have it
+	CountLicenses: ByExpiresAt, ProductID           license: product_id, expires_at, id, state; those that have it
+	CountLicenses: ByStartsAt                       license: starts_at, id, state; those that have it
+	CountLicenses: ByStartsAt, ProductID            license: product_id, starts_at, id, state; those that have it
+	LicenseNames: ByCustomer                        license: customer_id, id
+	LicenseNames: ByProduct                         license: product_id, id
+	Activation                                      activation: fingerprint, license_id, unique
+	Activations: FingerprintPrefix                  activation: fingerprint, license_id, unique
 	Activations                                     activation: license_id, id, unique
 	Activations: LiveAt                             activation: license_id, id; those not ended
 	Activations: LeaseEnds                          activation: license_id, lease_ends_at, id; those not ended
@@ -29,6 +46,11 @@ store/sqlite and store/postgres check that each is served by its index.
 	Entry, Entries: ByKey                           entry: kind, key, unique
 	Entries: ByExpiry                               entry: kind, expires_at, key; those that expire
 	Entries: ByExpiry, Owner                        entry: kind, owner, expires_at, key; those that expire
+
+An index that serves both a list and a count is one index: state is its last
+column, so that a count with any State, or with a range of its own time, reads
+nothing else. FindLicenses filters by Text and KeyPart what it examines, so they
+have no index.
 
 A list by ID with several of CustomerID, ProductID and State walks the index of
 the first of them. A list by time with other filters walks the index of its

@@ -13,8 +13,14 @@ type License struct {
 	State      State     // stored state; the caller derives what depends on the time
 	StartsAt   time.Time // zero: none
 	ExpiresAt  time.Time // zero: none
-	Document   []byte    // opaque to the store
+	// Text is what [Reader.FindLicenses] searches: at most [MaxText] bytes, which
+	// the caller has folded. The store compares its bytes.
+	Text     string
+	Document []byte // opaque to the store
 }
+
+// MaxText is the most bytes that the Text of a license has.
+const MaxText = 4096
 
 // A State is the stored state of a license. The store treats it as plain text.
 type State string
@@ -28,35 +34,126 @@ const (
 )
 
 // A LicenseQuery selects licenses. Every set field must match; the zero query
-// matches all.
+// matches all. A field that is set and that the method does not know makes the
+// query an error: each field is for Licenses, FindLicenses and CountLicenses,
+// unless its comment says otherwise.
 type LicenseQuery struct {
 	CustomerID string
 	ProductID  string
 	State      State
-	IDs        []string // with ByID: only licenses with these IDs, at most [MaxLimit] of them; nil: any
 	Starts     TimeRange
 	Expires    TimeRange
 
-	Order      LicenseOrder
-	Descending bool // reverses the whole order, ties included
+	// IDs is for Licenses by ID: only licenses with these IDs, at most
+	// [MaxLimit] of them; nil: any.
+	IDs []string
 
-	// After is the position of the last license of the previous page. The
+	// Text is for FindLicenses: only licenses whose Text contains each of
+	// these strings, at most 100, byte for byte.
+	Text []string
+	// KeyPart is for FindLicenses: only licenses whose Key contains it, byte
+	// for byte.
+	KeyPart string
+
+	Order      LicenseOrder // FindLicenses knows only ByID
+	Descending bool         // for lists: reverses the whole order, ties included
+
+	// After is for lists: the position of the last license of the previous
+	// page or, for FindLicenses, what the previous call returned as next. The
 	// list continues after it, in its direction, whether or not a license at
 	// that position still exists. The zero Position starts at the beginning.
 	After Position
-	Limit int
+	Limit int // for lists: the most licenses that a call returns
 }
 
-// Check returns an error if the contract does not allow q. Backends call it at the
+// Check returns an error if q is not a query of Licenses. Backends call it at the
 // beginning of Licenses.
 func (q LicenseQuery) Check() error {
 	switch {
+	case q.Order < ByID || q.Order > ByStartsAt:
+		return queryError("licenses: their order")
+	case q.Text != nil || q.KeyPart != "":
+		return queryError("licenses: Text or KeyPart, which are for FindLicenses")
 	case q.IDs != nil && q.Order != ByID:
 		return queryError("licenses: IDs with another order than ByID")
 	case len(q.IDs) > MaxLimit:
 		return queryError("licenses: more than 1000 IDs")
 	}
 	return nil
+}
+
+// CheckFind returns an error if q is not a query of FindLicenses. Backends call it
+// at the beginning of FindLicenses.
+func (q LicenseQuery) CheckFind() error {
+	switch {
+	case q.Order != ByID:
+		return queryError("licenses: a search in another order than ByID")
+	case q.IDs != nil:
+		return queryError("licenses: a search among IDs")
+	case len(q.Text) > maxTexts:
+		return queryError("licenses: a search for more than 100 Texts")
+	}
+	return nil
+}
+
+// CheckCount returns an error if q and edges are not a query of CountLicenses.
+// Backends call it at the beginning of CountLicenses.
+func (q LicenseQuery) CheckCount(edges []Position) error {
+	switch {
+	case q.Order < ByID || q.Order > ByStartsAt:
+		return queryError("licenses: their order")
+	case q.Text != nil || q.KeyPart != "" || q.IDs != nil || q.Descending || !q.After.IsZero() || q.Limit != 0:
+		return queryError("licenses: a count with Text, KeyPart, IDs, Descending, After or Limit")
+	case len(edges) > MaxLimit:
+		return queryError("licenses: a count with more than 1000 edges")
+	}
+	for i := 1; i < len(edges); i++ {
+		from, to := edges[i-1], edges[i]
+		if q.Order == ByID {
+			from.Time, to.Time = time.Time{}, time.Time{}
+		}
+		if c := from.Time.Compare(to.Time); c > 0 || c == 0 && from.ID > to.ID {
+			return queryError("licenses: a count with edges that do not rise")
+		}
+	}
+	return nil
+}
+
+// maxTexts is the most strings that the Text of a query has.
+const maxTexts = 100
+
+// MaxExamined is the most licenses that one call of FindLicenses examines.
+const MaxExamined = 20_000
+
+// A NamesQuery selects customers or products in order of their names, byte by byte.
+type NamesQuery struct {
+	By    NameOrder
+	After string // the last name of the previous page
+	Limit int
+}
+
+// Check returns an error if q is not a query that the contract knows. Backends
+// call it at the beginning of LicenseNames.
+func (q NamesQuery) Check() error {
+	if q.By != ByCustomer && q.By != ByProduct {
+		return queryError("names: By")
+	}
+	return nil
+}
+
+// A NameOrder says which names of licenses are listed.
+type NameOrder int
+
+// The names of licenses.
+const (
+	ByCustomer NameOrder = iota // CustomerID
+	ByProduct                   // ProductID
+)
+
+// A NameCount is a customer or a product, and how many licenses it has.
+type NameCount struct {
+	Name  string
+	Count int64
 }
 
 // A LicenseOrder is the order of a list of licenses.

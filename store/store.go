@@ -55,12 +55,33 @@ type Reader interface {
 	LicenseByKey(ctx context.Context, key string) (License, error)
 	// Licenses lists the licenses that match every set field of q.
 	Licenses(ctx context.Context, q LicenseQuery) ([]License, error)
+	// FindLicenses searches the licenses that match every set field of q, in
+	// order of ID. It continues after q.After.ID, examines at most
+	// [MaxExamined] rows of the index it walks, and returns those that match,
+	// up to Limit. It ends there: next is the After.ID of the call that
+	// continues, and empty at the end. A call may find nothing and return a
+	// next, and next may lie far after the last license found.
+	//
+	// Between two calls the store keeps nothing. A license that exists and
+	// matches from the first to the last call of such a chain is found by
+	// exactly one of them.
+	FindLicenses(ctx context.Context, q LicenseQuery) (found []License, next string, err error)
+	// CountLicenses counts the licenses that match every set field of q and
+	// are in q.Order, exactly and on one state. Without edges it returns one
+	// number. With n edges, none of which is below the one before in q.Order,
+	// it returns n-1 numbers, none for one edge: each counts the licenses at or
+	// after one edge and before the next.
+	CountLicenses(ctx context.Context, q LicenseQuery, edges ...Position) ([]int64, error)
+	// LicenseNames lists the customers or the products that have licenses, and
+	// how many, exactly and on one state. The empty name is left out.
+	LicenseNames(ctx context.Context, q NamesQuery) ([]NameCount, error)
 
 	// Activations: the seats of a license.
 
 	// Activation returns the activation of that license by that fingerprint, or [ErrNotFound].
 	Activation(ctx context.Context, licenseID, fingerprint string) (Activation, error)
-	// Activations lists the activations of one license.
+	// Activations lists the activations of one license, or those with a prefix
+	// of their Fingerprint.
 	Activations(ctx context.Context, q ActivationQuery) ([]Activation, error)
 
 	// Events: the feed, and the history of one subject.
@@ -69,7 +90,7 @@ type Reader interface {
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 
 	// Entries: everything else, such as clients, tokens, sessions, webhooks,
-	// deliveries, cursors, counts and search words.
+	// deliveries and cursors.
 
 	// Entry returns the entry of that kind and key, whether or not its
 	// ExpiresAt has passed, or [ErrNotFound].

@@ -39,6 +39,22 @@ func (v viewReader) Licenses(ctx context.Context, q LicenseQuery) ([]License, er
 	return inView(ctx, v, func(r Reader) ([]License, error) { return r.Licenses(ctx, q) })
 }
 
+func (v viewReader) FindLicenses(ctx context.Context, q LicenseQuery) (found []License, next string, err error) {
+	found, err = inView(ctx, v, func(r Reader) (found []License, err error) {
+		found, next, err = r.FindLicenses(ctx, q)
+		return found, err
+	})
+	return found, next, err
+}
+
+func (v viewReader) CountLicenses(ctx context.Context, q LicenseQuery, edges ...Position) ([]int64, error) {
+	return inView(ctx, v, func(r Reader) ([]int64, error) { return r.CountLicenses(ctx, q, edges...) })
+}
+
+func (v viewReader) LicenseNames(ctx context.Context, q NamesQuery) ([]NameCount, error) {
+	return inView(ctx, v, func(r Reader) ([]NameCount, error) { return r.LicenseNames(ctx, q) })
+}
+
 func (v viewReader) Activation(ctx context.Context, licenseID, fingerprint string) (Activation, error) {
 	return inView(ctx, v, func(r Reader) (Activation, error) { return r.Activation(ctx, licenseID, fingerprint) })
 }

@@ -33,6 +33,18 @@ var readCalls = []readCall{
 		_, err := r.Licenses(ctx, store.LicenseQuery{Limit: many})
 		return err
 	}},
+	{"FindLicenses", func(ctx context.Context, r store.Reader) error {
+		_, _, err := r.FindLicenses(ctx, store.LicenseQuery{Text: []string{license(1).Text}, Limit: many})
+		return err
+	}},
+	{"CountLicenses", func(ctx context.Context, r store.Reader) error {
+		_, err := r.CountLicenses(ctx, store.LicenseQuery{})
+		return err
+	}},
+	{"LicenseNames", func(ctx context.Context, r store.Reader) error {
+		_, err := r.LicenseNames(ctx, store.NamesQuery{Limit: many})
+		return err
+	}},
 	{"Activation", func(ctx context.Context, r store.Reader) error {
 		_, err := r.Activation(ctx, license(1).ID, activation("", 1).Fingerprint)
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -57,6 +58,10 @@ var licenses = kind[store.License]{
 		{"Licenses by State", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
 			return r.Licenses(ctx, store.LicenseQuery{State: want.State, Limit: many})
 		}, true},
+		{"FindLicenses", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
+			rows, _, err := r.FindLicenses(ctx, store.LicenseQuery{Limit: many})
+			return rows, err
+		}, false},
 		{"Licenses by IDs", func(ctx context.Context, r store.Reader, want store.License) ([]store.License, error) {
 			return r.Licenses(ctx, store.LicenseQuery{IDs: []string{want.ID}, Limit: many})
 		}, true},
@@ -147,6 +152,21 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 // licenseFilters lists licenses with values from small sets, some of which
 // were replaced and some removed.
 func licenseFilters(b *bench) {
+	rows := b.mixedLicenses()
+	type query = store.LicenseQuery
+	sweep(b, slices.Concat(licenseFields(),
+		by("IDs", func(q *query, v []string) { q.IDs = v }, []string{}, []string{word("lic", 20)}, []string{word("lic", 31), word("lic", 0), word("lic", 12), word("lic", 31)}, licenseIDs(rows)),
+		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+	), rows, licenseID, selects, func(r store.Reader, q query) ([]string, error) {
+		q.Limit = many
+		rows, err := r.Licenses(b.ctx, q)
+		return licenseIDs(rows), err
+	})
+}
+
+// mixedLicenses adds licenses that have few different values, changes and deletes
+// some of them, and returns the others in order of ID.
+func (b *bench) mixedLicenses() []store.License {
 	rnd := rand.New(rand.NewPCG(11, 1))
 	draw := func(n int) store.License {
 		l := license(n)
@@ -174,25 +194,29 @@ func licenseFilters(b *bench) {
 		b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, rows[0].ID) })
 		rows = rows[1:]
 	}
+	return rows
+}
 
+// licenseFields are filters of the fields that all methods know.
+func licenseFields() []filter[store.LicenseQuery] {
 	type query = store.LicenseQuery
-	sweep(b, slices.Concat(
+	return slices.Concat(
 		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nothing"),
 		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0002", "nothing"),
 		by("State", func(q *query, v store.State) { q.State = v }, "state_0000", "state_0001"),
-		by("IDs", func(q *query, v []string) { q.IDs = v }, []string{}, []string{word("lic", 20)}, []string{word("lic", 31), word("lic", 0), word("lic", 12), word("lic", 31)}, licenseIDs(rows)),
 		by("Starts", func(q *query, v store.TimeRange) { q.Starts = v }, ranges()...),
 		by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
-		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
-	), rows, func(l store.License) string { return l.ID }, func(q query, l store.License) bool {
-		return (q.IDs == nil || slices.Contains(q.IDs, l.ID)) && (q.CustomerID == "" || l.CustomerID == q.CustomerID) && (q.ProductID == "" || l.ProductID == q.ProductID) &&
-			(q.State == "" || l.State == q.State) && q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
-	}, func(r store.Reader, q query) ([]string, error) {
-		q.Limit = many
-		rows, err := r.Licenses(b.ctx, q)
-		return licenseIDs(rows), err
-	})
+	)
 }
+
+// selects reports whether l matches the filters of q.
+func selects(q store.LicenseQuery, l store.License) bool {
+	return (q.IDs == nil || slices.Contains(q.IDs, l.ID)) && (q.CustomerID == "" || l.CustomerID == q.CustomerID) && (q.ProductID == "" || l.ProductID == q.ProductID) &&
+		(q.State == "" || l.State == q.State) && q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt) &&
+		!slices.ContainsFunc(q.Text, func(part string) bool { return !strings.Contains(l.Text, part) }) && strings.Contains(l.Key, q.KeyPart)
+}
+
+func licenseID(l store.License) string { return l.ID }
 
 // pageOfIDs continues after a position in a list of IDs.
 func pageOfIDs(b *bench) {

@@ -33,6 +33,7 @@ func license(n int) store.License {
 		State:      store.State(word("state", n)),
 		StartsAt:   day(n + 1),
 		ExpiresAt:  day(n + 2),
+		Text:       word("text", n),
 		Document:   document(n),
 	}
 }

@@ -50,12 +50,13 @@ var rules = [...]string{
 		"event, however Updates interleave, and a Seq is never given twice.",
 	21: "Removal: DeleteEvents removes the oldest events first: all up to the Seq it was given or, if " +
 		"these are more, as many as its limit, never fewer. It returns how many it removed.",
-	22: "Queries: an EntryQuery whose fields belong to different orders, or whose order is unknown, is " +
-		"refused with an error.",
+	22: "Queries: a query with a field that its method or its order does not know, or whose order is " +
+		"unknown, is refused with an error.",
 	23: "Undone writes: no answer rests on a write that is undone. If an Update fails because of what " +
 		"another one has written and not committed, and that is undone, its function runs again.",
 	24: "Text: every string is valid UTF-8 without NUL. Ids, kinds, types and states have at most 255 " +
-		"bytes, keys of entries at most 2,000, all other strings at most 1,024, and documents at most 1 MiB; every backend stores these. " +
+		"bytes, keys of entries at most 2,000, the text of a license at most 4,096, all other strings at " +
+		"most 1,024, and documents at most 1 MiB; every backend stores these. " +
 		"A read by any other string finds nothing. A write of one may fail with an error that is no " +
 		"sentinel; it did nothing then, and the Update continues as in rule 15.",
 	25: "Empty values: ids, keys, fingerprints and kinds are never empty, and a get by an empty one " +
@@ -66,10 +67,15 @@ var rules = [...]string{
 	27: "Waiting: a call may wait for the Updates, Views and reads that began before it, and for nothing " +
 		"else: when these have returned, it continues.",
 	28: "Failures: after a call in an Update failed with an error other than a sentinel, the error of its " +
-		"context or that of rule 24, the Update returns an error and changes nothing, also when its " +
+		"context or that of rule 22 or 24, the Update returns an error and changes nothing, also when its " +
 		"function returns nil.",
 	29: "Unknown outcome: an Update that cannot know whether it was committed returns ErrUnknownOutcome. " +
 		"After any other error of an Update, nothing that it wrote is there, then or later.",
+	30: "Search: FindLicenses finds, in the order of its query, a license that exists and matches from the " +
+		"first to the last of the calls that continue each other in exactly one of them, whatever is added, " +
+		"changed or removed between the calls, and none that does not match. The last call returns no next.",
+	31: "Counts: CountLicenses and LicenseNames count every license that matches, and no other, however many " +
+		"there are. A license at an edge counts after it.",
 }
 
 // foundations lists, for each rule, the rules on which its cases depend, the most
@@ -104,4 +110,6 @@ var foundations = [...][]int{
 	27: {2, 4},
 	28: {2, 4},
 	29: {2, 4},
+	30: {2, 7, 8, 9, 11, 10, 12},
+	31: {2, 7, 8, 9, 11, 10, 12},
 }

@@ -51,6 +51,8 @@ func (k kind[R]) lengths(b *bench) {
 		switch {
 		case f.Type.Kind() == reflect.String && slices.Contains(ids, f.Name):
 			v.SetString(long(maxID))
+		case f.Name == "Text":
+			v.SetString(long(store.MaxText))
 		case f.Type.Kind() == reflect.String:
 			v.SetString(long(maxString))
 		case f.Type == reflect.TypeFor[[]string]():
@@ -92,8 +94,17 @@ func textReads(b *bench) {
 				rows, err := r.Licenses(b.ctx, q)
 				nothing(len(rows), err, "Licenses")
 			}
-			seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: text})
-			nothing(len(seats), err, "Activations")
+			for _, q := range []store.LicenseQuery{{CustomerID: text}, {KeyPart: text}, {Text: []string{text}}, {Text: []string{"text", text}}} {
+				rows, _, err := r.FindLicenses(b.ctx, q)
+				nothing(len(rows), err, "FindLicenses")
+			}
+			counts, err := r.CountLicenses(b.ctx, store.LicenseQuery{CustomerID: text})
+			b.equal(err, nil, "CountLicenses by %.10q %s", text, how)
+			b.equal(counts, []int64{0}, "CountLicenses by %.10q %s", text, how)
+			for _, q := range []store.ActivationQuery{{LicenseID: text}, {FingerprintPrefix: text}} {
+				seats, err := r.Activations(b.ctx, q)
+				nothing(len(seats), err, "Activations")
+			}
 			for _, q := range []store.EventQuery{{Subject: text}, {CustomerID: text}, {ProductID: text}} {
 				rows, err := r.Events(b.ctx, q)
 				nothing(len(rows), err, "Events")

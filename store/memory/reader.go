@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -60,6 +64,28 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 	return one(ctx, r, find, copyLicense, "license by key") // a key is a credential
 }
 
+// in returns the tree of the order of q and the part of it with every license in
+// that order, from After on.
+func (s *state) in(q store.LicenseQuery) (*tree[store.License], span) {
+	tree, part := s.licenses, group("")
+	switch q.Order {
+	case store.ByExpiresAt:
+		tree, part = s.licensesByExpiry, during("", q.Expires)
+	case store.ByStartsAt:
+		tree, part = s.licensesByStart, during("", q.Starts)
+	}
+	if q.After.ID != "" || q.Order != store.ByID && !q.After.IsZero() {
+		part = part.after(position(q.Order, q.After), q.Descending)
+	}
+	return tree, part
+}
+
+// selects reports whether l matches the filters of q.
+func selects(q store.LicenseQuery, l *store.License) bool {
+	return matches(q.CustomerID, l.CustomerID) && matches(q.ProductID, l.ProductID) && matches(q.State, l.State) &&
+		q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
+}
+
 // Licenses walks the tree of the order asked for, from After on, and leaves
 // out what does not match.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
@@ -70,42 +96,147 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	if err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
-	tree, part, after := s.licenses, group(""), place{id: q.After.ID}
-	switch q.Order {
-	case store.ByExpiresAt:
-		tree, part, after = s.licensesByExpiry, during("", q.Expires), at("", q.After.Time, q.After.ID)
-	case store.ByStartsAt:
-		tree, part, after = s.licensesByStart, during("", q.Starts), at("", q.After.Time, q.After.ID)
-	}
-	if q.After.ID != "" || q.Order != store.ByID && !q.After.IsZero() {
-		part = part.after(after, q.Descending)
-	}
+	tree, part := s.in(q)
 	rows := tree.in(part, q.Descending)
 	if q.IDs != nil {
 		rows = tree.pick("", q.IDs, part, q.Descending)
 	}
-	return list(rows, func(l *store.License) bool {
-		return matches(q.CustomerID, l.CustomerID) && matches(q.ProductID, l.ProductID) && matches(q.State, l.State) &&
-			q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
-	}, copyLicense, q.Limit), nil
+	return list(rows, func(l *store.License) bool { return selects(q, l) }, copyLicense, q.Limit), nil
+}
+
+// FindLicenses walks the tree of IDs from After on, until it has found or examined
+// as many licenses as it may.
+func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+	s, err := r.state(ctx)
+	if err == nil {
+		err = q.CheckFind()
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("memory: %w", err)
+	}
+	if !valid(append([]string{q.KeyPart}, q.Text...)...) {
+		return nil, "", nil
+	}
+	contains := func(l *store.License) bool {
+		for _, text := range q.Text {
+			if !strings.Contains(l.Text, text) {
+				return false
+			}
+		}
+		return strings.Contains(l.Key, q.KeyPart)
+	}
+	tree, part := s.in(q)
+	examined := 0
+	for l := range tree.in(part, q.Descending) {
+		if selects(q, l) && contains(l) {
+			found = append(found, *copyLicense(l))
+		}
+		if examined++; examined == store.MaxExamined || len(found) == store.Limit(q.Limit) {
+			return found, l.ID, nil
+		}
+	}
+	return found, "", nil
+}
+
+// valid reports whether all are valid UTF-8: the bytes of another string could be a
+// part of a character (rule 24).
+func valid(all ...string) bool {
+	return !slices.ContainsFunc(all, func(s string) bool { return !utf8.ValidString(s) })
+}
+
+// position returns the place of p in the tree of an order.
+func position(order store.LicenseOrder, p store.Position) place {
+	if order == store.ByID {
+		return place{id: p.ID}
+	}
+	return at("", p.Time, p.ID)
+}
+
+// CountLicenses walks the tree of the order asked for.
+func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	s, err := r.state(ctx)
+	if err == nil {
+		err = q.CheckCount(edges)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memory: %w", err)
+	}
+	tree, whole := s.in(q)
+	parts := []span{whole}
+	if len(edges) > 0 {
+		parts = nil
+	}
+	for i := 1; i < len(edges); i++ {
+		parts = append(parts, whole.since(position(q.Order, edges[i-1])).before(position(q.Order, edges[i])))
+	}
+	counts := make([]int64, len(parts))
+	for i, part := range parts {
+		for l := range tree.in(part, false) {
+			if selects(q, l) {
+				counts[i]++
+			}
+		}
+	}
+	return counts, nil
+}
+
+// LicenseNames walks the tree of IDs.
+func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.NameCount, error) {
+	s, err := r.state(ctx)
+	if err == nil {
+		err = q.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memory: %w", err)
+	}
+	counts := map[string]int64{}
+	for l := range s.licenses.in(group(""), false) {
+		name := l.CustomerID
+		if q.By == store.ByProduct {
+			name = l.ProductID
+		}
+		if name > q.After {
+			counts[name]++
+		}
+	}
+	var names []store.NameCount
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if len(names) < store.Limit(q.Limit) {
+			names = append(names, store.NameCount{Name: name, Count: counts[name]})
+		}
+	}
+	return names, nil
 }
 
 // Activation looks in the tree of fingerprints.
 func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
-	find := func(s *state) *store.Activation { return s.byFingerprint.get(place{group: licenseID, id: fingerprint}) }
+	find := func(s *state) *store.Activation { return s.byFingerprint.get(place{group: fingerprint, id: licenseID}) }
 	return one(ctx, r, find, copyActivation, "activation of license %s by %q", licenseID, fingerprint)
 }
 
-// Activations walks the license's part of the tree of activations, or of leases.
+// Activations walks the license's part of the tree of activations, or of leases, or
+// the part of the tree of fingerprints that begins with the prefix.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
 	s, err := r.state(ctx)
+	if err == nil {
+		err = q.Check()
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("memory: %w", err)
 	}
 	tree, part := s.activations, group(q.LicenseID)
-	if !q.LeaseEnds.IsZero() {
+	switch {
+	case q.FingerprintPrefix != "":
+		if !valid(q.FingerprintPrefix) {
+			return nil, nil
+		}
+		tree, part = s.byFingerprint, beginning(q.FingerprintPrefix)
+		if q.AfterFingerprint != "" {
+			part = part.after(place{group: q.AfterFingerprint, id: q.AfterLicenseID}, false)
+		}
+	case !q.LeaseEnds.IsZero():
 		tree, part = s.byLease, during(q.LicenseID, q.LeaseEnds)
-	} else if q.After != "" {
+	case q.After != "":
 		part = part.after(place{group: q.LicenseID, id: q.After}, false)
 	}
 	return list(tree.in(part, false), func(a *store.Activation) bool {

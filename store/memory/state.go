@@ -14,7 +14,7 @@ type state struct {
 	licensesByExpiry *tree[store.License] // those with ExpiresAt
 
 	activations   *tree[store.Activation] // by license and ID
-	byFingerprint *tree[store.Activation] // by license and fingerprint
+	byFingerprint *tree[store.Activation] // by fingerprint and license
 	byLease       *tree[store.Activation] // those with no EndedAt, by license, LeaseEndsAt and ID
 
 	events  *tree[store.Event] // by Seq
@@ -62,7 +62,7 @@ func (s *state) setLicense(l, row *store.License) {
 // setActivation sets row, which is a or nil, at all places of a.
 func (s *state) setActivation(a, row *store.Activation) {
 	s.activations = s.activations.set(place{group: a.LicenseID, id: a.ID}, row)
-	s.byFingerprint = s.byFingerprint.set(place{group: a.LicenseID, id: a.Fingerprint}, row)
+	s.byFingerprint = s.byFingerprint.set(place{group: a.Fingerprint, id: a.LicenseID}, row)
 	if a.EndedAt.IsZero() {
 		s.byLease = s.byLease.set(at(a.LicenseID, a.LeaseEndsAt, a.ID), row)
 	}

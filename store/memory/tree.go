@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A place is where a row stands in a tree: rows are ordered by group, then by at,
@@ -34,6 +36,15 @@ type span struct{ from, to place }
 // group returns the span of all rows of a group.
 func group(name string) span {
 	return span{place{group: name, at: math.MinInt64}, place{group: name, at: math.MaxInt64}}
+}
+
+// beginning returns the span of all rows whose group begins with prefix.
+func beginning(prefix string) span {
+	s := span{place{group: prefix, at: math.MinInt64}, place{group: store.PrefixEnd(prefix), at: math.MinInt64}}
+	if s.to.group == "" {
+		s.to.group = "\xff" // above all text
+	}
+	return s
 }
 
 // since returns the part of s that begins at p.

@@ -78,7 +78,7 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 			if s.licenses.get(place{id: a.LicenseID}) == nil {
 				return fmt.Errorf("put activation %s: license %s: %w", a.ID, a.LicenseID, store.ErrNotFound)
 			}
-			if other := s.byFingerprint.get(place{group: a.LicenseID, id: a.Fingerprint}); other != nil && other.ID != a.ID {
+			if other := s.byFingerprint.get(place{group: a.Fingerprint, id: a.LicenseID}); other != nil && other.ID != a.ID {
 				return fmt.Errorf("put activation %s of license %s: its fingerprint: %w", a.ID, a.LicenseID, store.ErrExists)
 			}
 			if old := s.activations.get(place{group: a.LicenseID, id: a.ID}); old != nil {

@@ -17,7 +17,7 @@ func scanActivation(rows *sql.Rows) (a store.Activation, err error) {
 // Activation reads by the unique fingerprint.
 func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
 	a, err := one(ctx, r, scanActivation, `SELECT `+activationColumns+` FROM licensing_activation a
-		WHERE a.license_id = $1 AND a.fingerprint = $2`, licenseID, fingerprint)
+		WHERE a.fingerprint = $1 AND a.license_id = $2`, fingerprint, licenseID)
 	return a, about(err, "activation of license %s by %q", licenseID, fingerprint)
 }
 
@@ -26,8 +26,15 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 const leaseEnd = "coalesce(a.lease_ends_at, -62135596800000)"
 
 // Activations walks the license's part of the primary key or, of the activations
-// that were not ended, that of an index.
+// that were not ended, that of an index, or a part of the index of fingerprints.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if err := q.Check(); err != nil {
+		return nil, about(err, "activations")
+	}
+	if q.FingerprintPrefix != "" {
+		found, err := page(ctx, r, scanActivation, byFingerprint(q), q.Limit)
+		return found, about(err, "activations by fingerprint")
+	}
 	s := activations(q)
 	if q.LeaseEnds.IsZero() {
 		s.order(false, after(q.After), "a.id")
@@ -36,6 +43,22 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	}
 	found, err := page(ctx, r, scanActivation, s, q.Limit)
 	return found, about(err, "activations of license %s", q.LicenseID)
+}
+
+// byFingerprint selects the activations of all licenses with a prefix of their
+// fingerprints.
+func byFingerprint(q store.ActivationQuery) *selection {
+	s := from(activationColumns, "licensing_activation a")
+	s.and("a.fingerprint >= ?", q.FingerprintPrefix)
+	if end := store.PrefixEnd(q.FingerprintPrefix); end != "" {
+		s.and("a.fingerprint < ?", end)
+	}
+	var after []any
+	if q.AfterFingerprint != "" {
+		after = []any{q.AfterFingerprint, q.AfterLicenseID}
+	}
+	s.order(false, after, "a.fingerprint", "a.license_id")
+	return s
 }
 
 // activations begins a selection of what q matches.
@@ -92,7 +115,7 @@ func (t tx) PutActivations(ctx context.Context, activations ...store.Activation)
 		WITH added (`+bare(activationColumns)+`) AS MATERIALIZED (`+recordset(activationKinds)+`)
 		INSERT INTO licensing_activation (`+bare(activationColumns)+`)
 		SELECT `+bare(activationColumns)+` FROM added
-		WHERE $2 AND $3 = (SELECT count(*) FROM licensing_license l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
+		WHERE $2 AND $3 = (SELECT count(*) FROM licensing_licenses l WHERE l.id = ANY (ARRAY(SELECT license_id FROM added)))
 		AND NOT EXISTS (
 			SELECT FROM added a JOIN licensing_activation other
 			ON other.license_id = a.license_id AND other.fingerprint = a.fingerprint AND other.id <> a.id)

@@ -90,14 +90,16 @@ func (s *selection) order(descending bool, position []any, columns ...string) {
 		direction = " DESC"
 	}
 	if position != nil {
-		places := strings.Repeat(", ?", len(columns))[2:]
-		s.and("("+strings.Join(columns, ", ")+")"+ahead(descending)+"("+places+")", position...)
+		s.and("("+strings.Join(columns, ", ")+")"+ahead(descending)+places(len(columns)), position...)
 	}
 	if s.lead != "" {
 		columns = append([]string{s.lead}, columns...)
 	}
 	s.tail = " ORDER BY " + strings.Join(columns, direction+", ") + direction
 }
+
+// places returns the parameters of a row.
+func places(columns int) string { return "(" + strings.Repeat(", ?", columns)[2:] + ")" }
 
 // ahead returns the comparison that continues a list.
 func ahead(descending bool) string {

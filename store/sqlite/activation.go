@@ -12,7 +12,7 @@ const activationColumns = `license_id, id, fingerprint, lease_ends_at, ended_at,
 
 var (
 	selectActivations       = `SELECT ` + results(``, activationColumns) + ` FROM activation`
-	activationByFingerprint = selectActivations + ` WHERE license_id = ? AND fingerprint = ?`
+	activationByFingerprint = selectActivations + ` WHERE fingerprint = ? AND license_id = ?`
 )
 
 func scanActivation(r *row) store.Activation {
@@ -24,7 +24,7 @@ func scanActivation(r *row) store.Activation {
 
 // Activation looks in the index of fingerprints.
 func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
-	a, err := one(ctx, r, scanActivation, activationByFingerprint, licenseID, fingerprint)
+	a, err := one(ctx, r, scanActivation, activationByFingerprint, fingerprint, licenseID)
 	return a, wrap(err, "activation of license %s by %q", licenseID, fingerprint)
 }
 
@@ -33,8 +33,15 @@ func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (
 const leaseEnd = `coalesce(lease_ends_at, -62135596800000)`
 
 // Activations walks the license's part of the table or, of the activations that
-// were not ended, that of an index.
+// were not ended, that of an index, or a part of the index of fingerprints.
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if err := q.Check(); err != nil {
+		return nil, wrap(err, "activations")
+	}
+	if q.FingerprintPrefix != "" {
+		found, err := list(ctx, r, scanActivation, byFingerprint(q))
+		return found, wrap(err, "activations by fingerprint")
+	}
 	s := activations(q)
 	if q.LeaseEnds.IsZero() {
 		s.beyond(`id`, q.After, false)
@@ -44,6 +51,23 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 	}
 	found, err := list(ctx, r, scanActivation, s)
 	return found, wrap(err, "activations of license %s", q.LicenseID)
+}
+
+// byFingerprint selects the activations of all licenses with a prefix of their
+// fingerprints.
+func byFingerprint(q store.ActivationQuery) *selection {
+	s := &selection{exact: true}
+	s.add(selectActivations + ` INDEXED BY activation_fingerprint`)
+	if q.AfterFingerprint > q.FingerprintPrefix {
+		s.and(`(fingerprint, license_id) > (?, ?)`, q.AfterFingerprint, q.AfterLicenseID)
+	} else {
+		s.and(`fingerprint >= ?`, whole(q.FingerprintPrefix))
+	}
+	if end := store.PrefixEnd(q.FingerprintPrefix); end != "" {
+		s.and(`fingerprint < ?`, end)
+	}
+	s.order(false, q.Limit, `fingerprint`, `license_id`)
+	return s
 }
 
 // activations begins a selection of what q matches.
@@ -79,7 +103,7 @@ func activations(q store.ActivationQuery) *selection {
 var putActivations = forRows(places(6), func(rows string) string {
 	return `WITH added AS (VALUES ` + rows + `)
 		INSERT INTO activation (` + activationColumns + `) SELECT * FROM added
-		WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN license ON license.id = column1 WHERE license.id IS NULL)
+		WHERE NOT EXISTS (SELECT 1 FROM added LEFT JOIN licenses l ON l.id = column1 WHERE l.id IS NULL)
 		ON CONFLICT (license_id, id) DO UPDATE SET fingerprint = excluded.fingerprint,
 			lease_ends_at = excluded.lease_ends_at, ended_at = excluded.ended_at, document = excluded.document`
 })
@@ -92,7 +116,7 @@ func (t *tx) PutActivations(ctx context.Context, activations ...store.Activation
 		a := activations[0]
 		n, err := t.count(ctx, `
 			UPDATE activation SET lease_ends_at = ?, ended_at = ?, document = ?
-			WHERE license_id = ? AND id = ? AND fingerprint = ? AND EXISTS (SELECT 1 FROM license WHERE license.id = license_id)`,
+			WHERE license_id = ? AND id = ? AND fingerprint = ? AND EXISTS (SELECT 1 FROM licenses l WHERE l.id = license_id)`,
 			a.LeaseEndsAt, a.EndedAt, a.Document, a.LicenseID, a.ID, a.Fingerprint)
 		if err != nil || n > 0 {
 			return wrap(err, "put activation %s of license %s", a.ID, a.LicenseID)

@@ -8,10 +8,10 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-const licenseColumns = `id, key, customer_id, product_id, state, starts_at, expires_at, document`
+const licenseColumns = `id, key, customer_id, product_id, state, starts_at, expires_at, text, document`
 
 var (
-	selectLicenses = `SELECT ` + results(`l.`, licenseColumns) + ` FROM license l`
+	selectLicenses = `SELECT ` + results(`l.`, licenseColumns) + ` FROM licenses l`
 	licenseByID    = selectLicenses + ` WHERE l.id = ?`
 	licenseByKey   = selectLicenses + ` WHERE l.key = ?`
 )
@@ -19,11 +19,11 @@ var (
 func scanLicense(r *row) store.License {
 	return store.License{
 		ID: r.text(), Key: r.text(), CustomerID: r.text(), ProductID: r.text(), State: store.State(r.text()),
-		StartsAt: r.time(), ExpiresAt: r.time(), Document: r.bytes(),
+		StartsAt: r.time(), ExpiresAt: r.time(), Text: r.text(), Document: r.bytes(),
 	}
 }
 
-// License looks in the table itself.
+// License looks in the index of ids.
 func (r reader) License(ctx context.Context, id string) (store.License, error) {
 	l, err := one(ctx, r, scanLicense, licenseByID, id)
 	return l, wrap(err, "license %s", id)
@@ -36,16 +36,49 @@ func (r reader) LicenseByKey(ctx context.Context, key string) (store.License, er
 }
 
 // Licenses walks one index in the order asked for, and leaves out what does
-// not match. Which index is said here, because the engine cannot know that a
-// customer has few licenses and a product many: a list by ID goes by the
-// narrowest of customer, product and state, a list by time by the time or by
-// product and time.
+// not match.
 func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
 	if err := q.Check(); err != nil {
 		return nil, wrap(err, "licenses")
 	}
 	s := &selection{}
 	s.add(selectLicenses)
+	s.licenses(q)
+	s.order(q.Descending, q.Limit, orders[q.Order]...)
+	found, err := list(ctx, r, scanLicense, s)
+	return found, wrap(err, "licenses")
+}
+
+// orders are the columns of each order of licenses.
+var orders = [...][]string{
+	store.ByID:        {`l.id`},
+	store.ByExpiresAt: {`l.expires_at`, `l.id`},
+	store.ByStartsAt:  {`l.starts_at`, `l.id`},
+}
+
+// licenses narrows a SELECT from the table of licenses to those that match q and
+// are in its order, after its position.
+func (s *selection) licenses(q store.LicenseQuery) {
+	s.walk(q)
+	switch q.Order {
+	case store.ByExpiresAt:
+		s.within(`l.starts_at`, q.Starts)
+		s.span(`l.expires_at`, `l.id`, q.Expires, q.After, q.Descending)
+	case store.ByStartsAt:
+		s.within(`l.expires_at`, q.Expires)
+		s.span(`l.starts_at`, `l.id`, q.Starts, q.After, q.Descending)
+	default:
+		s.within(`l.starts_at`, q.Starts)
+		s.within(`l.expires_at`, q.Expires)
+		s.beyond(`l.id`, q.After.ID, q.Descending)
+	}
+}
+
+// walk selects the index of q and leaves only licenses in its order that have its
+// names and its state. The engine cannot know that a customer has few licenses and
+// a product many: a list by ID goes by the narrowest of customer, product and
+// state, a list by time by the time or by product and time.
+func (s *selection) walk(q store.LicenseQuery) {
 	switch {
 	case q.IDs != nil:
 	case q.Order == store.ByExpiresAt && q.ProductID != "":
@@ -64,6 +97,8 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 		s.add(` INDEXED BY license_product`)
 	case q.State != "":
 		s.add(` INDEXED BY license_state`)
+	default:
+		s.add(` INDEXED BY license_id`)
 	}
 
 	filters := 0
@@ -88,43 +123,29 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	if q.State != "" {
 		s.and(column+`state = ?`, q.State)
 	}
-
 	switch q.Order {
 	case store.ByExpiresAt:
 		s.and(`l.expires_at IS NOT NULL`)
-		s.within(`l.starts_at`, q.Starts)
-		s.span(`l.expires_at`, `l.id`, q.Expires, q.After, q.Descending)
-		s.order(q.Descending, q.Limit, `l.expires_at`, `l.id`)
 	case store.ByStartsAt:
 		s.and(`l.starts_at IS NOT NULL`)
-		s.within(`l.expires_at`, q.Expires)
-		s.span(`l.starts_at`, `l.id`, q.Starts, q.After, q.Descending)
-		s.order(q.Descending, q.Limit, `l.starts_at`, `l.id`)
-	default:
-		s.within(`l.starts_at`, q.Starts)
-		s.within(`l.expires_at`, q.Expires)
-		s.beyond(`l.id`, q.After.ID, q.Descending)
-		s.order(q.Descending, q.Limit, `l.id`)
 	}
-	found, err := list(ctx, r, scanLicense, s)
-	return found, wrap(err, "licenses")
 }
 
 // The id of a license that has activations left becomes NULL, which the table
 // refuses.
-var createLicenses = forRows(`(iif(EXISTS (SELECT 1 FROM activation WHERE license_id = ?), NULL, ?), ?, ?, ?, ?, ?, ?, ?)`, func(rows string) string {
-	return `INSERT OR FAIL INTO license (` + licenseColumns + `) VALUES ` + rows
+var createLicenses = forRows(`(iif(EXISTS (SELECT 1 FROM activation WHERE license_id = ?), NULL, ?), ?, ?, ?, ?, ?, ?, ?, ?)`, func(rows string) string {
+	return `INSERT OR FAIL INTO licenses (` + licenseColumns + `) VALUES ` + rows
 })
 
 // CreateLicenses adds rows. A statement that meets a taken id or key, or
 // activations of a deleted license, keeps the rows before that one, which
 // CreateLicenses then deletes.
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
-	args := make([]any, 0, 9*min(len(licenses), rowsPerStatement))
+	args := make([]any, 0, 10*min(len(licenses), rowsPerStatement))
 	write := func(ctx context.Context, chunk []store.License) error {
 		args = args[:0]
 		for _, l := range chunk {
-			args = append(args, l.ID, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document)
+			args = append(args, l.ID, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Text, l.Document)
 		}
 		_, err := t.exec(ctx, createLicenses[len(chunk)], args...)
 		if code(err) == lib.SQLITE_CONSTRAINT_NOTNULL {
@@ -144,25 +165,25 @@ func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) erro
 	return together(ctx, t, licenses, write, undo)
 }
 
-// UpdateLicense tries first to write only the document, which is all that most
-// updates change: to give an indexed column its old value again costs as much as
-// to give it a new one.
+// UpdateLicense tries first to write only the columns that no index has, which is
+// all that most updates change: to give an indexed column its old value again costs
+// as much as to give it a new one.
 func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
 	n, err := t.count(ctx, `
-		UPDATE license SET document = ?
+		UPDATE licenses SET text = ?, document = ?
 		WHERE id = ? AND +key = ? AND +customer_id = ? AND +product_id = ? AND +state = ? AND +starts_at IS ? AND +expires_at IS ?`,
-		l.Document, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt)
+		l.Text, l.Document, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt)
 	if err == nil && n == 0 {
 		err = t.change(ctx, `
-			UPDATE license SET key = ?, customer_id = ?, product_id = ?, state = ?, starts_at = ?, expires_at = ?, document = ?
+			UPDATE licenses SET key = ?, customer_id = ?, product_id = ?, state = ?, starts_at = ?, expires_at = ?, text = ?, document = ?
 			WHERE id = ?`,
-			l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Document, l.ID)
+			l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Text, l.Document, l.ID)
 	}
 	return wrap(err, "update license %s", l.ID)
 }
 
 // DeleteLicense removes a row.
 func (t *tx) DeleteLicense(ctx context.Context, id string) error {
-	err := t.change(ctx, `DELETE FROM license WHERE id = ?`, id)
+	err := t.change(ctx, `DELETE FROM licenses WHERE id = ?`, id)
 	return wrap(err, "delete license %s", id)
 }

@@ -132,7 +132,7 @@ func TestFailedCommitIsTheFaultOfOne(t *testing.T) {
 	is := is.New(t)
 	st := open(t)
 	inTurn(t, st.writer, func(c *conn) {
-		is.NoErr(c.script("PRAGMA foreign_keys = 1; CREATE TABLE child (of TEXT REFERENCES license (id) DEFERRABLE INITIALLY DEFERRED)"))
+		is.NoErr(c.script("PRAGMA foreign_keys = 1; CREATE TABLE child (of TEXT REFERENCES licenses (id) DEFERRABLE INITIALLY DEFERRED)"))
 	})
 	bad := &member{fn: func(x store.Tx) error {
 		_, err := x.(*tx).exec(t.Context(), "INSERT INTO child VALUES ('none')")

@@ -23,6 +23,7 @@ const (
 	single size = iota // one row: ctx is checked only before
 	exact              // a page of rows, every one of which matches: ctx ends it between two rows
 	scan               // any number of rows: ctx ends it at any time
+	search             // the same, of large parts of a table, so that others must not wait for it
 )
 
 // one returns the row that the SELECT finds, or [store.ErrNotFound].
@@ -81,7 +82,7 @@ func (s *session) query(ctx context.Context, size size, text string, args []any,
 // read runs a SELECT of that size.
 func (c *conn) read(ctx context.Context, size size, text string, args []any, each func(*row)) error {
 	switch {
-	case size == scan && ctx.Done() != nil:
+	case size >= scan && ctx.Done() != nil:
 		return c.scan(ctx, text, args, each)
 	case size == single:
 		ctx = context.Background()
@@ -118,15 +119,19 @@ func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
 }
 
 // query runs a SELECT of its own on a connection of a pool. Reads of one row
-// have a pool to themselves, so that they never wait for a list.
+// have a pool to themselves, so that they never wait for a list, and lists never
+// wait for a search or a count, of which one runs at a time.
 func (s *Store) query(ctx context.Context, size size, text string, args []any, each func(*row)) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
 	p := s.lists
-	if size == single {
+	switch size {
+	case single:
 		p = s.readers
+	case search:
+		p = s.searches
 	}
 	c, err := p.take(ctx)
 	if err != nil {

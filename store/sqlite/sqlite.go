@@ -17,11 +17,12 @@ import (
 // concurrent use.
 type Store struct {
 	reader
-	path    string
-	readers *pool // for reads of one row
-	lists   *pool // for lists outside a View
-	views   *pool // for Views, which are as long as their functions
-	writer  *writer
+	path     string
+	readers  *pool // for reads of one row
+	lists    *pool // for lists outside a View
+	searches *pool // for searches and counts outside a View
+	views    *pool // for Views, which are as long as their functions
+	writer   *writer
 
 	mu     sync.Mutex
 	closed bool
@@ -100,10 +101,11 @@ func OpenWith(path string, opts Options) (*Store, error) {
 		return nil, wrap(errors.Join(sentinel(err), c.close()), "open %s", path)
 	}
 	s := &Store{
-		path:    path,
-		readers: newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
-		lists:   newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
-		views:   newPool(readerDSN(path, opts), maxViews, g),
+		path:     path,
+		readers:  newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
+		lists:    newPool(readerDSN(path, opts), max(2, runtime.GOMAXPROCS(0)), g),
+		searches: newPool(readerDSN(path, opts), 1, g),
+		views:    newPool(readerDSN(path, opts), maxViews, g),
 	}
 	s.writer = newWriter(c, opts.BusyTimeout, g, s.views)
 	s.reader = reader{s}
@@ -130,7 +132,7 @@ func (s *Store) Close() error {
 		// delete it. It may have what is needed to repair the store.
 		return wrap(err, "close %s", s.path)
 	}
-	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.writer.close(), s.views.close()), "close %s", s.path)
+	return wrap(errors.Join(s.readers.close(), s.lists.close(), s.searches.close(), s.writer.close(), s.views.close()), "close %s", s.path)
 }
 
 // enter begins a call, unless its context has ended or the Store is closed.

@@ -51,7 +51,7 @@ func TestManyProcessesStartAtOnce(t *testing.T) {
 
 	var versions int
 	is.NoErr(admin.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_schema`).Scan(&versions))
-	is.Equal(versions, 2) // each migration ran once
+	is.Equal(versions, 3) // each migration ran once
 	found, err := newStore(t, admin, schema).Licenses(t.Context(), store.LicenseQuery{})
 	is.NoErr(err)
 	is.Equal(len(found), len(errs))
@@ -214,7 +214,7 @@ func TestSchemaNames(t *testing.T) {
 				schema = "public"
 			}
 			var n int
-			is.NoErr(db.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_license`).Scan(&n))
+			is.NoErr(db.QueryRow(`SELECT count(*) FROM ` + quote(schema) + `.licensing_licenses`).Scan(&n))
 			is.Equal(n, 1)
 		})
 	}

@@ -20,25 +20,26 @@ var licenses = flag.Int("licenses", 50_000, "how many `licenses` the tables hold
 // are active, customers have ten each except one that has a twentieth of all,
 // most activations have ended, most entries expire, and few deliveries are due.
 var fill = []string{
-	`INSERT INTO licensing_license (id, product_id, customer_id, key, state, starts_at, expires_at, document) SELECT
+	`INSERT INTO licensing_licenses (id, product_id, customer_id, key, state, starts_at, expires_at, text, document) SELECT
 		'lic_' || lpad(i::text, 10, '0'), 'product_' || CASE WHEN i % 10 < 7 THEN 0 ELSE i % 40 END,
 		'customer_' || CASE WHEN i % 20 = 0 THEN 0 ELSE i / 10 END, 'key_' || md5(i::text),
 		CASE i % 50 WHEN 0 THEN 'suspended' WHEN 1 THEN 'revoked' ELSE 'active' END,
 		CASE WHEN i % 8 = 0 THEN 1600000000000 + i * 1000::bigint END,
 		CASE WHEN i % 5 <> 0 THEN 1700000000000 + (i::bigint * 7919 % $1) * 100000::bigint END,
+		'license ' || i || ' customer product_ some words of metadata',
 		convert_to('{"name":"License ' || i || '","seats":5,"metadata":{"note":"some words of metadata"},"revision":1}', 'UTF8')
 		FROM generate_series(1, $1) AS i`,
 	`INSERT INTO licensing_entries SELECT 'word', unnest(ARRAY['license', id, product_id, customer_id, 'word_' || ctid::text]) || ' ' || id, '', '', -62135596800000, NULL, 0
-		FROM licensing_license`,
+		FROM licensing_licenses`,
 	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
 		SELECT id, 'act_' || n, 'fingerprint_' || n, 1800000000000 + n, CASE n WHEN 2 THEN 1 END, '{}'
-		FROM licensing_license, generate_series(1, 2) AS n`,
+		FROM licensing_licenses, generate_series(1, 2) AS n`,
 	`INSERT INTO licensing_activation (license_id, id, fingerprint, lease_ends_at, ended_at, document)
 		SELECT 'lic_0000000001', 'many_' || n, 'many_' || n, n, NULL, '{}'
 		FROM generate_series(1, 1500) AS n`,
 	`INSERT INTO licensing_events (id, type, time, actor, request_id, subject, product_id, customer_id, data)
 		SELECT 'evt_' || id || n, 'license.updated', n, '', '', id, product_id, CASE n WHEN 3 THEN '' ELSE customer_id END, '{}'
-		FROM generate_series(1, 3) AS n, licensing_license`,
+		FROM generate_series(1, 3) AS n, licensing_licenses`,
 	`INSERT INTO licensing_entries SELECT
 		CASE WHEN i % 10 = 0 THEN 'session' ELSE 'token' END, md5(i::text), CASE WHEN i % 10 = 0 THEN '' ELSE 'owner_' || i % 300 END, '{}',
 		CASE WHEN i % 100 = 0 THEN -62135596800000 ELSE 1700000000000 + i END, i, 1 FROM generate_series(1, $1) AS i`,

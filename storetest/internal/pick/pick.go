@@ -22,6 +22,18 @@ func (r Reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	return r.From().Licenses(ctx, q)
 }
 
+func (r Reader) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+	return r.From().FindLicenses(ctx, q)
+}
+
+func (r Reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	return r.From().CountLicenses(ctx, q, edges...)
+}
+
+func (r Reader) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.NameCount, error) {
+	return r.From().LicenseNames(ctx, q)
+}
+
 func (r Reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
 	return r.From().Activation(ctx, licenseID, fingerprint)
 }

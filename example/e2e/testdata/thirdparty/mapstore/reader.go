@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -86,25 +87,107 @@ func (r reader) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.Lic
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	found, err := find(ctx, r, func(l store.License) bool {
+	found, err := r.licenses(ctx, q)
+	if q.Order == store.ByID {
+		q.After.Time = time.Time{}
+	}
+	return page(found, place(q.Order), q.Descending, q.After, q.Limit), err
+}
+
+// place returns the position of a license in an order.
+func place(order store.LicenseOrder) func(store.License) store.Position {
+	return func(l store.License) store.Position {
+		p := store.Position{ID: l.ID}
+		switch order {
+		case store.ByExpiresAt:
+			p.Time = l.ExpiresAt
+		case store.ByStartsAt:
+			p.Time = l.StartsAt
+		}
+		return p
+	}
+}
+
+// licenses returns the licenses that match and are in the order of q, in no order.
+func (r reader) licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	return find(ctx, r, func(l store.License) bool {
+		for _, part := range q.Text {
+			if !utf8.ValidString(part) || !strings.Contains(l.Text, part) {
+				return false
+			}
+		}
 		return (q.IDs == nil || slices.Contains(q.IDs, l.ID)) && is(q.CustomerID, l.CustomerID) && is(q.ProductID, l.ProductID) && is(q.State, l.State) &&
-			q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt)
+			q.Starts.Contains(l.StartsAt) && q.Expires.Contains(l.ExpiresAt) &&
+			utf8.ValidString(q.KeyPart) && strings.Contains(l.Key, q.KeyPart) &&
+			(q.Order == store.ByID || !place(q.Order)(l).Time.IsZero())
 	}, copyLicense)
+}
+
+// FindLicenses examines all licenses at every call, since finding what to examine
+// would take as long.
+func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+	if err := q.CheckFind(); err != nil {
+		return nil, "", err
+	}
+	found, err = r.licenses(ctx, q)
+	q.After.Time = time.Time{}
+	found = page(found, place(store.ByID), q.Descending, q.After, q.Limit)
+	if len(found) == store.Limit(q.Limit) {
+		next = found[len(found)-1].ID
+	}
+	return found, next, err
+}
+
+func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	if err := q.CheckCount(edges); err != nil {
+		return nil, err
+	}
+	found, err := r.licenses(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	var at func(l store.License) time.Time
-	switch q.Order {
-	case store.ByExpiresAt:
-		at = func(l store.License) time.Time { return l.ExpiresAt }
-	case store.ByStartsAt:
-		at = func(l store.License) time.Time { return l.StartsAt }
-	default:
-		q.After.Time = time.Time{}
-		return page(found, func(l store.License) store.Position { return store.Position{ID: l.ID} }, q.Descending, q.After, q.Limit), nil
+	if len(edges) == 0 {
+		return []int64{int64(len(found))}, nil
 	}
-	found = slices.DeleteFunc(found, func(l store.License) bool { return at(l).IsZero() })
-	return page(found, func(l store.License) store.Position { return store.Position{Time: at(l), ID: l.ID} }, q.Descending, q.After, q.Limit), nil
+	counts := make([]int64, len(edges)-1)
+	for _, l := range found {
+		p := place(q.Order)(l)
+		for i := range counts {
+			if !before(q.Order, p, edges[i]) && before(q.Order, p, edges[i+1]) {
+				counts[i]++
+			}
+		}
+	}
+	return counts, nil
+}
+
+// before reports whether a position is before an edge.
+func before(order store.LicenseOrder, p, edge store.Position) bool {
+	if c := p.Time.Compare(cut(edge.Time)); order != store.ByID && c != 0 {
+		return c < 0
+	}
+	return p.ID < edge.ID
+}
+
+func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) (names []store.NameCount, err error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	found, err := r.licenses(ctx, store.LicenseQuery{})
+	counts := map[string]int64{}
+	for _, l := range found {
+		name := l.CustomerID
+		if q.By == store.ByProduct {
+			name = l.ProductID
+		}
+		if name > q.After {
+			counts[name]++
+		}
+	}
+	for name, n := range counts {
+		names = append(names, store.NameCount{Name: name, Count: n})
+	}
+	return page(names, func(n store.NameCount) store.Position { return store.Position{ID: n.Name} }, false, store.Position{}, q.Limit), err
 }
 
 func (r reader) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
@@ -129,6 +212,19 @@ func (r reader) activations(ctx context.Context, q store.ActivationQuery) ([]sto
 }
 
 func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	if q.FingerprintPrefix != "" {
+		found, err := find(ctx, r, func(a store.Activation) bool {
+			return utf8.ValidString(q.FingerprintPrefix) && strings.HasPrefix(a.Fingerprint, q.FingerprintPrefix)
+		}, copyActivation)
+		var after store.Position
+		if q.AfterFingerprint != "" {
+			after.ID = q.AfterFingerprint + "\x00" + q.AfterLicenseID
+		}
+		return page(found, func(a store.Activation) store.Position { return store.Position{ID: a.Fingerprint + "\x00" + a.LicenseID} }, false, after, q.Limit), err
+	}
 	found, err := r.activations(ctx, q)
 	if !q.LeaseEnds.IsZero() {
 		return page(found, func(a store.Activation) store.Position { return store.Position{Time: a.LeaseEndsAt, ID: a.ID} }, false, store.Position{}, q.Limit), err

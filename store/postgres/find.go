@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// FindLicenses first asks where the part of the index ends that it may examine,
+// and then searches up to there. A license that is added or removed between the
+// two changes how many it examines, but not which part of the order.
+func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found []store.License, next string, err error) {
+	if err := q.CheckFind(); err != nil {
+		return nil, "", about(err, "find licenses")
+	}
+	walked := store.LicenseQuery{CustomerID: q.CustomerID, ProductID: q.ProductID, After: q.After, Descending: q.Descending}
+	if q.CustomerID == "" && q.ProductID == "" {
+		walked.State = q.State
+	}
+	end := from("l.id", "licensing_licenses l")
+	end.licenses(walked)
+	end.tail += end.numbered(" OFFSET ?", []any{store.MaxExamined - 1})
+	ends, err := page(ctx, r, func(rows *sql.Rows) (id string, err error) { err = rows.Scan(&id); return id, err }, end, 1)
+	if err != nil {
+		return nil, "", about(err, "find licenses")
+	}
+
+	s := from(licenseColumns, "licensing_licenses l")
+	for _, text := range q.Text {
+		s.and("strpos(l.text, ?) > 0", text)
+	}
+	if q.KeyPart != "" {
+		s.and("strpos(l.key, ?) > 0", q.KeyPart)
+	}
+	for _, id := range ends {
+		if next = id; q.Descending {
+			s.and("l.id >= ?", id)
+		} else {
+			s.and("l.id <= ?", id)
+		}
+	}
+	s.licenses(q)
+	found, err = page(ctx, r, scanLicense, s, q.Limit)
+	if err != nil {
+		return nil, "", about(err, "find licenses")
+	}
+	if len(found) == store.Limit(q.Limit) {
+		next = found[len(found)-1].ID
+	}
+	return found, next, nil
+}
+
+// CountLicenses counts in one statement: from edge to edge, each part by itself.
+func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	if err := q.CheckCount(edges); err != nil {
+		return nil, about(err, "count licenses")
+	}
+	var texts []string
+	var args []any
+	part := func(edges ...store.Position) {
+		s := from(fmt.Sprintf("%d, count(*)", len(texts)), "licensing_licenses l")
+		s.args = args
+		s.filter(q)
+		for i, edge := range edges {
+			columns := orders[q.Order]
+			s.and("("+strings.Join(columns, ", ")+")"+[]string{" >= ", " < "}[i]+places(len(columns)), position(q.Order, edge)...)
+		}
+		texts, args = append(texts, s.text()), s.args
+	}
+	switch len(edges) {
+	case 0:
+		part()
+	case 1:
+		return nil, about(r.query(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }), "count licenses")
+	}
+	for i := 1; i < len(edges); i++ {
+		part(edges[i-1], edges[i])
+	}
+	counts := make([]int64, len(texts))
+	_, err := all(ctx, r, func(rows *sql.Rows) (none struct{}, err error) {
+		var i int
+		var n int64
+		if err = rows.Scan(&i, &n); err == nil {
+			counts[i] = n
+		}
+		return none, err
+	}, strings.Join(texts, " UNION ALL "), args...)
+	if err != nil {
+		return nil, about(err, "count licenses")
+	}
+	return counts, nil
+}
+
+// LicenseNames walks the index of the names.
+func (r reader) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.NameCount, error) {
+	if err := q.Check(); err != nil {
+		return nil, about(err, "names of licenses")
+	}
+	column := "l.customer_id"
+	if q.By == store.ByProduct {
+		column = "l.product_id"
+	}
+	s := from(column+", count(*)", "licensing_licenses l")
+	s.and(column+" > ?", q.After)
+	s.tail = " GROUP BY " + column + " ORDER BY " + column
+	names, err := page(ctx, r, func(rows *sql.Rows) (n store.NameCount, err error) {
+		err = rows.Scan(&n.Name, &n.Count)
+		return n, err
+	}, s, q.Limit)
+	return names, about(err, "names of licenses")
+}

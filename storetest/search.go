@@ -1,0 +1,362 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+func searchCases() []testCase {
+	return []testCase{
+		{"Search", "Filters", 30, findFilters},
+		{"Search", "Bytes", 7, findBytes},
+		{"Search", "Changes", 30, findChanged},
+		{"Search", "EditsBetweenCalls", 30, findBetweenEdits},
+		{"Search", "ManyExamined", 30, findAmongMany},
+		{"Search", "Refused", 22, findRefused},
+		{"Search", "Fingerprints", 11, fingerprints},
+		{"Search", "FingerprintPages", 12, fingerprintPages},
+		{"Search", "FingerprintsOfDeleted", 19, fingerprintsOfDeleted},
+		{"Search", "FingerprintsRefused", 22, fingerprintsRefused},
+	}
+}
+
+// find returns the IDs that a chain of calls finds. It fails if a call does not
+// continue after the one before.
+func (b *bench) find(r store.Reader, q store.LicenseQuery, between ...func()) ([]string, error) {
+	var ids []string
+	for {
+		found, next, err := r.FindLicenses(b.ctx, q)
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, licenseIDs(found)...)
+		if len(found) > store.Limit(q.Limit) {
+			return ids, fmt.Errorf("%d licenses with a Limit of %d", len(found), q.Limit)
+		}
+		if next == "" {
+			return ids, nil
+		}
+		if after := q.After.ID; after != "" && (next == after || next < after != q.Descending) {
+			return ids, fmt.Errorf("next is %q after %q", next, after)
+		}
+		q.After.ID = next
+		for _, fn := range between {
+			fn()
+		}
+	}
+}
+
+// findFilters searches by every field alone and by pairs.
+func findFilters(b *bench) {
+	rows := b.mixedLicenses()
+	type query = store.LicenseQuery
+	sweep(b, slices.Concat(licenseFields(),
+		by("Text", func(q *query, v []string) { q.Text = v }, []string{}, []string{""}, []string{"text_001"}, []string{"_00", "2"}, []string{"3", "4"}, []string{"1", "nothing"}),
+		by("KeyPart", func(q *query, v string) { q.KeyPart = v }, "ey_002", "5", "nothing"),
+		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+		by("After", func(q *query, v string) { q.After.ID = v }, word("lic", 33), "m"),
+		by("Limit", func(q *query, v int) { q.Limit = v }, 1, 7),
+	), rows, licenseID, func(q query, l store.License) bool {
+		return selects(q, l) && (q.After.ID == "" || !q.Descending && l.ID > q.After.ID || q.Descending && l.ID < q.After.ID)
+	}, func(r store.Reader, q query) ([]string, error) {
+		ids, err := b.find(r, q)
+		if down := slices.Clone(ids); q.Descending && err == nil {
+			slices.Reverse(down)
+			b.equal(slices.IsSorted(down), true, "order of what FindLicenses finds, Descending")
+		} else if err == nil {
+			b.equal(slices.IsSorted(ids), true, "order of what FindLicenses finds")
+		}
+		return ids, err
+	})
+}
+
+// findBytes searches for strings that some databases take for patterns, or for
+// equal to others.
+func findBytes(b *bench) {
+	texts := []string{"strasse", "STRASSE", "straße", "100%", "100x", "a_b", "axb", `back\slash`, "back*", "e\u0301", "é", "it's", "q?[a-z]", "許可"}
+	var rows []store.License
+	for n, text := range texts {
+		l := license(n)
+		l.Text, l.Key = "before "+text+" after", "k"+text
+		rows = append(rows, l)
+	}
+	b.add(anys(rows)...)
+	for _, text := range append(texts, "%", "_", `\`, "*", "E", "\u0301", "'", "[a-z]", "b", "許") {
+		for _, q := range []store.LicenseQuery{{Text: []string{text}}, {KeyPart: text}} {
+			var want []string
+			for _, l := range rows {
+				if selects(q, l) {
+					want = append(want, l.ID)
+				}
+			}
+			ids, err := b.find(b.Store, q)
+			b.equal(err, nil, "FindLicenses of %q", text)
+			b.equal(ids, want, "licenses found with Text %q, KeyPart %q", q.Text, q.KeyPart)
+		}
+	}
+}
+
+// findChanged searches for licenses whose text alone has changed, and for one that
+// was deleted.
+func findChanged(b *bench) {
+	b.add(license(1), license(2))
+	renamed := license(1)
+	renamed.Text = "renamed"
+	b.update(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, renamed) })
+	search := func(text string, want ...string) {
+		b.readers(func(how string, r store.Reader) {
+			ids, err := b.find(r, store.LicenseQuery{Text: []string{text}})
+			b.equal(err, nil, "FindLicenses %s", how)
+			b.equal(ids, want, "licenses found by %q %s, after the text of one changed", text, how)
+		})
+	}
+	search("renamed", license(1).ID)
+	search(license(1).Text)
+	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, license(1).ID) })
+	search("renamed")
+	search("text", license(2).ID)
+}
+
+// findBetweenEdits changes other licenses between the calls of a chain: those that
+// the chain has passed, those ahead, and the one that the next call continues
+// after.
+func findBetweenEdits(b *bench) {
+	for _, descending := range []bool{false, true} {
+		var rows []store.License
+		for n := range 30 {
+			l := license(n)
+			l.ID, l.Key = fmt.Sprint(descending, " ", l.ID), fmt.Sprint(descending, " ", l.Key)
+			l.CustomerID, l.Text = fmt.Sprint("customer ", descending), "others"
+			if n%3 == 1 {
+				l.Text = "wanted"
+			}
+			rows = append(rows, l)
+		}
+		b.add(anys(rows)...)
+		calls := 0
+		edit := func() {
+			added := license(100 + calls)
+			added.ID, added.Key, added.Text = rows[10].ID+fmt.Sprint(calls), fmt.Sprint(descending, " ", added.Key), "others"
+			b.add(added)
+			if n := calls * 3; calls < 10 {
+				renamed := rows[n+2]
+				renamed.Text = "still others"
+				b.update(func(tx store.Tx) error {
+					if err := tx.DeleteLicense(b.ctx, rows[n].ID); err != nil {
+						return err
+					}
+					return tx.UpdateLicense(b.ctx, renamed)
+				})
+			}
+			calls++
+		}
+		var want []string
+		for _, l := range rows {
+			if l.Text == "wanted" {
+				want = append(want, l.ID)
+			}
+		}
+		if descending {
+			slices.Reverse(want)
+		}
+		ids, err := b.find(b.Store, store.LicenseQuery{CustomerID: rows[0].CustomerID, Text: []string{"wanted"}, Descending: descending, Limit: 1}, edit)
+		b.equal(err, nil, "FindLicenses")
+		b.equal(ids, want, "licenses found, one a call, with others changed between the calls, descending %v", descending)
+	}
+
+	// What a call has found is deleted before the next continues after it.
+	b.add(license(1), license(2), license(3))
+	var last []string
+	q := store.LicenseQuery{KeyPart: "key_", CustomerID: "", Text: []string{"text_"}, Limit: 1}
+	for next := "start"; next != ""; q.After.ID = next {
+		var found []store.License
+		var err error
+		found, next, err = b.FindLicenses(b.ctx, q)
+		b.ok(err, "FindLicenses")
+		for _, l := range found {
+			last = append(last, l.ID)
+			b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
+		}
+	}
+	b.equal(last, []string{license(1).ID, license(2).ID, license(3).ID}, "licenses found, each deleted before the next call")
+}
+
+// findAmongMany searches more licenses than one call examines: those at the ends of
+// what a call examines match, and those beside them.
+func findAmongMany(b *bench) {
+	if testing.Short() {
+		return
+	}
+	total := store.MaxExamined + 1100
+	wanted := map[int]bool{0: true, total - 1: true}
+	for _, n := range []int{store.MaxExamined - 1, store.MaxExamined, store.MaxExamined + 1} {
+		wanted[n], wanted[total-1-n] = true, true
+	}
+	var want []string
+	rows := make([]store.License, total)
+	for n := range rows {
+		rows[n] = store.License{ID: fmt.Sprintf("lic_%06d", n), Key: fmt.Sprint("key_", n), CustomerID: "customer", ProductID: "product", State: "active", Text: "other"}
+		if wanted[n] {
+			rows[n].Text = "a wanted one"
+			want = append(want, rows[n].ID)
+		}
+	}
+	for chunk := range slices.Chunk(rows, store.MaxLimit) {
+		b.update(func(tx store.Tx) error { return tx.CreateLicenses(b.ctx, chunk...) })
+	}
+	for _, q := range []store.LicenseQuery{{}, {CustomerID: "customer"}, {ProductID: "product", State: "active"}, {State: "active"}, {Limit: 2}} {
+		q.Text = []string{"wanted"}
+		for _, q.Descending = range []bool{false, true} {
+			ids, err := b.find(b.Store, q)
+			if q.Descending {
+				slices.Reverse(ids)
+			}
+			b.equal(err, nil, "FindLicenses")
+			b.equal(ids, want, "licenses found among %d, for %+v", total, q)
+		}
+	}
+}
+
+// findRefused asks for what FindLicenses does not know, and Licenses for what is of
+// FindLicenses alone.
+func findRefused(b *bench) {
+	b.add(license(1))
+	for _, q := range []store.LicenseQuery{
+		{Order: store.ByExpiresAt}, {Order: store.ByStartsAt}, {Order: 7}, {IDs: []string{license(1).ID}}, {IDs: []string{}}, {Text: make([]string, 101)},
+	} {
+		b.refuses("FindLicenses", fmt.Sprintf("%+v", q), func(r store.Reader) error {
+			_, _, err := r.FindLicenses(b.ctx, q)
+			return err
+		})
+	}
+	for _, q := range []store.LicenseQuery{{Text: []string{"x"}}, {Text: []string{}}, {KeyPart: "x"}, {Order: 7}, {Order: -1}} {
+		b.refuses("Licenses", fmt.Sprintf("%+v", q), func(r store.Reader) error {
+			_, err := r.Licenses(b.ctx, q)
+			return err
+		})
+	}
+}
+
+// refuses checks that a query is refused, and that an Update continues after it.
+func (b *bench) refuses(method, query string, call func(r store.Reader) error) {
+	b.readers(func(how string, r store.Reader) {
+		if call(r) == nil {
+			b.fail("no error", "an error", "%s %s for %s", method, how, query)
+		}
+	})
+	kept := entry("kept", 1)
+	kept.Key = method + query[:min(len(query), 100)]
+	err := b.try(func(tx store.Tx) error {
+		_ = call(tx)
+		return tx.PutEntries(b.ctx, kept)
+	})
+	b.under(28).equal(err, nil, "Update that continued after %s had refused %s", method, query)
+}
+
+// seats adds licenses with activations whose fingerprints begin alike, some of them
+// ended, and returns them in the order of a list by
+// fingerprint.
+func (b *bench) seats() []store.Activation {
+	var list []store.Activation
+	for n, prints := range [][]string{{"LAPTOP-B", "LAPTOP-A", "laptop", "LAP"}, {"LAPTOP-A", "LAPTOP-AB", "LAPTOP", "許可", "許"}, {"LAPTOP-A", "LAPTOP-\U0010FFFF", "LAPTOQ", "\U0010FFFF"}} {
+		b.add(license(n))
+		for i, print := range prints {
+			a := activation(license(n).ID, i)
+			a.Fingerprint = print
+			if i%2 == 0 {
+				a.EndedAt = a.EndedAt.AddDate(-10, 0, 0)
+			}
+			b.add(a)
+			list = append(list, a)
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Activation) int {
+		if c := strings.Compare(a.Fingerprint, b.Fingerprint); c != 0 {
+			return c
+		}
+		return strings.Compare(a.LicenseID, b.LicenseID)
+	})
+	return list
+}
+
+func placeOf(a store.Activation) string { return a.Fingerprint + " of " + a.LicenseID }
+
+// fingerprints lists activations by prefixes.
+func fingerprints(b *bench) {
+	all := b.seats()
+	b.readers(func(how string, r store.Reader) {
+		for _, prefix := range []string{"L", "LAP", "LAPTOP", "LAPTOP-", "LAPTOP-A", "LAPTOP-AB", "LAPTOP-\U0010FFFF", "laptop", "lap", "許", "許可", "\U0010FFFF", "none"} {
+			var want, got []string
+			for _, a := range all {
+				if strings.HasPrefix(a.Fingerprint, prefix) {
+					want = append(want, placeOf(a))
+				}
+			}
+			found, err := r.Activations(b.ctx, store.ActivationQuery{FingerprintPrefix: prefix, Limit: many})
+			b.equal(err, nil, "Activations %s", how)
+			for _, a := range found {
+				got = append(got, placeOf(a))
+			}
+			b.under(10).equal(slices.IsSorted(got), slices.IsSorted(want), "order of activations by the prefix %q %s", prefix, how)
+			b.equal(got, want, "activations by the prefix %q %s", prefix, how)
+		}
+	})
+}
+
+// fingerprintPages pages through activations, and deletes each before the page after
+// it.
+func fingerprintPages(b *bench) {
+	all := b.seats()
+	q := store.ActivationQuery{FingerprintPrefix: "LAPTOP", Limit: 1}
+	var want, got []string
+	for _, a := range all {
+		if strings.HasPrefix(a.Fingerprint, q.FingerprintPrefix) {
+			want = append(want, placeOf(a))
+		}
+	}
+	for len(got) <= len(want) {
+		page, err := b.Activations(b.ctx, q)
+		b.ok(err, "Activations")
+		if len(page) == 0 {
+			break
+		}
+		a := page[0]
+		got = append(got, placeOf(a))
+		q.AfterFingerprint, q.AfterLicenseID = a.Fingerprint, a.LicenseID
+		b.update(func(tx store.Tx) error { return tx.DeleteActivations(b.ctx, a.LicenseID, a.ID) })
+	}
+	b.equal(got, want, "activations by a prefix, one a page, each deleted before the next page")
+}
+
+// fingerprintsOfDeleted lists the activations that a deleted license has left.
+func fingerprintsOfDeleted(b *bench) {
+	l, a := license(1), activation(license(1).ID, 1)
+	b.add(l, a)
+	b.update(func(tx store.Tx) error { return tx.DeleteLicense(b.ctx, l.ID) })
+	left := func(want int, when string) {
+		found, err := b.Activations(b.ctx, store.ActivationQuery{FingerprintPrefix: a.Fingerprint, Limit: many})
+		b.equal(err, nil, "Activations")
+		b.equal(len(found), want, "activations by a prefix %s", when)
+	}
+	left(1, "after their license was deleted")
+	b.update(func(tx store.Tx) error { return tx.DeleteActivations(b.ctx, l.ID, a.ID) })
+	left(0, "after they were deleted")
+}
+
+// fingerprintsRefused mixes the fields of the two kinds of queries.
+func fingerprintsRefused(b *bench) {
+	b.add(license(1), activation(license(1).ID, 1))
+	for _, q := range []store.ActivationQuery{
+		{FingerprintPrefix: "p", LicenseID: license(1).ID}, {FingerprintPrefix: "p", LiveAt: day(1)}, {FingerprintPrefix: "p", LeaseEnds: store.TimeRange{From: day(1)}},
+		{FingerprintPrefix: "p", After: "a"}, {LicenseID: license(1).ID, AfterFingerprint: "p"}, {LicenseID: license(1).ID, AfterLicenseID: "l"},
+	} {
+		b.refuses("Activations", fmt.Sprintf("%+v", q), func(r store.Reader) error {
+			_, err := r.Activations(b.ctx, q)
+			return err
+		})
+	}
+}
