@@ -262,7 +262,7 @@ func (b *bench) refuses(method, query string, call func(r store.Reader) error) {
 // fingerprint.
 func (b *bench) seats() []store.Activation {
 	var list []store.Activation
-	for n, prints := range [][]string{{"LAPTOP-B", "LAPTOP-A", "laptop", "LAP"}, {"LAPTOP-A", "LAPTOP-AB", "LAPTOP", "許可", "許"}, {"LAPTOP-A", "LAPTOP-\U0010FFFF", "LAPTOQ", "\U0010FFFF"}} {
+	for n, prints := range [][]string{{"LAPTOP-B", "LAPTOP-A", "laptop", "LAPTOP", "LAP"}, {"LAPTOP-A", "LAPTOP-AB", "LAPTOP", "許可", "許"}, {"LAPTOP-A", "LAPTOP-\U0010FFFF", "LAPTOQ", "\U0010FFFF"}} {
 		b.add(license(n))
 		for i, print := range prints {
 			a := activation(license(n).ID, i)

@@ -74,7 +74,8 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 	case 0:
 		part()
 	case 1:
-		return nil, about(r.query(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }), "count licenses")
+		err := r.query(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil })
+		return []int64{}, about(err, "count licenses")
 	}
 	for i := 1; i < len(edges); i++ {
 		part(edges[i-1], edges[i])

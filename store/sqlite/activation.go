@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -58,7 +59,7 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 func byFingerprint(q store.ActivationQuery) *selection {
 	s := &selection{exact: true}
 	s.add(selectActivations + ` INDEXED BY activation_fingerprint`)
-	if q.AfterFingerprint > q.FingerprintPrefix {
+	if q.AfterFingerprint >= q.FingerprintPrefix && utf8.ValidString(q.FingerprintPrefix) {
 		s.and(`(fingerprint, license_id) > (?, ?)`, q.AfterFingerprint, q.AfterLicenseID)
 	} else {
 		s.and(`fingerprint >= ?`, whole(q.FingerprintPrefix))

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func (c chance) limit() int { return pick(c, 0, 1, 2, 5) }
 func (c chance) license() store.License {
 	return store.License{
 		ID: c.id(), Key: c.id() + c.opt(), CustomerID: c.key(), ProductID: c.key(),
-		State: store.State(c.opt()), StartsAt: c.time(), ExpiresAt: c.time(), Document: c.doc(),
+		State: store.State(c.opt()), StartsAt: c.time(), ExpiresAt: c.time(), Text: c.key() + c.opt(), Document: c.doc(),
 	}
 }
 
@@ -80,6 +81,13 @@ func (c chance) change(ctx context.Context) func(store.Tx) (any, error) {
 		plain(func(tx store.Tx) error { return tx.CreateLicenses(ctx, l) }),
 		plain(func(tx store.Tx) error { return tx.CreateLicenses(ctx, l, l2) }),
 		plain(func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) }),
+		func(tx store.Tx) (any, error) { // another text and nothing else
+			old, err := tx.License(ctx, l.ID)
+			if old.Text = l.Text; err == nil {
+				err = tx.UpdateLicense(ctx, old)
+			}
+			return nil, err
+		},
 		plain(func(tx store.Tx) error { return tx.DeleteLicense(ctx, id) }),
 		plain(func(tx store.Tx) error { return tx.PutActivations(ctx, a) }),
 		plain(func(tx store.Tx) error { return tx.PutActivations(ctx, a, a2) }),
@@ -104,13 +112,32 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 	if c.IntN(4) == 0 {
 		licenses.Order, licenses.IDs = store.ByID, []string{c.id(), c.id(), c.id()}
 	}
+	found := licenses
+	found.Order, found.IDs, found.KeyPart = store.ByID, nil, pick(c, "", "", c.key(), "i")
+	for range c.IntN(3) {
+		found.Text = append(found.Text, pick(c, "", c.key()))
+	}
+	counted := licenses
+	counted.IDs, counted.Descending, counted.After, counted.Limit = nil, false, store.Position{}, 0
+	edges := make([]store.Position, c.IntN(5))
+	for i := range edges {
+		edges[i] = c.after()
+	}
+	slices.SortFunc(edges, func(a, b store.Position) int {
+		if counted.Order == store.ByID {
+			return cmp.Compare(a.ID, b.ID)
+		}
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
+	})
+	names := store.NamesQuery{By: store.NameOrder(c.IntN(2)), After: c.opt(), Limit: c.limit()}
+	prints := store.ActivationQuery{FingerprintPrefix: pick(c, c.key(), "a"), AfterFingerprint: c.opt(), AfterLicenseID: pick(c, "", c.id()), Limit: c.limit()}
 	seats := store.ActivationQuery{LicenseID: id, LiveAt: c.time(), LeaseEnds: c.span(), After: pick(c, "", c.id()), Limit: c.limit()}
 	events := store.EventQuery{Subject: c.opt(), CustomerID: c.opt(), ProductID: c.opt(), After: pick(c, 0, c.Int64N(200)), Descending: down, Limit: c.limit()}
 	entries := pick(c,
 		store.EntryQuery{Kind: kind, Order: store.ByExpiry, Owner: c.opt(), Expires: c.span(), After: c.after(), Limit: c.limit()},
 		store.EntryQuery{Kind: kind, From: c.opt(), Before: c.opt(), Descending: down, After: c.after(), Limit: c.limit()},
 		store.EntryQuery{Kind: kind, Keys: []string{c.key(), c.key()}, Descending: down, Limit: c.limit()})
-	switch c.IntN(9) {
+	switch c.IntN(14) {
 	case 0:
 		return id, func(r store.Reader) (any, error) { return r.License(ctx, id) }
 	case 1:
@@ -125,6 +152,17 @@ func (c chance) question(ctx context.Context) (any, func(store.Reader) (any, err
 		return [2]string{kind, key}, func(r store.Reader) (any, error) { return r.Entry(ctx, kind, key) }
 	case 6:
 		return entries, func(r store.Reader) (any, error) { return r.Entries(ctx, entries) }
+	case 7:
+		return prints, func(r store.Reader) (any, error) { return r.Activations(ctx, prints) }
+	case 8:
+		return names, func(r store.Reader) (any, error) { return r.LicenseNames(ctx, names) }
+	case 9:
+		return []any{counted, edges}, func(r store.Reader) (any, error) { return r.CountLicenses(ctx, counted, edges...) }
+	case 10, 11:
+		return found, func(r store.Reader) (any, error) {
+			rows, next, err := r.FindLicenses(ctx, found)
+			return append(rows, store.License{ID: next}), err
+		}
 	default:
 		return licenses, func(r store.Reader) (any, error) { return r.Licenses(ctx, licenses) }
 	}

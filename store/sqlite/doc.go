@@ -71,12 +71,32 @@ The log is written back into the file when it has 8,000 pages of 4 KiB, by a
 goroutine beside updates. Updates wait only for the last part. What is deleted is
 overwritten with zeros; [Store.Checkpoint] writes the log back after an erasure.
 
+# Licenses
+
+Licenses have a number as the key of their table. In a table by id their documents, of
+about a kilobyte, would be in its inner pages: it would take 2.7 times the space, and
+an update 2.7 times the time. The text that searches look in is in the row before the
+document, so that a search does not read what continues on other pages. A search takes
+about 1 ms of CPU for 1,000 licenses. An index of (id, text) would make that 0.3 ms,
+but an update that changes the text would take twice the time in the engine (26
+instead of 13 µs), so there is none.
+
+Each of the other indexes of licenses adds 3 to 7 µs to a create and to a delete; those
+by start and by expiry do so only for licenses that have one. An update that changes
+none of their columns writes none of them, another one writes them all. Each serves a
+list that would otherwise skip rows without bound, such as the active ones of many
+that were revoked: so the index by state holds licenses of every state.
+The index of events by customer serves GET /event?customer_id= and the page of a
+customer, which would otherwise read the whole feed.
+
 # Reads
 
 Reads use connections of their own. They never wait for an update, and an update
-never waits for them. Reads of one row and lists have separate connections, so a
-slow list delays only other lists. A list stops when its context ends. At most 16
-Views run concurrently; others wait for one to end. The log cannot be reused while
-a View runs, so keep Views short.
+never waits for them. Reads of one row, lists, and searches and counts have separate
+connections, so a slow list delays only other lists. There is one connection for
+searches and counts outside a View: one of them runs at a time, and five operators
+who search delay each other and nothing else. All of these stop when their context
+ends. At most 16 Views run concurrently; others wait for one to end. The log cannot be
+reused while a View runs, so keep Views short.
 */
 package sqlite

@@ -80,7 +80,8 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 	counts := make([]int64, 1)
 	switch {
 	case len(edges) == 1:
-		return nil, wrap(r.from.query(ctx, single, `SELECT 1`, nil, func(*row) {}), "count licenses")
+		counts = counts[:0]
+		s.add(`SELECT 0, 0`)
 	case len(edges) > 1:
 		counts = make([]int64, len(edges)-1)
 		s.countBetween(q, edges)
@@ -90,7 +91,11 @@ func (r reader) CountLicenses(ctx context.Context, q store.LicenseQuery, edges .
 		s.add(`SELECT 0, count(*) FROM licenses l`)
 		s.licenses(q)
 	}
-	err := r.from.query(ctx, search, s.text.String(), s.args, func(r *row) { counts[r.integer()] = r.integer() })
+	err := r.from.query(ctx, search, s.text.String(), s.args, func(r *row) {
+		if i := r.integer(); i < int64(len(counts)) {
+			counts[i] = r.integer()
+		}
+	})
 	if err != nil {
 		return nil, wrap(err, "count licenses")
 	}

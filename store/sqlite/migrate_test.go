@@ -30,6 +30,119 @@ func firstFile(t *testing.T) (path string, old *conn) {
 	return path, old
 }
 
+// secondFile is firstFile with the schema before licenses had a text: n licenses with
+// their activations, and entries, most of which are of the search index.
+func secondFile(t *testing.T, n int) (path string, old *conn) {
+	t.Helper()
+	is := is.New(t)
+	path, old = firstFile(t)
+	is.NoErr(old.script(fmt.Sprintf(`
+		BEGIN; %s; PRAGMA user_version = 2;
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO license SELECT printf('l%%06d', i), 'key ' || i, 'c' || (i %% 9), 'p', 'active', NULL, i, CAST(printf('{"name":"%%0900d"}', i) AS BLOB) FROM n;
+		INSERT INTO activation SELECT id, 'a', 'f' || id, NULL, NULL, NULL FROM license;
+		INSERT INTO entries SELECT 'index.1.text', id, '', x'00', -62135596800000, NULL, 2 FROM license;
+		INSERT INTO entries SELECT value, 'k', '', x'00', -62135596800000, NULL, 0 FROM json_each('["catalog", "count", "word", "index", "index/", "indexed", "cursor", "counts", "wordy"]');
+		COMMIT`, steps()[1], n)))
+	return path, old
+}
+
+// TestLicensesGetTexts migrates the second schema: all licenses are there, the
+// searches of all kinds find them, and of the entries only the search index is gone.
+func TestLicensesGetTexts(t *testing.T) {
+	is := is.New(t)
+	path, _ := secondFile(t, 100)
+	st, ctx := openAt(t, path), t.Context()
+	l, err := st.LicenseByKey(ctx, "key 7")
+	is.NoErr(err)
+	is.Equal(l, store.License{
+		ID: "l000007", Key: "key 7", CustomerID: "c7", ProductID: "p", State: "active", ExpiresAt: time.UnixMilli(7).UTC(),
+		Document: fmt.Appendf(nil, `{"name":"%0900d"}`, 7),
+	})
+	l.Text = "seven"
+	is.NoErr(st.Update(ctx, func(tx store.Tx) error { return tx.UpdateLicense(ctx, l) }))
+	found, next, err := st.FindLicenses(ctx, store.LicenseQuery{Text: []string{"seven"}})
+	is.NoErr(err)
+	is.Equal(next, "")
+	is.Equal(found, []store.License{l})
+	seats, err := st.Activations(ctx, store.ActivationQuery{FingerprintPrefix: "fl00001"})
+	is.NoErr(err)
+	is.Equal(len(seats), 10)
+	names, err := st.LicenseNames(ctx, store.NamesQuery{Limit: 1})
+	is.NoErr(err)
+	is.Equal(names, []store.NameCount{{Name: "c0", Count: 11}})
+	entries, err := st.Entries(ctx, store.EntryQuery{})
+	is.NoErr(err)
+	kinds := ""
+	for _, e := range entries {
+		kinds += e.Kind + " "
+	}
+	is.Equal(kinds, "counts cursor index index/ indexed wordy ")
+	is.NoErr(st.Check(ctx))
+}
+
+// TestProcessesWithoutTextsAreLockedOut has a file open as a process that writes no
+// texts has it, while this version migrates it.
+func TestProcessesWithoutTextsAreLockedOut(t *testing.T) {
+	is := is.New(t)
+	path, old := secondFile(t, 1)
+	statements := []string{
+		`UPDATE license SET document = x'' WHERE id = 'l000001'`,
+		`INSERT OR FAIL INTO license (id, key, customer_id, product_id, state, starts_at, expires_at, document) VALUES ('m', 'm', '', '', '', NULL, NULL, NULL)`,
+		`DELETE FROM license WHERE id = 'm'`,
+	}
+	for _, text := range statements {
+		_, err := old.exec(text)
+		is.NoErr(err)
+	}
+	openAt(t, path)
+	for _, text := range statements {
+		if _, err := old.exec(text); err == nil {
+			t.Errorf("runs: %s", text)
+		}
+	}
+}
+
+// TestKilledMigrationToTexts kills a process immediately before it commits the step
+// that gives licenses a text.
+func TestKilledMigrationToTexts(t *testing.T) {
+	is := is.New(t)
+	const n = 3000
+	path, old := secondFile(t, n)
+	digest := func() (text string) {
+		t.Helper()
+		is.NoErr(old.query(t.Context(), `SELECT count(*) || ' ' || sum(length(document)) || ' ' || (SELECT count(*) FROM activation) || ' ' ||
+			(SELECT count(*) FROM entries) FROM license`, nil, func(r *row) { text = r.text() }))
+		return text
+	}
+	before := digest()
+	cmd, out := child(t, "migrate", path, "")
+	lines := bufio.NewScanner(out)
+	is.True(lines.Scan())
+	is.Equal(lines.Text(), "migrated")
+	log, err := os.Stat(path + "-wal")
+	is.NoErr(err)
+	is.True(log.Size() > 1<<20) // pages that are not committed
+	is.Equal(digest(), before)
+	is.NoErr(cmd.Process.Kill())
+	cmd.Wait()
+
+	v, err := version(old)
+	is.NoErr(err)
+	is.Equal(v, 2)
+	is.Equal(digest(), before)
+	is.NoErr(old.close())
+
+	st, ctx := openAt(t, path), t.Context()
+	counts, err := st.CountLicenses(ctx, store.LicenseQuery{})
+	is.NoErr(err)
+	is.Equal(counts, []int64{n})
+	last, err := st.License(ctx, fmt.Sprintf("l%06d", n))
+	is.NoErr(err)
+	is.Equal(string(last.Document), fmt.Sprintf(`{"name":"%0900d"}`, n))
+	is.NoErr(st.Check(ctx))
+}
+
 // TestFirstSchemaMovesForward opens a file of the first schema: its records are
 // there, and the new indexes find them.
 func TestFirstSchemaMovesForward(t *testing.T) {

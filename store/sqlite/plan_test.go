@@ -23,11 +23,16 @@ type planner struct {
 	size size
 	text string
 	plan []string
+	ends func(text string, args []any) // is given the SELECT of where a search ends
 }
 
 func (p *planner) query(ctx context.Context, size size, text string, args []any, each func(*row)) error {
 	if strings.Contains(text, "LIMIT 200") { // a preliminary query
 		return p.conn.query(ctx, text, args, each)
+	}
+	if strings.Contains(text, "OFFSET ?") && p.ends != nil {
+		p.ends(text, args)
+		return nil
 	}
 	p.size, p.text, p.plan = size, text, nil
 	return p.conn.query(ctx, "EXPLAIN QUERY PLAN "+text, args, func(r *row) {
@@ -69,6 +74,9 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		plan := strings.NewReplacer("((", "(", "AND (", "AND ").Replace(strings.Join(p.plan, "\n\t")) // pairs are in parentheses
 		bad := strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "AUTOMATIC")
 		for _, step := range p.plan {
+			if step == "SCAN part" || strings.HasSuffix(step, "CONSTANT ROWS") || strings.HasSuffix(step, "-ROW VALUES CLAUSE") {
+				continue // the edges of a count
+			}
 			bad = bad || strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW"
 		}
 		if p.size == exact && !served(p.text, plan) {
@@ -127,6 +135,76 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		check(q, index)
 	}, 2, 2, 2, 3, len(ranges), len(ranges), 3, 2, len(positions))
 
+	searched := func(q store.LicenseQuery) string {
+		switch {
+		case q.CustomerID != "" && q.ProductID != "":
+			return "INDEX license_customer_product (customer_id=? AND product_id=? AND id"
+		case q.CustomerID != "":
+			return "INDEX license_customer (customer_id=? AND id"
+		case q.ProductID != "":
+			return "INDEX license_product (product_id=? AND id"
+		case q.State != "":
+			return "INDEX license_state (state=? AND id"
+		}
+		return "INDEX license_id (id"
+	}
+	forEach(func(c []int) {
+		q := store.LicenseQuery{
+			CustomerID: text[c[0]], ProductID: text[c[1]], State: store.State(text[c[2]]), Starts: ranges[c[3]], Expires: ranges[c[3]],
+			Descending: c[4] == 1, After: positions[c[5]], Text: [][]string{nil, {"x"}, {"x", "y"}}[c[6]], KeyPart: text[c[7]],
+		}
+		ends := &planner{conn: p.conn}
+		p.ends = func(text string, args []any) { is.NoErr(ends.query(ctx, search, text, args, nil)) }
+		_, _, err := r.FindLicenses(ctx, q)
+		is.NoErr(err)
+		check(q, "USING "+searched(q))
+		p.text, p.plan = ends.text, ends.plan
+		check(q, "USING COVERING "+searched(q))
+	}, 2, 2, 2, 3, 2, 2, 3, 2)
+	forEach(func(c []int) {
+		q := store.LicenseQuery{CustomerID: text[c[0]], ProductID: text[c[1]], State: store.State(text[c[2]]), Order: store.LicenseOrder(c[3])}
+		index := searched(q)
+		switch {
+		case q.Order == store.ByID && c[4] > 0:
+			return
+		case q.Order == store.ByExpiresAt:
+			q.Expires = ranges[:4][c[4]]
+			index = "INDEX license_expiry (expires_at"
+			if q.ProductID != "" {
+				index = "INDEX license_product_expiry (product_id=? AND expires_at"
+			}
+		case q.Order == store.ByStartsAt:
+			q.Starts = ranges[:4][c[4]]
+			index = "INDEX license_start (starts_at"
+			if q.ProductID != "" {
+				index = "INDEX license_product_start (product_id=? AND starts_at"
+			}
+		}
+		if q.Order != store.ByID && q.CustomerID != "" {
+			return // the rules count those by ID, since a customer has few licenses
+		}
+		edges := [][]store.Position{nil, {positions[1], positions[3]}, {positions[1], positions[3], {Time: t2.Add(time.Hour), ID: "z"}}}[c[5]]
+		_, err := r.CountLicenses(ctx, q, edges...)
+		is.NoErr(err)
+		if all(q) && edges == nil {
+			is.Equal(len(p.plan), 1)
+			is.True(strings.Contains(p.plan[0], "USING COVERING INDEX"))
+			return
+		}
+		check(q, "USING COVERING "+index)
+	}, 2, 2, 2, 3, 4, 3)
+	for by, index := range map[store.NameOrder]string{store.ByCustomer: "license_customer (customer_id>?)", store.ByProduct: "license_product (product_id>?)"} {
+		_, err = r.LicenseNames(ctx, store.NamesQuery{By: by})
+		is.NoErr(err)
+		check(by, "USING COVERING INDEX "+index)
+	}
+
+	for _, q := range []store.ActivationQuery{{}, {AfterFingerprint: "x"}, {AfterFingerprint: "xy", AfterLicenseID: "z"}} {
+		q.FingerprintPrefix = "x"
+		_, err = r.Activations(ctx, q)
+		is.NoErr(err)
+		check(q, "USING INDEX activation_fingerprint (")
+	}
 	_, err = r.Activation(ctx, "x", "x")
 	is.True(err != nil)
 	check("Activation", "USING INDEX activation_fingerprint (fingerprint=? AND license_id=?)")

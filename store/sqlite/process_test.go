@@ -79,7 +79,10 @@ func migrateForever(path string) error {
 		err = begin(context.Background(), c, time.Now().Add(time.Second))
 	}
 	if err == nil {
-		err = c.script(steps()[1])
+		var done int
+		if done, err = version(c); err == nil {
+			err = c.script(steps()[done])
+		}
 	}
 	if err != nil {
 		return err

@@ -66,7 +66,9 @@ func (r skipsNext) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]st
 type anyText struct{ store.Reader }
 
 func (r anyText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
-	q.Text = q.Text[:min(len(q.Text), 1)]
+	if len(q.Text) == 2 && len(q.Text[1]) == 1 {
+		q.Text = q.Text[:1]
+	}
 	return r.Reader.FindLicenses(ctx, q)
 }
 
