@@ -156,6 +156,22 @@ func TestImportOfFormat2(t *testing.T) {
 	is.Equal(a, store.Activation{LicenseID: "lic_1", ID: "act_1", Fingerprint: "f", Document: []byte(`{"name":"n","metadata":{},"created":2}`)})
 }
 
+// TestImportOfFormat3 reads an archive whose licenses have no text.
+func TestImportOfFormat3(t *testing.T) {
+	is := is.New(t)
+	const archive = `{"archive":{"format":3}}
+{"license":{"ID":"lic_1","Key":"k","CustomerID":"c","ProductID":"p","State":"active","StartsAt":"0001-01-01T00:00:00Z","ExpiresAt":"2031-01-01T00:00:00Z","Document":"e30="}}
+{"end":{"records":1}}
+`
+	st := memory.New()
+	is.NoErr(store.Import(t.Context(), st, strings.NewReader(archive)))
+	l, err := st.License(t.Context(), "lic_1")
+	is.NoErr(err)
+	is.Equal(l, store.License{
+		ID: "lic_1", Key: "k", CustomerID: "c", ProductID: "p", State: "active", ExpiresAt: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), Document: []byte("{}"),
+	})
+}
+
 func TestImportRefuses(t *testing.T) {
 	is := is.New(t)
 	full := memory.New()

@@ -35,7 +35,9 @@ package may write to them, because it assigns the event numbers.
 [New] creates the tables or upgrades them from an older version as needed. A
 host that migrates with another role, or before a deployment, calls [Migrate]
 separately; New then only checks the version. New refuses tables of a newer
-version. There is no downgrade except restoring a backup.
+version. There is no downgrade except restoring a backup. A process of an older
+version that still runs after a migration does not find the tables, whose names have
+changed, and all its calls fail.
 
 # Connections
 
@@ -73,11 +75,13 @@ Update was committed. Only in this case does it return
 # Concurrency
 
 Updates of one store run one after another. Each group of Updates begins by
-taking the schema's advisory lock (pg_advisory_xact_lock) and holds it until
-the group has committed. Every statement therefore sees all earlier Updates, and
-events become visible in the order of their numbers. A sequence alone does not
-guarantee that order, because a transaction that draws its number early can
-commit late. Reads take no lock and never wait for an Update.
+locking one row of the schema (SELECT … FOR UPDATE) and holds the lock until the
+group has committed. That is standard SQL, which databases that speak the protocol
+of PostgreSQL keep too, whereas some of them accept advisory locks and ignore them.
+Every statement therefore sees all earlier Updates, and events become visible in
+the order of their numbers. A sequence alone does not guarantee that order, because
+a transaction that draws its number early can commit late. Reads take no lock and
+never wait for an Update.
 
 Updates that wait in one process share a transaction. Each runs on its own
 goroutine and behind its own savepoint, so one that fails or panics does not
@@ -100,7 +104,9 @@ disappeared.
 # Query plans
 
 Every list query walks an index in the order of the list, starting after the
-given position. There is no OFFSET, and no list scans a whole table. See
-selection.go for what makes the planner choose these plans.
+given position, and no list scans a whole table. A search first asks where the
+20,000 entries of an index end that it may examine. Counts read an index and, after a
+VACUUM, nothing else. See selection.go for what makes the planner choose these
+plans.
 */
 package postgres

@@ -19,7 +19,7 @@ func scanEvent(rows *sql.Rows) (e store.Event, err error) {
 // Events walks the feed, or the subject's, the customer's or the product's part
 // of it.
 func (r reader) Events(ctx context.Context, q store.EventQuery) ([]store.Event, error) {
-	s := from(eventColumns, "licensing_events e")
+	s := from(eventColumns, "licensing_feed e")
 	s.leading("e.subject", q.Subject)
 	s.leading("e.customer_id", q.CustomerID)
 	s.leading("e.product_id", q.ProductID)
@@ -62,7 +62,7 @@ func (t tx) appendEvents(ctx context.Context, events []store.Event) ([]int64, er
 	if numbered {
 		return t.appendNumbered(ctx, events, rows)
 	}
-	seqs, err := all(ctx, t, scanInt, `INSERT INTO licensing_events (`+bare(eventColumns)[len("seq, "):]+`) `+recordset("ttitttttd")+` RETURNING seq`, text)
+	seqs, err := all(ctx, t, scanInt, `INSERT INTO licensing_feed (`+bare(eventColumns)[len("seq, "):]+`) `+recordset("ttitttttd")+` RETURNING seq`, text)
 	slices.Sort(seqs)
 	return seqs, err
 }
@@ -70,7 +70,7 @@ func (t tx) appendEvents(ctx context.Context, events []store.Event) ([]int64, er
 // appendNumbered appends the events of an import, and sets the sequence to
 // continue after them. The sequence of seq is the table's only one.
 func (t tx) appendNumbered(ctx context.Context, events []store.Event, rows [][]any) ([]int64, error) {
-	const sequence = `pg_get_serial_sequence(format('%I.%I', $1::text, 'licensing' || '_events'), 'seq')::regclass`
+	const sequence = `pg_get_serial_sequence(format('%I.%I', $1::text, 'licensing' || '_feed'), 'seq')::regclass`
 	next, err := one(ctx, t, scanInt, `SELECT nextval(`+sequence+`)`, t.schema.name)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (t tx) appendNumbered(ctx context.Context, events []store.Event, rows [][]a
 		seqs[i] = last
 		rows[i] = append([]any{last}, rows[i]...)
 	}
-	_, err = t.writeRows(ctx, rows, `INSERT INTO licensing_events (`+bare(eventColumns)+`) OVERRIDING SYSTEM VALUE `+recordset("ittitttttd"))
+	_, err = t.writeRows(ctx, rows, `INSERT INTO licensing_feed (`+bare(eventColumns)+`) OVERRIDING SYSTEM VALUE `+recordset("ittitttttd"))
 	if err == nil {
 		_, err = one(ctx, t, scanInt, `SELECT setval(`+sequence+`, $2)`, t.schema.name, last)
 	}
@@ -91,7 +91,7 @@ func (t tx) appendNumbered(ctx context.Context, events []store.Event, rows [][]a
 
 // ReplaceEvent updates by the primary key.
 func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
-	n, err := t.write(ctx, `UPDATE licensing_events SET customer_id = $2, data = $3 WHERE seq = $1`,
+	n, err := t.write(ctx, `UPDATE licensing_feed SET customer_id = $2, data = $3 WHERE seq = $1`,
 		e.Seq, e.CustomerID, document(e.Data))
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
@@ -101,7 +101,7 @@ func (t tx) ReplaceEvent(ctx context.Context, e store.Event) error {
 
 // DeleteEvents deletes from the beginning of the primary key.
 func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
-	n, err := t.write(ctx, `DELETE FROM licensing_events WHERE seq = ANY (ARRAY(
-		SELECT seq FROM licensing_events WHERE seq <= $1 ORDER BY seq LIMIT $2))`, through, max(limit, 0))
+	n, err := t.write(ctx, `DELETE FROM licensing_feed WHERE seq = ANY (ARRAY(
+		SELECT seq FROM licensing_feed WHERE seq <= $1 ORDER BY seq LIMIT $2))`, through, max(limit, 0))
 	return int(n), about(err, "delete events through %d", through)
 }

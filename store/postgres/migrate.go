@@ -125,9 +125,14 @@ func (s schema) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	if version > 0 {
+		exec(s.in(lock))
+	}
 	var missing bool
-	err = explain(tx.QueryRowContext(ctx, `SELECT NOT EXISTS (
-		SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, s.name).Scan(&missing))
+	if err == nil {
+		err = explain(tx.QueryRowContext(ctx, `SELECT NOT EXISTS (
+			SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, s.name).Scan(&missing))
+	}
 	if missing {
 		exec(`CREATE SCHEMA ` + s.quoted)
 	}

@@ -78,6 +78,10 @@ func (s *Store) Close() error {
 // beginView takes the snapshot immediately rather than at the first read.
 const beginView = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1`
 
+// lock takes the schema's lock, a row that every schema has and that nothing
+// changes or removes.
+const lock = `SELECT FROM licensing_schema WHERE version = 1 FOR UPDATE`
+
 // beginUpdate returns the statements that begin an Update and wait up to wait
 // for the schema's lock. While the transaction holds the lock, its statements
 // see everything that earlier Updates committed, and no other Update begins.
@@ -85,8 +89,8 @@ func (s schema) beginUpdate(wait time.Duration) string {
 	return fmt.Sprintf(`BEGIN ISOLATION LEVEL READ COMMITTED;
 		SET LOCAL lock_timeout = %d;
 		SET LOCAL idle_in_transaction_session_timeout = %d;
-		SELECT pg_advisory_xact_lock(%d)`,
-		max(1, wait.Milliseconds()), idleWait.Milliseconds(), s.lock) // a lock_timeout of 0 is none
+		%s`,
+		max(1, wait.Milliseconds()), idleWait.Milliseconds(), s.in(lock)) // a lock_timeout of 0 is none
 }
 
 // View calls fn with a Reader on one snapshot, taken when View begins. It never

@@ -58,7 +58,7 @@ func (s countedStmt) QueryContext(ctx context.Context, args []driver.NamedValue)
 func (s *Store) count(t *testing.T, ran *int) {
 	is := is.New(t)
 	conns := []*conn{s.writer.conn}
-	for _, p := range []*pool{s.readers, s.lists, s.views} {
+	for _, p := range []*pool{s.readers, s.lists, s.searches, s.views} {
 		c, err := p.take(t.Context())
 		is.NoErr(err)
 		defer p.put(c)

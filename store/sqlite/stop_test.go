@@ -100,3 +100,29 @@ func TestReadsOfOneRowDoNotWaitForLists(t *testing.T) {
 	_, err = st.Entry(ctx, "token", "x")
 	is.True(errors.Is(err, store.ErrNotFound))
 }
+
+// TestListsDoNotWaitForSearches reads while a search has the connection of searches:
+// another search waits for it, and nothing else does.
+func TestListsDoNotWaitForSearches(t *testing.T) {
+	is := is.New(t)
+	st, ctx := open(t), t.Context()
+	is.NoErr(st.Update(ctx, func(tx store.Tx) error { return add(tx, "a") }))
+	c, err := st.searches.take(ctx)
+	is.NoErr(err)
+	soon, end := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer end()
+	_, _, err = st.FindLicenses(soon, store.LicenseQuery{})
+	is.True(errors.Is(err, context.DeadlineExceeded))
+	_, err = st.CountLicenses(soon, store.LicenseQuery{})
+	is.True(errors.Is(err, context.DeadlineExceeded))
+	found, err := st.Licenses(ctx, store.LicenseQuery{})
+	is.NoErr(err)
+	is.Equal(len(found), 1)
+	is.NoErr(st.View(ctx, func(r store.Reader) error {
+		_, _, err := r.FindLicenses(ctx, store.LicenseQuery{})
+		return err
+	}))
+	st.searches.put(c)
+	_, _, err = st.FindLicenses(ctx, store.LicenseQuery{})
+	is.NoErr(err)
+}

@@ -20,6 +20,7 @@ type node struct {
 	Filtered float64 `json:"Rows Removed by Filter"`
 	Joined   float64 `json:"Rows Removed by Join Filter"`
 	Loops    float64 `json:"Actual Loops"`
+	Fetches  float64 `json:"Heap Fetches"`
 	Plans    []node
 }
 
@@ -38,6 +39,9 @@ func prepare(t *testing.T, conn *sql.Conn, s statement) {
 
 // execute returns the command to run the prepared statement with the values of s.
 func execute(s statement) string {
+	if len(s.args) == 0 {
+		return "EXECUTE it"
+	}
 	values := make([]string, len(s.args))
 	for i, arg := range s.args {
 		switch v := arg.Value.(type) {

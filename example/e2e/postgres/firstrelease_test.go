@@ -53,6 +53,10 @@ func TestFirstReleaseDump(t *testing.T) {
 		`INSERT INTO S.licensing_entry (kind, key, owner, data, expires_at) VALUES ('token', 'k', '', '', 1)`,
 		`DELETE FROM S.licensing_entry WHERE kind = 'token'`,
 		`SELECT name FROM S.licensing_license`,
+		// of one whose Updates do not take the lock of a row
+		`INSERT INTO S.licensing_events (id, type, time, actor, request_id, subject, product_id, customer_id, data) VALUES ('e', '', 0, '', '', '', '', '', '')`,
+		`INSERT INTO S.licensing_entries (kind, key, owner, data, expires_at, move) VALUES ('token', 'k', '', '', 1, 1)`,
+		`UPDATE S.licensing_license SET document = ''`,
 	} {
 		if _, err := db.Exec(strings.ReplaceAll(statement, "S.", quote(schema)+".")); err == nil {
 			t.Errorf("runs: %s", statement)

@@ -135,3 +135,28 @@ func TestUpdatesOfAGroupAreApart(t *testing.T) {
 		})
 	}
 }
+
+// TestUpdatesWaitForARow holds the row that orders Updates, by nothing but standard
+// SQL.
+func TestUpdatesWaitForARow(t *testing.T) {
+	is := is.New(t)
+	db := open(t, "pgx", sharedDSN(t))
+	schema := newSchema(t, db)
+	st := newStore(t, db, schema)
+	held, err := db.Begin()
+	is.NoErr(err)
+	defer held.Rollback()
+	_, err = held.Exec(`SELECT version FROM ` + quote(schema) + `.licensing_schema WHERE version = 1 FOR UPDATE`)
+	is.NoErr(err)
+	done := make(chan error, 1)
+	go func() { done <- createLicense(t, st, "lic_1") }()
+	select {
+	case err := <-done:
+		t.Fatalf("an Update did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	_, err = st.License(t.Context(), "lic_1") // does not wait
+	is.True(errors.Is(err, store.ErrNotFound))
+	is.NoErr(held.Rollback())
+	is.NoErr(<-done)
+}

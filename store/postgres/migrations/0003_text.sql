@@ -7,8 +7,12 @@ DELETE FROM licensing_entries WHERE kind IN ('catalog', 'count', 'word') OR kind
 ALTER TABLE licensing_activation DROP CONSTRAINT licensing_activation_license_id_fingerprint_key;
 CREATE UNIQUE INDEX licensing_activation_fingerprint ON licensing_activation (fingerprint, license_id);
 
--- A process of an earlier version that has the database open does not find the table
--- under its new name, and so writes no license without its text.
+-- Updates are ordered by a lock of the first row of licensing_schema, and were ordered
+-- by an advisory lock. A process of an earlier version that has the database open does
+-- not find the tables under their new names: it would write without the lock, and
+-- licenses without their text.
+ALTER TABLE licensing_events RENAME TO licensing_feed;
+ALTER TABLE licensing_entries RENAME TO licensing_records;
 ALTER TABLE licensing_license RENAME TO licensing_licenses;
 ALTER TABLE licensing_licenses ADD COLUMN text text COLLATE "C" NOT NULL DEFAULT ''; -- folded; what searches look in
 ALTER TABLE licensing_licenses ALTER text DROP DEFAULT;

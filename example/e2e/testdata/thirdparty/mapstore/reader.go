@@ -223,7 +223,9 @@ func (r reader) Activations(ctx context.Context, q store.ActivationQuery) ([]sto
 		if q.AfterFingerprint != "" {
 			after.ID = q.AfterFingerprint + "\x00" + q.AfterLicenseID
 		}
-		return page(found, func(a store.Activation) store.Position { return store.Position{ID: a.Fingerprint + "\x00" + a.LicenseID} }, false, after, q.Limit), err
+		return page(found, func(a store.Activation) store.Position {
+			return store.Position{ID: a.Fingerprint + "\x00" + a.LicenseID}
+		}, false, after, q.Limit), err
 	}
 	found, err := r.activations(ctx, q)
 	if !q.LeaseEnds.IsZero() {
