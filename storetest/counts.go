@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ func countCases() []testCase {
 		{"Counts", "Edges", 31, countBetweenEdges},
 		{"Counts", "Names", 31, countNames},
 		{"Counts", "Many", 31, countMany},
+		{"Counts", "OwnWrites", 3, countOwnWrites},
+		{"Counts", "OneState", 6, countOneState},
 		{"Counts", "Refused", 22, countsRefused},
 	}
 }
@@ -154,6 +157,73 @@ func countMany(b *bench) {
 	names, err := b.LicenseNames(b.ctx, store.NamesQuery{})
 	b.equal(err, nil, "LicenseNames")
 	b.equal(names, []store.NameCount{{Name: "customer", Count: int64(n)}}, "names of %d licenses", n)
+}
+
+// countOwnWrites searches, counts and lists names in an Update that writes.
+func countOwnWrites(b *bench) {
+	b.add(license(1), license(2))
+	type view struct {
+		found  []string
+		counts []int64
+		names  []store.NameCount
+	}
+	var before, after view
+	b.update(func(tx store.Tx) error {
+		look := func(v *view) (err error) {
+			var err1, err2 error
+			v.found, err = b.find(tx, store.LicenseQuery{Text: []string{"text"}})
+			v.counts, err1 = tx.CountLicenses(b.ctx, store.LicenseQuery{State: license(3).State})
+			v.names, err2 = tx.LicenseNames(b.ctx, store.NamesQuery{By: store.ByProduct})
+			return errors.Join(err, err1, err2)
+		}
+		if err := look(&before); err != nil {
+			return err
+		}
+		moved := license(2)
+		moved.State, moved.ProductID = license(3).State, "product_x"
+		err := errors.Join(tx.CreateLicenses(b.ctx, license(3)), tx.UpdateLicense(b.ctx, moved), tx.DeleteLicense(b.ctx, license(1).ID))
+		return errors.Join(err, look(&after))
+	})
+	b.equal(before.counts, []int64{0}, "count before the writes of an Update")
+	b.equal(after.found, []string{license(2).ID, license(3).ID}, "licenses found after the writes of an Update, in it")
+	b.equal(after.counts, []int64{2}, "count after the writes of an Update, in it")
+	b.equal(after.names, []store.NameCount{{Name: license(3).ProductID, Count: 1}, {Name: "product_x", Count: 1}}, "names after the writes of an Update, in it")
+}
+
+// countOneState counts between edges while a license moves from one part to another
+// and back.
+func countOneState(b *bench) {
+	var rows []store.License
+	for n := range 10 {
+		l := license(n)
+		l.ExpiresAt = day(1 + n%2*2)
+		rows = append(rows, l)
+	}
+	b.add(anys(rows)...)
+	stop := make(chan struct{})
+	moves := b.start(func() {
+		for l := rows[0]; ; {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			l.ExpiresAt = map[bool]time.Time{true: day(3), false: day(1)}[l.ExpiresAt.Equal(day(1))]
+			if err := b.try(func(tx store.Tx) error { return tx.UpdateLicense(b.ctx, l) }); err != nil {
+				return
+			}
+		}
+	})
+	edges := []store.Position{{Time: day(0)}, {Time: day(2)}, {Time: day(4)}}
+	for range 100 {
+		counts, err := b.CountLicenses(b.ctx, store.LicenseQuery{Order: store.ByExpiresAt}, edges...)
+		if err != nil || len(counts) != 2 || counts[0]+counts[1] != 10 {
+			b.fail(fmt.Sprint(counts, " ", err), "10 licenses in all", "counts of both parts, while a license moves between them")
+			break
+		}
+	}
+	close(stop)
+	<-moves
 }
 
 // countsRefused asks for what CountLicenses and LicenseNames do not know.

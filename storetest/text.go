@@ -71,8 +71,19 @@ func textReads(b *bench) {
 	l.CustomerID, l.ProductID, l.State, l.Key, l.ID = "ab", "ab", "ab", "ab", "ab"
 	a, e, ev := activation(l.ID, 1), entry("ab", 1), event(1)
 	a.Fingerprint, e.Key, e.Owner, ev.Subject, ev.CustomerID, ev.ProductID = "ab", "ab", "ab", "ab", "ab", "ab"
-	b.add(l, a, e, ev)
+	l.Text = "fraction ½ of a character"
+	half := activation(l.ID, 2)
+	half.Fingerprint = "½"
+	b.add(l, a, half, e, ev)
 	b.readers(func(how string, r store.Reader) {
+		for _, text := range []string{"\xc2", "\xbd"} {
+			rows, _, err := r.FindLicenses(b.ctx, store.LicenseQuery{Text: []string{text}})
+			b.equal(err, nil, "FindLicenses by %q %s", text, how)
+			b.equal(len(rows), 0, "licenses found by half a character, %q %s", text, how)
+			seats, err := r.Activations(b.ctx, store.ActivationQuery{FingerprintPrefix: text})
+			b.equal(err, nil, "Activations by %q %s", text, how)
+			b.equal(len(seats), 0, "activations by half a character, %q %s", text, how)
+		}
 		for _, text := range notText {
 			_, err := r.License(b.ctx, text)
 			b.is(err, store.ErrNotFound, "License(%.10q) %s", text, how)

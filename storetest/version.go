@@ -105,6 +105,13 @@ func look(ctx context.Context, r store.Reader) ([]sighting, error) {
 	}
 	see("Licenses", n, err)
 
+	ls, _, err = r.FindLicenses(ctx, store.LicenseQuery{Text: []string{license(1).Text}, Limit: many})
+	n = 0
+	for _, l := range ls {
+		n = max(n, version(l.State, numberIn(l.Document)))
+	}
+	see("FindLicenses", n, err)
+
 	a, err := r.Activation(ctx, id, activation(id, 1).Fingerprint)
 	see("Activation", version(int(a.EndedAt.Sub(day(0)).Hours()/24), numberIn(a.Document)), err)
 	as, err := r.Activations(ctx, store.ActivationQuery{LicenseID: id, Limit: many})

@@ -35,12 +35,9 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 	if q.KeyPart != "" {
 		s.and("strpos(l.key, ?) > 0", q.KeyPart)
 	}
-	for _, id := range ends {
-		if next = id; q.Descending {
-			s.and("l.id >= ?", id)
-		} else {
-			s.and("l.id <= ?", id)
-		}
+	if len(ends) > 0 {
+		next = ends[0]
+		s.and("l.id"+map[bool]string{false: " <= ?", true: " >= ?"}[q.Descending], next)
 	}
 	s.licenses(q)
 	found, err = page(ctx, r, scanLicense, s, q.Limit)

@@ -31,19 +31,24 @@ func (r reader) FindLicenses(ctx context.Context, q store.LicenseQuery) (found [
 
 	s := &selection{}
 	s.add(selectLicenses)
-	s.licenses(q)
+	s.walk(q)
+	s.within(`l.starts_at`, q.Starts)
+	s.within(`l.expires_at`, q.Expires)
 	for _, text := range q.Text {
 		s.contains(`l.text`, text)
 	}
 	if q.KeyPart != "" {
 		s.contains(`l.key`, q.KeyPart)
 	}
-	switch {
+	switch { // at most one bound a side, since the engine could choose the farther
 	case next == "":
-	case q.Descending:
-		s.and(`l.id >= ?`, next)
+		s.beyond(`l.id`, q.After.ID, q.Descending)
+	case !q.Descending:
+		s.and(`l.id > ? AND l.id <= ?`, q.After.ID, next) // no id is empty
+	case q.After.ID != "":
+		s.and(`l.id < ? AND l.id >= ?`, q.After.ID, next)
 	default:
-		s.and(`l.id <= ?`, next)
+		s.and(`l.id >= ?`, next)
 	}
 	s.order(q.Descending, q.Limit, `l.id`)
 	err = r.from.query(ctx, search, s.text.String(), s.args, func(r *row) { found = append(found, scanLicense(r)) })

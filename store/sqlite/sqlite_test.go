@@ -131,7 +131,7 @@ func TestConnectionsAreAsTheyShouldBe(t *testing.T) {
 		is.NoErr(err)
 		check(c, map[string]int64{"busy_timeout": 7000, "query_only": 1, "synchronous": 2, // for checkpoints
 			"temp_store": 2, "cache_size": -2048, "mmap_size": 1 << 20})
-		_, err = c.exec("DELETE FROM license")
+		_, err = c.exec("DELETE FROM licenses")
 		is.True(err != nil)
 		p.put(c)
 	}

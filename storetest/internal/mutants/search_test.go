@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"runtime"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -19,9 +20,82 @@ var searchMutants = []mutant{
 	{31, "counts a license at an edge before it", reading(func(r store.Reader) store.Reader { return closedEdges{r} })},
 	{31, "counts licenses that are not in the order", reading(func(r store.Reader) store.Reader { return countsAll{r} })},
 	{31, "starts a page of names with the last name of the page before", reading(func(r store.Reader) store.Reader { return repeatsName{r} })},
+	{3, "searches what is committed in an Update", readingInUpdates(func(before, tx store.Reader) store.Reader { return searchesBefore{tx, before} })},
+	{3, "counts what is committed in an Update", readingInUpdates(func(before, tx store.Reader) store.Reader { return countsBefore{tx, before} })},
+	{6, "counts each part in a state of its own", func() store.Store { return &countsParts{halves{Store: memory.New()}} }},
+	{7, "searches without regard to case", reading(func(r store.Reader) store.Reader { return foldsText{r} })},
+	{24, "finds texts by half a character", reading(func(r store.Reader) store.Reader { return halfCharacter{r} })},
 	{22, "counts with a Limit", reading(func(r store.Reader) store.Reader { return countsWithLimit{r} })},
 	{11, "lists fingerprints that contain the prefix", reading(func(r store.Reader) store.Reader { return fingerprintPart{r} })},
 	{12, "pages through activations by fingerprint alone", reading(func(r store.Reader) store.Reader { return fingerprintPage{r} })},
+}
+
+// Rules 3 and 6.
+
+// searchesBefore searches what was committed before the Update, unless the call
+// fails.
+type searchesBefore struct {
+	store.Reader
+	before store.Reader
+}
+
+func (r searchesBefore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+	if found, next, err := r.Reader.FindLicenses(ctx, q); err != nil {
+		return found, next, err
+	}
+	return r.before.FindLicenses(ctx, q)
+}
+
+type countsBefore struct {
+	store.Reader
+	before store.Reader
+}
+
+func (r countsBefore) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	if counts, err := r.Reader.CountLicenses(ctx, q, edges...); err != nil {
+		return counts, err
+	}
+	return r.before.CountLicenses(ctx, q, edges...)
+}
+
+type countsParts struct{ halves }
+
+func (s *countsParts) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	if len(edges) < 3 || q.CheckCount(edges) != nil {
+		return s.Store.CountLicenses(ctx, q, edges...)
+	}
+	var counts []int64
+	for i := 1; i < len(edges); i++ {
+		part, err := s.Store.CountLicenses(ctx, q, edges[i-1], edges[i])
+		if err != nil {
+			return nil, err
+		}
+		counts = append(counts, part...)
+		for seen, n := s.updates.Load(), 0; s.updates.Load() == seen && n < 100; n++ {
+			runtime.Gosched()
+		}
+	}
+	return counts, nil
+}
+
+// Rules 7 and 24.
+
+type foldsText struct{ store.Reader }
+
+func (r foldsText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+	if len(q.Text) == 1 && q.Text[0] == "STRASSE" {
+		q.Text = []string{"str"}
+	}
+	return r.Reader.FindLicenses(ctx, q)
+}
+
+type halfCharacter struct{ store.Reader }
+
+func (r halfCharacter) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+	if len(q.Text) == 1 && q.Text[0] == "\xc2" {
+		q.Text = []string{"½"}
+	}
+	return r.Reader.FindLicenses(ctx, q)
 }
 
 // Rule 30.
