@@ -19,32 +19,32 @@ const module = "github.com/seed-d8a106b4/licensekit"
 // files that are not tests. Where none is named, only the standard library
 // and other modules remain.
 var arrows = map[string][]string{
-	"store":                        {},
-	"store/memory":                 {"store"},
-	"store/sqlite":                 {"internal/bulk", "store"},
-	"store/postgres":               {"store"},
-	"storetest":                    {"store", "storetest/internal/pick"},
-	"storetest/internal/mutants":   {}, // tests only
-	"storetest/internal/pick":      {"store"},
-	"internal/bulk":                {},
-	"internal/hashcost":            {},
-	"internal/purge":               {"store"},
-	"internal/rotation":            {},
-	"internal/valid":               {}, // for the tags of parameters and options
-	"auth":                         {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
-	"auth/internal/listing":        {"store"},
-	"auth/internal/throttle":       {},
-	"auth/internal/loopback":       {},
-	"auth/operator":                {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
-	"licensing/internal/input":     {"internal/valid", "auth"}, // of auth, the errors of fields
-	"internal/seal":                {},
-	"licensing/internal/jsontext":  {},
-	"licensing/internal/csvfile":   {},
-	"licensing/internal/outbox":    {"store"},
-	"licensing/internal/record":    {"store"},
-	"licensing/internal/catalog":   {"licensing/internal/record", "store"},
+	"store":                       {},
+	"store/memory":                {"store"},
+	"store/sqlite":                {"internal/bulk", "store"},
+	"store/postgres":              {"store"},
+	"storetest":                   {"store", "storetest/internal/pick"},
+	"storetest/internal/mutants":  {}, // tests only
+	"storetest/internal/pick":     {"store"},
+	"internal/bulk":               {},
+	"internal/hashcost":           {},
+	"internal/purge":              {"store"},
+	"internal/rotation":           {},
+	"internal/valid":              {}, // for the tags of parameters and options
+	"auth":                        {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
+	"auth/internal/listing":       {"store"},
+	"auth/internal/throttle":      {},
+	"auth/internal/loopback":      {},
+	"auth/operator":               {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
+	"licensing/internal/input":    {"internal/valid", "auth"}, // of auth, the errors of fields
+	"internal/seal":               {},
+	"licensing/internal/jsontext": {},
+	"licensing/internal/csvfile":  {},
+	"licensing/internal/outbox":   {"store"},
+	"licensing/internal/record":   {"store"},
+
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/catalog", "licensing/internal/jsontext", "licensing/internal/csvfile"},
+	"licensing/license":            {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/jsontext", "licensing/internal/csvfile"},
 	"licensing/webhook":            {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
 	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
@@ -52,15 +52,15 @@ var arrows = map[string][]string{
 	"licensing/internal/qr":        {},
 	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
 		"licensing/internal/feed", "auth", "auth/operator", "store"},
-	"licensing/licensefile":         {},
-	"licensing/files":               {"internal/seal", "licensing/licensefile", "auth", "store"},
-	"licensing/client":              {"licensing/licensefile"},
-	"licensing/licensingtest":       {"licensing", "licensing/internal/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
-	"example/internal/host":         {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
-	"example":                       {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":        {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite"},
-	"example/admin":                 {"example/internal/admin"},
-	"example/internal/catalogcheck": {"licensing", "licensing/license", "store", "store/memory"},                               // for tests only
+	"licensing/licensefile":   {},
+	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store"},
+	"licensing/client":        {"licensing/licensefile"},
+	"licensing/licensingtest": {"licensing", "licensing/internal/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
+	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
+	"example":                 {"example/internal/host", "store/sqlite"},
+	"example/internal/admin":  {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite"},
+	"example/admin":           {"example/internal/admin"},
+
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
 	"example/program":               {"licensing/client"},
 }
@@ -144,7 +144,7 @@ func TestTheModuleRequiresLittle(t *testing.T) {
 	is.Equal(len(mod.Replace), 0)
 	allowed := []string{
 		"github.com/alexedwards/scs/v2", "github.com/go-playground/validator/v10", "github.com/matryer/is",
-		"golang.org/x/crypto", "modernc.org/sqlite",
+		"golang.org/x/crypto", "golang.org/x/text", "modernc.org/sqlite",
 	}
 	for _, r := range mod.Require {
 		if r.Indirect {

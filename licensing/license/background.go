@@ -12,14 +12,12 @@ import (
 
 const (
 	noticesEvery = 30 * time.Second
-	indexEvery   = 5 * time.Minute        // without new events
-	indexDelay   = 500 * time.Millisecond // to index the events of this time together
+	foldEvery    = time.Minute
 )
 
 // Background returns the background work of the rules, which Handler.Run
-// does: it appends expiry notices, keeps the index near the end of the feed,
-// so that requests rarely have to catch up, and stores usage and refusals. It
-// removes expired usage, refusals, replies of [Service.Once] and entries about
+// does: it appends expiry notices, prepares licenses of earlier versions and of
+// archives for searches, and stores usage and refusals. It removes expired usage, refusals, replies of [Service.Once] and entries about
 // license files, and the activations of deleted licenses.
 func (s internals) Background() feed.Background {
 	return feed.Background{
@@ -32,12 +30,12 @@ func (s internals) Background() feed.Background {
 					}
 					return feed.In(noticesEvery), err
 				}},
-				{Name: "indexes", Bell: r.NewBell(), Feed: true, Step: func(ctx context.Context) (feed.Next, error) {
-					feed.Pause(ctx, indexDelay)
-					if err := s.catalog.Index(bulk.Mark(ctx)); ctx.Err() == nil {
-						return feed.In(indexEvery), err
+				{Name: "search", Step: func(ctx context.Context) (feed.Next, error) {
+					more, err := s.fold(bulk.Mark(ctx))
+					if more {
+						return feed.In(0), err
 					}
-					return feed.In(indexEvery), nil
+					return feed.In(foldEvery), err
 				}},
 				s.flushTask(r),
 			}

@@ -35,9 +35,9 @@ func (s *Service) scope(p ListParams) [16]byte {
 	if p.IDs != nil {
 		return scopeOf("licenses %q %q", p.IDs, s.products()) // filters apply on every page
 	}
-	return scopeOf("licenses %q %q %q %d %d %q %t %t %q",
+	return scopeOf("licenses %q %q %q %d %d %q %q %t %t %q",
 		p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
-		p.Search, p.NewestFirst, s.caller.Products != nil, s.products())
+		p.Search, p.KeyPart, p.NewestFirst, s.caller.Products != nil, s.products())
 }
 
 func scopeOf(format string, args ...any) [16]byte {

@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // NamesParams select customers or products.
 type NamesParams struct {
 	Prefix string `json:"prefix" validate:"omitempty,wellformed,max=255"`  // names start with it, compared byte by byte
-	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names have, for each word of it, a word that begins with it, ignoring case
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024"` // names contain each word of it, as in [ListParams]
 	Cursor string `json:"cursor" validate:"omitempty,wellformed,max=512"`  // NextCursor of the previous page
 	Limit  int    `json:"limit" validate:"min=0,max=200"`                  // 0: 50
 }
@@ -25,54 +27,92 @@ type NameCount struct {
 }
 
 // Customers lists the customers that have licenses, sorted by ID in byte
-// order. With Search, Prefix has no effect, they are sorted by the word that
-// matches, and a page can be short although HasMore is true. It returns an
-// [*InvalidError], or [ErrProductForbidden] to a caller limited to some products.
-func (s *Service) Customers(ctx context.Context, p NamesParams) (IndexedPage[NameCount], error) {
-	return s.names(ctx, catalog.Customer, p)
+// order. With Search, it reads names for up to 250 ms, so a page can be short
+// although HasMore is true. The numbers are kept as those of [Service.Count] are. It
+// returns an [*InvalidError], or [ErrProductForbidden] to a caller limited to some
+// products.
+func (s *Service) Customers(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+	return s.names(ctx, "customer", store.ByCustomer, p)
 }
 
 // Products lists the products that have licenses, as [Service.Customers]
 // lists customers.
-func (s *Service) Products(ctx context.Context, p NamesParams) (IndexedPage[NameCount], error) {
-	return s.names(ctx, catalog.Product, p)
+func (s *Service) Products(ctx context.Context, p NamesParams) (Page[NameCount], error) {
+	return s.names(ctx, "product", store.ByProduct, p)
 }
 
-func (s *Service) names(ctx context.Context, by string, p NamesParams) (IndexedPage[NameCount], error) {
+func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p NamesParams) (Page[NameCount], error) {
 	if err := check(ctx, p); err != nil {
-		return IndexedPage[NameCount]{}, err
+		return Page[NameCount]{}, err
 	}
 	if s.caller.Products != nil {
-		return IndexedPage[NameCount]{}, fmt.Errorf("list %ss: %w", by, ErrProductForbidden)
+		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, ErrProductForbidden)
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	q := store.EntryQuery{From: p.Prefix, After: store.Position{ID: p.Cursor}, Limit: p.Limit + 1}
-	if p.Prefix != "" {
-		q.Before = store.PrefixEnd(p.Prefix)
-	}
-	var list []catalog.Count
-	next := ""
-	lag, err := s.catalog.Answer(ctx, s.within(), func(in catalog.Snapshot) (err error) {
-		if p.Search != "" {
-			list, next, err = in.Names(ctx, by, p.Search, p.Cursor, p.Limit)
-			return err
-		}
-		list, err = in.Counts(ctx, by, q)
-		return err
-	})
+	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), func() (Page[NameCount], error) { return s.readNames(ctx, by, p) })
 	if err != nil {
-		return IndexedPage[NameCount]{}, fmt.Errorf("list %ss: %w", by, err)
+		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, err)
 	}
-	page := IndexedPage[NameCount]{
-		Page:     Page[NameCount]{Data: make([]NameCount, 0, len(list)), HasMore: next != "", NextCursor: next},
-		Indexing: s.indexing(ctx, lag),
-	}
-	for _, c := range list {
-		if len(page.Data) == p.Limit {
-			page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].Name
-			break
-		}
-		page.Data = append(page.Data, NameCount(c))
-	}
+	page.Data = slices.Clone(page.Data)
 	return page, nil
+}
+
+// readNames reads one name more than the page has.
+func (s *Service) readNames(ctx context.Context, by store.NameOrder, p NamesParams) (page Page[NameCount], err error) {
+	page.Data = []NameCount{}
+	words := searchWords(p.Search)
+	if p.Search != "" && len(words) == 0 {
+		return page, nil
+	}
+	r := s.reader()
+	began := time.Now()
+	q := store.NamesQuery{By: by, After: p.Cursor, Limit: p.Limit + 1}
+	if p.Search != "" {
+		q.Limit = store.MaxLimit
+	}
+	if q.After < p.Prefix { // a list of names after the prefix does not have the prefix itself
+		n, err := r.CountLicenses(ctx, exactly(by, p.Prefix))
+		if err != nil {
+			return page, err
+		}
+		if n[0] > 0 {
+			page.Data = append(page.Data, NameCount{p.Prefix, n[0]})
+		}
+		q.After = p.Prefix
+	}
+	for {
+		list, err := r.LicenseNames(ctx, q)
+		if err != nil {
+			return page, err
+		}
+		for _, x := range list {
+			q.After = x.Name
+			if !strings.HasPrefix(x.Name, p.Prefix) {
+				return page, nil
+			}
+			if len(words) > 0 && !containsAll(fold(x.Name), words) {
+				continue
+			}
+			if len(page.Data) == p.Limit {
+				page.HasMore, page.NextCursor = true, page.Data[p.Limit-1].Name
+				return page, nil
+			}
+			page.Data = append(page.Data, NameCount{x.Name, x.Count})
+		}
+		if len(list) < q.Limit {
+			return page, nil
+		}
+		if time.Since(began) >= searchTime {
+			page.HasMore, page.NextCursor = true, q.After
+			return page, nil
+		}
+	}
+}
+
+// exactly selects the licenses of one customer or product.
+func exactly(by store.NameOrder, name string) store.LicenseQuery {
+	if by == store.ByProduct {
+		return store.LicenseQuery{ProductID: name}
+	}
+	return store.LicenseQuery{CustomerID: name}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 func TestDirectory(t *testing.T) {
@@ -20,7 +19,6 @@ func TestDirectory(t *testing.T) {
 	names := func(p license.NamesParams) (list []license.NameCount) {
 		page, err := f.Customers(t.Context(), p)
 		is.NoErr(err)
-		is.True(page.Indexing == nil)
 		is.Equal(page.HasMore, page.NextCursor != "")
 		return page.Data
 	}
@@ -55,7 +53,6 @@ func TestSearchDirectory(t *testing.T) {
 		for {
 			page, err := f.Customers(t.Context(), p)
 			is.NoErr(err)
-			is.True(page.Indexing == nil)
 			is.True(len(page.Data) <= limit)
 			for _, c := range page.Data {
 				list = append(list, fmt.Sprint(c.Name, " ", c.N))
@@ -67,11 +64,12 @@ func TestSearchDirectory(t *testing.T) {
 	}
 	for _, limit := range []int{1, 2, 50} {
 		is.Equal(names("AD", limit), []string{"Ada@Example.com 1", "ada/adam 1", "example ada 1"})
+		is.Equal(names("da", limit), []string{"Ada@Example.com 1", "ada/adam 1", "example ada 1"})
 		is.Equal(names("ada exam", limit), []string{"Ada@Example.com 1", "example ada 1"})
 		is.Equal(names("adam", limit), []string{"ada/adam 1"})
 		is.Equal(names("bob", limit), []string{"bob 2"})
 		is.Equal(names("京都", limit), []string{"東京都 1"})
-		for _, none := range []string{"da", "x", "ada x", "prod", "-", "都東"} {
+		for _, none := range []string{"xx", "ada xx", "prod", "´", "都東"} {
 			is.Equal(names(none, limit), nil) // none
 		}
 	}
@@ -86,9 +84,6 @@ func TestSearchDirectory(t *testing.T) {
 	_, err = f.EraseCustomer(t.Context(), "bob")
 	is.NoErr(err)
 	is.Equal(names("bob", 50), nil)
-	entries, err := f.store.Entries(t.Context(), store.EntryQuery{Kind: "index.1.name", From: "customer/bob", Before: "customer/bob\U0010FFFF"})
-	is.NoErr(err)
-	is.Equal(len(entries), 0)
 	_, err = f.Customers(t.Context(), license.NamesParams{Search: "a\x00"})
 	is.True(errors.Is(err, license.ErrInvalid))
 }

@@ -35,11 +35,6 @@ const eraseScan = 500
 // history of deliveries, because it may name the customer. The answer to a request
 // that is under way at that time is not stored.
 //
-// When EraseCustomer returns, the index for counts and search holds nothing of the
-// customer either, nor do earlier versions of it: the words are merged, which reads
-// and writes all of them. Inside Atomically or Once, the index follows after the
-// commit.
-//
 // Replies stored by [Service.Once] may hold the customer's data until they
 // expire. A caller limited to some products gets [ErrProductForbidden].
 func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased, error) {
@@ -90,9 +85,6 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 		total.Licenses += step.Licenses
 		total.Events += step.Events
 		after = through
-	}
-	if err := s.cleanIndex(ctx); err != nil {
-		return total, fmt.Errorf("erase customer: %w", err)
 	}
 	return total, nil
 }

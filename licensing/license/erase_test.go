@@ -109,7 +109,6 @@ func TestEraseLeavesNothing(t *testing.T) {
 		p.Name, p.CustomerID, p.Metadata = "Zaphod Beeblebrox", "zaphod@example.com", map[string]string{"seat": "zaphod"}
 	})
 	f.activate(t, l.Key, "zaphod-laptop")
-	is.NoErr(f.Index(t.Context()))
 	other := f.create(t, func(p *license.CreateParams) { p.CustomerID = "zaphod@example.com" })
 	moved := f.create(t)
 	_, err := f.Update(t.Context(), license.UpdateParams{ID: moved.ID, CustomerID: ptr("zaphod@example.com")})
@@ -136,10 +135,7 @@ func TestEraseLeavesNothing(t *testing.T) {
 		}
 	}
 	is.True(strings.Count(dump(), "zaphod") > 10)
-	for range 20 { // enough that the words of the erased licenses are in an older part of the index
-		f.create(t)
-	}
-	is.NoErr(f.Index(t.Context()))
+	is.NoErr(f.Fold(t.Context())) // Run deletes those indexes
 	_, err = f.EraseCustomer(t.Context(), "zaphod@example.com")
 	is.NoErr(err)
 	for _, line := range strings.Split(dump(), "\n") {

@@ -67,6 +67,25 @@ func canonicalKey(s string) string {
 	return s
 }
 
+// keyParts returns what a part of a key can be as people type it: a part of a
+// generated key and, if that differs, the text itself.
+func keyParts(s string) []string {
+	part := make([]byte, 0, len(s))
+	for _, r := range s {
+		if d := keyDigit(r); d >= 0 {
+			part = append(part, keyAlphabet[d])
+		} else if isKeySeparator(r) {
+			part = append(part, '-')
+		} else {
+			return []string{s}
+		}
+	}
+	if string(part) == s {
+		return []string{s}
+	}
+	return []string{string(part), s}
+}
+
 // setKey sets the key of a license to a supplied text. A key from another system
 // can look like a generated key, so the text is kept beside the canonical form,
 // unless it has spaces or other characters that no key has.

@@ -3,7 +3,6 @@ package license
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,18 +22,18 @@ type ListParams struct {
 	ExpiresBefore time.Time `json:"expires_before" validate:"omitempty,instant"`
 	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
 	// Search selects the license with that ID or key. If there is none, it
-	// selects the licenses for which each word of Search, ignoring case, is
-	// the beginning of a word of the name, the customer ID, the product ID, a
-	// metadata value or the fingerprint of an activation. Of each text, the
-	// first sixteen words count. Chinese, Japanese and Korean text is found
-	// by any two neighboring characters. At most 1,024 characters.
+	// selects the licenses whose name, customer ID, product ID or metadata values
+	// contain each word of Search, ignoring case, accents and differences of
+	// form. Of each license, the first 4,096 bytes of these texts are searched, in
+	// that order. At most 1,024 characters.
 	Search string `json:"search" validate:"omitempty,wellformed,max=1024" wire:"-"`
-	// SearchKeys makes Search match also whole groups of generated license
-	// keys, such as "8X2KQ". Set it only if the caller may see keys.
-	SearchKeys bool `json:"search_keys" wire:"-"`
+	// KeyPart selects the licenses whose key contains it: as people type a part
+	// of a generated key or, if that finds none, exactly. For a caller who sees
+	// masked keys, it selects none. At most 1,024 characters.
+	KeyPart string `json:"key_part" validate:"omitempty,wellformed,max=1024" wire:"-"`
 
-	// IDs selects only licenses with these IDs, at most 1,000. Search then has no
-	// effect, and the list is sorted by creation. Nil: all licenses.
+	// IDs selects only licenses with these IDs, at most 1,000. Search and KeyPart then
+	// have no effect, and the list is sorted by creation. Nil: all licenses.
 	IDs []string `json:"ids" validate:"max=1000" wire:"-"`
 
 	NewestFirst bool   `json:"newest_first" wire:"-"`          // reverses the order of the list
@@ -47,37 +46,44 @@ const maxLimit = 200
 
 // List returns a page of licenses, oldest first.
 //
-// A search is sorted by the words that match and then by creation, except with
-// CustomerID. A call examines a limited part of the index: a page can be short
-// or even empty although HasMore is true.
-//
-// Lists without a customer that filter by expiry or for scheduled licenses
-// are sorted by ExpiresAt or StartsAt instead, so that a store can read
+// Lists without a customer or a search that filter by expiry or for scheduled
+// licenses are sorted by ExpiresAt or StartsAt instead, so that a store can read
 // every page from an index. A list of active licenses is sorted by creation
 // and skips expired ones.
+//
+// A search reads licenses in order of creation, one search at a time in this
+// process and for up to 250 ms. A page can then be short or even empty although
+// HasMore is true; see [ListPage].
 //
 // A cursor is valid only for the same filters, order and product limit, and
 // Status is evaluated at the time of the first page. Any other cursor is an
 // [*InvalidError] for "cursor". Across pages, every license that keeps its
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
-func (s *Service) List(ctx context.Context, p ListParams) (IndexedPage[License], error) {
+func (s *Service) List(ctx context.Context, p ListParams) (page ListPage, err error) {
 	if err := check(ctx, p); err != nil {
-		return IndexedPage[License]{}, err
+		return ListPage{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	p.SearchKeys = p.SearchKeys && !s.caller.MaskKeys
 	if p.IDs != nil {
-		p.Search = ""
+		p.Search, p.KeyPart = "", ""
 	}
-	if p.Search != "" {
-		return s.search(ctx, p)
+	for _, p.KeyPart = range keyParts(p.KeyPart) {
+		page, err = s.list(ctx, p)
+		if none := err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore; !none && err != errCursor {
+			break
+		}
 	}
+	return page, err
+}
+
+// list is List after the checks, with KeyPart as stores compare it.
+func (s *Service) list(ctx context.Context, p ListParams) (ListPage, error) {
 	start := cursor{scope: s.scope(p), pinned: s.now()}
 	if p.Cursor != "" {
 		var ok bool
 		if start, ok = parseCursor(p.Cursor, start.scope, "lic"); !ok {
-			return IndexedPage[License]{}, errCursor
+			return ListPage{}, errCursor
 		}
 	}
 	q := p.query(start.pinned)
@@ -85,53 +91,78 @@ func (s *Service) List(ctx context.Context, p ListParams) (IndexedPage[License],
 	if start.back {
 		q.Descending = !q.Descending
 	}
-
-	view := s.view
-	if s.caller.Products == nil || p.ProductID != "" {
-		view = s.readOnce
-	}
-	var recs []store.License
-	err := view(ctx, func(r store.Reader) (err error) {
-		recs, err = s.read(ctx, r, q)
-		if err == nil && start.back && len(recs) == 0 { // the licenses before the position are gone
-			start = cursor{scope: start.scope, pinned: start.pinned}
-			q.After, q.Descending = start.after, p.NewestFirst
-			recs, err = s.read(ctx, r, q)
+	if p.Search != "" && p.Cursor == "" {
+		if recs, err := s.lookUp(ctx, p.Search, q); err != nil {
+			return ListPage{}, fmt.Errorf("list licenses: %w", err)
+		} else if len(recs) > 0 {
+			return s.page(p, recs, start.pinned)
 		}
-		return err
-	})
+	}
+	recs, end, err := s.readPage(ctx, p, q)
+	if err == nil && start.back && len(recs) == 0 && end == "" { // the licenses before the position are gone
+		start = cursor{scope: start.scope, pinned: start.pinned}
+		q.After, q.Descending = start.after, p.NewestFirst
+		recs, end, err = s.readPage(ctx, p, q)
+	}
 	if err != nil {
-		return IndexedPage[License]{}, fmt.Errorf("list licenses: %w", err)
+		return ListPage{}, fmt.Errorf("list licenses: %w", err)
 	}
 
-	more := len(recs) > p.Limit
-	recs = recs[:min(len(recs), p.Limit)]
-	prev := !start.after.IsZero()
+	// In the direction of reading, near is where the list continues backward, and
+	// far where it continues.
+	var near, far store.Position
+	switch {
+	case len(recs) > p.Limit:
+		recs, end = recs[:p.Limit], ""
+		far = position(q.Order, recs[p.Limit-1])
+	case end != "":
+		far.ID = end
+	}
+	if near = far; len(recs) > 0 { // otherwise no license up to far matches, or those after the position are gone
+		near = position(q.Order, recs[0])
+	}
+	more, prev := !far.IsZero(), !start.after.IsZero()
 	if start.back {
 		slices.Reverse(recs)
-		more, prev = prev, more
+		near, far, more, prev = far, near, prev, more
 	}
 	page, err := s.page(p, recs, start.pinned)
 	if err != nil {
-		return IndexedPage[License]{}, err
+		return ListPage{}, err
 	}
-	if more && len(recs) > 0 {
-		next := cursor{scope: start.scope, pinned: start.pinned, after: position(q.Order, recs[len(recs)-1])}
-		page.HasMore, page.NextCursor = true, next.String()
+	if more && !far.IsZero() {
+		page.HasMore, page.NextCursor = true, cursor{scope: start.scope, pinned: start.pinned, after: far}.String()
 	}
 	if prev {
-		before := cursor{scope: start.scope, pinned: start.pinned, back: true}
-		if len(recs) > 0 { // otherwise the licenses after the position are gone
-			before.after = position(q.Order, recs[0])
-		}
-		page.PrevCursor = before.String()
+		page.PrevCursor = cursor{scope: start.scope, pinned: start.pinned, after: near, back: true}.String()
+	}
+	if end != "" {
+		page.SearchedTo = idTime(end)
 	}
 	return page, nil
 }
 
+// readPage reads one license more than the page of q has. If it stops before it has
+// found these and before the end, it continues after the ID end.
+func (s *Service) readPage(ctx context.Context, p ListParams, q store.LicenseQuery) (recs []store.License, end string, err error) {
+	if p.Search != "" || p.KeyPart != "" {
+		end, err = s.search(ctx, q, p, q.Limit, searchTime, func(rec store.License) { recs = append(recs, rec) })
+		return recs, end, err
+	}
+	view := s.view
+	if s.caller.Products == nil || p.ProductID != "" {
+		view = s.readOnce
+	}
+	err = view(ctx, func(r store.Reader) (err error) {
+		recs, err = s.read(ctx, r, q)
+		return err
+	})
+	return recs, "", err
+}
+
 // page converts the licenses of one page of p.
-func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (IndexedPage[License], error) {
-	page := IndexedPage[License]{Page: Page[License]{Data: make([]License, 0, len(recs))}}
+func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (ListPage, error) {
+	page := ListPage{Page: Page[License]{Data: make([]License, 0, len(recs))}}
 	at := s.now()
 	if p.Status != "" {
 		at = pinned // show the status that the filter saw
@@ -139,7 +170,7 @@ func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (In
 	for _, rec := range recs {
 		l, err := fromRow(rec, at)
 		if err != nil {
-			return IndexedPage[License]{}, fmt.Errorf("list licenses: %w", err)
+			return ListPage{}, fmt.Errorf("list licenses: %w", err)
 		}
 		page.Data = append(page.Data, s.shown(l))
 	}
@@ -181,7 +212,7 @@ func (p ListParams) query(now time.Time) store.LicenseQuery {
 		}
 	}
 	switch {
-	case p.CustomerID != "" || p.Search != "" || p.IDs != nil:
+	case p.CustomerID != "" || p.Search != "" || p.KeyPart != "" || p.IDs != nil:
 	case !q.Expires.IsZero() && !q.Expires.OrNone:
 		q.Order = store.ByExpiresAt
 	case p.Status == StatusScheduled:
@@ -196,34 +227,6 @@ func ceilMillis(t time.Time) time.Time {
 		return c.Add(time.Millisecond)
 	}
 	return toMillis(t)
-}
-
-// lookUp returns the license whose ID or key is the search text, if q
-// selects it.
-func (s *Service) lookUp(ctx context.Context, r store.Reader, search string, q store.LicenseQuery) ([]store.License, error) {
-	var rec store.License
-	err := store.ErrNotFound
-	if isID("lic", search) {
-		rec, err = r.License(ctx, search)
-	}
-	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {
-		rec, err = r.LicenseByKey(ctx, key)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil || !s.sees(rec.ProductID) || !selects(q, rec) {
-		return nil, err
-	}
-	return []store.License{rec}, nil
-}
-
-// selects reports whether rec matches the filters of q.
-func selects(q store.LicenseQuery, rec store.License) bool {
-	return (q.CustomerID == "" || q.CustomerID == rec.CustomerID) &&
-		(q.ProductID == "" || q.ProductID == rec.ProductID) &&
-		(q.State == "" || q.State == rec.State) &&
-		q.Starts.Contains(rec.StartsAt) && q.Expires.Contains(rec.ExpiresAt)
 }
 
 // read returns the licenses of q that exist for the caller. A store filters

@@ -38,8 +38,8 @@ func TestMaskedCallerGetsNoKeys(t *testing.T) {
 	is.Equal(len(search(t, f.Service, license.ListParams{Search: l.Key})), 1)
 	is.Equal(len(search(t, masked, license.ListParams{Search: l.Key})), 1)
 	is.Equal(len(search(t, masked, license.ListParams{Search: l.Key[:len(l.Key)-1]})), 0)
-	is.Equal(len(search(t, f.Service, license.ListParams{Search: l.Key[:5], SearchKeys: true})), 1)
-	is.Equal(len(search(t, masked, license.ListParams{Search: l.Key[:5], SearchKeys: true})), 0)
+	is.Equal(len(search(t, f.Service, license.ListParams{KeyPart: l.Key[:5]})), 1)
+	is.Equal(len(search(t, masked, license.ListParams{KeyPart: l.Key[:5]})), 0)
 
 	var out bytes.Buffer
 	is.NoErr(masked.Export(t.Context(), &out, license.ListParams{}))

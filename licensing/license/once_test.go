@@ -11,7 +11,6 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -98,7 +97,7 @@ func TestOnceUnderManyAtOnce(t *testing.T) {
 	for _, id := range ids {
 		is.Equal(id, ids[0])
 	}
-	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, "state"), map[string]int64{"active": 1})
 }
 
 func TestOncePurges(t *testing.T) {
@@ -160,7 +159,7 @@ func TestAtomically(t *testing.T) {
 		_, err = s.Create(t.Context(), plain())
 		return err
 	}))
-	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, "state"), map[string]int64{"active": 1})
 	_, err = inner.List(t.Context(), license.ListParams{})
 	is.True(errors.Is(err, store.ErrTxDone)) // over when fn has returned
 }
@@ -188,7 +187,7 @@ func TestAtomicallyNested(t *testing.T) {
 		return err
 	})
 	is.NoErr(err)
-	is.Equal(f.tallies(t, catalog.State), map[string]int64{"active": 1})
+	is.Equal(f.tallies(t, "state"), map[string]int64{"active": 1})
 }
 
 // TestAtomicallyAfterACallThatBroke: a call that the store broke off halfway

@@ -3,32 +3,26 @@ package license
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
+	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // The ranges of an [Overview].
 const (
-	OverviewDays  = 365                 // length of Issued
-	OverviewWeeks = 53                  // length of Ending
-	ExpiringSoon  = 30 * 24 * time.Hour // range of Expiring
+	OverviewDays  = 365 // length of Issued
+	OverviewWeeks = 53  // length of Ending
 )
 
-// An Overview holds license counts at one instant. They are exact unless Indexing
-// is set.
+// An Overview holds the counts of all licenses and their charts.
 type Overview struct {
-	At       time.Time
-	Indexing *Indexing // nil: the counts include every change
-	Total    int64
-	// ByStatus counts licenses by status.
-	ByStatus map[Status]int64
-	// Expiring counts licenses that are neither suspended nor revoked and
-	// expire within [ExpiringSoon] after At.
-	Expiring int64
+	Counts
 	// Issued counts the existing licenses created on each of the last
-	// [OverviewDays] days, oldest first and today last.
+	// [OverviewDays] days, oldest first and today last. The time is that in the
+	// ID, from which the CreatedAt of a license that was imported with its ID
+	// can differ.
 	Issued []Figure
 	// Ending counts licenses, neither suspended nor revoked, that expire in
 	// each of [OverviewWeeks] weeks, this week first. Weeks start on Monday.
@@ -41,80 +35,55 @@ type Figure struct {
 	N    int64
 }
 
-// Overview returns license counts. It adds up stored counts, which it first
-// brings up to date with the event feed: one for each day on which a license has
-// ended, one for each hour of this day and of the last day of Expiring, and one for
-// each different end in this hour and in the last one. A caller limited to some
-// products gets [ErrProductForbidden].
-func (s *Service) Overview(ctx context.Context) (o Overview, err error) {
+// Overview returns exact license counts, which it keeps as [Service.Count] does. A
+// caller limited to some products gets [ErrProductForbidden].
+func (s *Service) Overview(ctx context.Context) (Overview, error) {
 	if s.caller.Products != nil {
 		return Overview{}, fmt.Errorf("overview: %w", ErrProductForbidden)
 	}
-	lag, err := s.catalog.Answer(ctx, s.within(), func(in catalog.Snapshot) (err error) {
-		o, err = overview(ctx, in, s.now())
-		return err
+	o, err := kept(ctx, s, "overview", func() (o Overview, err error) {
+		err = s.view(ctx, func(r store.Reader) error {
+			o, err = overview(ctx, r, s.now())
+			return err
+		})
+		return o, err
 	})
 	if err != nil {
 		return Overview{}, fmt.Errorf("overview: %w", err)
 	}
-	o.Indexing = s.indexing(ctx, lag)
+	o.ByStatus, o.Issued, o.Ending = maps.Clone(o.ByStatus), slices.Clone(o.Issued), slices.Clone(o.Ending)
 	return o, nil
 }
 
-func overview(ctx context.Context, in catalog.Snapshot, now time.Time) (Overview, error) {
-	o := Overview{At: now, ByStatus: map[Status]int64{}}
-	states, err := in.AllCounts(ctx, catalog.State, "", "")
-	if err != nil {
-		return o, err
-	}
-	for _, c := range states {
-		o.Total += c.N
-		o.ByStatus[Status(c.Name)] = c.N
-	}
-	past := now.Add(time.Millisecond) // times up to now are before it
-	expired, err := in.Between(ctx, catalog.Expires, time.Time{}, past)
-	if err != nil {
-		return o, err
-	}
-	// A license starts before it expires, so a scheduled license has not expired.
-	scheduled, err := in.Between(ctx, catalog.Starts, past, time.Time{})
-	if err != nil {
-		return o, err
-	}
-	o.ByStatus[StatusExpired], o.ByStatus[StatusScheduled] = expired, scheduled
-	o.ByStatus[StatusActive] -= expired + scheduled
-	if o.Expiring, err = in.Between(ctx, catalog.Expires, past, past.Add(ExpiringSoon)); err != nil {
+func overview(ctx context.Context, r store.Reader, now time.Time) (o Overview, err error) {
+	o.Counts = Counts{At: now, ByStatus: map[Status]int64{}}
+	if err := o.add(ctx, r, ListParams{}); err != nil {
 		return o, err
 	}
 	today := now.UTC().Truncate(24 * time.Hour)
-	if o.Issued, err = figures(ctx, in, catalog.Created, today.AddDate(0, 0, 1-OverviewDays), OverviewDays, 1); err != nil {
+	created := func(t time.Time) store.Position { return store.Position{ID: idFrom(t)} }
+	if o.Issued, err = figures(ctx, r, store.LicenseQuery{}, today.AddDate(0, 0, 1-OverviewDays), OverviewDays, 1, created); err != nil {
 		return o, err
 	}
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
-	o.Ending, err = figures(ctx, in, catalog.Expires, monday, OverviewWeeks, 7)
+	ends := func(t time.Time) store.Position { return store.Position{Time: t} }
+	o.Ending, err = figures(ctx, r, store.LicenseQuery{State: store.StateActive, Order: store.ByExpiresAt}, monday, OverviewWeeks, 7, ends)
 	return o, err
 }
 
-// figures adds up daily counts into n figures of the given number of days.
-func figures(ctx context.Context, in catalog.Snapshot, by string, from time.Time, n, days int) ([]Figure, error) {
+// figures counts licenses in n ranges of the given number of days.
+func figures(ctx context.Context, r store.Reader, q store.LicenseQuery, from time.Time, n, days int, edge func(time.Time) store.Position) ([]Figure, error) {
 	list := make([]Figure, n)
-	for i := range list {
-		list[i].From = from.AddDate(0, 0, i*days)
+	edges := make([]store.Position, n+1)
+	for i := range edges {
+		edges[i] = edge(from.AddDate(0, 0, i*days))
 	}
-	counts, err := in.AllCounts(ctx, by, from.Format(catalog.Day), from.AddDate(0, 0, n*days).Format(catalog.Day))
+	counts, err := r.CountLicenses(ctx, q, edges...)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range counts {
-		day, err := time.Parse(catalog.Day, c.Name)
-		if err != nil {
-			return nil, err
-		}
-		i, found := slices.BinarySearchFunc(list, day, func(f Figure, day time.Time) int { return f.From.Compare(day) })
-		if !found {
-			i--
-		}
-		list[i].N += c.N
+	for i := range list {
+		list[i] = Figure{from.AddDate(0, 0, i*days), counts[i]}
 	}
 	return list, nil
 }

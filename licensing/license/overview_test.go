@@ -2,9 +2,7 @@ package license_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +68,6 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 		}
 		is.NoErr(err)
 	}
-	is.NoErr(f.Index(ctx))
 	for _, now := range instants {
 		f.now = now
 		o, err := f.Overview(ctx)
@@ -87,29 +84,6 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 		is.Equal(o.Total, total)
 		is.Equal(o.Expiring, expiring)
 	}
-}
-
-// TestOverviewReadsFewCounts: licenses that end on one day at different times are
-// counted by the hour.
-func TestOverviewReadsFewCounts(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	f.now = start.Truncate(24 * time.Hour).Add(23*time.Hour + 30*time.Minute)
-	var rows strings.Builder
-	for i := range 2000 {
-		ends := f.now.Truncate(24 * time.Hour).Add(time.Duration(i) * 43 * time.Second)
-		fmt.Fprintf(&rows, `{"key":"KEY-%012d","name":"n","product_id":"p","customer_id":"c","expires_at":%q}`+"\n", i, ends.Format(time.RFC3339))
-	}
-	is.NoErr(f.Import(t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
-	is.NoErr(f.Index(t.Context()))
-	read := &boundedStore{Store: f.store}
-	s := license.New(read, license.Options{Now: func() time.Time { return f.now }})
-	o, err := s.Overview(t.Context())
-	is.NoErr(err)
-	byStatus, _ := counted(t, f.Service, f.now)
-	is.True(byStatus[license.StatusExpired] > 1900)
-	is.Equal(o.ByStatus[license.StatusExpired], byStatus[license.StatusExpired])
-	is.True(read.entries < 150) // of 2,000 different ends
 }
 
 func TestOverviewOverTime(t *testing.T) {

@@ -86,6 +86,7 @@ func (p CreateParams) write(rec *record.License) {
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
 	rec.OfflineSeconds = countOrNegative(p.OfflineSeconds)
 	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
+	rec.Text = textOf(*rec, p.Metadata)
 }
 
 // apply changes the fields that p sets.
@@ -227,14 +228,30 @@ func countOrNegative(n *int64) int64 {
 	return *n
 }
 
+// idTime returns the time that an ID of a license encodes; zero: it is none.
+func idTime(id string) time.Time {
+	if !isID("lic", id) {
+		return time.Time{}
+	}
+	ms := int64(0)
+	for _, c := range []byte(id[len("lic_"):][:10]) {
+		ms = ms<<5 | int64(strings.IndexByte(idAlphabet, c))
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// idFrom returns the beginning of the IDs of licenses that encode a time.
+func idFrom(t time.Time) string { return store.NewID("lic", t)[:len("lic_")+10] }
+
+const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz" // as of [store.NewID]
+
 // isID reports whether s is a well-formed ID with the given prefix.
 func isID(prefix, s string) bool {
-	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	if len(s) != len(prefix)+1+26 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
 		return false
 	}
 	for _, c := range []byte(s[len(prefix)+1:]) {
-		if strings.IndexByte(alphabet, c) < 0 {
+		if strings.IndexByte(idAlphabet, c) < 0 {
 			return false
 		}
 	}

@@ -2,120 +2,125 @@ package license
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/valid"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// search returns a page of the licenses that p selects by words. Its order is
-// that of the index, and it has cursors of its own.
-func (s *Service) search(ctx context.Context, p ListParams) (IndexedPage[License], error) {
-	start := searchCursor{scope: s.scope(p), pinned: s.now()}
-	if p.Cursor != "" {
-		var ok bool
-		if start, ok = parseSearchCursor(p.Cursor, start.scope); !ok {
-			return IndexedPage[License]{}, errCursor
-		}
-	}
-	q := p.query(start.pinned)
-	if p.Cursor == "" {
-		var recs []store.License
-		err := s.view(ctx, func(r store.Reader) (err error) {
-			recs, err = s.lookUp(ctx, r, p.Search, q)
-			return err
-		})
-		if err != nil {
-			return IndexedPage[License]{}, fmt.Errorf("search licenses: %w", err)
-		}
-		if len(recs) > 0 {
-			return s.page(p, recs, start.pinned)
-		}
-	}
-	if p.ProductID != "" && !s.sees(p.ProductID) {
-		return IndexedPage[License]{Page: Page[License]{Data: []License{}}}, nil
-	}
-	q.Limit = p.Limit
-	var found catalog.Page
-	lag, err := s.catalog.Answer(ctx, s.within(), func(in catalog.Snapshot) (err error) {
-		var ok bool
-		found, ok, err = in.Find(ctx, catalog.Search{
-			Text: p.Search, Keys: p.SearchKeys, Where: q, After: start.after, Back: start.back,
-			Sees: func(rec store.License) bool { return s.sees(rec.ProductID) },
-		})
-		if err == nil && !ok {
-			err = errCursor
-		}
-		return err
-	})
-	if errors.Is(err, errCursor) {
-		return IndexedPage[License]{}, errCursor
-	}
-	if err != nil {
-		return IndexedPage[License]{}, fmt.Errorf("search licenses: %w", err)
-	}
-	if start.back && len(found.Licenses) == 0 && found.Prev == "" { // the licenses before the position are gone
-		p.Cursor = ""
-		return s.search(ctx, p)
-	}
-	page, err := s.page(p, found.Licenses, start.pinned)
-	if err != nil {
-		return IndexedPage[License]{}, err
-	}
-	if found.Next != "" {
-		start.after, start.back = found.Next, false
-		page.HasMore, page.NextCursor = true, start.String()
-	}
-	if found.Prev != "" {
-		start.after, start.back = found.Prev, true
-		page.PrevCursor = start.String()
-	} else if len(found.Licenses) == 0 && found.Next == "" && start.after != "" { // the licenses after the position are gone
-		start.after, start.back = start.after+"\x01", true // the page before includes the position
-		page.PrevCursor = start.String()
-	}
-	page.Indexing = s.indexing(ctx, lag)
-	return page, nil
-}
-
-// The first byte of a cursor of a search.
 const (
-	searchAfter  = 3 // the page after the position
-	searchBefore = 4 // the page before it
+	// searchTime is how long a page of a search takes at most, and
+	// countTime how long reading matches to count them does.
+	searchTime = 250 * time.Millisecond
+	countTime  = 150 * time.Millisecond
+	// maxCounted is how many matches are read to count them.
+	maxCounted = 10_000
 )
 
-// A searchCursor is the position where the next page of a search begins, or
-// before which the previous page ends.
-type searchCursor struct {
-	scope  [16]byte  // as in cursor
-	pinned time.Time // when the first page was read
-	after  string    // the position in the index
-	back   bool      // the page before the position
+// A slot is for one call at a time in this process.
+type slot chan struct{}
+
+// take waits for the slot. Calls inside Atomically or Once, which hold the write
+// lock, do not wait.
+func (s *Service) take(ctx context.Context, free slot) (release func(), err error) {
+	if s.tx != nil {
+		return func() {}, nil
+	}
+	select {
+	case free <- struct{}{}:
+		return func() { <-free }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
-// String encodes c in base64url: version, scope, time in milliseconds, and the
-// position.
-func (c searchCursor) String() string {
-	version := byte(searchAfter)
-	if c.back {
-		version = searchBefore
+// maxTexts is how many words of a search a store looks for; more are looked for in
+// what it finds.
+const maxTexts = 100
+
+// search calls add for up to n licenses that q, the search text, the part of a key
+// and the product limit of the caller select, in order of their IDs. If it stops
+// before the end, because it has found n or has taken too long, it continues after
+// the ID end.
+func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams, n int, long time.Duration, add func(store.License)) (end string, err error) {
+	words := searchWords(p.Search)
+	switch products := s.products(); {
+	case len(words) == 0 && p.KeyPart == "", p.KeyPart != "" && s.caller.MaskKeys,
+		q.ProductID != "" && !s.sees(q.ProductID), s.caller.Products != nil && len(products) == 0:
+		return "", nil
+	case len(products) == 1:
+		q.ProductID = products[0]
 	}
-	b := append([]byte{version}, c.scope[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(unixMillis(c.pinned)))
-	return base64.RawURLEncoding.EncodeToString(append(b, c.after...))
+	release, err := s.take(ctx, s.searching)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	began := time.Now()
+	r := s.reader()
+	folded, err := isFolded(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if q.KeyPart = p.KeyPart; folded {
+		q.Text = words[:min(len(words), maxTexts)]
+	}
+	for {
+		q.Limit = n
+		if !folded || s.caller.Products != nil { // some of those found do not match
+			q.Limit = store.MaxLimit
+		}
+		rows, next, err := r.FindLicenses(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, row := range rows {
+			text := row.Text
+			if !folded {
+				if text, err = foldRow(row); err != nil {
+					return "", err
+				}
+			}
+			if !containsAll(text, words) || !s.sees(row.ProductID) {
+				continue
+			}
+			if add(row); n == 1 {
+				return row.ID, nil
+			}
+			n--
+		}
+		if next == "" || time.Since(began) >= long {
+			return next, nil
+		}
+		q.After.ID = next
+	}
 }
 
-// parseSearchCursor decodes a cursor if it has the given scope. Nothing in it is
-// trusted: words, filters and the product limit apply again on every page.
-func parseSearchCursor(text string, scope [16]byte) (c searchCursor, ok bool) {
-	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < 26 || b[0] != searchAfter && b[0] != searchBefore || [16]byte(b[1:17]) != scope {
-		return searchCursor{}, false
+// lookUp returns the license whose ID or key is the search text, if q
+// selects it.
+func (s *Service) lookUp(ctx context.Context, search string, q store.LicenseQuery) ([]store.License, error) {
+	r := s.reader()
+	var rec store.License
+	err := store.ErrNotFound
+	if isID("lic", search) {
+		rec, err = r.License(ctx, search)
 	}
-	c = searchCursor{scope: scope, pinned: fromMillis(int64(binary.BigEndian.Uint64(b[17:]))), after: string(b[25:]), back: b[0] == searchBefore}
-	return c, valid.IsInstant(c.pinned) && c.String() == text
+	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {
+		rec, err = r.LicenseByKey(ctx, key)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || !s.sees(rec.ProductID) || !selects(q, rec) {
+		return nil, err
+	}
+	return []store.License{rec}, nil
+}
+
+// selects reports whether rec matches the filters of q.
+func selects(q store.LicenseQuery, rec store.License) bool {
+	return (q.CustomerID == "" || q.CustomerID == rec.CustomerID) &&
+		(q.ProductID == "" || q.ProductID == rec.ProductID) &&
+		(q.State == "" || q.State == rec.State) &&
+		q.Starts.Contains(rec.StartsAt) && q.Expires.Contains(rec.ExpiresAt)
 }

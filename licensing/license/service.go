@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -94,14 +92,15 @@ type EventOptions struct {
 // concurrent use, except inside [Service.Atomically] and [Service.Once]: the
 // Service passed to their function must be used only by that function.
 type Service struct {
-	st      store.Store
-	opts    Options
-	catalog *catalog.Catalog
-	pending *pendingUsage
-	erasing *eraser
-	caller  Caller
-	tx      *transaction // set inside Atomically and Once
-	holder  bool         // acts for a license key holder
+	st        store.Store
+	opts      Options
+	searching slot // one search at a time
+	counts    *countCache
+	pending   *pendingUsage
+	erasing   *eraser
+	caller    Caller
+	tx        *transaction // set inside Atomically and Once
+	holder    bool         // acts for a license key holder
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -126,7 +125,7 @@ func New(st store.Store, opts Options) *Service {
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}
 	}
-	return &Service{st: st, opts: opts, catalog: catalog.New(st, feed.PurgedThrough), pending: newPendingUsage(), erasing: new(eraser)}
+	return &Service{st: st, opts: opts, searching: make(slot, 1), counts: newCountCache(), pending: newPendingUsage(), erasing: new(eraser)}
 }
 
 // Options returns the options in effect, with defaults filled in.

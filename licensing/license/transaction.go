@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/catalog"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -19,14 +18,7 @@ type transaction struct {
 	// Once were about; "" means all products.
 	products map[string]bool
 
-	changes []catalog.Change // events that were appended
-	written []writtenLicense
-}
-
-// A writtenLicense is what was last written of a license.
-type writtenLicense struct {
-	id  string
-	row *store.License // nil: deleted
+	wrote bool // a license
 }
 
 // Atomically runs fn in one Update: all calls that fn makes on the Service
@@ -54,9 +46,7 @@ func (s *Service) Atomically(ctx context.Context, fn func(*Service) error) error
 		}
 		return in.tx.failed
 	})
-	if err == nil {
-		s.committed(last)
-	}
+	s.ended(last)
 	return err
 }
 
@@ -92,65 +82,33 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 		last = &transaction{Tx: tx, now: s.clock()}
 		return fn(last)
 	})
-	if err == nil {
-		s.committed(last)
-	}
+	s.ended(last)
 	return err
 }
 
-// committed tells the index what an Update has changed.
-func (s *Service) committed(tx *transaction) {
-	if len(tx.changes) == 0 {
-		return
+// ended drops the counts that an Update, which has returned, may have changed.
+func (s *Service) ended(tx *transaction) {
+	if tx != nil && tx.wrote {
+		s.counts.drop()
 	}
-	last := make(map[string]int, 1) // the last event about a license
-	for i, c := range tx.changes {
-		last[c.Subject] = i
-	}
-	for _, w := range tx.written {
-		if i, ok := last[w.id]; ok {
-			tx.changes[i].Wrote, tx.changes[i].License = true, w.row
-		}
-	}
-	s.catalog.Recent.Add(tx.changes)
-}
-
-// AppendEvents implements [store.Writer].
-func (tx *transaction) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
-	seqs, err := tx.Tx.AppendEvents(ctx, events...)
-	for i, seq := range seqs {
-		tx.changes = append(tx.changes, catalog.Change{Seq: seq, Type: events[i].Type, Subject: events[i].Subject})
-	}
-	return seqs, err
 }
 
 // CreateLicenses implements [store.Writer].
 func (tx *transaction) CreateLicenses(ctx context.Context, licenses ...store.License) error {
-	err := tx.Tx.CreateLicenses(ctx, licenses...)
-	if err == nil {
-		for _, l := range licenses {
-			tx.written = append(tx.written, writtenLicense{l.ID, &l})
-		}
-	}
-	return err
+	tx.wrote = true
+	return tx.Tx.CreateLicenses(ctx, licenses...)
 }
 
 // UpdateLicense implements [store.Writer].
 func (tx *transaction) UpdateLicense(ctx context.Context, l store.License) error {
-	err := tx.Tx.UpdateLicense(ctx, l)
-	if err == nil {
-		tx.written = append(tx.written, writtenLicense{l.ID, &l})
-	}
-	return err
+	tx.wrote = true
+	return tx.Tx.UpdateLicense(ctx, l)
 }
 
 // DeleteLicense implements [store.Writer].
 func (tx *transaction) DeleteLicense(ctx context.Context, id string) error {
-	err := tx.Tx.DeleteLicense(ctx, id)
-	if err == nil {
-		tx.written = append(tx.written, writtenLicense{id, nil})
-	}
-	return err
+	tx.wrote = true
+	return tx.Tx.DeleteLicense(ctx, id)
 }
 
 // view runs fn on one snapshot: that of the current Update, or a new one.

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -34,8 +35,9 @@ const (
 // host is an application that mounts the service.
 type host struct {
 	*licensing.Handler
-	base string // URL of the mount
-	log  *logBuffer
+	base  string // URL of the mount
+	log   *logBuffer
+	store store.Store
 }
 
 // logBuffer is a log that tests can read.
@@ -61,7 +63,7 @@ func newHost(t *testing.T) *host {
 	st, err := sqlite.Open(filepath.Join(t.TempDir(), "licenses.db"))
 	is.New(t).NoErr(err)
 	t.Cleanup(func() { is.New(t).NoErr(st.Close()) })
-	h := &host{log: &logBuffer{}}
+	h := &host{log: &logBuffer{}, store: st}
 	h.Handler = licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.NewTextHandler(io.Writer(h.log), nil))})
 	mux := http.NewServeMux()
 	mux.Handle("/tenants/{tenant}/licensing/", http.StripPrefix(prefix, h.Handler))

@@ -94,13 +94,13 @@ func newLargeHost(t *testing.T, n int) *largeHost {
 	page, err := r.Service().List(ctx, license.ListParams{NewestFirst: true, Limit: 50})
 	is.NoErr(err)
 	r.next = page.NextCursor
-	r.index(t)
+	r.prepare(t)
 	r.address = r.addresses(t, op.ID, r.one.ID, clientID)
 	return r
 }
 
-// index calls Run until the indexes have caught up.
-func (r *largeHost) index(t *testing.T) {
+// prepare calls Run until it has prepared the licenses for searches.
+func (r *largeHost) prepare(t *testing.T) {
 	t.Helper()
 	is := is.New(t)
 	running, stop := context.WithCancel(t.Context())
@@ -108,12 +108,12 @@ func (r *largeHost) index(t *testing.T) {
 	run.Go(func() { is.NoErr(r.Run(running)) })
 	defer run.Wait()
 	defer stop()
-	for indexing := true; indexing; time.Sleep(100 * time.Millisecond) {
-		counts, err := r.Service().Overview(t.Context())
-		is.NoErr(err)
-		found, err := r.Service().List(t.Context(), license.ListParams{Search: "number", Limit: 1})
-		is.NoErr(err)
-		indexing = counts.Indexing != nil || found.Indexing != nil
+	for {
+		entry, err := r.store.Entry(t.Context(), "fold", "licenses")
+		if err == nil && strings.Contains(string(entry.Data), `"complete":true`) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

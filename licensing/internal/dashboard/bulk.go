@@ -172,6 +172,9 @@ func (v *visit) allMatching(m move) (list []license.License, next string, err er
 	// A renewed license moves towards the end of a list by expiry. Reading
 	// backward from the end does not meet it again.
 	p.NewestFirst = p.NewestFirst || m.isRenewal()
+	if p, err = v.resolve(p); err != nil {
+		return nil, "", err
+	}
 	p.Cursor = q.Get("cursor")
 	for range pagesMatched {
 		p.Limit = min(maxSelected-len(list), 200)

@@ -18,7 +18,7 @@ type directory struct {
 	title, path string
 	one         string // the singular noun
 	empty       string // the text of an empty list
-	list        func(*license.Service, context.Context, license.NamesParams) (license.IndexedPage[license.NameCount], error)
+	list        func(*license.Service, context.Context, license.NamesParams) (license.Page[license.NameCount], error)
 	filter      string // the name of the filter in the license list
 }
 
@@ -41,7 +41,6 @@ type nameList struct {
 	Next                    string // the query of the next page
 	First                   string // the query of the first page, if this is another page
 	Problem                 string
-	Indexing                string // the note that the list lags behind, if it does
 }
 
 // nameRow is a customer or a product with the number of its licenses.
@@ -68,7 +67,6 @@ func (d directory) show(v *visit) error {
 		filter.Set("after", list.NextCursor)
 		body.Next = "?" + filter.Encode()
 	}
-	body.Indexing = indexingNote(list.Indexing)
 	for _, x := range list.Data {
 		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
 		body.Rows = append(body.Rows, nameRow{x.Name, thousands(x.N), d.namePath(x.Name), "licenses/new" + query})

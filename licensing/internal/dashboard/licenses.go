@@ -57,8 +57,7 @@ func (f filter) query() url.Values {
 
 // params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
-	// The license service ignores SearchKeys for operators who may not see keys.
-	p := license.ListParams{Search: f.Search, SearchKeys: true, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
+	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	for _, w := range expiryWindows {
 		if w.value == f.Expires {
 			// Whole minutes, so that the pages of one list use the same window.
@@ -90,7 +89,7 @@ type licenseList struct {
 	First    string // the query of the first page, if this is another page
 	CSV      string
 	Problem  string
-	Indexing string // the note that the search lags behind, if it does
+	Reached  string // how far the search has come, if it did not reach its end
 }
 
 type licenseRow struct {
@@ -119,7 +118,7 @@ func showLicenses(v *visit) error {
 		p.ExpiresAfter, p.ExpiresBefore = from, until
 	}
 	status := http.StatusOK
-	result, err := v.licenses.List(v.r.Context(), p)
+	result, err := v.find(p)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
 		if x := invalid.Fields[0]; x.Field != "cursor" {
@@ -132,29 +131,22 @@ func showLicenses(v *visit) error {
 		return err
 	}
 	list.Partial = f.omitsPerpetual()
-	var counts *license.Overview
-	var tabCounts *sample
-	if f.unsearched() {
-		o, err := v.licenses.Overview(v.r.Context())
+	var counts *license.Counts
+	if list.Problem == "" {
+		c, err := v.count(filter{Search: f.Search, Product: f.Product, Customer: f.Customer}.params(v.h.opts.Now()))
 		if err != nil {
 			return err
 		}
-		if o.Indexing == nil {
-			counts = &o
-		}
-	} else if list.Problem == "" {
-		if tabCounts, err = v.sample(f, p, result.Page); err != nil {
-			return err
-		}
+		counts = &c
 	}
-	list.Tabs = f.tabs(counts, tabCounts)
+	list.Tabs = f.tabs(counts)
 	if list.Problem == "" {
-		n, err := v.matches(f, p, result.Page, counts, tabCounts)
+		n, err := v.matches(p, result)
 		if err != nil {
 			return err
 		}
 		for i, tab := range list.Tabs {
-			if tab.Current && tabCounts != nil && !list.Partial {
+			if tab.Current && !list.Partial {
 				list.Tabs[i].Count = n.number()
 			}
 		}
@@ -169,7 +161,7 @@ func showLicenses(v *visit) error {
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()
 	}
-	list.Indexing = indexingNote(result.Indexing)
+	list.Reached = reached(result)
 	pageQuery := func(cursor string) string {
 		if cursor == "" {
 			return ""

@@ -17,26 +17,24 @@ type listTab struct {
 const expiringFilter = "30d"
 
 // tabs returns the status tabs of the list. They keep the search, the product and
-// the customer. The overview has the counts of a list without those, and the
-// sample those of a list with them.
-func (f filter) tabs(o *license.Overview, s *sample) (tabs []listTab) {
-	add := func(label, status, expires string, n func(*license.Overview) int64) {
+// the customer, whose licenses are counted; nil: their numbers are not known.
+func (f filter) tabs(counts *license.Counts) (tabs []listTab) {
+	add := func(label, status, expires string, n func(*license.Counts) int64) {
 		to := filter{Search: f.Search, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
 		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
-		switch {
-		case o != nil:
-			tab.Count = thousands(n(o))
-		case s != nil:
-			tab.Count = s.count(to)
+		if counts != nil {
+			if n := (matchCount{n(counts), counts.AtLeast}); n.n > 0 || !n.more {
+				tab.Count = n.number()
+			}
 		}
 		tabs = append(tabs, tab)
 	}
 	byStatus := func(s license.Status) {
-		add(sentenceCase(string(s)), string(s), "", func(o *license.Overview) int64 { return o.ByStatus[s] })
+		add(sentenceCase(string(s)), string(s), "", func(c *license.Counts) int64 { return c.ByStatus[s] })
 	}
-	add("All", "", "", func(o *license.Overview) int64 { return o.Total })
+	add("All", "", "", func(c *license.Counts) int64 { return c.Total })
 	byStatus(license.StatusActive)
-	add("Expiring", string(license.StatusActive), expiringFilter, func(o *license.Overview) int64 { return o.Expiring })
+	add("Expiring", string(license.StatusActive), expiringFilter, func(c *license.Counts) int64 { return c.Expiring })
 	for _, s := range []license.Status{license.StatusScheduled, license.StatusExpired, license.StatusSuspended, license.StatusRevoked} {
 		byStatus(s)
 	}

@@ -1,10 +1,10 @@
 package dashboard
 
-import "github.com/seed-d8a106b4/licensekit/licensing/license"
+import (
+	"errors"
 
-// maxCounted is the number of licenses that are read to count the matches of a
-// filter for which no count is kept.
-const maxCounted = 100
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
 
 // A matchCount is the number of licenses that match a filter.
 type matchCount struct {
@@ -27,61 +27,64 @@ func (m matchCount) number() string {
 	return thousands(m.n)
 }
 
-// matches counts the licenses that match a filter. Of these, result is the page
-// that p selects. It takes the number from the stored counts if they have it, and
-// otherwise reads a limited number of licenses, unless the sample has them.
-func (v *visit) matches(f filter, p license.ListParams, result license.Page[license.License], counts *license.Overview, s *sample) (matchCount, error) {
+// matches counts the licenses that p selects, of which result is a page.
+func (v *visit) matches(p license.ListParams, result license.ListPage) (matchCount, error) {
 	if p.Cursor == "" && !result.HasMore {
 		return matchCount{n: int64(len(result.Data))}, nil
 	}
-	if s != nil && f.samples(p) {
-		return s.all, nil
-	}
-	if n, ok, err := v.storedCount(f, counts); ok || err != nil {
-		return matchCount{n: n}, err
-	}
-	read := 0
-	if p.Cursor == "" { // the page is the beginning of the list
-		read = len(result.Data)
-		p.Cursor = result.NextCursor
-	} else {
-		p.Cursor = ""
-	}
-	p.Limit = maxCounted - read
-	rest, err := v.licenses.List(v.r.Context(), p)
-	return matchCount{int64(read + len(rest.Data)), rest.HasMore}, err
+	c, err := v.count(p)
+	return matchCount{c.Total, c.AtLeast}, err
 }
 
-// storedCount returns the number of licenses that match a filter if it is stored
-// and exact. The counts are nil if they do not apply.
-func (v *visit) storedCount(f filter, counts *license.Overview) (n int64, ok bool, err error) {
-	ordered := f.order() == sortSoonest || f.order() == sortLatest // without the licenses that have no expiry
-	switch status := license.Status(f.Status); (filter{Search: f.Search, Status: f.Status, Product: f.Product, Customer: f.Customer, Expires: f.Expires}) {
-	case filter{}:
-		if counts != nil && !ordered {
-			return counts.Total, true, nil
-		}
-	case filter{Status: f.Status}:
-		if counts != nil && (!ordered || status == license.StatusExpired) {
-			return counts.ByStatus[status], true, nil
-		}
-	case filter{Status: string(license.StatusActive), Expires: expiringFilter}:
-		if counts != nil {
-			return counts.Expiring, true, nil
-		}
-	case filter{Product: f.Product}:
-		if !ordered {
-			return v.totalOf(products, f.Product)
-		}
-	case filter{Customer: f.Customer}:
-		return v.totalOf(customers, f.Customer)
-	}
-	return 0, false, nil
+// byKey makes a search for a text one for a part of a key. The license service
+// finds none of these for operators who may not see keys.
+func byKey(p license.ListParams) license.ListParams {
+	p.Search, p.KeyPart = "", p.Search
+	return p
 }
 
-// totalOf returns the number of licenses of a customer or product, if the counts
-// do not lag behind.
-func (v *visit) totalOf(d directory, id string) (n int64, ok bool, err error) {
-	n, lag, err := d.total(v.r.Context(), v.licenses, id)
-	return n, lag == nil && err == nil, err
+// find returns a page of a search. If the text is found nowhere, it is searched in
+// keys.
+func (v *visit) find(p license.ListParams) (license.ListPage, error) {
+	page, err := v.licenses.List(v.r.Context(), p)
+	if p.Search == "" {
+		return page, err
+	}
+	invalid, _ := errors.AsType[*license.InvalidError](err)
+	other := invalid != nil && invalid.Fields[0].Field == "cursor"
+	if other || err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore {
+		return v.licenses.List(v.r.Context(), byKey(p))
+	}
+	return page, err
+}
+
+// resolve returns the search by which find finds something.
+func (v *visit) resolve(p license.ListParams) (license.ListParams, error) {
+	if p.Search == "" {
+		return p, nil
+	}
+	one := p
+	one.Limit = 1
+	page, err := v.licenses.List(v.r.Context(), one)
+	if err == nil && len(page.Data) == 0 && !page.HasMore {
+		return byKey(p), nil
+	}
+	return p, err
+}
+
+// count counts what find finds.
+func (v *visit) count(p license.ListParams) (license.Counts, error) {
+	c, err := v.licenses.Count(v.r.Context(), p)
+	if err == nil && p.Search != "" && c.Total == 0 && !c.AtLeast {
+		return v.licenses.Count(v.r.Context(), byKey(p))
+	}
+	return c, err
+}
+
+// reached says how far a search has come that did not reach its end.
+func reached(page license.ListPage) string {
+	if page.SearchedTo.IsZero() {
+		return ""
+	}
+	return "Searched back to " + page.SearchedTo.Format("2 January 2006") + "."
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -24,7 +23,6 @@ type namePage struct {
 	List     string
 	Title    string // of the list: "Customers" or "Products"
 	Total    string
-	Indexing string // the note that the total lags behind, if it does
 	Statuses []statusCount
 	Rows     []licenseRow
 	Keep     string // the query that makes the pages of a license link back to All
@@ -55,26 +53,17 @@ func (d directory) params(id string) license.ListParams {
 	return license.ListParams{ProductID: id, NewestFirst: true, Limit: statusesRead}
 }
 
-// total returns the number of licenses of a customer or product.
-func (d directory) total(ctx context.Context, s *license.Service, id string) (n int64, lag *license.Indexing, err error) {
-	list, err := d.list(s, ctx, license.NamesParams{Prefix: id, Limit: 1})
-	if err == nil && len(list.Data) > 0 && list.Data[0].Name == id {
-		n = list.Data[0].N
-	}
-	return n, list.Indexing, err
-}
-
 func (d directory) showOne(v *visit) error {
 	ctx, id := v.r.Context(), v.r.URL.Query().Get("id")
 	if id == "" {
 		return notFound("This page does not exist.")
 	}
 	p := d.params(id)
-	total, lag, err := d.total(ctx, v.licenses, id)
-	if total > statusesRead {
+	counts, err := v.licenses.Count(ctx, p)
+	if counts.Total > statusesRead {
 		p.Limit = licensesShown
 	}
-	var licenses license.IndexedPage[license.License]
+	var licenses license.ListPage
 	if err == nil {
 		licenses, err = v.licenses.List(ctx, p)
 	}
@@ -89,17 +78,9 @@ func (d directory) showOne(v *visit) error {
 		ID: id, Customer: d.one == "customer", List: d.path, Title: d.title, Keep: "?" + url.Values{"list": {filter}}.Encode(),
 		All: "licenses?" + filter, New: "licenses/new?" + filter,
 	}
-	if licenses.NextCursor == "" {
-		body.Total = thousands(int64(len(licenses.Data)))
-		byStatus := map[license.Status]int64{}
-		for _, l := range licenses.Data {
-			byStatus[l.Status]++
-		}
-		for _, s := range statusOrder {
-			body.Statuses = append(body.Statuses, statusCount{s, thousands(byStatus[s]), byStatus[s]})
-		}
-	} else {
-		body.Total, body.Indexing = thousands(total), indexingNote(lag)
+	body.Total = thousands(counts.Total)
+	for _, s := range statusOrder {
+		body.Statuses = append(body.Statuses, statusCount{s, thousands(counts.ByStatus[s]), counts.ByStatus[s]})
 	}
 	shown := licenses.Data[:min(len(licenses.Data), licensesShown)]
 	if body.Rows, err = v.licenseRows(shown); err != nil {

@@ -24,7 +24,6 @@ type overview struct {
 	Expiring  []licenseRow // licenses that expire next
 	Steps     []step       // setup steps; empty if each is done
 	Open      int          // how many of them are not done
-	Indexing  string       // the note that the counts lag behind, if they do
 }
 
 // A period is an option of the time that the charts cover.
@@ -64,8 +63,8 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := overview{Total: thousands(o.Total), Licenses: o.Total, Indexing: indexingNote(o.Indexing)}
-	empty := o.Total == 0 && o.Indexing == nil
+	body := overview{Total: thousands(o.Total), Licenses: o.Total}
+	empty := o.Total == 0
 	if empty || v.admin() {
 		if body.Steps, err = v.steps(o.Total); err != nil {
 			return err

@@ -18,14 +18,14 @@ const (
 
 // searchPage is the body of the results of the search in the top bar.
 type searchPage struct {
-	Search   string
-	Rows     []licenseRow
-	Keep     string       // the query that makes the pages of a license link back to All
-	All      string       // the list of all licenses found, as a reference from dashboard/
-	More     bool         // it has more licenses, or the search did not reach its end
-	Names    []foundNames // customers and products
-	Problem  string
-	Indexing string // the note that the search lags behind, if it does
+	Search  string
+	Rows    []licenseRow
+	Keep    string       // the query that makes the pages of a license link back to All
+	All     string       // the list of all licenses found, as a reference from dashboard/
+	More    bool         // it has more licenses, or the search did not reach its end
+	Names   []foundNames // customers and products
+	Problem string
+	Reached string // how far the search has come, if it did not reach its end
 }
 
 // None reports whether nothing was found.
@@ -54,8 +54,8 @@ func showSearch(v *visit) error {
 	}
 	f := filter{Search: text}
 	params := f.params(v.h.opts.Now())
-	params.Limit, params.NewestFirst = licensesFound, false // a word that matches as a whole comes first
-	found, err := v.licenses.List(ctx, params)
+	params.Limit = licensesFound
+	found, err := v.find(params)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		body.Problem = sentence("the search text " + invalid.Fields[0].Detail)
 		return render(http.StatusBadRequest)
@@ -69,7 +69,7 @@ func showSearch(v *visit) error {
 	}
 	list := f.query().Encode()
 	body.All, body.Keep = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
-	body.More, body.Indexing = found.HasMore, indexingNote(found.Indexing)
+	body.More, body.Reached = found.HasMore, reached(found)
 	if body.Rows, err = v.licenseRows(found.Data); err != nil {
 		return err
 	}
@@ -83,9 +83,6 @@ func showSearch(v *visit) error {
 			found.Rows = append(found.Rows, nameRow{Name: n.Name, Count: count(int(n.N), "license"), Link: d.namePath(n.Name)})
 		}
 		body.Names = append(body.Names, found)
-		if body.Indexing == "" {
-			body.Indexing = indexingNote(names.Indexing)
-		}
 	}
 	return render(http.StatusOK)
 }

@@ -1,0 +1,91 @@
+package license
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A countCache keeps counts for up to keepFactor times as long as counting took, so
+// that pages which many operators load do not count again each time. A change of a
+// license by this process drops them.
+type countCache struct {
+	counting slot // one count at a time
+
+	mu      sync.Mutex // guards the fields below
+	changes int        // calls of drop
+	counts  map[string]keptCount
+}
+
+type keptCount struct {
+	value any       // not changed after it was counted
+	at    time.Time // as the service tells the time
+	until time.Time // as the process does
+	cost  time.Duration
+}
+
+const (
+	keepFactor = 20
+	maxKept    = 100 // counts
+)
+
+func newCountCache() *countCache {
+	return &countCache{counting: make(slot, 1), counts: map[string]keptCount{}}
+}
+
+// drop drops all counts, also those that are being counted.
+func (c *countCache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	clear(c.counts)
+}
+
+// get returns a count that is kept for an instant, and the number of drops so far.
+func (c *countCache) get(key string, now time.Time) (value any, changes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.counts[key]
+	if age := now.Sub(k.at); ok && time.Now().Before(k.until) && age >= 0 && age <= keepFactor*k.cost {
+		value = k.value
+	}
+	return value, c.changes
+}
+
+func (c *countCache) put(key string, k keptCount, changes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != changes {
+		return
+	}
+	if len(c.counts) >= maxKept {
+		clear(c.counts)
+	}
+	c.counts[key] = k
+}
+
+// kept returns what count returns, or has returned a short time ago. The key says
+// what is counted and for which product limit. The caller does not change the value.
+func kept[T any](ctx context.Context, s *Service, key string, count func() (T, error)) (value T, err error) {
+	if s.tx != nil {
+		return count()
+	}
+	if found, _ := s.counts.get(key, s.now()); found != nil {
+		return found.(T), nil
+	}
+	release, err := s.take(ctx, s.counts.counting)
+	if err != nil {
+		return value, err
+	}
+	defer release()
+	now, began := s.now(), time.Now()
+	found, changes := s.counts.get(key, now)
+	if found != nil { // another call has counted
+		return found.(T), nil
+	}
+	if value, err = count(); err == nil {
+		cost := time.Since(began)
+		s.counts.put(key, keptCount{value, now, time.Now().Add(keepFactor * cost), cost}, changes)
+	}
+	return value, err
+}

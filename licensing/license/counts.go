@@ -1,0 +1,162 @@
+package license
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// Counts are numbers of licenses at one instant.
+type Counts struct {
+	At    time.Time
+	Total int64
+	// ByStatus counts licenses by status.
+	ByStatus map[Status]int64
+	// Expiring counts licenses that are neither suspended nor revoked and
+	// expire within [ExpiringSoon] after At.
+	Expiring int64
+	// AtLeast: there can be more licenses, because a search stopped before its end.
+	AtLeast bool
+}
+
+// ExpiringSoon is the range of Counts.Expiring.
+const ExpiringSoon = 30 * 24 * time.Hour
+
+// Count counts the licenses that p selects, whatever its Limit, Cursor and
+// NewestFirst. The counts are exact, except with Search or KeyPart: then Count
+// reads the licenses that match, for up to 150 ms or 10,000 of them, and sets
+// AtLeast if there can be more.
+//
+// Exact counts are kept in memory for up to 20 times as long as counting took,
+// and until this process changes a license. Other processes' changes can be missing
+// for that long.
+func (s *Service) Count(ctx context.Context, p ListParams) (Counts, error) {
+	p.Limit, p.Cursor, p.NewestFirst = 0, "", false
+	if err := check(ctx, p); err != nil {
+		return Counts{}, err
+	}
+	count := s.countAll
+	if p.IDs != nil || p.Search != "" || p.KeyPart != "" {
+		count = s.countRead
+	}
+	scope := s.scope(p)
+	c, err := kept(ctx, s, "counts "+string(scope[:]), func() (Counts, error) { return count(ctx, p) })
+	if err != nil {
+		return Counts{}, fmt.Errorf("count licenses: %w", err)
+	}
+	c.ByStatus = maps.Clone(c.ByStatus)
+	return c, nil
+}
+
+// countRead counts licenses by reading them.
+func (s *Service) countRead(ctx context.Context, p ListParams) (Counts, error) {
+	c := Counts{At: s.now(), ByStatus: map[Status]int64{}}
+	soon := store.TimeRange{From: c.At.Add(time.Millisecond), Before: c.At.Add(ExpiringSoon + time.Millisecond)}
+	add := func(row store.License) {
+		c.Total++
+		c.ByStatus[statusAt(row, c.At)]++
+		if row.State == store.StateActive && !row.ExpiresAt.IsZero() && soon.Contains(row.ExpiresAt) {
+			c.Expiring++
+		}
+	}
+	q := p.query(c.At)
+	if p.IDs != nil {
+		q.Limit = store.MaxLimit
+		err := s.view(ctx, func(r store.Reader) error {
+			rows, err := s.read(ctx, r, q)
+			for _, row := range rows {
+				add(row)
+			}
+			return err
+		})
+		return c, err
+	}
+	if p.Search != "" {
+		if rows, err := s.lookUp(ctx, p.Search, q); err != nil || len(rows) > 0 {
+			for _, row := range rows {
+				add(row)
+			}
+			return c, err
+		}
+	}
+	for _, part := range keyParts(p.KeyPart) {
+		p.KeyPart = part
+		end, err := s.search(ctx, q, p, maxCounted, countTime, add)
+		c.AtLeast = end != ""
+		if err != nil || c.Total > 0 || c.AtLeast {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// countAll counts licenses by indexes, on one snapshot.
+func (s *Service) countAll(ctx context.Context, p ListParams) (c Counts, err error) {
+	now := s.now()
+	products := []string{p.ProductID}
+	if p.ProductID != "" && !s.sees(p.ProductID) {
+		products = nil
+	} else if p.ProductID == "" && s.caller.Products != nil {
+		products = s.products()
+	}
+	err = s.view(ctx, func(r store.Reader) error {
+		c = Counts{At: now, ByStatus: map[Status]int64{}}
+		for _, p.ProductID = range products {
+			if err := c.add(ctx, r, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return c, err
+}
+
+// add adds the licenses that p selects. No index counts the active ones. They are
+// those with that state without the expired and the scheduled ones; a license
+// starts before it expires, so none is both.
+func (c *Counts) add(ctx context.Context, r store.Reader, p ListParams) (err error) {
+	count := func(p ListParams, state store.State) (n int64) {
+		if err != nil {
+			return 0
+		}
+		q := p.query(c.At)
+		q.State, q.Limit = cmp.Or(q.State, state), 0
+		numbers, e := r.CountLicenses(ctx, q)
+		if err = e; err != nil {
+			return 0
+		}
+		return numbers[0]
+	}
+	of := map[Status]int64{}
+	wanted := p.Status
+	for _, p.Status = range []Status{StatusSuspended, StatusRevoked, StatusExpired, StatusScheduled} {
+		if parts := p.Status == StatusExpired || p.Status == StatusScheduled; wanted == "" || wanted == p.Status || wanted == StatusActive && parts {
+			of[p.Status] = count(p, "")
+		}
+	}
+	p.Status = ""
+	if wanted == "" || wanted == StatusActive {
+		of[StatusActive] = count(p, store.StateActive) - of[StatusExpired] - of[StatusScheduled]
+	}
+	if wanted == "" {
+		past := c.At.Add(time.Millisecond)
+		if p.ExpiresAfter.Before(past) {
+			p.ExpiresAfter = past
+		}
+		if soon := past.Add(ExpiringSoon); p.ExpiresBefore.IsZero() || soon.Before(p.ExpiresBefore) {
+			p.ExpiresBefore = soon
+		}
+		c.Expiring += count(p, store.StateActive)
+	}
+	for status, n := range of {
+		if wanted == "" || wanted == status {
+			c.ByStatus[status] += n
+			c.Total += n
+		}
+	}
+	return err
+}

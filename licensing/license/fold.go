@@ -1,0 +1,101 @@
+package license
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// foldVersion is the version of the Text of licenses. Increase its number when
+// fold or textOf changes.
+const foldVersion = "1 " + norm.Version + " " + unicode.Version
+
+// letters are those that have no decomposition but are typed as others.
+var letters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")
+
+// fold returns a text in the form in which texts are compared: without case,
+// accents and differences of form, so that "sohne" finds "Söhne".
+func fold(s string) string {
+	ascii := true
+	for i := range len(s) {
+		ascii = ascii && s[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	s = strings.Map(func(r rune) rune {
+		if '\u0300' <= r && r <= '\u036f' {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(s))
+	return letters.Replace(strings.ToLower(norm.NFC.String(s)))
+}
+
+// searchWords returns the words of a search text, folded and without duplicates.
+func searchWords(text string) (words []string) {
+	seen := map[string]bool{}
+	for _, word := range strings.Fields(fold(text)) {
+		if !seen[word] {
+			seen[word], words = true, append(words, word)
+		}
+	}
+	return words
+}
+
+// containsAll reports whether a folded text contains all words.
+func containsAll(text string, words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// textOf returns the Text of a license: its name, customer, product and metadata
+// values in order of their names, folded and one a line, up to [store.MaxText]
+// bytes. A word of a search has no line break, so it matches within one line. Keys
+// are not in it: a search must not reveal them to callers who see masked keys.
+func textOf(rec record.License, metadata map[string]string) string {
+	var b strings.Builder
+	add := func(s string) bool {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(fold(s))
+		return b.Len() < store.MaxText
+	}
+	if add(rec.Name) && add(rec.CustomerID) && add(rec.ProductID) {
+		for _, name := range names(metadata) {
+			if !add(metadata[name]) {
+				break
+			}
+		}
+	}
+	text := b.String()
+	if len(text) <= store.MaxText {
+		return text
+	}
+	end := store.MaxText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// foldRow returns the Text that a stored license should have.
+func foldRow(row store.License) (string, error) {
+	rec, err := record.ReadLicense(row)
+	if err != nil {
+		return "", err
+	}
+	var metadata map[string]string
+	err = decode(rec.Metadata, &metadata)
+	return textOf(rec, metadata), err
+}
