@@ -68,7 +68,7 @@ func (s *Service) remove(ctx context.Context, tx *transaction, l License) (n int
 			return 0, err
 		}
 	}
-	if err := tx.removeEntry(ctx, refusalKind, l.ID); err != nil {
+	if err := tx.removeRefusals(ctx, l.ID); err != nil {
 		return 0, err
 	}
 	if err := tx.revokeDeleted(ctx, l); err != nil {

@@ -1,6 +1,10 @@
 package license
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+)
 
 // GiveNotices appends a batch of due expiry notices.
 func (s *Service) GiveNotices(ctx context.Context) (more bool, err error) { return s.giveNotices(ctx) }
@@ -21,4 +25,13 @@ func (s *Service) Fold(ctx context.Context) error {
 func (s *Service) StoreUsage(ctx context.Context) error {
 	_, err := s.flush(ctx)
 	return err
+}
+
+// Matches reports whether a search for a text finds a license by its words. Tests
+// compare what is stored with it.
+func (l License) Matches(text string) bool {
+	words := searchWords(text)
+	rec := record.License{Name: l.Name}
+	rec.CustomerID, rec.ProductID = l.CustomerID, l.ProductID
+	return len(words) > 0 && containsAll(textOf(rec, l.Metadata), words)
 }

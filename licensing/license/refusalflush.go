@@ -121,18 +121,18 @@ func (b usageBatch) put(ctx context.Context, tx store.Tx, now time.Time) error {
 	return tx.PutEntries(ctx, append(refusals, usage...)...)
 }
 
-// refusalEntries returns the entries of the licenses in the batch, except for
-// those of licenses that have been deleted.
-func (b usageBatch) refusalEntries(ctx context.Context, r store.Reader, now time.Time) (entries []store.Entry, err error) {
+// refusalEntries returns the entries of the licenses in the batch and of the
+// fingerprints that they refused, except for licenses that have been deleted.
+func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Time) (entries []store.Entry, err error) {
 	ids := slices.Sorted(maps.Keys(b.licenses))
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	licenses, err := r.Licenses(ctx, store.LicenseQuery{IDs: ids})
+	licenses, err := tx.Licenses(ctx, store.LicenseQuery{IDs: ids})
 	if err != nil {
 		return nil, err
 	}
-	records, err := stored[refusalRecord](ctx, r, refusalKind, ids)
+	records, err := stored[refusalRecord](ctx, tx, refusalKind, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +143,11 @@ func (b usageBatch) refusalEntries(ctx context.Context, r store.Reader, now time
 			continue
 		}
 		entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: encode(record), ExpiresAt: record.expiry(), CreatedAt: now})
+		refused, err := putRefused(ctx, tx, l.ID, b.licenses[l.ID].Recent, now)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, refused...)
 	}
 	return entries, nil
 }

@@ -13,6 +13,8 @@ const (
 	// countTime how long reading matches to count them does.
 	searchTime = 250 * time.Millisecond
 	countTime  = 150 * time.Millisecond
+	// foldLimit is how many licenses are read to compare them one by one.
+	foldLimit = 200
 	// maxCounted is how many matches are read to count them.
 	maxCounted = 10_000
 )
@@ -68,7 +70,7 @@ func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams
 	for {
 		q.Limit = n
 		if !folded || s.caller.Products != nil { // some of those found do not match
-			q.Limit = store.MaxLimit
+			q.Limit = foldLimit
 		}
 		rows, next, err := r.FindLicenses(ctx, q)
 		if err != nil {

@@ -91,6 +91,7 @@ func TestSearchByPartsOfKeys(t *testing.T) {
 	f := newFixture(t)
 	const key = "A0B1C-D2E3F-G4H5J-K6M7N-P8Q9R"
 	l := f.create(t, func(p *license.CreateParams) { p.Key = key })
+	f.now = f.now.Add(time.Millisecond)
 	other := f.create(t, func(p *license.CreateParams) { p.Key = "imported-key-abc-0001" })
 	find := func(text string) []string {
 		p := license.ListParams{KeyPart: text, Limit: 1}

@@ -55,6 +55,7 @@ func (v *visit) find(p license.ListParams) (license.ListPage, error) {
 	if other || err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore {
 		return v.licenses.List(v.r.Context(), byKey(p))
 	}
+	v.licenses.Internal().NameFirst(page.Data, p.Search)
 	return page, err
 }
 

@@ -1,0 +1,129 @@
+package license
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// FingerprintParams select activations or refusals of all licenses.
+type FingerprintParams struct {
+	Prefix string `json:"prefix" validate:"text"`         // fingerprints begin with it, compared byte by byte
+	Limit  int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
+	Cursor string `json:"cursor"`                         // NextCursor of the previous page
+}
+
+// A foundActivation is an activation and its license.
+type foundActivation struct {
+	Activation Activation
+	License    License
+}
+
+// maxFingerprints is how many activations one page examines.
+const maxFingerprints = 1000
+
+// FindActivations lists activations by the beginning of their fingerprint, in
+// order of fingerprint and license ID, byte by byte: active and ended ones, of
+// licenses that exist for the caller. Activations of deleted licenses are left
+// out. A page examines 1,000 activations; it can be short although HasMore is
+// true.
+func (s internals) FindActivations(ctx context.Context, p FingerprintParams) (page Page[foundActivation], err error) {
+	if err := check(ctx, p); err != nil {
+		return page, err
+	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
+	q := store.ActivationQuery{FingerprintPrefix: p.Prefix, Limit: maxFingerprints}
+	if p.Cursor != "" {
+		after, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+		var ok bool
+		if q.AfterFingerprint, q.AfterLicenseID, ok = splitFingerprint(string(after)); !ok || err != nil || !strings.HasPrefix(q.AfterFingerprint, p.Prefix) {
+			return page, errCursor
+		}
+	}
+	err = s.view(ctx, func(r store.Reader) error {
+		now := s.now()
+		page = Page[foundActivation]{Data: []foundActivation{}}
+		rows, err := r.Activations(ctx, q)
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(rows, p.Limit+1) { // the first is enough if the caller sees its licenses
+			ids := make([]string, len(part))
+			for i, row := range part {
+				ids[i] = row.LicenseID
+			}
+			licenses, err := s.existing(ctx, r, ids, now)
+			if err != nil {
+				return err
+			}
+			for _, row := range part {
+				l, ok := licenses[row.LicenseID]
+				if !ok {
+					continue
+				}
+				if len(page.Data) == p.Limit {
+					last := page.Data[p.Limit-1].Activation
+					page.HasMore, page.NextCursor = true, fingerprintCursor(last.Fingerprint, last.LicenseID)
+					return nil
+				}
+				rec, err := record.ReadActivation(row)
+				if err != nil {
+					return err
+				}
+				a, err := activationAt(rec, now)
+				if err != nil {
+					return err
+				}
+				page.Data = append(page.Data, foundActivation{a, l})
+			}
+		}
+		if len(rows) == maxFingerprints {
+			last := rows[len(rows)-1]
+			page.HasMore, page.NextCursor = true, fingerprintCursor(last.Fingerprint, last.LicenseID)
+		}
+		return nil
+	})
+	if err != nil {
+		return Page[foundActivation]{}, fmt.Errorf("find activations: %w", err)
+	}
+	return page, nil
+}
+
+// existing returns the licenses with these IDs that exist for the caller.
+func (s *Service) existing(ctx context.Context, r store.Reader, ids []string, now time.Time) (map[string]License, error) {
+	licenses := make(map[string]License, len(ids))
+	slices.Sort(ids)
+	rows, err := r.Licenses(ctx, store.LicenseQuery{IDs: slices.Compact(ids)})
+	for _, row := range rows {
+		if !s.sees(row.ProductID) {
+			continue
+		}
+		l, err := fromRow(row, now)
+		if err != nil {
+			return nil, err
+		}
+		licenses[row.ID] = s.shown(l)
+	}
+	return licenses, err
+}
+
+// fingerprintKey joins a fingerprint, which has no line break, and a license ID, so
+// that keys of different licenses are different and those of one prefix are together.
+func fingerprintKey(fingerprint, licenseID string) string { return fingerprint + "\n" + licenseID }
+
+func splitFingerprint(key string) (fingerprint, licenseID string, ok bool) {
+	fingerprint, licenseID, ok = strings.Cut(key, "\n")
+	return fingerprint, licenseID, ok && isID("lic", licenseID)
+}
+
+func fingerprintCursor(fingerprint, licenseID string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(fingerprintKey(fingerprint, licenseID)))
+}

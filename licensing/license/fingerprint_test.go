@@ -1,0 +1,157 @@
+package license_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// TestFindActivations by the beginning of their fingerprint: active and ended ones of
+// the products that the caller sees, page by page, and none of deleted licenses.
+func TestFindActivations(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	var all []license.License
+	for i := range 5 {
+		f.now = f.now.Add(time.Millisecond)
+		l := f.create(t, func(p *license.CreateParams) { p.ProductID = fmt.Sprint("p", i%2) })
+		all = append(all, l)
+		for _, print := range []string{"pc-1", "pc-10", "pd", "PC-1"} {
+			f.activate(t, l.Key, print)
+		}
+	}
+	is.NoErr(f.release(t, all[1].Key, "pc-10"))
+	gone := f.create(t)
+	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
+		for i := range 150 {
+			err = errors.Join(err, tx.PutActivations(t.Context(), store.Activation{LicenseID: gone.ID, ID: store.NewID("act", start), Fingerprint: fmt.Sprint("pc-1", i), Document: []byte("{}")}))
+		}
+		return err
+	}))
+	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error { return s.Delete(t.Context(), license.DeleteParams{ID: gone.ID}) }))
+	left, err := f.store.Activations(t.Context(), store.ActivationQuery{FingerprintPrefix: "pc-1"})
+	is.NoErr(err)
+	is.Equal(len(left), 10+50) // which Run removes
+	find := func(s *license.Service, prefix string, limit int) (list []string) {
+		p := license.FingerprintParams{Prefix: prefix, Limit: limit}
+		for {
+			page, err := s.Internal().FindActivations(t.Context(), p)
+			is.NoErr(err)
+			for _, x := range page.Data {
+				is.Equal(x.Activation.LicenseID, x.License.ID)
+				list = append(list, fmt.Sprint(x.Activation.Fingerprint, " ", slices.IndexFunc(all, func(l license.License) bool { return l.ID == x.License.ID }), " ", x.Activation.Status))
+			}
+			is.True(len(page.Data) == limit || !page.HasMore)
+			if p.Cursor = page.NextCursor; !page.HasMore {
+				return list
+			}
+		}
+	}
+	for _, limit := range []int{1, 3, 200} {
+		is.Equal(find(f.Service, "pc-1", limit), []string{
+			"pc-1 0 live", "pc-1 1 live", "pc-1 2 live", "pc-1 3 live", "pc-1 4 live",
+			"pc-10 0 live", "pc-10 1 released", "pc-10 2 live", "pc-10 3 live", "pc-10 4 live",
+		})
+		limited := f.As(license.Caller{Products: []string{"p1"}, MaskKeys: true})
+		is.Equal(find(limited, "pc-1", limit), []string{"pc-1 1 live", "pc-1 3 live", "pc-10 1 released", "pc-10 3 live"})
+		is.Equal(find(f.Service, "c-1", limit), nil)
+	}
+	page, err := f.As(license.Caller{MaskKeys: true}).Internal().FindActivations(t.Context(), license.FingerprintParams{Prefix: "pd", Limit: 1})
+	is.NoErr(err)
+	is.Equal(page.Data[0].License.Key[:3], "…")
+	for _, p := range []license.FingerprintParams{{}, {Prefix: "a\x00"}, {Prefix: "pc", Cursor: page.NextCursor}, {Prefix: "pd", Cursor: "x"}} {
+		_, err := f.Internal().FindActivations(t.Context(), p)
+		is.True(errors.Is(err, license.ErrInvalid))
+	}
+}
+
+// TestFindRefused: by the fingerprints that a license has refused, waiting in memory
+// and stored, the last 20 a license for 90 days, and none of deleted licenses.
+func TestFindRefused(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	a := f.create(t, noSeats, func(p *license.CreateParams) { p.ProductID = "p0" })
+	b := f.create(t, noSeats)
+	find := func(s *license.Service, prefix string) (list []string) {
+		got, more, err := s.Internal().FindRefused(t.Context(), license.FingerprintParams{Prefix: prefix, Limit: 30})
+		is.NoErr(err)
+		is.True(!more)
+		for _, x := range got {
+			is.True(x.Code != "" && !x.At.IsZero() && x.Action == "activate")
+			list = append(list, x.Fingerprint+" "+map[string]string{a.ID: "a", b.ID: "b"}[x.License.ID])
+		}
+		slices.Sort(list)
+		return list
+	}
+	deny(t, f.Service, a.Key, "LAPTOP-ANNA-03")
+	deny(t, f.Service, b.Key, "LAPTOP-ANNA-03")
+	deny(t, f.Service, b.Key, "LAPTOP-BOB")
+	check := func() {
+		t.Helper()
+		is.Equal(find(f.Service, "LAPTOP-"), []string{"LAPTOP-ANNA-03 a", "LAPTOP-ANNA-03 b", "LAPTOP-BOB b"})
+		is.Equal(find(f.Service, "LAPTOP-ANNA-03"), []string{"LAPTOP-ANNA-03 a", "LAPTOP-ANNA-03 b"})
+		is.Equal(find(f.As(license.Caller{Products: []string{"p0"}}), "LAPTOP-"), []string{"LAPTOP-ANNA-03 a"})
+		is.Equal(find(f.Service, "ANNA"), nil)
+	}
+	check()
+	is.NoErr(f.StoreUsage(t.Context()))
+	is.Equal(len(entries(t, f.store, "refused")), 3)
+	check()
+	some, more, err := f.Internal().FindRefused(t.Context(), license.FingerprintParams{Prefix: "L", Limit: 1})
+	is.NoErr(err)
+	is.True(more && len(some) == 1)
+
+	for i := range 45 { // more than are kept, in three batches
+		f.now = f.now.Add(time.Second)
+		deny(t, f.Service, a.Key, fmt.Sprintf("NODE-%02d", i))
+		if i%15 == 14 {
+			is.NoErr(f.StoreUsage(t.Context()))
+		}
+	}
+	is.Equal(len(find(f.Service, "NODE-")), 20)
+	is.Equal(find(f.Service, "NODE-25"), []string{"NODE-25 a"})
+	is.Equal(find(f.Service, "NODE-24"), nil)
+	is.Equal(len(entries(t, f.store, "refused")), 20+2)
+
+	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: a.ID}))
+	is.Equal(len(entries(t, f.store, "refused")), 2)
+	f.now = f.now.Add(90 * 24 * time.Hour)
+	is.Equal(find(f.Service, "LAPTOP-"), nil)
+	_, err = f.Purge(t.Context())
+	is.NoErr(err)
+	is.Equal(len(entries(t, f.store, "refused")), 0)
+
+	deny(t, f.Service, b.Key, "LAPTOP-EVE")
+	is.NoErr(f.StoreUsage(t.Context()))
+	is.Equal(find(f.Service, "LAPTOP-"), []string{"LAPTOP-EVE b"})
+	_, err = f.EraseCustomer(t.Context(), b.CustomerID)
+	is.NoErr(err)
+	is.Equal(len(entries(t, f.store, "refused")), 0)
+}
+
+// TestMatch says where a search has found a license.
+func TestMatch(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, func(p *license.CreateParams) {
+		p.Name, p.CustomerID, p.Metadata = "Söhne", "ada@example.com", map[string]string{"contact": "Elif@example.org", "order": "7"}
+	})
+	for text, want := range map[string]string{
+		"sohne": " ", "elif": "contact Elif@example.org", "sohne ELIF": "contact Elif@example.org", "ada": "customer_id ada@example.com",
+		"editor": "product_id prod_editor", "example": "customer_id ada@example.com", "7": "order 7", l.ID: " ", "sohne none": " ",
+	} {
+		field, value := f.Internal().Match(l, text)
+		is.Equal(field+" "+value, want) // text
+	}
+	other := f.create(t, func(p *license.CreateParams) { p.Name = "Elif" })
+	list := []license.License{l, other}
+	f.Internal().NameFirst(list, "elif")
+	is.Equal(list[0].ID, other.ID)
+}

@@ -1,0 +1,40 @@
+package license
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Match returns a field and its value in which a search has found a license, if it
+// is not the name: "customer_id", "product_id" or the name of a metadata value. It
+// returns no field if the name has all words, or if the search was for an ID or a key.
+func (s internals) Match(l License, search string) (field, value string) {
+	words := searchWords(search)
+	name := fold(l.Name)
+	words = slices.DeleteFunc(words, func(word string) bool { return containsAll(name, []string{word}) })
+	if len(words) == 0 {
+		return "", ""
+	}
+	fields, values := []string{"customer_id", "product_id"}, []string{l.CustomerID, l.ProductID}
+	for _, name := range names(l.Metadata) {
+		fields, values = append(fields, name), append(values, l.Metadata[name])
+	}
+	for i, value := range values {
+		if containsAll(fold(value), words[:1]) {
+			return fields[i], value
+		}
+	}
+	return "", ""
+}
+
+// NameFirst moves the licenses of a page that a search has found by their names
+// before the others.
+func (s internals) NameFirst(page []License, search string) {
+	rank := func(l License) int {
+		if field, _ := s.Match(l, search); field != "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(page, func(a, b License) int { return cmp.Compare(rank(a), rank(b)) })
+}

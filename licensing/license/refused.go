@@ -1,0 +1,175 @@
+package license
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// refusedKind is the kind of entries with the last refusal of a fingerprint by a
+// license. Key is a fingerprintKey, Owner the license ID, and Data a refusedCall. A
+// license has at most recentRefusals of them, the latest ones, and only while it has
+// an entry of refusalKind.
+const refusedKind = "refused"
+
+// A refusedFingerprint is the last refusal of a fingerprint by a license.
+type refusedFingerprint struct {
+	RefusedCall
+	Code    VerdictCode
+	License License
+}
+
+// refusedExpiry returns when a refusal is older than refusalDays.
+func refusedExpiry(at time.Time) time.Time { return startOf(dayOf(at) + refusalDays) }
+
+// latest returns the last of the calls with each fingerprint that are not older
+// than refusalDays, by their keys.
+func latest(licenseID string, calls []refusedCall, now time.Time) map[string]refusedCall {
+	last := map[string]refusedCall{}
+	for _, c := range calls {
+		key := fingerprintKey(c.Fingerprint, licenseID)
+		if c.Fingerprint != "" && refusedExpiry(c.At).After(now) && !c.At.Before(last[key].At) {
+			last[key] = c
+		}
+	}
+	return last
+}
+
+// putRefused returns the entries of the fingerprints of refused calls, and deletes
+// those that these replace.
+func putRefused(ctx context.Context, tx store.Tx, licenseID string, calls []refusedCall, now time.Time) (put []store.Entry, err error) {
+	last := latest(licenseID, calls, now)
+	if len(last) == 0 {
+		return nil, nil
+	}
+	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: refusedKind, Order: store.ByExpiry, Owner: licenseID})
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{}
+	for _, e := range entries {
+		var c refusedCall
+		if err := decode(e.Data, &c); err != nil {
+			return nil, err
+		}
+		if kept[e.Key] = true; last[e.Key].At.Before(c.At) {
+			last[e.Key] = c
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(last), func(a, b string) int {
+		return cmp.Or(last[b].At.Compare(last[a].At), strings.Compare(a, b))
+	})
+	var gone []string
+	for i, key := range keys {
+		if i >= recentRefusals {
+			if kept[key] {
+				gone = append(gone, key)
+			}
+			continue
+		}
+		c := last[key]
+		put = append(put, store.Entry{Kind: refusedKind, Key: key, Owner: licenseID, Data: encode(c), ExpiresAt: refusedExpiry(c.At), CreatedAt: now})
+	}
+	if len(gone) > 0 {
+		err = tx.DeleteEntries(ctx, refusedKind, gone...)
+	}
+	return put, err
+}
+
+// removeRefusals deletes the refusals of a license and their fingerprints.
+func (tx *transaction) removeRefusals(ctx context.Context, licenseID string) error {
+	if err := tx.DeleteEntries(ctx, refusalKind, licenseID); errors.Is(err, store.ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: refusedKind, Order: store.ByExpiry, Owner: licenseID})
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	keys := make([]string, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key
+	}
+	return tx.DeleteEntries(ctx, refusedKind, keys...)
+}
+
+// FindRefused lists the last refusals of fingerprints by their beginning, in order
+// of fingerprint and license ID, byte by byte, of licenses that exist for the
+// caller. It returns up to p.Limit and reports whether there are more; it has no
+// cursor. Of each license, the last 20 fingerprints of the last 90 days are kept. It
+// has the limits of [Service.Refusals].
+func (s internals) FindRefused(ctx context.Context, p FingerprintParams) (list []refusedFingerprint, more bool, err error) {
+	if err := check(ctx, p); err != nil {
+		return nil, false, err
+	}
+	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
+	err = s.view(ctx, func(r store.Reader) error {
+		now := s.now()
+		list = nil
+		last := s.pending.refused(p.Prefix, now)
+		entries, err := r.Entries(ctx, store.EntryQuery{Kind: refusedKind, From: p.Prefix, Before: store.PrefixEnd(p.Prefix)})
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			var c refusedCall
+			if err := decode(e.Data, &c); err != nil {
+				return err
+			}
+			if e.ExpiresAt.After(now) && strings.HasPrefix(c.Fingerprint, p.Prefix) && last[e.Key].At.Before(c.At) {
+				last[e.Key] = c
+			}
+		}
+		more = len(entries) == store.MaxLimit
+		for keys := range slices.Chunk(slices.Sorted(maps.Keys(last)), p.Limit+1) {
+			ids := make([]string, len(keys))
+			for i, key := range keys {
+				_, ids[i], _ = splitFingerprint(key)
+			}
+			licenses, err := s.existing(ctx, r, slices.Clone(ids), now)
+			if err != nil {
+				return err
+			}
+			for i, key := range keys {
+				l, ok := licenses[ids[i]]
+				if !ok {
+					continue
+				}
+				if len(list) == p.Limit {
+					more = true
+					return nil
+				}
+				list = append(list, refusedFingerprint{last[key].RefusedCall, last[key].Code, l})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("find refused fingerprints: %w", err)
+	}
+	return list, more, nil
+}
+
+// refused returns the pending refusals of fingerprints that begin with a prefix.
+func (p *pendingUsage) refused(prefix string, now time.Time) map[string]refusedCall {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]refusedCall{}
+	for id, r := range p.licenses {
+		for key, c := range latest(id, r.Recent, now) {
+			if strings.HasPrefix(c.Fingerprint, prefix) {
+				all[key] = c
+			}
+		}
+	}
+	return all
+}
