@@ -118,11 +118,11 @@ func (h *Handler) limitOf(ctx context.Context, actor string) (products []string,
 }
 
 // Run does the background work until ctx ends: it delivers events to webhooks and
-// to Options.Subscribers, appends expiry notices, keeps the index for counts and
-// search up to date, and removes expired records. After a write has failed, it tries
-// one every ten seconds until one succeeds, for [Handler.Health]. When ctx ends, it
-// starts no new work, finishes the work in progress within 20 seconds, and returns
-// nil.
+// to Options.Subscribers, appends expiry notices, prepares licenses of earlier
+// versions and of archives for searches, and removes expired records. After a write
+// has failed, it tries one every ten seconds until one succeeds, for
+// [Handler.Health]. When ctx ends, it starts no new work, finishes the work in progress
+// within 20 seconds, and returns nil.
 //
 // Store failures are logged and the work is retried. Any number of processes may
 // call Run on one store and share the work; if one is killed, another continues.
