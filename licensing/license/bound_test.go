@@ -72,6 +72,13 @@ func TestSearchIsBounded(t *testing.T) {
 		n, err := s.Count(t.Context(), p) // 20 of them
 		is.NoErr(err)
 		is.True(n.AtLeast && n.Total == 1)
+		part := license.ListParams{KeyPart: rare[2].Key[:12], NewestFirst: true}
+		n, err = s.Count(t.Context(), part)
+		is.NoErr(err)
+		is.True(n.AtLeast) // of 20 of them
+		n, err = s.As(license.Caller{MaskKeys: true}).Count(t.Context(), part)
+		is.NoErr(err)
+		is.True(!n.AtLeast) // it is not what was counted for a caller who sees keys
 		names, err := s.Customers(t.Context(), license.NamesParams{Search: "ada"})
 		is.NoErr(err)
 		is.Equal(names.Data, []license.NameCount{{"cus_ada", 100}})

@@ -43,8 +43,9 @@ func (s *Service) Count(ctx context.Context, p ListParams) (Counts, error) {
 	if p.IDs != nil || p.Search != "" || p.KeyPart != "" {
 		count = s.countRead
 	}
-	scope := s.scope(p)
-	c, err := kept(ctx, s, "counts "+string(scope[:]), func() (Counts, error) { return count(ctx, p) })
+	key := fmt.Sprintf("counts %q %q %q %d %d %q %q %q %t %t %t %q", p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
+		p.Search, p.KeyPart, p.IDs, p.IDs == nil, s.caller.MaskKeys, s.caller.Products == nil, s.products())
+	c, err := kept(ctx, s, key, func() (Counts, error) { return count(ctx, p) })
 	if err != nil {
 		return Counts{}, fmt.Errorf("count licenses: %w", err)
 	}

@@ -142,7 +142,7 @@ func (s *Service) exported(ctx context.Context, format string, p ListParams, row
 	var data exportEvent
 	data.Export.Format, data.Export.Rows = format, rows
 	data.Export.Filter = exportFilter{
-		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: p.Search != "" && p.IDs == nil, IDs: p.IDs,
+		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: (p.Search != "" || p.KeyPart != "") && p.IDs == nil, IDs: p.IDs,
 		ExpiresBefore: optionalTime(p.ExpiresBefore), ExpiresAfter: optionalTime(p.ExpiresAfter),
 	}
 	return s.update(ctx, func(tx *transaction) error {

@@ -161,7 +161,7 @@ func showLicenses(v *visit) error {
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()
 	}
-	list.Reached = reached(result)
+	list.Reached = reached(p, result)
 	pageQuery := func(cursor string) string {
 		if cursor == "" {
 			return ""

@@ -83,9 +83,12 @@ func (v *visit) count(p license.ListParams) (license.Counts, error) {
 }
 
 // reached says how far a search has come that did not reach its end.
-func reached(page license.ListPage) string {
+func reached(p license.ListParams, page license.ListPage) string {
 	if page.SearchedTo.IsZero() {
 		return ""
+	}
+	if !p.NewestFirst {
+		return "Searched up to " + page.SearchedTo.Format("2 January 2006") + "."
 	}
 	return "Searched back to " + page.SearchedTo.Format("2 January 2006") + "."
 }

@@ -69,7 +69,7 @@ func showSearch(v *visit) error {
 	}
 	list := f.query().Encode()
 	body.All, body.Keep = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
-	body.More, body.Reached = found.HasMore, reached(found)
+	body.More, body.Reached = found.HasMore, reached(params, found)
 	if body.Rows, err = v.licenseRows(found.Data); err != nil {
 		return err
 	}
