@@ -76,6 +76,7 @@ type bench struct {
 	store store.Store
 	keep  time.Duration // retention of events
 	poll  time.Duration
+	nudge func() // wakes what run does
 }
 
 func newBench(st store.Store, ahead time.Duration) *bench {
@@ -93,6 +94,7 @@ func (b *bench) run(t *testing.T) (stop func()) {
 		Store: b.store, Now: b.rules.Internal().Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
 		Background: []feed.Background{b.Internal().Background()},
 	})
+	b.nudge = engine.Nudge
 	go func() {
 		defer close(done)
 		_ = engine.Run(ctx)
