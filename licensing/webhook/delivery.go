@@ -244,11 +244,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 			return fmt.Errorf("delivery %s: %w", rec.ID, err)
 		}
 		data.Resent = true
-		added := 0
-		if rec.State != string(DeliveryPending) {
-			added = 1
-		}
-		if err := tx.enqueued(ctx, hook, added); err != nil {
+		if err := tx.enqueued(ctx, hook); err != nil {
 			return err
 		}
 		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, data.encode()
@@ -288,7 +284,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		if err := outbox.Put(ctx, tx, made); err != nil {
 			return err
 		}
-		if err := tx.enqueued(ctx, rec, 1); err != nil {
+		if err := tx.enqueued(ctx, rec); err != nil {
 			return err
 		}
 		d, err = fromDelivery(made)

@@ -27,9 +27,9 @@ are then sent again, with the same webhook-id and the same delivery ID.
 
 Each webhook gets at most four concurrent requests. A failed delivery enters a
 queue and is tried ten times over three days. After five failures in a row a
-breaker pauses the webhook, and its position waits. It also waits while there
-are 10,000 deliveries in the queue. [Service.Test] and [Service.Resend] put a
-delivery into the queue directly. [Service.Deliveries] is the history.
+breaker pauses the webhook, and its position waits. [Service.Test] and
+[Service.Resend] put a delivery into the queue directly. [Service.Deliveries] is
+the history.
 
 # Addresses
 

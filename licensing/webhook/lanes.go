@@ -24,8 +24,7 @@ type laneRecord struct {
 	// Position is the Seq of the last event that the webhook does not need. A
 	// webhook in the shared lane also needs none up to the shared position.
 	Position int64 `json:"position"`
-	Own      bool  `json:"own,omitempty"`    // not in the shared lane
-	Queued   int   `json:"queued,omitempty"` // pending deliveries in the queue, roughly
+	Own      bool  `json:"own,omitempty"` // not in the shared lane
 
 	Due       time.Time `json:"-"` // when work is due; zero: none, or the webhook is not active
 	UpdatedAt time.Time `json:"-"`
@@ -57,11 +56,11 @@ func newLane(ctx context.Context, r store.Reader, rec webhookRecord, now time.Ti
 	if lane.Position, err = creation(ctx, r, rec.ID); err != nil {
 		return laneRecord{}, err
 	}
-	pending, err := outbox.Pending(ctx, r, rec.ID, outbox.Delivery{}, store.MaxLimit)
+	pending, err := outbox.Pending(ctx, r, rec.ID, outbox.Delivery{}, 1)
 	if err != nil {
 		return laneRecord{}, err
 	}
-	lane.Queued, lane.UpdatedAt = len(pending), now
+	lane.UpdatedAt = now
 	if rec.Status != StatusActive {
 		return lane, lane.leave(ctx, r)
 	}
@@ -117,13 +116,11 @@ func (tx *transaction) halt(ctx context.Context, rec webhookRecord) error {
 }
 
 // enqueued notes that a delivery to a webhook was put into its queue, due now.
-// It adds n to their number; less than zero: they were taken out.
-func (tx *transaction) enqueued(ctx context.Context, rec webhookRecord, n int) error {
+func (tx *transaction) enqueued(ctx context.Context, rec webhookRecord) error {
 	lane, err := readLane(ctx, tx, rec, tx.now)
 	if err != nil {
 		return err
 	}
-	lane.Queued = max(0, lane.Queued+n)
 	if lane.UpdatedAt = tx.now; rec.Status == StatusActive {
 		lane.Due = tx.now
 	}

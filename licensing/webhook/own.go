@@ -11,9 +11,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// queueMost is how many deliveries the queue of a webhook has before its
-// position in the feed waits.
-const queueMost = 10_000
+// laneEvents is how many events a lane of its own reads for a batch.
+const laneEvents = 256
 
 // drain sends in batches what is due in a lane: deliveries from the queue and,
 // if the lane has its own position, events after it. It returns when nothing is
@@ -21,7 +20,8 @@ const queueMost = 10_000
 func (l *lane) drain(ctx context.Context) error {
 	stop := l.lease.Keep(l.Work)
 	defer stop()
-	for size := laneSlots; ctx.Err() == nil && !l.breaker.open(l.now()); {
+	for ctx.Err() == nil && !l.breaker.open(l.now()) {
+		size := laneMost
 		if l.breaker.trying() {
 			size = 1
 		}
@@ -38,10 +38,6 @@ func (l *lane) drain(ctx context.Context) error {
 		l.mu.Lock()
 		l.slow = took > l.patience/2
 		l.mu.Unlock()
-		size = min(max(size, laneSlots)*2, laneMost)
-		if took > quickFor || l.breaker.inARow() > 0 {
-			size = laneSlots
-		}
 	}
 	return nil
 }
@@ -74,28 +70,22 @@ func (l *lane) next(ctx context.Context, size int) (*batch, error) {
 		}
 		return b, nil
 	}
-	if !lane.Own || lane.Queued >= queueMost {
+	if !lane.Own {
 		return nil, l.rest(lane)
 	}
-	var b *batch
-	for limit := size; ; limit = min(4*limit, store.MaxLimit) { // no more than the batch needs
-		events, err := l.store().Events(l.Work, store.EventQuery{After: lane.Position, Limit: limit})
-		if err != nil {
-			return nil, err
-		}
-		if len(events) == 0 || events[0].Seq != lane.Position+1 {
-			if skipped, err := l.skipPurged(ctx, lane.Position); skipped || err != nil {
-				return &batch{lane: l}, err
-			}
-		}
-		if len(events) == 0 {
-			return nil, l.join(lane.Position)
-		}
-		b = l.newBatch(rec.webhook(l.now()), lane.Position, events[len(events)-1].Seq, events, l.now())
-		if len(b.items) >= size || len(events) < limit || limit == store.MaxLimit {
-			break
+	events, err := l.store().Events(l.Work, store.EventQuery{After: lane.Position, Limit: laneEvents})
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 || events[0].Seq != lane.Position+1 {
+		if skipped, err := l.skipPurged(ctx, lane.Position); skipped || err != nil {
+			return &batch{lane: l}, err
 		}
 	}
+	if len(events) == 0 {
+		return nil, l.join(lane.Position)
+	}
+	b := l.newBatch(rec.webhook(l.now()), lane.Position, events[len(events)-1].Seq, events, l.now())
 	if len(b.items) > size {
 		b.items = b.items[:size]
 		b.through = b.items[size-1].EventSeq

@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	purgeBatch    = 100 // records removed in one Update
-	purgeWebhooks = 50  // webhooks that one upkeep examines for deliveries of purged events
+	purgeBatch = 100 // records removed in one Update
 	// leftKind is the kind of entries that name deleted webhooks whose
 	// deliveries have yet to be removed.
 	leftKind = "webhook_left"
@@ -84,31 +83,23 @@ func (s *Service) findOld(ctx context.Context, r store.Reader) (change, error) {
 const skippedError = "skipped: the event is no longer kept"
 
 // findPurged fails deliveries to paused and disabled webhooks whose events
-// were purged. They stay in the history, and the log reports their number. Each
-// upkeep examines some webhooks.
+// were purged. They stay in the history, and the log reports their number.
 func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error) {
 	purged, err := feed.ReadPurged(ctx, r)
 	if err != nil || purged.Seq() == 0 {
 		return change{}, err
 	}
-	after, _ := s.purgeAfter.Load().(string)
-	some, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind, After: store.Position{ID: after}, Limit: purgeWebhooks})
+	all, err := readAll(ctx, r)
 	if err != nil {
 		return change{}, err
 	}
 	var failed []outbox.Delivery
 	skipped := make(map[string]int) // by webhook
-	hooks := make(map[string]webhookRecord)
-	last := ""
-	for _, e := range some {
+	for _, rec := range all {
 		if len(failed) >= purgeBatch {
 			break
 		}
-		rec, err := readWebhookEntry(e)
-		if err != nil {
-			return change{}, err
-		}
-		if last = rec.ID; rec.Status == StatusActive {
+		if rec.Status == StatusActive {
 			continue
 		}
 		due, err := outbox.Due(ctx, r, rec.ID, store.TimeRange{Before: s.now()}, purgeBatch)
@@ -127,25 +118,11 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 			d.State, d.DueAt, d.UpdatedAt, d.Data = string(DeliveryFailed), time.Time{}, s.now(), data.encode()
 			failed = append(failed, d)
 			skipped[rec.ID]++
-			hooks[rec.ID] = rec
 		}
-	}
-	if len(failed) == 0 { // the next upkeep continues after these
-		if len(some) < purgeWebhooks {
-			last = ""
-		}
-		s.purgeAfter.Store(last)
 	}
 	return change{
-		n: len(failed),
-		apply: func(tx *transaction) error {
-			for id, n := range skipped {
-				if err := tx.enqueued(ctx, hooks[id], -n); err != nil {
-					return err
-				}
-			}
-			return outbox.Put(ctx, tx, failed...)
-		},
+		n:     len(failed),
+		apply: func(tx *transaction) error { return outbox.Put(ctx, tx, failed...) },
 		done: func() {
 			for id, n := range skipped {
 				s.logger.WarnContext(ctx, "licensing: retention removed events before a webhook received them", "webhook_id", id, "skipped", n)
@@ -158,19 +135,26 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 // needs: one after its own position, or of a pending delivery. It ignores events
 // older than five days.
 func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64, error) {
-	lanes, err := s.dueLanes(ctx, r)
+	all, err := readAll(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	lanes, err := readLanes(ctx, r, store.EntryQuery{})
 	if err != nil {
 		return 0, err
 	}
 	oldest := s.now().Add(-failingFor)
 	position := bound
-	for id, lane := range lanes {
-		if lane.Own {
+	for _, rec := range all {
+		if rec.Status != StatusActive {
+			continue
+		}
+		if lane, ok := lanes[rec.ID]; !ok || lane.Own { // of an earlier version, or its own position
 			position = min(position, lane.Position)
 		}
 		var last outbox.Delivery
 		for more := true; more; {
-			pending, err := outbox.Pending(ctx, r, id, last, store.MaxLimit)
+			pending, err := outbox.Pending(ctx, r, rec.ID, last, store.MaxLimit)
 			if err != nil {
 				return 0, err
 			}
@@ -194,32 +178,4 @@ func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64
 		}
 	}
 	return bound, nil
-}
-
-// dueLanes returns the lanes that have work, by webhook. Those of webhooks that are
-// level or not active have none.
-func (s *Service) dueLanes(ctx context.Context, r store.Reader) (map[string]laneRecord, error) {
-	lanes, err := readLanes(ctx, r, store.EntryQuery{Order: store.ByExpiry})
-	if err != nil || s.lanesStored.Load() {
-		return lanes, err
-	}
-	stored, err := readLanes(ctx, r, store.EntryQuery{})
-	if err != nil {
-		return nil, err
-	}
-	all, err := readAll(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	complete := true
-	for _, rec := range all {
-		if _, ok := stored[rec.ID]; ok {
-			continue
-		}
-		if complete = false; rec.Status == StatusActive { // of an earlier version
-			lanes[rec.ID] = laneRecord{}
-		}
-	}
-	s.lanesStored.Store(complete)
-	return lanes, nil
 }

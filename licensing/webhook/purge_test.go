@@ -38,44 +38,6 @@ func (tx readDeliveriesTx) Entries(ctx context.Context, q store.EntryQuery) ([]s
 	return entries, err
 }
 
-// TestEachUpkeepExaminesSomeWebhooks: of many paused webhooks, a few at a time fail
-// the deliveries of events that are no longer kept.
-func TestEachUpkeepExaminesSomeWebhooks(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t, func(o *license.Options, _ *Options) { o.Events.Retention = 48 * time.Hour })
-	const webhooks = 2*purgeWebhooks + 10
-	var ids []string
-	for range webhooks {
-		w, _ := f.webhook(t)
-		_, err := f.Test(t.Context(), w.ID)
-		is.NoErr(err)
-		_, err = f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
-		is.NoErr(err)
-		ids = append(ids, w.ID)
-	}
-	f.cursor(t, cursorKey, 1000, f.now)
-	f.now = f.now.Add(49 * time.Hour)
-	f.license(t)
-	failed := func() (n int) {
-		for _, id := range ids {
-			page, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: id, Status: DeliveryFailed})
-			is.NoErr(err)
-			n += len(page.Data)
-		}
-		return n
-	}
-	is.Equal(f.purgeAll(t), 1)
-	is.Equal(failed(), purgeWebhooks)
-	for _, want := range []int{2 * purgeWebhooks, webhooks, webhooks} {
-		for more := true; more; {
-			var err error
-			more, err = f.purge(t.Context())
-			is.NoErr(err)
-		}
-		is.Equal(failed(), want)
-	}
-}
-
 // TestWhatAPausedWebhookWaitsForHoldsUpNobody: the events behind all that is
 // under way are found without keeping others from writing.
 //

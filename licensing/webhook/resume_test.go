@@ -8,7 +8,6 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -96,46 +95,6 @@ func TestRetentionSkipsEventsOfAPausedWebhook(t *testing.T) {
 		w, err = b.Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(w.SkippedEvents, int64(6)) // the licenses, and its own pause
-	})
-}
-
-// TestResumeAfterRetentionEmptiedTheQueue: deliveries of a paused webhook that fail
-// because their events were removed no longer count as queued, so they do not hold
-// the position of the webhook back when it is resumed.
-func TestResumeAfterRetentionEmptiedTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		b := newBench(storetest.Twice(memory.New()), 0)
-		b.keep, b.poll = 48*time.Hour, time.Minute
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
-		defer b.run(t)()
-		_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusPaused)})
-		is.NoErr(err)
-		for range 3 {
-			_, err = b.Test(t.Context(), w.ID)
-			is.NoErr(err)
-		}
-		time.Sleep(2 * 24 * time.Hour)
-		d, err := b.Test(t.Context(), w.ID)
-		is.NoErr(err)
-		is.NoErr(b.update(t.Context(), func(tx *transaction) error {
-			rec, err := outbox.Get(t.Context(), tx, w.ID, d.ID)
-			is.NoErr(err)
-			rec.DueAt = tx.now.Add(5 * 24 * time.Hour) // as if it had failed often
-			if err := outbox.Put(t.Context(), tx, rec); err != nil {
-				return err
-			}
-			return tx.enqueued(t.Context(), webhookRecord{ID: w.ID}, queueMost-4) // as if there were more of them
-		}))
-		time.Sleep(time.Hour)
-		failed, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID, Status: DeliveryFailed})
-		is.NoErr(err)
-		is.Equal(len(failed.Data), 3)
-		_, err = b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
-		is.NoErr(err)
-		want := b.licenses(t, 1)
-		time.Sleep(10 * time.Minute)
-		sameOnce(t, b.at("x.example"), want)
 	})
 }
 

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -26,10 +25,9 @@ type run struct {
 	shared   chan struct{} // slots for partsMost
 	single   chan struct{} // slots for ownMost
 	patience time.Duration
-	none     absence // of share
 
 	refreshing sync.Mutex // guards the next three fields
-	took       bool       // false: the next refresh reads everything
+	took       bool       // false: the next refresh reads the webhooks and lanes
 	change     string     // the last change of a webhook that lanes reflects
 	clock      time.Time  // the latest time seen
 
@@ -134,18 +132,20 @@ func (r *run) refresh(ctx context.Context) error {
 	}
 	r.clock = now
 	change, err := readChange(r.Work, r.store())
-	if err != nil || change.last() == r.change && r.took {
+	if err != nil || change == r.change && r.took {
 		return err
 	}
-	ids, some := change.since(r.change)
-	some = some && r.took
 	r.mu.Lock()
 	before := make(map[string]int, len(r.lanes))
 	for id, l := range r.lanes {
 		before[id] = l.changes
 	}
 	r.mu.Unlock()
-	all, stored, err := r.readChanged(ids, some)
+	all, err := readAll(r.Work, r.store())
+	if err != nil {
+		return err
+	}
+	stored, err := readLanes(r.Work, r.store(), store.EntryQuery{})
 	if err != nil {
 		return err
 	}
@@ -166,12 +166,6 @@ func (r *run) refresh(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, lanes := r.lanes, make(map[string]*lane, len(all))
-	if some {
-		lanes = maps.Clone(old)
-	}
-	for _, id := range ids { // all has the ones that exist
-		delete(lanes, id)
-	}
 	for _, rec := range all {
 		l := old[rec.ID]
 		if l == nil {
@@ -186,35 +180,12 @@ func (r *run) refresh(ctx context.Context) error {
 		}
 		lanes[rec.ID] = l
 	}
-	r.lanes, r.change, r.took = lanes, change.last(), true
+	r.lanes, r.change, r.took = lanes, change, true
 	return nil
 }
 
-// readChanged reads all webhooks and their lanes, or only some.
-func (r *run) readChanged(ids []string, some bool) (all []webhookRecord, lanes map[string]laneRecord, err error) {
-	if !some {
-		if all, err = readAll(r.Work, r.store()); err == nil {
-			lanes, err = readLanes(r.Work, r.store(), store.EntryQuery{})
-		}
-		return all, lanes, err
-	}
-	hooks, err := r.store().Entries(r.Work, store.EntryQuery{Kind: webhookKind, Keys: ids})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range hooks {
-		rec, err := readWebhookEntry(e)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, rec)
-	}
-	lanes, err = readLanes(r.Work, r.store(), store.EntryQuery{Keys: ids})
-	return all, lanes, err
-}
-
-// forget makes the next refresh read everything, such as after an Update of which
-// it is not known whether it was committed.
+// forget makes the next refresh read the webhooks and lanes, such as after an Update
+// of which it is not known whether it was committed.
 func (r *run) forget() {
 	r.refreshing.Lock()
 	defer r.refreshing.Unlock()

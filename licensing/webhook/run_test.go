@@ -188,70 +188,6 @@ func TestALaneJoinsOnlyIfItMissesNothing(t *testing.T) {
 	}
 }
 
-// TestAFullQueueHoldsThePosition: a webhook with 10,000 deliveries in its queue gets
-// no new events until there are fewer.
-func TestAFullQueueHoldsThePosition(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		b := newBench(memory.New(), 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
-		queued := b.licenses(t, 1)
-		first, err := b.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
-		is.NoErr(err)
-		is.NoErr(b.update(t.Context(), func(tx *transaction) error {
-			d := newDelivery(w.ID, first[0], tx.now)
-			d.DueAt = tx.now.Add(time.Hour)
-			if err := outbox.Put(t.Context(), tx, d); err != nil {
-				return err
-			}
-			return putLane(t.Context(), tx, w.ID, laneRecord{Position: first[0].Seq, Own: true, Queued: queueMost, Due: tx.now, UpdatedAt: tx.now})
-		}))
-		later := b.licenses(t, 3)
-		defer b.run(t)()
-		time.Sleep(50 * time.Minute)
-		is.Equal(len(b.at("x.example")), 0)
-		is.Equal(b.lane(t, w.ID).Position, first[0].Seq)
-		time.Sleep(20 * time.Minute)
-		sameOnce(t, b.at("x.example"), append(queued, later...))
-		is.True(!b.lane(t, w.ID).Own)
-	})
-}
-
-// TestAFullQueueEndsTheSharedLane: a webhook in the shared lane whose breaker never
-// opens, because some requests succeed, gets no new events either while
-// its queue is full.
-func TestAFullQueueEndsTheSharedLane(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		b := newBench(memory.New(), 0)
-		w := b.hook(t, "x.example", license.EventLicenseCreated)
-		begins := b.lane(t, w.ID).Position
-		is.NoErr(b.update(t.Context(), func(tx *transaction) error {
-			return putLane(t.Context(), tx, w.ID, laneRecord{Position: begins, Queued: queueMost - 2, UpdatedAt: tx.now})
-		}))
-		var requests atomic.Int64
-		b.answer = func(string) int {
-			if requests.Add(1)%breakAfter == 0 {
-				return http.StatusOK
-			}
-			return http.StatusInternalServerError
-		}
-		want := b.licenses(t, 4)
-		defer b.run(t)()
-		time.Sleep(time.Second)
-		want = append(want, b.licenses(t, 40)...)
-		time.Sleep(3 * time.Second)
-		is.Equal(len(b.at("x.example")), 4) // the queue is full before any of the others
-		is.True(b.lane(t, w.ID).Own)
-		b.mu.Lock()
-		b.answer = nil
-		b.mu.Unlock()
-		time.Sleep(time.Hour)
-		sameOnce(t, b.taken["x.example"], want)
-		is.True(!b.lane(t, w.ID).Own)
-	})
-}
-
 // TestClocksThatDifferUseUpNoAttempts: two processes whose clocks differ by minutes
 // take turns in sending to a receiver that is down. Its deliveries keep their attempts
 // for as long as the schedule says.
@@ -323,7 +259,7 @@ func TestALaneThatCatchesUpReadsWhatItSends(t *testing.T) {
 				defer b.run(t)()
 				time.Sleep(10 * time.Second)
 				is.True(!b.lane(t, w.ID).Own)
-				is.True(st.n.Load() <= 1500)
+				is.True(st.n.Load() <= 2500)
 				got := each(b.at("x.example"))
 				is.True(got[want[499]] > 0)
 			})

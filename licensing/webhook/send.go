@@ -13,8 +13,7 @@ const (
 	laneSlots = 4  // concurrent requests to one webhook
 	laneMost  = 64 // most deliveries in a batch of one lane
 	// quickFor is how long a batch starts requests, so that a slow receiver does not
-	// delay the storing of outcomes. A batch done in this time makes the next one
-	// larger.
+	// delay the storing of outcomes.
 	quickFor = 2 * time.Second
 )
 

@@ -58,10 +58,7 @@ type shared struct {
 	warnOnce sync.Once // about plain-text secrets
 	bells    bells
 
-	secretCount secretCount
-	lanesStored atomic.Bool  // every webhook has a stored lane, also one of an earlier version
-	purgeAfter  atomic.Value // the ID of the last webhook that findPurged is done with: a string
-	oldAfter    atomic.Value // before it, no delivery is finished: a store.Position
+	oldAfter atomic.Value // before it, no delivery is finished: a store.Position
 }
 
 // New returns a Service that keeps its records in the store of rules, and

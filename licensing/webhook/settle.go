@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
@@ -125,7 +126,8 @@ func (r *run) storeOutcomes(tx *transaction, batches []*batch) ([]laneRecord, er
 		if err != nil {
 			return nil, err
 		}
-		if lane != stored[b.webhookID] || !b.feed {
+		pending := slices.ContainsFunc(rows, func(d outbox.Delivery) bool { return !d.DueAt.IsZero() })
+		if lane != stored[b.webhookID] || pending || !b.feed {
 			if err := b.schedule(tx, statuses[b.webhookID], &lane); err != nil {
 				return nil, err
 			}
@@ -191,9 +193,6 @@ func (b *batch) record(tx *transaction, lane *laneRecord, answers erasedAnswers)
 			}
 			if changed {
 				rows = append(rows, d)
-				if d.DueAt.IsZero() {
-					lane.Queued = max(0, lane.Queued-1)
-				}
 			}
 		}
 		return rows, nil
@@ -210,11 +209,9 @@ func (b *batch) record(tx *transaction, lane *laneRecord, answers erasedAnswers)
 				return nil, err
 			}
 		}
-		if rows = append(rows, d); !d.DueAt.IsZero() {
-			lane.Queued++
-		}
+		rows = append(rows, d)
 	}
-	if b.leaves || lane.Queued >= queueMost {
+	if b.leaves {
 		if err := lane.leave(b.Work, tx); err != nil {
 			return nil, err
 		}
@@ -285,7 +282,7 @@ func (l *lane) schedule(tx *transaction, status Status, lane *laneRecord) error 
 	if status != StatusActive {
 		return nil
 	}
-	if lane.Own && lane.Queued < queueMost {
+	if lane.Own {
 		lane.Due = tx.now.Add(l.breaker.closesIn(tx.now))
 		return nil
 	}
@@ -293,15 +290,10 @@ func (l *lane) schedule(tx *transaction, status Status, lane *laneRecord) error 
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(first) > 0:
+	if len(first) > 0 {
 		lane.Due = first[0].DueAt
 		if closed := tx.now.Add(l.breaker.closesIn(tx.now)); lane.Due.Before(closed) {
 			lane.Due = closed
-		}
-	default:
-		if lane.Queued = 0; lane.Own {
-			lane.Due = tx.now
 		}
 	}
 	return nil

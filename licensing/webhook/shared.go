@@ -23,17 +23,12 @@ const (
 // level. It reads them once for all. A webhook that fails or is slow leaves the
 // shared lane, so that the others do not wait for it.
 func (r *run) share(ctx context.Context) (feed.Next, error) {
-	rings := r.bells.rings.Load()
-	if wait := r.none.remaining(rings, r.PollInterval); wait > 0 {
-		return feed.In(wait), nil
-	}
 	// Read first, so that nothing is written while there are no new events.
 	seq, ok, err := feed.ReadCursor(r.Work, r.store(), cursorKey)
 	if err != nil {
 		return feed.In(sharedIdle), err
 	}
-	if !ok {
-		r.none = absence{time.Now(), rings}
+	if !ok { // no webhook has ever been created
 		return feed.In(sharedIdle), nil
 	}
 	if events, err := r.store().Events(r.Work, store.EventQuery{After: seq, Limit: 1}); err != nil || len(events) == 0 {
@@ -62,22 +57,6 @@ func (r *run) share(ctx context.Context) (feed.Next, error) {
 		return feed.In(0), nil
 	}
 	return feed.In(sharedIdle), nil
-}
-
-// An absence is when the shared lane saw that no webhook had been created yet.
-// New events wake the lane often, and without a webhook it has nothing to read.
-type absence struct {
-	seen  time.Time
-	rings int64 // of the Service; creating a webhook in this process rings
-}
-
-// remaining returns how long the absence needs no check: less than d, because
-// another process may create a webhook.
-func (a absence) remaining(rings int64, d time.Duration) time.Duration {
-	if a.seen.IsZero() || a.rings != rings {
-		return 0
-	}
-	return d - time.Since(a.seen)
 }
 
 // A part is what one webhook gets of a shared batch.

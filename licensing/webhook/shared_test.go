@@ -260,7 +260,9 @@ func TestAFailingWebhookLeavesTheSharedLane(t *testing.T) {
 		sameOnce(t, b.at("alive.example"), want)
 		lane := b.lane(t, dead.ID)
 		is.True(lane.Own)
-		is.True(lane.Queued >= 5 && lane.Queued < 20) // attempted; the others wait in the feed
+		queued, err := outbox.Pending(t.Context(), b.store, dead.ID, outbox.Delivery{}, 100)
+		is.NoErr(err)
+		is.True(len(queued) >= 5 && len(queued) < 20) // attempted; the others wait in the feed
 		pending, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: dead.ID, Status: DeliveryPending, Limit: 200})
 		is.NoErr(err)
 		is.Equal(len(pending.Data), 100)
@@ -271,7 +273,7 @@ func TestAFailingWebhookLeavesTheSharedLane(t *testing.T) {
 		time.Sleep(time.Hour)
 		is.Equal(len(each(b.at("dead.example"))), 100)
 		lane = b.lane(t, dead.ID)
-		is.True(!lane.Own && lane.Queued == 0 && lane.Due.IsZero())
+		is.True(!lane.Own && lane.Due.IsZero())
 		want = b.licenses(t, 1)
 		time.Sleep(5 * time.Second)
 		is.Equal(each(b.at("dead.example"))[want[0]], 1)

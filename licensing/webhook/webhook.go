@@ -92,7 +92,7 @@ type EventData struct {
 
 const (
 	webhookKind = "webhook" // kind of entries
-	maxWebhooks = 10_000    // per store
+	maxWebhooks = 1000      // that Create allows; a store of an earlier version may have more
 )
 
 // cursorKey is the key of the feed cursor that holds the position of the shared
@@ -133,8 +133,12 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	}
 	defer s.bells.ring()
 	err = s.update(ctx, func(tx *transaction) error {
-		if err := tx.checkRoom(ctx); err != nil {
+		others, err := tx.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: maxWebhooks})
+		if err != nil {
 			return err
+		}
+		if len(others) == maxWebhooks {
+			return license.Invalid("url", license.CodeTooMany, fmt.Sprintf("cannot be added: the limit of %d webhooks is reached", maxWebhooks))
 		}
 		rec := webhookRecord{
 			ID: store.NewID("whk", tx.now), URL: p.URL, Description: p.Description, Types: p.Types, Products: p.Products,
