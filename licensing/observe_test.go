@@ -146,7 +146,7 @@ func TestJobsAreObserved(t *testing.T) {
 		}
 		is.Equal(jobs, map[string]bool{
 			"poll_events": true, "purge": true, "expiry_notices": true, "search": true, "usage": true,
-			"webhooks": true, "webhook_queue": true, "subscriber:mailer": true, "retry_write": true,
+			"webhooks": true, "subscriber:mailer": true, "retry_write": true,
 		})
 		is.Equal(len(o.of(licensing.ObservationStoreError)), 0)
 

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -40,18 +39,11 @@ const maxPayload = 20_000
 var truncated = json.RawMessage(`{"truncated":true}`)
 
 // attempt makes one delivery attempt.
-func (l *lane) attempt(ctx context.Context, s *sending) outcome {
-	r, d := l.run, s.Delivery
+func (b *batch) attempt(ctx context.Context, s *sending) outcome {
+	r, d := b.run, s.Delivery
 	at := r.now()
 	began := time.Now()
-	rec, err := r.findWebhook(ctx, r.store(), l.webhookID)
-	if errors.Is(err, license.ErrNotFound) || err == nil && rec.Status != StatusActive {
-		return outcome{}
-	}
-	if err != nil {
-		return r.untried(ctx, d, err)
-	}
-	w := rec.webhook(at)
+	w := b.hook.webhook(at)
 	e, err := r.eventOf(ctx, s)
 	if err != nil {
 		return r.untried(ctx, d, err)
@@ -73,7 +65,7 @@ func (l *lane) attempt(ctx context.Context, s *sending) outcome {
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
-	signature, err := r.sign(rec, message.id, at, message.body)
+	signature, err := r.sign(b.hook, message.id, at, message.body)
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,10 +26,7 @@ func (s internals) Background() feed.Background {
 func (s *Service) tasks(r *feed.Run) []feed.Task {
 	sending := s.newRun(r)
 	s.bells.add(r.Work, sending.bell)
-	return []feed.Task{
-		{Name: "webhooks", Bell: r.NewBell(), Feed: true, Step: sending.share},
-		{Name: "webhook_queue", Bell: sending.bell, Step: sending.dispatch},
-	}
+	return []feed.Task{{Name: "webhooks", Bell: sending.bell, Feed: true, Step: sending.step}}
 }
 
 // bells are the bells of the runs that send deliveries.
@@ -53,8 +51,8 @@ func (b *bells) add(ctx context.Context, bell *feed.Bell) {
 	})
 }
 
-// ring wakes the runs in this process because there may be new deliveries that
-// no event announces.
+// ring wakes the runs in this process because a delivery is due that no event
+// announces.
 func (b *bells) ring() {
 	b.rings.Add(1)
 	b.mu.Lock()
@@ -64,47 +62,27 @@ func (b *bells) ring() {
 	}
 }
 
-// lag reports whether events wait for webhooks, or work in the lanes of webhooks
-// that are not failing is overdue, and since when.
+// lag reports whether events or deliveries wait for an active webhook that is not
+// failing and that nothing has been stored about for a while, and since when a
+// delivery has been due.
 func (s *Service) lag(ctx context.Context, r store.Reader) (waiting bool, since *time.Time, err error) {
+	hooks, lanes, err := activeLanes(ctx, r)
+	if err != nil {
+		return false, nil, err
+	}
 	now := s.now()
-	some, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: 1})
-	if err != nil || len(some) == 0 {
-		return false, nil, err
-	}
-	seq, ok, err := feed.ReadCursor(ctx, r, cursorKey)
-	if err == nil && ok {
-		waiting, err = feed.IsWaiting(ctx, r, seq, now)
-	}
-	if err != nil {
-		return false, nil, err
-	}
-	overdue, err := r.Entries(ctx, store.EntryQuery{
-		Kind: laneKind, Order: store.ByExpiry, Expires: store.TimeRange{Before: now.Add(-feed.WaitFor)}, Limit: store.MaxLimit,
-	})
-	if err != nil || len(overdue) == 0 {
-		return waiting, nil, err
-	}
-	keys := make([]string, len(overdue))
-	for i, e := range overdue {
-		keys[i] = e.Key
-	}
-	webhooks, err := r.Entries(ctx, store.EntryQuery{Kind: webhookKind, Keys: keys})
-	if err != nil {
-		return false, nil, err
-	}
-	failing := make(map[string]bool)
-	for _, e := range webhooks {
-		rec, err := readWebhookEntry(e)
-		if err != nil {
-			return false, nil, err
+	before, position := now.Add(-feed.WaitFor), int64(math.MaxInt64)
+	for i, lane := range lanes {
+		if !hooks[i].FailingSince.IsZero() || lane.UpdatedAt.After(before) {
+			continue
 		}
-		failing[rec.ID] = !rec.FailingSince.IsZero()
-	}
-	for i, e := range overdue {
-		if !failing[e.Key] {
-			return true, &overdue[i].ExpiresAt, nil
+		position = min(position, lane.Position)
+		if due := lane.Due; !due.IsZero() && due.Before(before) && (since == nil || due.Before(*since)) {
+			since = &due
 		}
 	}
-	return waiting, nil, nil
+	if position < math.MaxInt64 && since == nil {
+		waiting, err = feed.IsWaiting(ctx, r, position, now)
+	}
+	return waiting || since != nil, since, err
 }

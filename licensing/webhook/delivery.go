@@ -244,7 +244,7 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 			return fmt.Errorf("delivery %s: %w", rec.ID, err)
 		}
 		data.Resent = true
-		if err := tx.enqueued(ctx, hook); err != nil {
+		if err := tx.checkLane(ctx, hook); err != nil {
 			return err
 		}
 		rec.State, rec.DueAt, rec.Attempts, rec.UpdatedAt, rec.Data = string(DeliveryPending), tx.now, 0, tx.now, data.encode()
@@ -284,7 +284,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		if err := outbox.Put(ctx, tx, made); err != nil {
 			return err
 		}
-		if err := tx.enqueued(ctx, rec); err != nil {
+		if err := tx.checkLane(ctx, rec); err != nil {
 			return err
 		}
 		d, err = fromDelivery(made)
@@ -293,7 +293,6 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 	if err != nil {
 		return Delivery{}, fmt.Errorf("test webhook: %w", err)
 	}
-	s.bells.ring()
 	return d, nil
 }
 

@@ -81,7 +81,7 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 		stored = append(stored, d)
 	}
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error { return outbox.Put(t.Context(), tx, stored...) }))
-	f.cursor(t, cursorKey, stored[many-1].EventSeq, f.now)
+	f.position(t, stored[many-1].EventSeq)
 	appendEvents(many)
 
 	walk := func(status DeliveryStatus, limit int) (ids map[string]DeliveryStatus, pages int) {

@@ -14,22 +14,23 @@ it, with an overlap during which deliveries carry both signatures.
 
 # Deliveries
 
-The event feed is the only source. Handler.Run sends events in one process at a
-time: the one that holds a lease of 30 seconds. Webhooks that are up to
-date share one position in the feed, and the process reads each event once for all
-of them. A webhook that is slow or fails leaves this shared lane: it gets a
-position of its own, and returns to the lane when it has caught up. A receiver
-that is down, is slow or sends an endless response does not delay other webhooks.
+The event feed is the only source. Each webhook has a stored position in it, its
+lane, which never decreases: every event up to there has a stored delivery, or the
+webhook does not select it. Handler.Run sends in one process at a time: the one
+that holds a lease of 30 seconds.
 
-A position moves in the Update that stores the outcome of the requests, so no
-event is skipped, even if the process is killed. Requests that were in progress
-are then sent again, with the same webhook-id and the same delivery ID.
+One loop in that process decides what is sent. New events, a worker that is done
+and [Service.Resend] wake it; otherwise it looks every ten seconds. It starts a
+worker for each webhook that has due deliveries or new events. A worker sends one
+batch: up to 64 deliveries with four concurrent requests, and after two seconds it
+starts no more. The deliveries and the position are then stored in one Update,
+together with those of other webhooks whose batches end within 20 milliseconds. The
+Update fails if another process has taken the lease. If the process is killed
+before, the batch is sent again, with the same webhook-id and the same delivery ID.
 
-Each webhook gets at most four concurrent requests. A failed delivery enters a
-queue and is tried ten times over three days. After five failures in a row a
-breaker pauses the webhook, and its position waits. [Service.Test] and
-[Service.Resend] put a delivery into the queue directly. [Service.Deliveries] is
-the history.
+A failed delivery is tried ten times over three days. After five failures in a row
+a breaker pauses the webhook, and its position waits. [Service.Test] and
+[Service.Resend] store a delivery that is due. [Service.Deliveries] is the history.
 
 # Addresses
 

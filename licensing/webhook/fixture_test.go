@@ -100,6 +100,23 @@ func (f *fixture) cursor(t *testing.T, key string, seq int64, touched time.Time)
 	}
 }
 
+// position moves every stored lane.
+func (f *fixture) position(t *testing.T, seq int64) {
+	t.Helper()
+	err := f.update(t.Context(), func(tx *transaction) error {
+		lanes, err := readLanes(t.Context(), tx)
+		for id, lane := range lanes {
+			if lane.Position = seq; err == nil {
+				err = putLane(t.Context(), tx, id, lane)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // events returns the types of the events about a subject, the oldest first.
 func (f *fixture) events(t *testing.T, subject string) []string {
 	t.Helper()

@@ -18,7 +18,7 @@ func TestOverdueLanesAreWaiting(t *testing.T) {
 	f := newFixture(t)
 	w, _ := f.webhook(t)
 	other, _ := f.webhook(t)
-	f.cursor(t, cursorKey, 2, f.now)
+	f.position(t, 2)
 	due := f.now
 	is.NoErr(f.update(t.Context(), func(tx *transaction) error {
 		return putLane(t.Context(), tx, w.ID, laneRecord{Position: 2, Own: true, Due: due, UpdatedAt: tx.now})

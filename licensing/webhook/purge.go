@@ -132,29 +132,20 @@ func (s *Service) findPurged(ctx context.Context, r store.Reader) (change, error
 }
 
 // needs returns the Seq of the first event before bound that an active webhook
-// needs: one after its own position, or of a pending delivery. It ignores events
+// needs: one after its position, or of a pending delivery. It ignores events
 // older than five days.
 func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64, error) {
-	all, err := readAll(ctx, r)
-	if err != nil {
-		return 0, err
-	}
-	lanes, err := readLanes(ctx, r, store.EntryQuery{})
+	hooks, lanes, err := activeLanes(ctx, r)
 	if err != nil {
 		return 0, err
 	}
 	oldest := s.now().Add(-failingFor)
 	position := bound
-	for _, rec := range all {
-		if rec.Status != StatusActive {
-			continue
-		}
-		if lane, ok := lanes[rec.ID]; !ok || lane.Own { // of an earlier version, or its own position
-			position = min(position, lane.Position)
-		}
+	for i, lane := range lanes {
+		position = min(position, lane.Position)
 		var last outbox.Delivery
 		for more := true; more; {
-			pending, err := outbox.Pending(ctx, r, rec.ID, last, store.MaxLimit)
+			pending, err := outbox.Pending(ctx, r, hooks[i].ID, last, store.MaxLimit)
 			if err != nil {
 				return 0, err
 			}

@@ -137,7 +137,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	if err != nil {
 		return 0, err
 	}
-	return seqs[0], tx.noteChange(ctx, e)
+	return seqs[0], nil
 }
 
 // diffWebhook returns the fields in which two states of a webhook differ,

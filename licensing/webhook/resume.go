@@ -22,20 +22,18 @@ const (
 
 // resume starts the lane of a webhook that becomes active.
 func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from ResumeFrom) error {
-	lane, err := readOwnLane(ctx, tx, *rec, tx.now)
-	if err != nil {
-		return err
-	}
+	var newest []store.Event
+	var err error
 	if from == ResumeFromNow {
-		newest, err := tx.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
-		if err != nil {
+		if newest, err = tx.Events(ctx, store.EventQuery{Descending: true, Limit: 1}); err != nil {
 			return err
 		}
+	}
+	return tx.editLane(ctx, *rec, func(lane *laneRecord) {
+		lane.breaker = breaker{}
 		if len(newest) > 0 && newest[0].Seq > lane.Position {
 			rec.Skipped += newest[0].Seq - lane.Position
 			lane.Position = newest[0].Seq
 		}
-	}
-	lane.Due, lane.UpdatedAt = tx.now, tx.now
-	return putLane(ctx, tx, rec.ID, lane)
+	})
 }

@@ -25,7 +25,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	f.now = f.now.Add(49 * time.Hour)
 	f.license(t)
 	is.Equal(purge(), 4) // the webhook has not got the licenses
-	cursor(cursorKey, 5, f.now)
+	f.position(t, 5)
 	cursor("subscriber:slow", 2, f.now)
 	is.Equal(purge(), 3) // the subscriber has come as far as the second
 	cursor("subscriber:slow", 2, f.now.Add(-49*time.Hour))
@@ -34,7 +34,7 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 	is.Equal(purge(), 2) // no process runs it any more; the license and the test are young
 	f.now = f.now.Add(49 * time.Hour)
 	is.Equal(purge(), 1) // the test has not been handed on
-	cursor(cursorKey, 6, f.now)
+	f.position(t, 6)
 	is.Equal(purge(), 1) // the test is under way
 	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
 		rec, err := outbox.Get(t.Context(), tx, d.WebhookID, d.ID)
@@ -43,8 +43,8 @@ func TestEventsAreKeptForAsLongAsTheyAreNeeded(t *testing.T) {
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	f.license(t)
-	is.Equal(purge(), 1)        // the newest event
-	cursor(cursorKey, 7, f.now) // the last license does not wait
+	is.Equal(purge(), 1) // the newest event
+	f.position(t, 7)     // the last license does not wait
 	f.now = f.now.Add(31 * 24 * time.Hour)
 	purge()
 	page, err := f.Deliveries(t.Context(), DeliveriesParams{WebhookID: w.ID})
@@ -70,6 +70,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 		}, 49 * time.Hour, false},
 		"active": {func(*fixture, string) error { return nil }, 4 * day, true},
 		"active, of an earlier version": {func(f *fixture, id string) error {
+			f.cursor(t, cursorKey, 100, f.now)
 			return f.store.Update(t.Context(), func(tx store.Tx) error { return tx.DeleteEntries(t.Context(), laneKind, id) })
 		}, 4 * day, true},
 		"active, too long": {func(*fixture, string) error { return nil }, 6 * day, false},
@@ -83,7 +84,7 @@ func TestAWebhookThatGetsNothingDoesNotHoldRetention(t *testing.T) {
 				is.NoErr(err)
 			}
 			is.NoErr(test.change(f, w.ID))
-			f.cursor(t, cursorKey, 100, f.now)
+			f.position(t, 100)
 			f.now = f.now.Add(test.after)
 			f.license(t) // the newest event stays in any case
 			events := f.purgeAll(t)

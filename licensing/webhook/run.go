@@ -1,161 +1,160 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A run sends deliveries during one call of Handler.Run, if this process holds
-// the lease. The lease covers all webhooks, so everything that concerns the order
-// of work is decided in one process.
+// the lease. Its only task is step, which decides what is sent; workers send it.
 type run struct {
 	*Service
 	*feed.Run
 
-	lease    *feed.Lease
-	bell     *feed.Bell    // of dispatch
-	rings    int64         // of the Service, as of the last dispatch
-	shared   chan struct{} // slots for partsMost
-	single   chan struct{} // slots for ownMost
-	patience time.Duration
+	lease *feed.Lease
+	bell  *feed.Bell
 
-	refreshing sync.Mutex // guards the next three fields
-	took       bool       // false: the next refresh reads the webhooks and lanes
-	change     string     // the last change of a webhook that lanes reflects
-	clock      time.Time  // the latest time seen
+	// Only step uses these.
+	rings  int64     // of the Service, as of the last look
+	level  int64     // the newest event, if every lane is stored as past it
+	loaded int64     // the newest event when the webhooks were read
+	passed time.Time // since when a position has moved that is not stored; zero: none has
 
-	// joining is held while a webhook joins the shared lane, and while a shared
-	// batch determines whom it is for.
-	joining sync.Mutex
-	ahead   int64 // the last event of the shared batch under way; guarded by joining
-
-	mu    sync.Mutex
-	lanes map[string]*lane // by webhook ID
-	try   map[string]bool  // lanes to try whatever their breaker was in another process
+	mu        sync.Mutex       // guards the rest
+	lanes     map[string]*lane // by webhook ID
+	workers   int
+	doubt     bool // what is stored may differ from lanes
+	gathering *gathering
 }
 
-const (
-	partsMost = 256 // webhooks in the shared lane to which requests are made concurrently
-	ownMost   = 256 // lanes that send concurrently on their own
-)
+// workersMost is how many webhooks are sent to concurrently.
+const workersMost = 256
 
-// A lane is what one process knows of the lane of a webhook.
+// storePassed is how soon the position of a lane is stored that has only moved past
+// events that its webhook does not select. It is well below feed.WaitFor.
+const storePassed = 20 * time.Second
+
+// A lane is what the process knows of one webhook. Only step starts a worker, so a
+// lane that is not busy changes only there.
 type lane struct {
-	*run
-	webhookID string
-	slot      chan struct{} // held by the goroutine that sends
-	breaker   breaker
-
-	// Guarded by run.mu.
-	hook     Webhook
-	own      bool
-	position int64
-	changes  int  // of own and position
-	slow     bool // its last batch took too long for the shared lane
+	hook       webhookRecord
+	laneRecord       // as last read or stored
+	reached    int64 // at least Position: past events that the webhook does not select
+	busy       bool  // a worker is sending to it
 }
 
 func (s *Service) newRun(r *feed.Run) *run {
-	return &run{
-		Service: s, Run: r, lease: r.NewLease("webhook"), bell: r.NewBell(), patience: time.Second,
-		shared: make(chan struct{}, partsMost), single: make(chan struct{}, ownMost),
-		lanes: make(map[string]*lane), try: make(map[string]bool),
+	return &run{Service: s, Run: r, lease: r.NewLease("webhook"), bell: r.NewBell(), level: -1, doubt: true}
+}
+
+// step starts a worker for each lane that can be sent something. It does not wait
+// for them: each rings when it is done. It returns when to look again.
+func (r *run) step(ctx context.Context) (feed.Next, error) {
+	newest, due, next, err := r.look()
+	if err != nil || newest == r.level && len(due) == 0 {
+		return feed.In(next), err
 	}
-}
-
-// set updates what the process knows after a change of the stored lane.
-func (l *lane) set(rec laneRecord) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.own, l.position = rec.Own, rec.Position
-	l.changes++
-}
-
-// tryEnter acquires the slot of the lane unless it is taken.
-func (l *lane) tryEnter() bool {
-	select {
-	case l.slot <- struct{}{}:
-		return true
-	default:
-		return false
+	earlier, err := r.load(ctx, newest)
+	if err != nil {
+		return feed.Next{}, err
 	}
-}
-
-// enter acquires the slot of the lane if it is free within d.
-func (l *lane) enter(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case l.slot <- struct{}{}:
-		return true
-	case <-timer.C:
-		return false
+	ready, wait := r.ready(newest, due)
+	next = min(next, wait)
+	if len(earlier) > 0 {
+		r.level = -1
 	}
-}
-
-func (l *lane) leave() { <-l.slot }
-
-// find returns the lane of a webhook, or nil if this process does not know it.
-func (r *run) find(webhookID string) *lane {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lanes[webhookID]
-}
-
-// hold acquires or extends the lease. If another process holds it, hold returns
-// how long to wait.
-func (r *run) hold() (held bool, wait time.Duration, err error) {
+	storing := false
+	if !r.passed.IsZero() {
+		wait := storePassed - time.Since(r.passed)
+		next, storing = min(next, max(wait, 0)), wait <= 0
+	}
+	if len(ready) == 0 && len(earlier) == 0 && !storing {
+		return feed.In(next), nil
+	}
 	held, fresh, wait, err := r.lease.Hold(r.Work)
-	if err != nil || !held {
-		return false, max(wait, r.PollInterval), err
+	switch {
+	case err != nil:
+		return feed.Next{}, err
+	case !held:
+		r.forget()
+		return feed.In(max(r.PollInterval, min(next, wait))), nil
+	case fresh: // another process may have moved the positions
+		r.forget()
+		return feed.In(0), nil
+	case len(earlier) > 0:
+		r.forget()
+		return feed.In(0), r.takeOver(earlier)
+	case storing:
+		if err := r.storeReached(ctx); err != nil {
+			return feed.Next{}, err
+		}
 	}
-	if fresh {
-		r.forget() // another process may have changed everything
+	more, err := r.startAll(ctx, ready, newest, due)
+	if more {
+		next = 0
 	}
-	return true, 0, nil
+	return feed.In(next), err
 }
 
-// refresh reads the webhooks and their lanes again if they may have changed. Call
-// it after hold and before the lanes are used.
-func (r *run) refresh(ctx context.Context) error {
-	r.refreshing.Lock()
-	defer r.refreshing.Unlock()
+// look returns the newest event, the lanes with deliveries that are due, and when to
+// look again for work that nothing in this process announces.
+func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err error) {
+	next = max(r.PollInterval, min(10*r.PollInterval, 10*time.Second))
+	if rings := r.bells.rings.Load(); rings != r.rings { // what rang may not be committed yet
+		r.rings, next = rings, r.PollInterval
+	}
+	events, err := r.store().Events(r.Work, store.EventQuery{Descending: true, Limit: 1})
+	if err != nil {
+		return 0, nil, next, err
+	}
+	for _, e := range events {
+		newest = e.Seq
+	}
+	entries, err := r.store().Entries(r.Work, store.EntryQuery{Kind: laneKind, Order: store.ByExpiry, Limit: store.MaxLimit})
 	now := r.now()
-	if now.Before(r.clock.Add(-feed.WaitFor)) { // the clock was ahead and has been corrected
-		r.took = false
+	due = make(map[string]bool)
+	for _, e := range entries {
+		switch {
+		case isAhead(e.CreatedAt, now):
+			due[e.Key] = true
+		case e.ExpiresAt.After(now):
+			next = min(next, e.ExpiresAt.Sub(now))
+		default:
+			due[e.Key] = true
+		}
 	}
-	r.clock = now
-	change, err := readChange(r.Work, r.store())
-	if err != nil || change == r.change && r.took {
-		return err
-	}
+	return newest, due, next, err
+}
+
+// load reads the webhooks and their lanes if the feed has changed, because every
+// change of a webhook is an event, or if what is stored is in doubt. It returns the
+// webhooks whose lanes an earlier version stored.
+func (r *run) load(ctx context.Context, newest int64) (earlier []webhookRecord, err error) {
 	r.mu.Lock()
-	before := make(map[string]int, len(r.lanes))
+	doubt, busy := r.doubt, make(map[string]bool)
 	for id, l := range r.lanes {
-		before[id] = l.changes
+		busy[id] = l.busy
 	}
+	r.doubt = false // what fails from now on is in doubt again
 	r.mu.Unlock()
+	if !doubt && newest == r.loaded {
+		return nil, nil
+	}
 	all, err := readAll(r.Work, r.store())
 	if err != nil {
-		return err
+		r.forget()
+		return nil, err
 	}
-	stored, err := readLanes(r.Work, r.store(), store.EntryQuery{})
+	stored, err := readLanes(r.Work, r.store())
 	if err != nil {
-		return err
-	}
-	for _, rec := range all {
-		lane, ok := stored[rec.ID]
-		if ahead := lane.UpdatedAt.After(now.Add(feed.WaitFor)); !ok || ahead {
-			if stored[rec.ID], err = r.mendLane(rec, ahead); err != nil {
-				return err
-			}
-		}
+		r.forget()
+		return nil, err
 	}
 	if len(all) > 0 && !r.box().Seals() {
 		r.warnOnce.Do(func() {
@@ -165,92 +164,150 @@ func (r *run) refresh(ctx context.Context) error {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, lanes := r.lanes, make(map[string]*lane, len(all))
+	lanes := make(map[string]*lane, len(all))
 	for _, rec := range all {
-		l := old[rec.ID]
-		if l == nil {
-			l = &lane{run: r, webhookID: rec.ID, slot: make(chan struct{}, 1)}
+		if !stored[rec.ID].Own {
+			earlier = append(earlier, rec)
+			continue
 		}
-		l.hook = rec.webhook(now)
-		if got := stored[rec.ID]; l.changes == before[rec.ID] { // otherwise what it knows is newer
-			l.own, l.position = got.Own, got.Position
-			if !r.took && !got.Due.IsZero() {
-				r.try[rec.ID] = true
+		l := r.lanes[rec.ID]
+		if l == nil {
+			l = &lane{}
+		}
+		if l.hook = rec; !busy[rec.ID] { // else what its worker stores is newer
+			if l.laneRecord = stored[rec.ID]; doubt {
+				l.reached = 0
 			}
+			l.reached = max(l.reached, l.Position)
 		}
 		lanes[rec.ID] = l
 	}
-	r.lanes, r.change, r.took = lanes, change, true
-	return nil
+	r.lanes, r.loaded = lanes, newest
+	return earlier, nil
 }
 
-// forget makes the next refresh read the webhooks and lanes, such as after an Update
-// of which it is not known whether it was committed.
+// forget makes the next load read everything.
 func (r *run) forget() {
-	r.refreshing.Lock()
-	defer r.refreshing.Unlock()
-	r.took = false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.doubt = true
 }
 
-// mendLane stores the lane of a webhook that has none because an earlier version
-// created it, and brings its work forward if it was stored while a clock was ahead.
-func (r *run) mendLane(rec webhookRecord, ahead bool) (lane laneRecord, err error) {
-	if ahead {
-		if err := r.bringForward(r.Work, rec.ID); err != nil {
-			return laneRecord{}, err
+// ready returns the lanes that can be sent something, the ones with the fewest
+// failures first, and how long it takes until the first breaker closes.
+func (r *run) ready(newest int64, due map[string]bool) (ready []*lane, wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, wait := r.now(), time.Hour
+	r.level = newest
+	for _, l := range r.lanes {
+		if l.hook.Status != StatusActive {
+			continue
+		}
+		if l.busy || l.Position < newest {
+			r.level = -1
+		}
+		paused := l.closesIn(now)
+		switch {
+		case l.busy || l.reached >= newest && !due[l.hook.ID]:
+		case paused > 0 && !isAhead(l.UpdatedAt, now):
+			wait = min(wait, paused)
+		default:
+			ready = append(ready, l)
 		}
 	}
-	err = r.update(r.Work, func(tx *transaction) error {
-		now, err := r.findWebhook(r.Work, tx, rec.ID)
-		if errors.Is(err, license.ErrNotFound) { // deleted meanwhile
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if lane, err = readLane(r.Work, tx, now, tx.now); err != nil {
-			return err
-		}
-		if lane.UpdatedAt = tx.now; ahead && now.Status == StatusActive {
-			lane.Due = tx.now
-		}
-		if !now.troubledSince().IsZero() { // an earlier version did not store it as such
-			if err := tx.putWebhook(r.Work, now); err != nil {
-				return err
+	slices.SortFunc(ready, func(a, b *lane) int { return cmp.Compare(a.Failures, b.Failures) })
+	return ready, wait
+}
+
+// startAll starts workers for lanes. It reports whether a lane has more events that
+// it has not examined.
+func (r *run) startAll(ctx context.Context, ready []*lane, newest int64, due map[string]bool) (more bool, err error) {
+	var windows []window
+	for _, l := range ready {
+		b := r.newBatch(l)
+		switch {
+		case isAhead(l.UpdatedAt, r.now()):
+			if err := b.bringForward(); err != nil {
+				return false, err
+			}
+			more = true
+			continue
+		case due[l.hook.ID]:
+		default:
+			w, err := r.window(&windows, l.reached, newest)
+			if err != nil {
+				return false, err
+			}
+			if err := b.selectFrom(w); err != nil {
+				return false, err
+			}
+			if len(b.items) == 0 && b.purged == 0 {
+				r.pass(l, b.through)
+				more = more || b.through < newest
+				continue
 			}
 		}
-		return putLane(r.Work, tx, rec.ID, lane)
+		if !r.start(ctx, l, b) {
+			break // a worker that ends rings
+		}
+	}
+	return more, nil
+}
+
+// start starts a worker for a batch. It returns false if as many workers as may run
+// are running.
+func (r *run) start(ctx context.Context, l *lane, b *batch) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.workers == workersMost {
+		return false
+	}
+	l.busy = true
+	r.workers++
+	r.Go(func() {
+		if err := b.work(ctx); err != nil && r.Work.Err() == nil {
+			r.logger.WarnContext(ctx, "licensing: webhook delivery failed; retrying", "webhook_id", b.hook.ID, "error", err)
+			r.ObserveStoreError(ctx, sendJob, err)
+			feed.Pause(ctx, r.PollInterval)
+		}
+		r.mu.Lock()
+		l.busy = false
+		r.workers--
+		r.mu.Unlock()
+		r.bell.Ring()
 	})
-	return lane, err
+	return true
 }
 
-// bringForward makes the pending deliveries to a webhook due as soon as they would be
-// if their last attempt were made now, because they were stored while a clock was
-// ahead. If clocks differ, this happens often: it must not use up the attempts of a
-// delivery faster than the schedule does.
-func (s *Service) bringForward(ctx context.Context, webhookID string) error {
-	var last outbox.Delivery
-	for more := true; more; {
-		from := last
-		err := s.update(ctx, func(tx *transaction) error {
-			pending, err := outbox.Pending(ctx, tx, webhookID, from, purgeBatch)
-			if err != nil || len(pending) == 0 {
-				more = false
-				return err
-			}
-			last, more = pending[len(pending)-1], len(pending) == purgeBatch
-			var early []outbox.Delivery
-			for _, d := range pending {
-				if due := tx.now.Add(longestWait(d.Attempts)).Truncate(time.Millisecond); d.DueAt.After(due) {
-					d.DueAt, d.UpdatedAt = due, tx.now
-					early = append(early, d)
-				}
-			}
-			return outbox.Put(ctx, tx, early...)
-		})
-		if err != nil {
+// pass moves a lane past events that its webhook does not select.
+func (r *run) pass(l *lane, through int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.reached = through
+	if r.passed.IsZero() {
+		r.passed = time.Now()
+	}
+}
+
+// storeReached stores the positions of the lanes that have only moved past events.
+func (r *run) storeReached(ctx context.Context) error {
+	r.mu.Lock()
+	var moved []*batch
+	for _, l := range r.lanes {
+		if !l.busy && l.reached > l.Position {
+			moved = append(moved, r.newBatch(l))
+		}
+	}
+	r.mu.Unlock()
+	for some := range slices.Chunk(moved, settleMost) {
+		if err := r.storeOutcomes(ctx, some); err != nil {
 			return err
 		}
 	}
+	r.passed = time.Time{}
 	return nil
 }
+
+// isAhead reports whether something was stored while a clock was ahead.
+func isAhead(at, now time.Time) bool { return at.After(now.Add(feed.WaitFor)) }

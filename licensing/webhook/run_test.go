@@ -10,115 +10,71 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
-// blindStore fails to read the last change of a webhook while blind is true.
+// blindStore fails to list lanes while blind is true.
 type blindStore struct {
 	store.Store
 	blind atomic.Bool
 }
 
-func (st *blindStore) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	if kind == changeKind && st.blind.Load() {
-		return store.Entry{}, store.ErrUnavailable
+func (st *blindStore) Entries(ctx context.Context, q store.EntryQuery) ([]store.Entry, error) {
+	if q.Kind == laneKind && st.blind.Load() {
+		return nil, store.ErrUnavailable
 	}
-	return st.Store.Entry(ctx, kind, key)
+	return st.Store.Entries(ctx, q)
 }
 
-// A process that acquires the lease again, or whose clock is set back, reads the
-// lanes again, even if its first attempt fails.
+// A process that acquires the lease again reads the lanes again, even if its first
+// attempt fails.
 func TestLanesAreReadAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
 		st := &blindStore{Store: memory.New()}
-		b := newBench(st, 0)
-		w := b.hook(t, "x.example")
-		var sending *run
-		engine := feed.New(feed.Config{Store: st, Now: b.rules.Internal().Now, Logger: b.logger, Background: []feed.Background{{
-			Tasks: func(r *feed.Run) []feed.Task { sending = b.newRun(r); return nil },
-		}}})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- engine.Run(ctx) }()
-		synctest.Wait()
-		prepare := func() error {
-			held, _, err := sending.hold()
-			if err != nil {
-				return err
-			}
-			is.True(held)
-			return sending.refresh(ctx)
-		}
-		is.NoErr(prepare())
-		position := int64(1)
-		for name, doubt := range map[string]func() error{
-			"another process had the lease": func() error {
-				time.Sleep(40 * time.Second)
-				return st.Update(ctx, func(tx store.Tx) error { return tx.DeleteEntries(ctx, "lease", "webhook") })
-			},
-			"the clock was ahead": func() error {
-				sending.clock = sending.clock.Add(time.Hour)
-				return nil
-			},
-		} {
-			is.NoErr(doubt())
-			position++
-			is.NoErr(st.Update(ctx, func(tx store.Tx) error {
-				return putLane(ctx, tx, w.ID, laneRecord{Own: true, Position: position, UpdatedAt: time.Now()})
-			}))
-			st.blind.Store(true)
-			is.True(prepare() != nil)
-			st.blind.Store(false)
-			is.NoErr(prepare())
-			if l := sending.find(w.ID); !l.own || l.position != position {
-				t.Errorf("after %s: own %t, position %d", name, l.own, l.position)
-			}
-		}
-		cancel()
-		is.NoErr(<-ended)
+		here, elsewhere := newBench(st, 0), newBench(st.Store, 0)
+		here.hook(t, "x.example", license.EventLicenseCreated)
+		want := here.licenses(t, 1)
+		defer here.run(t)()
+		time.Sleep(time.Minute)
+		stop := elsewhere.run(t)
+		want = append(want, here.licenses(t, 20)...)
+		time.Sleep(time.Minute)
+		stop()
+		st.blind.Store(true)
+		want = append(want, here.licenses(t, 1)...)
+		time.Sleep(10 * time.Second)
+		st.blind.Store(false)
+		time.Sleep(time.Minute)
+		sameOnce(t, append(here.at("x.example"), elsewhere.at("x.example")...), want)
 	})
 }
 
 // TestALostLeaseStoresNothing: a process whose lease another process has taken while
 // it was sending stores no outcome and moves no position.
 func TestALostLeaseStoresNothing(t *testing.T) {
-	for name, own := range map[string]bool{"in the shared lane": false, "in a lane of its own": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				is := is.New(t)
-				b := newBench(memory.New(), 0)
-				w := b.hook(t, "x.example", license.EventLicenseCreated)
-				begins := b.lane(t, w.ID).Position
-				if own {
-					is.NoErr(b.update(t.Context(), func(tx *transaction) error {
-						return putLane(t.Context(), tx, w.ID, laneRecord{Position: begins, Own: true, Due: tx.now, UpdatedAt: tx.now})
-					}))
-				}
-				ids := b.licenses(t, 3)
-				b.delay = func(string) time.Duration { return 500 * time.Millisecond }
-				stop := b.run(t)
-				time.Sleep(100 * time.Millisecond) // the requests are under way
-				is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
-					return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "webhook", Data: []byte("another"), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(30 * time.Second)})
-				}))
-				time.Sleep(20 * time.Second)
-				stop()
-				sameOnce(t, b.at("x.example"), ids) // it does not send them again
-				seq, _, err := feed.ReadCursor(t.Context(), b.store, cursorKey)
-				is.NoErr(err)
-				is.True(own || seq == begins)
-				is.Equal(b.lane(t, w.ID).Position, begins)
-				stored, err := b.store.Entries(t.Context(), store.EntryQuery{Kind: outbox.Kind})
-				is.NoErr(err)
-				is.Equal(len(stored), 0)
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(memory.New(), 0)
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		begins := b.lane(t, w.ID)
+		ids := b.licenses(t, 3)
+		b.delay = func(string) time.Duration { return 500 * time.Millisecond }
+		stop := b.run(t)
+		time.Sleep(100 * time.Millisecond) // the requests are under way
+		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
+			return tx.PutEntries(t.Context(), store.Entry{Kind: "lease", Key: "webhook", Data: []byte("another"), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(30 * time.Second)})
+		}))
+		time.Sleep(20 * time.Second)
+		stop()
+		sameOnce(t, b.at("x.example"), ids) // it does not send them again
+		is.Equal(b.lane(t, w.ID), begins)
+		stored, err := b.store.Entries(t.Context(), store.EntryQuery{Kind: outbox.Kind})
+		is.NoErr(err)
+		is.Equal(len(stored), 0)
+	})
 }
 
 // TestALeaseThatAnotherProcessHadStoresNothing: another process had the lease in the
@@ -138,54 +94,6 @@ func TestALeaseThatAnotherProcessHadStoresNothing(t *testing.T) {
 			is.Equal(each(b.at("x.example"))[id], 2) // sent again
 		}
 	})
-}
-
-// TestALaneJoinsOnlyIfItMissesNothing: a lane that has received all events joins the
-// shared one unless that is ahead, or is sending later events.
-func TestALaneJoinsOnlyIfItMissesNothing(t *testing.T) {
-	for name, test := range map[string]struct {
-		shared, sending int64 // events after the position of the lane
-		own             bool
-	}{
-		"level":                          {0, 0, false},
-		"the shared lane is behind":      {-1, 0, false},
-		"the shared lane is ahead":       {1, 0, true},
-		"the shared lane sends the next": {0, 1, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				is := is.New(t)
-				b := newBench(memory.New(), 0)
-				w := b.hook(t, "x.example")
-				b.licenses(t, 5)
-				const position = 3
-				is.NoErr(b.update(t.Context(), func(tx *transaction) error {
-					if err := feed.WriteCursor(t.Context(), tx, cursorKey, position+test.shared, tx.now); err != nil {
-						return err
-					}
-					return putLane(t.Context(), tx, w.ID, laneRecord{Position: position, Own: true, UpdatedAt: tx.now})
-				}))
-				var sending *run
-				engine := feed.New(feed.Config{Store: b.store, Now: b.rules.Internal().Now, Logger: b.logger, Background: []feed.Background{{
-					Tasks: func(r *feed.Run) []feed.Task { sending = b.newRun(r); return nil },
-				}}})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- engine.Run(ctx) }()
-				synctest.Wait()
-				_, _, err := sending.hold()
-				is.NoErr(err)
-				is.NoErr(sending.refresh(ctx))
-				if test.sending != 0 {
-					sending.ahead = position + test.sending
-				}
-				is.NoErr(sending.find(w.ID).join(position))
-				is.Equal(b.lane(t, w.ID).Own, test.own)
-				cancel()
-				is.NoErr(<-ended)
-			})
-		})
-	}
 }
 
 // TestClocksThatDifferUseUpNoAttempts: two processes whose clocks differ by minutes
@@ -238,8 +146,8 @@ func (st *storeOfEvents) Events(ctx context.Context, q store.EventQuery) ([]stor
 	return events, err
 }
 
-// TestALaneThatCatchesUpReadsWhatItSends: a lane of its own does not read the same
-// events for each batch, and finds the few among many that its webhook selects.
+// TestALaneThatCatchesUpReadsWhatItSends: a lane that is behind reads the events of a
+// few batches for each, and finds the few among many that its webhook selects.
 func TestALaneThatCatchesUpReadsWhatItSends(t *testing.T) {
 	for name, types := range map[string][]string{"all events": nil, "few events": {license.EventLicenseDeleted}} {
 		t.Run(name, func(t *testing.T) {
@@ -258,7 +166,6 @@ func TestALaneThatCatchesUpReadsWhatItSends(t *testing.T) {
 				st.n.Store(0)
 				defer b.run(t)()
 				time.Sleep(10 * time.Second)
-				is.True(!b.lane(t, w.ID).Own)
 				is.True(st.n.Load() <= 2500)
 				got := each(b.at("x.example"))
 				is.True(got[want[499]] > 0)
@@ -267,25 +174,19 @@ func TestALaneThatCatchesUpReadsWhatItSends(t *testing.T) {
 	}
 }
 
-// An unreadyStore fails the first read of a webhook by its ID, after others.
-type unreadyStore struct {
-	store.Store
-	reads atomic.Int64
-}
-
-func (st *unreadyStore) Entry(ctx context.Context, kind, key string) (store.Entry, error) {
-	if kind == webhookKind && st.reads.Add(1) == 1 {
-		time.Sleep(10 * time.Millisecond)
-		return store.Entry{}, store.ErrUnavailable
-	}
-	return st.Store.Entry(ctx, kind, key)
-}
-
-// TestAnEventThatCouldNotBePreparedIsSentLater: it enters the queue when the position
-// moves past it with later events.
+// TestAnEventThatCouldNotBePreparedIsSentLater: it is stored as pending when the
+// position moves past it with later events.
 func TestAnEventThatCouldNotBePreparedIsSentLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(&unreadyStore{Store: memory.New()}, 0)
+		b := newBench(memory.New(), 0)
+		var reads atomic.Int64
+		b.Service = New(b.rules, func(context.Context, string) ([]string, bool, error) {
+			if reads.Add(1) == 1 {
+				time.Sleep(10 * time.Millisecond)
+				return nil, false, store.ErrUnavailable
+			}
+			return nil, true, nil
+		}, Options{Transport: b.receivers})
 		b.hook(t, "x.example", license.EventLicenseCreated)
 		want := b.licenses(t, 4)
 		defer b.run(t)()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
@@ -16,8 +15,8 @@ import (
 // would have stored happens again there.
 var errLost = errors.New("another process took over sending to webhooks")
 
-// settling runs an Update that fails unless this process still holds the lease.
-func (r *run) settling(fn func(*transaction) error) error {
+// fenced runs an Update that fails unless this process still holds the lease.
+func (r *run) fenced(fn func(*transaction) error) error {
 	err := r.asDelivery().update(r.Work, func(tx *transaction) error {
 		held, err := r.lease.Check(r.Work, tx)
 		if err == nil && !held {
@@ -37,132 +36,165 @@ func (r *run) settling(fn func(*transaction) error) error {
 	return nil
 }
 
-// settlePause is the longest pause before outcomes are stored again.
-const settlePause = 30 * time.Second
+const (
+	gatherFor   = 20 * time.Millisecond // outcomes of several webhooks are stored together
+	settleMost  = 600                   // deliveries and lanes in one Update, roughly, so that other writers get the write lock
+	settlePause = 30 * time.Second      // the longest pause before outcomes are stored again
+)
 
-// settleMost is roughly how many deliveries one Update stores, so that other
-// writers get the write lock in between.
-const settleMost = 600
+// A gathering is batches whose outcomes are stored in one Update.
+type gathering struct {
+	batches []*batch
+	rows    int
+	stored  chan struct{} // closed when the Update has ended
+	err     error         // of the Update
+}
 
-// settle stores the outcomes of batches, and the positions that they reached, in
-// an Update each for a few, and the last of them with last, which may be nil. If
-// the process is killed in between, the rest is sent again. If the store does not
-// answer, settle tries again until ctx ends or another process takes over, so
+// settle stores the outcomes of the batch together with those of other webhooks that
+// end soon after it.
+func (b *batch) settle(ctx context.Context) error {
+	b.mu.Lock()
+	g := b.gathering
+	first := g == nil
+	if first {
+		g = &gathering{stored: make(chan struct{})}
+		b.gathering = g
+	}
+	g.batches = append(g.batches, b)
+	if g.rows += len(b.items) + 1; g.rows >= settleMost {
+		b.gathering = nil
+	}
+	b.mu.Unlock()
+	if first {
+		feed.Pause(ctx, gatherFor)
+		b.mu.Lock()
+		if b.gathering == g {
+			b.gathering = nil
+		}
+		b.mu.Unlock()
+		g.err = b.storeOutcomes(ctx, g.batches)
+		close(g.stored)
+	}
+	<-g.stored
+	return g.err
+}
+
+// storeOutcomes stores the outcomes of batches and the positions that they reached in
+// one Update. If the process is killed before, all of it is sent again. If the store
+// does not answer, it tries again until ctx ends or another process takes over, so
 // that an outage of the store repeats no requests.
-func (r *run) settle(ctx context.Context, batches []*batch, last func(*transaction) error) error {
-	for more := true; more; {
-		n, rows := 0, 0
-		for n < len(batches) && rows < settleMost {
-			rows += len(batches[n].items) + 1
-			n++
-		}
-		some, lanes := batches[:n], []laneRecord(nil)
-		batches = batches[n:]
-		more = len(batches) > 0
-		attempt := func() error {
-			return r.settling(func(tx *transaction) (err error) {
-				if lanes, err = r.storeOutcomes(tx, some); err != nil || more || last == nil {
-					return err
-				}
-				return last(tx)
-			})
-		}
-		err := attempt()
-		for pause := r.PollInterval; err != nil && ctx.Err() == nil && !errors.Is(err, errLost); pause = min(2*pause, settlePause) {
-			r.logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
-			r.ObserveStoreError(ctx, sendJob, err)
-			feed.Pause(ctx, pause)
-			err = attempt()
-		}
-		if err != nil {
+func (r *run) storeOutcomes(ctx context.Context, batches []*batch) error {
+	var stored map[string]laneRecord
+	attempt := func() error {
+		return r.fenced(func(tx *transaction) (err error) {
+			stored, err = r.putOutcomes(tx, batches)
 			return err
+		})
+	}
+	err := attempt()
+	for pause := r.PollInterval; err != nil && ctx.Err() == nil && !errors.Is(err, errLost); pause = min(2*pause, settlePause) {
+		r.logger.WarnContext(ctx, "licensing: background work failed; retrying", "error", err)
+		r.ObserveStoreError(ctx, sendJob, err)
+		feed.Pause(ctx, pause)
+		err = attempt()
+	}
+	if err != nil {
+		return err
+	}
+	for _, b := range batches {
+		if b.purged > 0 {
+			r.logger.WarnContext(ctx, "licensing: retention removed events before a webhook received them",
+				"webhook_id", b.hook.ID, "after_seq", b.after, "purged_through_seq", b.purged)
 		}
-		for i, b := range some {
-			b.set(lanes[i])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, lane := range stored {
+		if l := r.lanes[id]; l != nil {
+			l.laneRecord, l.reached = lane, max(l.reached, lane.Position)
 		}
 	}
 	return nil
 }
 
-// storeOutcomes stores the outcomes of some batches, and returns the lanes
-// afterwards.
-func (r *run) storeOutcomes(tx *transaction, batches []*batch) ([]laneRecord, error) {
-	keys := make([]string, len(batches))
-	of := make(map[string]*batch, len(batches))
-	for i, b := range batches {
-		keys[i], of[b.webhookID] = b.webhookID, b
+// putOutcomes stores the outcomes of batches, and returns the lanes afterwards. It
+// may run again after it has committed: then it changes nothing.
+func (r *run) putOutcomes(tx *transaction, batches []*batch) (lanes map[string]laneRecord, err error) {
+	var keys []string
+	for _, b := range batches {
+		keys = append(keys, b.hook.ID)
 	}
-	statuses := make(map[string]Status, len(batches))
-	err := r.readKeys(tx, webhookKind, keys, func(e store.Entry) error {
-		rec, err := readWebhookEntry(e)
-		if err != nil {
-			return err
+	hooks, err := readKeys(r.Work, tx, webhookKind, keys, readWebhookEntry)
+	for _, b := range batches {
+		if rec, ok := hooks[b.hook.ID]; ok && err == nil {
+			rec.Status, err = b.report(tx, rec)
+			hooks[rec.ID] = rec
 		}
-		statuses[e.Key] = rec.Status
-		return of[e.Key].report(tx, rec, statuses)
-	})
+	}
 	if err != nil {
 		return nil, err
 	}
-	stored := make(map[string]laneRecord, len(batches))
-	err = r.readKeys(tx, laneKind, keys, func(e store.Entry) (err error) {
-		stored[e.Key], err = readLaneEntry(e)
-		return err
-	})
-	if err != nil {
+	if lanes, err = readKeys(r.Work, tx, laneKind, keys, readLaneEntry); err != nil {
 		return nil, err
 	}
 	answers := erasedAnswers{tx, make(map[int64]bool)}
-	lanes := make([]laneRecord, len(batches))
-	for i, b := range batches {
-		lane, ok := stored[b.webhookID]
-		if !ok { // deleted since
-			continue
-		}
-		rows, err := b.record(tx, &lane, answers)
-		if err == nil {
-			err = outbox.Put(r.Work, tx, rows...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		pending := slices.ContainsFunc(rows, func(d outbox.Delivery) bool { return !d.DueAt.IsZero() })
-		if lane != stored[b.webhookID] || pending || !b.feed {
-			if err := b.schedule(tx, statuses[b.webhookID], &lane); err != nil {
-				return nil, err
-			}
-			if err := putLane(r.Work, tx, b.webhookID, lane); err != nil {
+	for _, b := range batches {
+		if lane, ok := lanes[b.hook.ID]; ok { // else the webhook has been deleted
+			if lanes[b.hook.ID], err = b.put(tx, hooks[b.hook.ID], lane, answers); err != nil {
 				return nil, err
 			}
 		}
-		lanes[i] = lane
 	}
 	return lanes, nil
 }
 
-// readKeys calls fn with each of the entries with these keys.
-func (r *run) readKeys(tx *transaction, kind string, keys []string, fn func(store.Entry) error) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	entries, err := tx.Entries(r.Work, store.EntryQuery{Kind: kind, Keys: keys})
+// readKeys reads the entries with some keys.
+func readKeys[T any](ctx context.Context, r store.Reader, kind string, keys []string, read func(store.Entry) (T, error)) (map[string]T, error) {
+	found := make(map[string]T)
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: kind, Keys: keys})
 	for _, e := range entries {
 		if err == nil {
-			err = fn(e)
+			found[e.Key], err = read(e)
 		}
 	}
-	return err
+	return found, err
 }
 
-// report stores what the outcomes say about the webhook, and notes its status.
-func (b *batch) report(tx *transaction, rec webhookRecord, statuses map[string]Status) error {
+// put stores the deliveries of the batch and the lane of its webhook, and returns the
+// lane.
+func (b *batch) put(tx *transaction, rec webhookRecord, lane laneRecord, answers erasedAnswers) (laneRecord, error) {
+	if b.purged > lane.Position {
+		rec.Skipped += b.purged - max(lane.Position, b.after)
+		if err := tx.putWebhook(b.Work, rec); err != nil {
+			return lane, err
+		}
+	}
+	rows, through, err := b.outcomes(tx, answers)
+	if err == nil {
+		err = outbox.Put(b.Work, tx, rows...)
+	}
+	if err != nil {
+		return lane, err
+	}
+	lane.Position = max(lane.Position, through, b.purged)
+	if len(b.items) > 0 {
+		lane.breaker = b.breaker
+	}
+	if lane.Due, err = b.due(tx, rec, lane, rows); err != nil {
+		return lane, err
+	}
+	lane.UpdatedAt = tx.now
+	return lane, putLane(b.Work, tx, rec.ID, lane)
+}
+
+// report stores what the outcomes say about the webhook, and returns its status.
+func (b *batch) report(tx *transaction, rec webhookRecord) (Status, error) {
 	got, any := resultOf(b.items)
 	if noted := rec; !any || !noted.note(got, tx.now) {
-		return nil
+		return rec.Status, nil
 	}
-	w, err := b.asDelivery().within(tx.Tx).report(b.Work, b.webhookID, got)
-	statuses[b.webhookID] = w.Status
-	return err
+	w, err := b.asDelivery().within(tx.Tx).report(b.Work, rec.ID, got)
+	return w.Status, err
 }
 
 // resultOf returns the result of sendings for the webhook, if any: gone, reached
@@ -182,77 +214,80 @@ func resultOf(items []*sending) (got result, any bool) {
 	return got, any
 }
 
-// record moves a lane and returns the deliveries to store.
-func (b *batch) record(tx *transaction, lane *laneRecord, answers erasedAnswers) (rows []outbox.Delivery, err error) {
-	now := tx.now
-	if !b.feed {
-		for _, s := range b.items {
-			d, changed, err := b.recordQueued(tx, s, answers)
-			if err != nil {
-				return nil, err
-			}
-			if changed {
-				rows = append(rows, d)
-			}
-		}
-		return rows, nil
-	}
+// outcomes returns the deliveries to store, and the Seq of the last event that the
+// webhook does not need any more.
+func (b *batch) outcomes(tx *transaction, answers erasedAnswers) (rows []outbox.Delivery, through int64, err error) {
 	n, through := b.reached()
+	if b.stored {
+		n, through = len(b.items), b.after
+	}
 	for _, s := range b.items[:n] {
-		d := s.Delivery
-		if d.UpdatedAt = now; s.outcome.kind != untried {
-			o, err := answers.discard(b.Work, d, s.outcome)
-			if err == nil {
-				err = applyOutcome(&d, o, now, true)
+		d, mine := s.Delivery, true
+		if b.stored {
+			d, err = outbox.Get(b.Work, tx, b.hook.ID, s.ID)
+			if errors.Is(err, store.ErrNotFound) || err == nil && hasMoreAttempts(d, s.Delivery) { // with its webhook, or this has committed
+				continue
 			}
-			if err != nil {
-				return nil, err
-			}
+			// If an operator has resent it meanwhile, the schedule is theirs.
+			mine = d.DueAt.Equal(s.DueAt) && d.State == string(DeliveryPending)
+		}
+		o := s.outcome
+		if err == nil {
+			o, err = answers.discard(b.Work, d, o)
+		}
+		if err == nil {
+			err = applyOutcome(&d, o, tx.now, mine)
+		}
+		if err != nil {
+			return nil, 0, err
 		}
 		rows = append(rows, d)
 	}
-	if b.leaves {
-		if err := lane.leave(b.Work, tx); err != nil {
-			return nil, err
-		}
-	}
-	// An operator may have changed the position since, and with it what the
-	// webhook needs.
-	if lane.Own && lane.Position == b.after {
-		lane.Position = through
-	}
-	return rows, nil
+	return rows, through, nil
 }
 
-// recordQueued returns a delivery from the queue after an attempt, and false if
-// it has not changed. If an operator has resent it meanwhile, the schedule is
-// theirs.
-func (b *batch) recordQueued(tx *transaction, s *sending, answers erasedAnswers) (d outbox.Delivery, changed bool, err error) {
-	if s.outcome.kind == untried {
-		return d, false, nil
+// due returns when a stored delivery to the webhook is due; not before the breaker
+// closes.
+func (b *batch) due(tx *transaction, rec webhookRecord, lane laneRecord, rows []outbox.Delivery) (due time.Time, err error) {
+	if rec.Status != StatusActive {
+		return time.Time{}, nil
 	}
-	d, err = outbox.Get(b.Work, tx, b.webhookID, s.ID)
-	if errors.Is(err, store.ErrNotFound) { // with its webhook
-		return d, false, nil
+	if due = lane.Due; b.stored {
+		if rows, err = outbox.Pending(b.Work, tx, rec.ID, outbox.Delivery{}, 1); err != nil {
+			return due, err
+		}
+		due = time.Time{}
 	}
-	if err != nil {
-		return d, false, err
+	for _, d := range rows {
+		if !d.DueAt.IsZero() && (due.IsZero() || d.DueAt.Before(due)) {
+			due = d.DueAt
+		}
 	}
-	o, err := answers.discard(b.Work, d, s.outcome)
-	if err != nil {
-		return d, false, err
+	if closed := tx.now.Add(lane.closesIn(tx.now)); !due.IsZero() && due.Before(closed) {
+		due = closed
 	}
-	mine := d.DueAt.Equal(s.DueAt) && d.State == string(DeliveryPending)
-	d.UpdatedAt = tx.now
-	return d, true, applyOutcome(&d, o, tx.now, mine)
+	return due, nil
 }
 
 // attemptsKept is how many attempts the history of a delivery keeps.
 const attemptsKept = 20
 
-// applyOutcome adds an attempt to a delivery and, if the schedule is mine, says
-// when the next one is due.
+// hasMoreAttempts reports whether an attempt has been added to a delivery after it
+// was read.
+func hasMoreAttempts(now, before outbox.Delivery) bool {
+	var a, b deliveryData
+	if readData(now.Data, &a) != nil || readData(before.Data, &b) != nil || len(a.Attempts) == 0 {
+		return false // applyOutcome reports the error
+	}
+	return len(a.Attempts) != len(b.Attempts) || !a.Attempts[len(a.Attempts)-1].At.Equal(b.Attempts[len(b.Attempts)-1].At)
+}
+
+// applyOutcome adds the attempt, if there is one, to a delivery and, if the schedule
+// is mine, says when the next one is due.
 func applyOutcome(d *outbox.Delivery, o outcome, now time.Time, mine bool) error {
+	if o.kind == untried {
+		return nil
+	}
 	var data deliveryData
 	if err := readData(d.Data, &data); err != nil {
 		return fmt.Errorf("delivery %s: %w", d.ID, err)
@@ -261,7 +296,7 @@ func applyOutcome(d *outbox.Delivery, o outcome, now time.Time, mine bool) error
 	if over := len(data.Attempts) - attemptsKept; over > 0 {
 		data.Attempts = data.Attempts[over:]
 	}
-	d.Data = data.encode()
+	d.UpdatedAt, d.Data = now, data.encode()
 	d.Attempts++
 	switch wait, again := nextAttempt(d.Attempts, o.retryAfter); {
 	case o.kind == delivered:
@@ -271,30 +306,6 @@ func applyOutcome(d *outbox.Delivery, o outcome, now time.Time, mine bool) error
 		d.State, d.DueAt = string(DeliveryFailed), time.Time{}
 	default:
 		d.DueAt = now.Add(wait).Truncate(time.Millisecond)
-	}
-	return nil
-}
-
-// schedule says when work of a lane is due next: if it has its own position,
-// immediately, otherwise when its queue is; not before the breaker closes.
-func (l *lane) schedule(tx *transaction, status Status, lane *laneRecord) error {
-	lane.Due, lane.UpdatedAt = time.Time{}, tx.now
-	if status != StatusActive {
-		return nil
-	}
-	if lane.Own {
-		lane.Due = tx.now.Add(l.breaker.closesIn(tx.now))
-		return nil
-	}
-	first, err := outbox.Pending(l.Work, tx, l.webhookID, outbox.Delivery{}, 1)
-	if err != nil {
-		return err
-	}
-	if len(first) > 0 {
-		lane.Due = first[0].DueAt
-		if closed := tx.now.Add(l.breaker.closesIn(tx.now)); lane.Due.Before(closed) {
-			lane.Due = closed
-		}
 	}
 	return nil
 }

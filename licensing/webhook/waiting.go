@@ -18,7 +18,7 @@ import (
 // it has found as many as limit, through is the ID of the last one that it has
 // examined.
 func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord, after string, limit int) (found []outbox.Delivery, through string, err error) {
-	lane, err := readOwnLane(ctx, r, rec, s.now())
+	lane, err := readLane(ctx, r, rec.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -65,7 +65,7 @@ func (s *Service) waitingDelivery(rec webhookRecord, e store.Event) outbox.Deliv
 
 // findWaiting returns the delivery with an ID that waits for its first attempt.
 func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRecord, id string) (outbox.Delivery, error) {
-	lane, err := readOwnLane(ctx, r, rec, s.now())
+	lane, err := readLane(ctx, r, rec.ID)
 	if err != nil {
 		return outbox.Delivery{}, err
 	}

@@ -49,11 +49,11 @@ func TestWaitingReadsOnlyEventsAfterThePosition(t *testing.T) {
 	is.Equal(rest, all[10:])
 	is.Equal(read, 20)
 
-	f.cursor(t, cursorKey, newest.Seq-4, f.now)
+	f.position(t, newest.Seq-4)
 	some, read := waiting("")
 	is.Equal(some, all[:4])
 	is.Equal(read, 5)
-	f.cursor(t, cursorKey, newest.Seq, f.now)
+	f.position(t, newest.Seq)
 	none, read := waiting("")
 	is.Equal(len(none), 0)
 	is.Equal(read, 1)

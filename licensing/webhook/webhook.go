@@ -95,11 +95,6 @@ const (
 	maxWebhooks = 1000      // that Create allows; a store of an earlier version may have more
 )
 
-// cursorKey is the key of the feed cursor that holds the position of the shared
-// lane: up to which event the webhooks in it have received the feed. Creating the
-// first webhook creates it.
-const cursorKey = "webhook"
-
 // CreateParams are the fields of a new webhook. Only URL is required.
 type CreateParams struct {
 	// URL is where events are sent: https (or http, with
@@ -131,7 +126,6 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	if !s.covers(p.Products) || limit != nil && len(p.Products) == 0 {
 		return Webhook{}, "", license.ErrProductForbidden
 	}
-	defer s.bells.ring()
 	err = s.update(ctx, func(tx *transaction) error {
 		others, err := tx.Entries(ctx, store.EntryQuery{Kind: webhookKind, Limit: maxWebhooks})
 		if err != nil {
@@ -155,23 +149,12 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 		if err != nil {
 			return err
 		}
-		if err := putLane(ctx, tx, rec.ID, laneRecord{Position: seq, UpdatedAt: tx.now}); err != nil {
-			return err
-		}
-		return tx.beginCursor(ctx, cursorKey, seq)
+		return putLane(ctx, tx, rec.ID, laneRecord{Position: seq, Own: true, UpdatedAt: tx.now})
 	})
 	if err != nil {
 		return Webhook{}, "", fmt.Errorf("create webhook: %w", err)
 	}
 	return w, secret, nil
-}
-
-// beginCursor creates a cursor at seq unless it exists.
-func (tx *transaction) beginCursor(ctx context.Context, key string, seq int64) error {
-	if _, exists, err := feed.ReadCursor(ctx, tx, key); err != nil || exists {
-		return err
-	}
-	return feed.WriteCursor(ctx, tx, key, seq, tx.now)
 }
 
 // Get returns the webhook with the given ID, or [license.ErrNotFound].
@@ -197,7 +180,6 @@ type UpdateParams struct {
 // nothing changes, it writes nothing. It returns [license.ErrNotFound] or an
 // [*license.InvalidError].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
-	defer s.bells.ring() // deliveries to a webhook that was paused are due
 	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) error {
 		next := CreateParams{URL: rec.URL, Description: rec.Description, Types: rec.Types}
 		setField(&next.URL, p.URL)
@@ -228,7 +210,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 				return tx.resume(ctx, rec, p.ResumeFrom)
 			}
 		case was == StatusActive:
-			return tx.halt(ctx, *rec)
+			return tx.checkLane(ctx, *rec)
 		}
 		return nil
 	})

@@ -1,0 +1,93 @@
+package webhook
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// takeOver stores lanes for webhooks of an earlier version: these had no lane, or
+// shared a cursor if they were level. The last Update removes what they shared, so
+// that a process that is killed before starts over.
+func (r *run) takeOver(hooks []webhookRecord) error {
+	for some := range slices.Chunk(hooks, purgeBatch) {
+		err := r.fenced(func(tx *transaction) error {
+			for _, rec := range some {
+				rec, err := r.findWebhook(r.Work, tx, rec.ID)
+				if errors.Is(err, license.ErrNotFound) { // deleted meanwhile
+					continue
+				}
+				if err == nil {
+					err = tx.checkLane(r.Work, rec)
+				}
+				if err == nil && !rec.troubledSince().IsZero() { // it may not be stored as such
+					err = tx.putWebhook(r.Work, rec)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			if some[len(some)-1].ID != hooks[len(hooks)-1].ID {
+				return nil
+			}
+			for kind, key := range map[string]string{"cursor": cursorKey, "webhook_changes": "webhook_changes"} {
+				if err := tx.DeleteEntries(r.Work, kind, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bringForward makes the pending deliveries to a webhook due as soon as they would be
+// if their last attempt were made now, because they were stored while a clock was
+// ahead. If clocks differ, this happens often: it must not use up the attempts of a
+// delivery faster than the schedule does.
+func (b *batch) bringForward() error {
+	var last outbox.Delivery
+	for more := true; more; {
+		from := last
+		err := b.fenced(func(tx *transaction) error {
+			pending, err := outbox.Pending(b.Work, tx, b.hook.ID, from, purgeBatch)
+			if err != nil {
+				return err
+			}
+			var early []outbox.Delivery
+			for _, d := range pending {
+				if due := tx.now.Add(longestWait(d.Attempts)).Truncate(time.Millisecond); d.DueAt.After(due) {
+					d.DueAt, d.UpdatedAt = due, tx.now
+					early = append(early, d)
+				}
+				last = d
+			}
+			if err := outbox.Put(b.Work, tx, early...); err != nil {
+				return err
+			}
+			if more = len(pending) == purgeBatch; more {
+				return nil
+			}
+			rec, err := b.findWebhook(b.Work, tx, b.hook.ID)
+			if errors.Is(err, license.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			return tx.editLane(b.Work, rec, func(lane *laneRecord) { lane.Until = time.Time{} })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.forget()
+	return nil
+}

@@ -1,0 +1,167 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// earlierLanes replaces the lanes of webhooks by those of an earlier version, in which
+// level webhooks share a cursor at the event with a Seq.
+func (b *bench) earlierLanes(t *testing.T, shared int64, lanes map[string]string) {
+	t.Helper()
+	err := b.store.Update(t.Context(), func(tx store.Tx) error {
+		for id, lane := range lanes {
+			e := store.Entry{Kind: laneKind, Key: id, Data: []byte(lane), CreatedAt: b.now()}
+			if err := tx.DeleteEntries(t.Context(), laneKind, id); err != nil {
+				return err
+			}
+			if lane == "" {
+				continue
+			}
+			if err := tx.PutEntries(t.Context(), e); err != nil {
+				return err
+			}
+		}
+		return feed.WriteCursor(t.Context(), tx, cursorKey, shared, b.now())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestACutWhileLanesAreTakenOver kills a process after each Update in which it takes
+// over the lanes of an earlier version. Each webhook gets the events after its
+// position, and none before.
+func TestACutWhileLanesAreTakenOver(t *testing.T) {
+	updates := int64(1)
+	for cut := true; cut && !t.Failed(); updates++ {
+		synctest.Test(t, func(t *testing.T) {
+			is := is.New(t)
+			st := memory.New()
+			dying := &cutStore{Store: st}
+			dying.after.Store(updates)
+			first, next := newBench(dying, 0), newBench(st, 0)
+			first.lost = dying.gone
+			before := next.licenses(t, 10)
+			lanes := make(map[string]string)
+			want := make(map[string][]string) // by host
+			const hooks = purgeBatch + 10
+			var webhooks []Webhook
+			for i := range hooks {
+				webhooks = append(webhooks, next.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated))
+			}
+			created := int64(len(before) + hooks) // the Seq of the last event so far
+			events := next.licenses(t, 10)        // the level ones have the first 6, those that lag the first 3
+			for i, w := range webhooks {
+				host := fmt.Sprintf("%d.example", i)
+				switch want[host] = events[6:]; i % 4 {
+				case 0: // its position is that of its creation
+					lanes[w.ID] = fmt.Sprintf(`{"position":%d}`, i+1+len(before))
+				case 1:
+					lanes[w.ID] = fmt.Sprintf(`{"position":%d,"own":true,"queued":7}`, created+3)
+					want[host] = events[3:]
+				case 2: // it was created last
+					lanes[w.ID] = fmt.Sprintf(`{"position":%d}`, created+9)
+					want[host] = events[9:]
+				case 3: // of the version before
+					lanes[w.ID] = ""
+				}
+			}
+			next.earlierLanes(t, created+6, lanes)
+			_, err := next.Update(t.Context(), UpdateParams{ID: webhooks[0].ID, Status: ptr(StatusPaused)})
+			is.NoErr(err)
+			stop := first.run(t)
+			time.Sleep(10 * time.Second)
+			_, err = next.Update(t.Context(), UpdateParams{ID: webhooks[0].ID, Status: ptr(StatusActive)})
+			is.NoErr(err)
+			stop()
+			cut = dying.gone()
+			stop = next.run(t)
+			time.Sleep(5 * time.Minute)
+			stop()
+			for host, ids := range want {
+				got := each(append(first.taken[host], next.taken[host]...))
+				for _, id := range ids {
+					if got[id] == 0 {
+						t.Errorf("after %d Updates: an event for %s is missing", updates, host)
+					}
+				}
+				if len(got) != len(ids) {
+					t.Errorf("after %d Updates: %d events for %s, want %d", updates, len(got), host, len(ids))
+				}
+			}
+			_, ok, err := feed.ReadCursor(t.Context(), st, cursorKey)
+			is.NoErr(err)
+			is.True(!ok) // it would keep events forever
+		})
+	}
+	if updates < 5 {
+		t.Errorf("only %d Updates", updates)
+	}
+}
+
+// TestAnotherProcessOfAnEarlierVersion creates a webhook after the lanes were taken
+// over.
+func TestAnotherProcessOfAnEarlierVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(memory.New(), 0)
+		b.hook(t, "x.example", license.EventLicenseCreated)
+		want := b.licenses(t, 3)
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		w := b.hook(t, "earlier.example", license.EventLicenseCreated)
+		b.earlierLanes(t, 5, map[string]string{w.ID: `{"position":5}`})
+		later := b.licenses(t, 3)
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("x.example"), append(want, later...))
+		sameOnce(t, b.at("earlier.example"), later)
+	})
+}
+
+// TestManyHangingReceivers: more receivers that hang than there are workers delay the
+// others for as long as one request takes, at most.
+func TestManyHangingReceivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(memory.New(), 0)
+		b.delay = func(host string) time.Duration {
+			if host == "quick.example" {
+				return 0
+			}
+			return 15 * time.Second
+		}
+		b.answer = func(host string) int {
+			if host == "quick.example" {
+				return http.StatusNoContent
+			}
+			return http.StatusGatewayTimeout
+		}
+		for i := range workersMost + 20 {
+			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+		}
+		b.hook(t, "quick.example", license.EventLicenseCreated)
+		defer b.run(t)()
+		want := b.licenses(t, 10)
+		time.Sleep(20 * time.Second)
+		sameOnce(t, b.at("quick.example"), want)
+		for range 10 { // from now on the breakers of the others are open, or they have failed before
+			more := b.licenses(t, 1)
+			want = append(want, more...)
+			time.Sleep(17 * time.Second)
+			if each(b.at("quick.example"))[more[0]] != 1 {
+				t.Error("an event did not arrive in time")
+			}
+		}
+		time.Sleep(20 * time.Second)
+		sameOnce(t, b.at("quick.example"), want)
+	})
+}
