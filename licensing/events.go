@@ -44,7 +44,7 @@ type Subscriber struct {
 	// from a second to five minutes and outlasts a restart; later events
 	// wait. Return nil for an event that can never be handled, such as one
 	// about a license that has since been deleted. The log, the dashboard
-	// and [Handler.Backlog] report a subscriber that keeps failing.
+	// and [Handler.Health] report a subscriber that keeps failing.
 	//
 	// An event may be repeated after a success if the process ends or loses
 	// the subscriber to another process before the position is stored;

@@ -18,7 +18,9 @@ type Health struct {
 	// Problems are the conditions to act on, by code; empty: none.
 	Problems []HealthProblem `json:"problems"`
 
-	// Running is as in [Backlog].
+	// Running is false if the work that follows the clock, expiry notices, is
+	// overdue: no process has run [Handler.Run] for more than an hour, or
+	// ever.
 	Running bool `json:"running"`
 
 	// Subscribers are the subscribers that have a stored position, in any
@@ -107,11 +109,7 @@ func (h *Handler) storeProblems() (found []HealthProblem) {
 
 func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	out := Health{Status: "ready", Problems: []HealthProblem{}, Subscribers: []SubscriberLag{}}
-	backlog, err := h.Backlog(ctx)
-	if err != nil {
-		return Health{}, err
-	}
-	lags, err := h.engine.Lags(ctx)
+	backlog, err := h.engine.Backlog(ctx)
 	if err != nil {
 		return Health{}, err
 	}
@@ -138,7 +136,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 		return Health{}, err
 	}
 	out.Running = backlog.Running
-	for _, l := range lags {
+	for _, l := range backlog.Lags {
 		lag := SubscriberLag{Name: l.Name, Events: l.Events, Since: l.Since}
 		for _, f := range backlog.Failing {
 			if f.Name == l.Name {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -112,9 +113,15 @@ func TestAnIdleHandlerCostsLittle(t *testing.T) {
 	})
 }
 
-// TestTheBacklogFollowsFromLag: what is overdue shows in the positions of the
+// hasProblem reports whether Health has a problem with a code.
+func hasProblem(t *testing.T, h *licensing.Handler, code licensing.HealthCode) bool {
+	t.Helper()
+	return slices.ContainsFunc(h.Health(t.Context()).Problems, func(p licensing.HealthProblem) bool { return p.Code == code })
+}
+
+// TestWhatIsOverdueFollowsFromLag: what is overdue shows in the positions of the
 // work, so no process has to report that it runs.
-func TestTheBacklogFollowsFromLag(t *testing.T) {
+func TestWhatIsOverdueFollowsFromLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		p := newPostOffice()
@@ -123,9 +130,7 @@ func TestTheBacklogFollowsFromLag(t *testing.T) {
 		st := memory.New()
 		h := licensing.NewHandler(st, opts)
 		waiting := func() bool {
-			b, err := h.Backlog(t.Context())
-			is.NoErr(err)
-			return b.Waiting || !b.Running
+			return hasProblem(t, h, licensing.HealthOverdue) || hasProblem(t, h, licensing.HealthNotRunning)
 		}
 		is.True(!waiting())
 		hook(t, h, "x.example")

@@ -151,17 +151,14 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		happen(t, h, 2)
 		defer begin(t, h)()
 		time.Sleep(10 * time.Minute)
-		b, err := h.Backlog(t.Context())
-		is.NoErr(err)
-		is.Equal(len(b.Failing), 1)
-		is.Equal(b.Failing[0].Name, "mailer")
-		is.True(b.Failing[0].Failures >= 5)
+		is.True(hasProblem(t, h, licensing.HealthSubscriber))
+		state := h.Health(t.Context()).Subscribers[0]
+		is.Equal(state.Name, "mailer")
+		is.True(state.LastError != "")
 		is.True(strings.Contains(log.String(), "level=ERROR"))
 		broken.Store(false)
 		time.Sleep(10 * time.Minute)
-		b, err = h.Backlog(t.Context())
-		is.NoErr(err)
-		is.Equal(len(b.Failing), 0)
+		is.True(!hasProblem(t, h, licensing.HealthSubscriber))
 	})
 }
 
@@ -200,9 +197,7 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 			is.Equal(calls[subject], want)
 		}
 		is.True(strings.Contains(log.String(), "gave up"))
-		b, err := h.Backlog(t.Context())
-		is.NoErr(err)
-		is.True(len(b.Failing) == 0 && !b.Waiting)
+		is.True(!hasProblem(t, h, licensing.HealthSubscriber) && !hasProblem(t, h, licensing.HealthOverdue))
 		letters, err := h.DeadLetters(t.Context(), "mailer")
 		is.NoErr(err)
 		is.Equal(len(letters), 1)

@@ -3,7 +3,7 @@ package webhook
 import (
 	"context"
 
-	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 )
 
 // A ResumeFrom says which events a webhook receives when it becomes active
@@ -22,18 +22,15 @@ const (
 
 // resume starts the lane of a webhook that becomes active.
 func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from ResumeFrom) error {
-	var newest []store.Event
-	var err error
-	if from == ResumeFromNow {
-		if newest, err = tx.Events(ctx, store.EventQuery{Descending: true, Limit: 1}); err != nil {
-			return err
-		}
+	newest, err := feed.Newest(ctx, tx)
+	if err != nil {
+		return err
 	}
 	return tx.editLane(ctx, *rec, func(lane *laneRecord) {
 		lane.breaker = breaker{}
-		if len(newest) > 0 && newest[0].Seq > lane.Position {
-			rec.Skipped += newest[0].Seq - lane.Position
-			lane.Position = newest[0].Seq
+		if from == ResumeFromNow && newest > lane.Position {
+			rec.Skipped += newest - lane.Position
+			lane.Position = newest
 		}
 	})
 }

@@ -109,12 +109,8 @@ func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err
 	if rings := r.bells.rings.Load(); rings != r.rings { // what rang may not be committed yet
 		r.rings, next = rings, r.PollInterval
 	}
-	events, err := r.store().Events(r.Work, store.EventQuery{Descending: true, Limit: 1})
-	if err != nil {
+	if newest, err = feed.Newest(r.Work, r.store()); err != nil {
 		return 0, nil, next, err
-	}
-	for _, e := range events {
-		newest = e.Seq
 	}
 	entries, err := r.store().Entries(r.Work, store.EntryQuery{Kind: laneKind, Order: store.ByExpiry, Limit: store.MaxLimit})
 	now := r.now()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -24,11 +25,11 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 	}
 	q := store.EventQuery{Descending: true, After: seqOf(after)} // 0: of an earlier version, and so older than all that wait
 	if after == "" {
-		newest, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
-		if err != nil || len(newest) == 0 {
+		newest, err := feed.Newest(ctx, r)
+		if err != nil {
 			return nil, "", err
 		}
-		q.After = newest[0].Seq + 1
+		q.After = newest + 1
 	}
 	w := rec.webhook(s.now())
 	for examined := 0; examined < examinedMost; examined += q.Limit {

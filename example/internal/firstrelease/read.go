@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -145,8 +146,18 @@ func (o *observer) readEvents() {
 			}
 		}
 	}
-	backlog, err := o.handler.Backlog(ctx)
-	o.add("backlog", "", []any{backlog.Waiting, backlog.DueSince}, err)
+	waiting, since := o.overdue()
+	o.add("backlog", "", []any{waiting, since}, nil)
+}
+
+// overdue reports whether background work is overdue, and since when.
+func (o *observer) overdue() (waiting bool, since *time.Time) {
+	for _, p := range o.handler.Health(o.t.Context()).Problems {
+		if p.Code == licensing.HealthOverdue {
+			return true, p.Since
+		}
+	}
+	return false, nil
 }
 
 // readCredentials writes clients, operators and invitations.

@@ -145,9 +145,8 @@ func (o *observer) settled() bool {
 	o.mu.Lock()
 	handled := len(o.handled) > 0 && o.handled[len(o.handled)-1] == short(newest.Data[0])
 	o.mu.Unlock()
-	backlog, err := o.handler.Backlog(ctx)
-	if !handled || err != nil || backlog.Waiting {
-		return err != nil
+	if waiting, _ := o.overdue(); !handled || waiting {
+		return false
 	}
 	webhooks, err := o.handler.Webhooks().List(ctx, webhook.ListParams{})
 	if err != nil {

@@ -29,7 +29,10 @@ func (s *site) run(t *testing.T, until ...func() bool) {
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if b, err := s.Backlog(ctx); err == nil && b.Running && !b.Waiting {
+		overdue := func(p licensing.HealthProblem) bool {
+			return p.Code == licensing.HealthNotRunning || p.Code == licensing.HealthOverdue || p.Code == licensing.HealthStore
+		}
+		if !slices.ContainsFunc(s.Health(ctx).Problems, overdue) {
 			_, err := s.st.Entry(ctx, "watermark", "expiry:0s")
 			if err == nil && !slices.ContainsFunc(until, func(done func() bool) bool { return !done() }) {
 				break

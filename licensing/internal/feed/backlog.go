@@ -3,7 +3,6 @@ package feed
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -25,6 +24,15 @@ type Backlog struct {
 	DueSince *time.Time
 	// Failing lists the subscribers that keep failing on one event.
 	Failing []FailingSubscriber
+	// Lags has each subscriber that has a stored position, in any process.
+	Lags []Lag
+}
+
+// A Lag is how far a subscriber is behind the feed.
+type Lag struct {
+	Name   string
+	Events int64      // how many events it has not received, including those of other types
+	Since  *time.Time // when the first of them was written; nil: none
 }
 
 // A FailingSubscriber is a subscriber that keeps failing on one event while
@@ -41,16 +49,6 @@ type FailingSubscriber struct {
 // It is longer than the longest pause between two attempts.
 const failingFor = time.Hour
 
-// failingSubscribers returns the subscribers that keep failing.
-func failingSubscribers(all []subscriberRecord, now time.Time) (failing []FailingSubscriber) {
-	for _, s := range all {
-		if s.Failures >= stalledAfter && now.Sub(s.WrittenAt) < failingFor {
-			failing = append(failing, FailingSubscriber{s.Name, s.Event, s.Failures, s.Since, s.Error})
-		}
-	}
-	return failing
-}
-
 // WaitFor is how long work may be due before it counts as overdue.
 const WaitFor = time.Minute
 
@@ -59,12 +57,7 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 	now := e.now()
 	err = e.Store.View(ctx, func(r store.Reader) error {
 		b = Backlog{Running: true}
-		subscribers, err := readSubscribers(ctx, r)
-		if err != nil {
-			return err
-		}
-		b.Failing = failingSubscribers(subscribers, now)
-		if b.Waiting, err = e.subscribersLag(ctx, r, subscribers, b.Failing, now); err != nil {
+		if err := e.addSubscribers(ctx, r, &b, now); err != nil {
 			return err
 		}
 		for _, background := range e.Background {
@@ -95,25 +88,48 @@ func (e *Engine) Backlog(ctx context.Context) (b Backlog, err error) {
 	return b, nil
 }
 
-// subscribersLag reports whether an event has waited too long for a subscriber
-// that is not failing.
-func (e *Engine) subscribersLag(ctx context.Context, r store.Reader, stored []subscriberRecord, failing []FailingSubscriber, now time.Time) (bool, error) {
-	for _, s := range e.Subscribers {
-		if slices.ContainsFunc(failing, func(f FailingSubscriber) bool { return f.Name == s.Name }) {
-			continue
-		}
-		var seq int64
-		var err error
-		if i := slices.IndexFunc(stored, func(rec subscriberRecord) bool { return rec.Name == s.Name }); i >= 0 {
-			seq = stored[i].Seq
-		} else if seq, err = PurgedThrough(ctx, r); err != nil { // Run has never run it; it starts where retention ends
-			return false, err
-		}
-		if waiting, err := IsWaiting(ctx, r, seq, now); waiting || err != nil {
-			return waiting, err
-		}
+// addSubscribers adds to b how far the subscribers are behind, and which of them fail.
+// Those of this process that do not fail must not be late.
+func (e *Engine) addSubscribers(ctx context.Context, r store.Reader, b *Backlog, now time.Time) error {
+	newest, err := Newest(ctx, r)
+	if err != nil {
+		return err
 	}
-	return false, nil
+	all, err := readSubscribers(ctx, r)
+	if err != nil {
+		return err
+	}
+	late := make(map[string]bool)
+	for _, s := range all {
+		next, err := r.Events(ctx, store.EventQuery{After: s.Seq, Limit: 1})
+		if err != nil {
+			return err
+		}
+		lag := Lag{Name: s.Name}
+		if len(next) > 0 {
+			lag.Events, lag.Since = newest-s.Seq, &next[0].Time
+		}
+		b.Lags = append(b.Lags, lag)
+		failing := s.Failures >= stalledAfter && now.Sub(s.WrittenAt) < failingFor
+		if failing {
+			b.Failing = append(b.Failing, FailingSubscriber{s.Name, s.Event, s.Failures, s.Since, s.Error})
+		}
+		late[s.Name] = !failing && lag.Since != nil && lag.Since.Before(now.Add(-WaitFor))
+	}
+	for _, s := range e.Subscribers {
+		isLate, stored := late[s.Name]
+		if !stored { // Run has never run it; it starts where retention ends
+			purged, err := PurgedThrough(ctx, r)
+			if err != nil {
+				return err
+			}
+			if isLate, err = IsWaiting(ctx, r, purged, now); err != nil {
+				return err
+			}
+		}
+		b.Waiting = b.Waiting || isLate
+	}
+	return nil
 }
 
 // IsWaiting reports whether the first event after a Seq has waited for more

@@ -50,5 +50,14 @@ func WriteCursor(ctx context.Context, tx store.Tx, key string, seq int64, now ti
 	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: key, Data: strconv.AppendInt(nil, seq, 10), CreatedAt: now})
 }
 
+// Newest returns the Seq of the newest event, or zero if there is none.
+func Newest(ctx context.Context, r store.Reader) (seq int64, err error) {
+	events, err := r.Events(ctx, store.EventQuery{Descending: true, Limit: 1})
+	for _, e := range events {
+		seq = e.Seq
+	}
+	return seq, err
+}
+
 // stored returns t as stores represent it.
 func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A Task is work that is done again and again, one step at a time.
@@ -143,19 +141,12 @@ func (r *Run) step(ctx context.Context, j *job) {
 func (r *Run) poll() func(context.Context) (Next, error) {
 	seen := int64(-1)
 	return func(context.Context) (Next, error) {
-		newest, err := r.engine.Store.Events(r.Work, store.EventQuery{Descending: true, Limit: 1})
-		if err != nil {
-			return In(r.PollInterval), err
-		}
-		seq := int64(0)
-		for _, e := range newest {
-			seq = e.Seq
-		}
-		if seq != seen {
-			seen = seq
+		newest, err := Newest(r.Work, r.engine.Store)
+		if err == nil && newest != seen {
+			seen = newest
 			r.nudge()
 		}
-		return In(r.PollInterval), nil
+		return In(r.PollInterval), err
 	}
 }
 

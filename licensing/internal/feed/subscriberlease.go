@@ -41,11 +41,7 @@ func (s *subscription) start(tx store.Tx) (seq int64, err error) {
 	if s.FromStart {
 		return PurgedThrough(s.Work, tx)
 	}
-	newest, err := tx.Events(s.Work, store.EventQuery{Descending: true, Limit: 1})
-	for _, e := range newest {
-		seq = e.Seq
-	}
-	return seq, err
+	return Newest(s.Work, tx)
 }
 
 // extend extends the lease. It returns false if this process is not the holder any
