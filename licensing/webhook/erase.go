@@ -14,19 +14,15 @@ import (
 // all webhooks. The rest of the history does not say what the events were about. It
 // looks for such answers outside the Updates that remove them.
 func (s *Service) eraseResponses(ctx context.Context, st store.Store, events []store.Event) error {
-	var ids []string // of all webhooks
-	err := eachWebhook(ctx, st, store.EntryQuery{Limit: store.MaxLimit}, func(rec webhookRecord) bool {
-		ids = append(ids, rec.ID)
-		return true
-	})
+	all, err := readAll(ctx, st)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		for some := range slices.Chunk(ids, purgeBatch) {
+		for some := range slices.Chunk(all, purgeBatch) {
 			deliveries := make([]outbox.Delivery, len(some))
-			for i, id := range some {
-				deliveries[i] = outbox.Delivery{WebhookID: id, ID: deliveryID(id, e)}
+			for i, rec := range some {
+				deliveries[i] = outbox.Delivery{WebhookID: rec.ID, ID: deliveryID(rec.ID, e)}
 			}
 			answered, err := withoutResponses(ctx, st, deliveries)
 			if err == nil && len(answered) > 0 {

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // ListParams are the parameters of [Service.List].
@@ -28,41 +28,39 @@ func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Web
 	}
 	p.Limit = cmp.Or(p.Limit, webhooksLimit)
 	scope := newScope("webhooks")
-	q := store.EntryQuery{Limit: p.Limit + 1}
-	if !s.covers(nil) {
-		q.Limit = store.MaxLimit // most of them may belong to others
-	}
-	if q.After.ID, err = scope.after(p.Cursor, "whk"); err != nil {
+	after, err := scope.after(p.Cursor, "whk")
+	if err != nil {
 		return page, err
 	}
+	all, err := readAll(ctx, s.reader())
+	if err != nil {
+		return page, fmt.Errorf("webhooks: %w", err)
+	}
 	page.Data = []Webhook{}
-	err = eachWebhook(ctx, s.reader(), q, func(rec webhookRecord) bool {
+	for _, rec := range all {
 		switch {
-		case !s.covers(rec.Products):
+		case rec.ID <= after || !s.covers(rec.Products):
 		case len(page.Data) == p.Limit:
 			page.HasMore, page.NextCursor = true, scope.cursorAfter(page.Data[p.Limit-1].ID)
-			return false
+			return page, nil
 		default:
 			page.Data = append(page.Data, rec.webhook(s.now()))
 		}
-		return true
-	})
-	if err != nil {
-		return license.Page[Webhook]{}, fmt.Errorf("webhooks: %w", err)
 	}
 	return page, nil
 }
 
 // Troubled returns the webhooks that fail or are disabled, the longest first.
 func (s internals) Troubled(ctx context.Context) (list []Webhook, err error) {
-	err = eachWebhook(ctx, s.reader(), store.EntryQuery{Order: store.ByExpiry, Limit: store.MaxLimit}, func(rec webhookRecord) bool {
-		if s.covers(rec.Products) {
-			list = append(list, rec.webhook(s.now()))
-		}
-		return true
-	})
+	all, err := readAll(ctx, s.reader())
 	if err != nil {
 		return nil, fmt.Errorf("failing webhooks: %w", err)
+	}
+	slices.SortStableFunc(all, func(a, b webhookRecord) int { return a.troubledSince().Compare(b.troubledSince()) })
+	for _, rec := range all {
+		if !rec.troubledSince().IsZero() && s.covers(rec.Products) {
+			list = append(list, rec.webhook(s.now()))
+		}
 	}
 	return list, nil
 }

@@ -73,8 +73,7 @@ func TestPagesOfWebhooks(t *testing.T) {
 	}
 }
 
-// TestTroubledWebhooks: finding the webhooks that fail or are disabled reads no
-// others.
+// TestTroubledWebhooks are those that fail or are disabled, the longest first.
 func TestTroubledWebhooks(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

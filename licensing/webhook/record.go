@@ -76,10 +76,9 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 	return rec, nil
 }
 
-// putWebhook stores a webhook. The entry of one that fails or is disabled expires
-// when that began, so that one list finds these.
+// putWebhook stores a webhook.
 func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), ExpiresAt: rec.troubledSince(), CreatedAt: rec.CreatedAt})
+	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
 }
 
 // troubledSince returns since when a webhook fails or is disabled; zero: neither.
@@ -169,38 +168,23 @@ func origin(address string) string {
 }
 
 // readAll returns the records of all webhooks, oldest first.
-func readAll(ctx context.Context, r store.Reader) ([]webhookRecord, error) {
-	var all []webhookRecord
-	err := eachWebhook(ctx, r, store.EntryQuery{Limit: store.MaxLimit}, func(rec webhookRecord) bool {
-		all = append(all, rec)
-		return true
-	})
-	return all, err
-}
-
-// eachWebhook calls fn with the records that a query selects, in its order, until
-// fn returns false. It reads Limit of them at a time.
-func eachWebhook(ctx context.Context, r store.Reader, q store.EntryQuery, fn func(webhookRecord) bool) error {
-	q.Kind = webhookKind
+func readAll(ctx context.Context, r store.Reader) (all []webhookRecord, err error) {
+	q := store.EntryQuery{Kind: webhookKind, Limit: store.MaxLimit}
 	for {
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range entries {
 			rec, err := readWebhookEntry(e)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if !fn(rec) {
-				return nil
-			}
-			if q.After.ID = e.Key; q.Order == store.ByExpiry {
-				q.After.Time = e.ExpiresAt
-			}
+			all = append(all, rec)
+			q.After.ID = e.Key
 		}
 		if len(entries) < q.Limit {
-			return nil
+			return all, nil
 		}
 	}
 }

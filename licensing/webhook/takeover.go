@@ -24,9 +24,6 @@ func (r *run) takeOver(hooks []webhookRecord) error {
 				if err == nil {
 					err = tx.checkLane(r.Work, rec)
 				}
-				if err == nil && !rec.troubledSince().IsZero() { // it may not be stored as such
-					err = tx.putWebhook(r.Work, rec)
-				}
 				if err != nil {
 					return err
 				}
