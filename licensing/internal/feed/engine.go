@@ -73,7 +73,7 @@ func New(c Config) *Engine {
 	if c.PollInterval <= 0 {
 		c.PollInterval = defaultPoll
 	}
-	retention := Retention{Store: c.Store, Now: c.Now, Keep: c.Retention}
+	retention := Retention{Store: c.Store, Now: c.Now, Keep: c.Retention, Subscribers: c.Subscribers}
 	c.Upkeep = slices.Clone(c.Upkeep)
 	for _, b := range c.Background {
 		c.Upkeep = append(c.Upkeep, b.Upkeep...)

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,9 @@ type Retention struct {
 	Now   func() time.Time
 	Keep  time.Duration // how long events are kept; zero: forever
 
-	Needs []Needs
+	// Subscribers are those of this process. They may not have started to run.
+	Subscribers []Subscriber
+	Needs       []Needs
 }
 
 // Needs returns the Seq of the first event before bound that a consumer needs
@@ -84,15 +87,16 @@ func (t Retention) lastUnneeded(ctx context.Context) (last store.Event, err erro
 }
 
 // firstNeeded returns the Seq of the first event before bound that a
-// consumer still needs. It ignores subscribers that have not run since the
-// given instant.
+// consumer still needs. It ignores subscribers of other processes that have not
+// run since the given instant.
 func (t Retention) firstNeeded(ctx context.Context, r store.Reader, bound int64, since time.Time) (int64, error) {
 	cursors, err := r.Entries(ctx, store.EntryQuery{Kind: cursorKind})
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range cursors {
-		if strings.HasPrefix(c.Key, subscriberCursor) && c.CreatedAt.Before(since) {
+		name, ok := strings.CutPrefix(c.Key, subscriberCursor)
+		if ok && c.CreatedAt.Before(since) && !slices.ContainsFunc(t.Subscribers, func(s Subscriber) bool { return s.Name == name }) {
 			continue
 		}
 		seq, err := cursorSeq(c)
