@@ -220,6 +220,9 @@ func TestChangesOfAClientApplyToItsTokens(t *testing.T) {
 		is.Equal(s.try(t, token).status, 401)
 		events := s.events(t, s.client.ID)
 		is.Equal(events[len(events)-1].Type, "client.disabled")
+		update(t, s, UpdateClientParams{Disabled: new(true), Name: new("mill")})
+		events = s.events(t, s.client.ID)
+		is.Equal(events[len(events)-1].Type, "client.updated") // it was disabled before
 
 		update(t, s, UpdateClientParams{Disabled: new(false)})
 		is.Equal(s.try(t, token).status, 401) // enabling does not restore it

@@ -92,6 +92,11 @@ func TestActivate(t *testing.T) {
 	is.Equal(v.Activation.ID, a.ID) // again is the same seat
 	is.Equal(v.Activation.Name, "Renamed")
 	is.Equal(v.Activation.Metadata, a.Metadata)
+	v, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", Metadata: map[string]string{"os": "plan9"}})
+	is.NoErr(err)
+	is.Equal(v.Activation.Metadata, map[string]string{"os": "plan9"}) // replaced, not merged
+	is.Equal(f.validate(t, l.Key, "pc-1").Activation.Name, "Renamed")
+	is.Equal(f.validate(t, l.Key, "pc-1").Activation.Metadata, v.Activation.Metadata)
 	f.activate(t, l.Key, "PC-1") // another fingerprint: case matters
 	is.Equal(f.live(t, l.ID), 2)
 	is.Equal(len(f.events(t, l.ID)), 3)
@@ -205,6 +210,22 @@ func TestTakeOver(t *testing.T) {
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-5", TakeOver: second.ID})
 	is.NoErr(err)
 	is.True(f.validate(t, l.Key, "pc-2").Valid) // no activation is evicted while a seat is free
+}
+
+// A fingerprint whose own lease has ended takes over no seat with the ID of that
+// activation, which uses none.
+func TestTakeOverOfAnEndedLease(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(2, 600))
+	ended := f.activate(t, l.Key, "pc-1")
+	f.now = f.now.Add(time.Hour)
+	f.activate(t, l.Key, "pc-2")
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(1))})
+	is.NoErr(err)
+	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", TakeOver: ended.ID})
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	is.Equal(f.live(t, l.ID), 1)
 }
 
 // TestLoweredLimit: those inside stay, and none is admitted, in no way.
