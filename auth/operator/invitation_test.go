@@ -115,6 +115,10 @@ func TestPasswordReset(t *testing.T) {
 	_, err = o.Update(ctx, UpdateParams{ID: bob.ID, Disabled: &yes})
 	is.NoErr(err)
 	is.True(errors.Is(b.accept(code, goodPassword), ErrInvitationCode)) // disabled operators cannot reset their password
+	code, err = o.CreatePasswordReset(ctx, bob.ID)
+	is.NoErr(err)
+	is.True(errors.Is(b.accept(code, goodPassword), ErrInvitationCode)) // not before they are enabled
+	is.Equal(b.who(), ErrNoSession.Error())
 }
 
 // An operator who loses the right to invite must not keep an invitation to use.

@@ -135,6 +135,12 @@ func TestUpdate(t *testing.T) {
 	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Disabled: &yes})
 	is.True(errors.Is(err, ErrLastAdmin))
 
+	other := o.operator(t, "eve@example.com", RoleAdmin)
+	_, err = o.Update(ctx, UpdateParams{ID: other.ID, Disabled: &yes})
+	is.NoErr(err)
+	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
+	is.True(errors.Is(err, ErrLastAdmin)) // the other admin cannot sign in
+
 	o.now = o.now.Add(time.Hour)
 	bob, err = o.Update(ctx, UpdateParams{ID: bob.ID, Role: &admin})
 	is.NoErr(err)
@@ -157,7 +163,9 @@ func TestUpdate(t *testing.T) {
 	is.True(errors.Is(err, auth.ErrNotFound))
 
 	types, text := o.events(t)
-	is.Equal(types, []string{"operator.created by go", "operator.created by go", "operator.updated by go", "operator.updated by go"})
+	is.Equal(types, []string{
+		"operator.created by go", "operator.created by go", "operator.created by go", "operator.updated by go", "operator.updated by go", "operator.updated by go",
+	})
 	is.True(strings.Contains(text, `"changes":{"role":{"from":"viewer","to":"admin"}}`))
 
 	o = newOffice(t)

@@ -117,6 +117,8 @@ func TestListActivations(t *testing.T) {
 
 	_, err = f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: f.create(t).ID, Cursor: page.NextCursor})
 	is.Equal(fields(t, err), map[string]string{"cursor": "invalid_format"})
+	_, err = f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID, Ended: true, Cursor: page.NextCursor})
+	is.Equal(fields(t, err), map[string]string{"cursor": "invalid_format"}) // of another list
 	_, err = f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: 201})
 	is.Equal(fields(t, err), map[string]string{"limit": "out_of_range"})
 	_, err = f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: "lic_1"})

@@ -51,6 +51,11 @@ func TestARotationSignsWithBothSecretsForAWhile(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(sign(), signed(t, fourth, "evt_1", f.now, "{}"))
 	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.updated", "webhook.updated"})
+
+	for overlap, refused := range map[time.Duration]bool{-1: true, 30 * day: false, 30*day + 1: true} {
+		_, _, err = f.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: overlap})
+		is.Equal(errors.Is(err, license.ErrInvalid), refused)
+	}
 }
 
 func TestAMasterKeySealsSecrets(t *testing.T) {
@@ -210,6 +215,24 @@ func TestADisabledWebhookThatIsPausedSaysNothingOfBeingDisabled(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(w.Status, StatusPaused)
 	is.Equal(w.StatusReason, "")
+}
+
+// A webhook that is activated again gets another five days.
+func TestActivatingAWebhookForgetsItsFailures(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	w, _ := f.webhook(t)
+	for began := f.now; f.now.Sub(began) <= failingFor; f.now = f.now.Add(day) {
+		_, err := f.report(t.Context(), w.ID, resultFailed)
+		is.NoErr(err)
+	}
+	w, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive)})
+	is.NoErr(err)
+	is.Equal(w.FailingSince, nil)
+	w, err = f.report(t.Context(), w.ID, resultFailed)
+	is.NoErr(err)
+	is.Equal(w.Status, StatusActive)
+	is.Equal(*w.FailingSince, f.now)
 }
 
 // TestCallsJoinTheUpdateOfTheRules: a webhook that is created inside Atomically
