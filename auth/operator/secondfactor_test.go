@@ -167,6 +167,28 @@ func TestCodesAreThrottled(t *testing.T) {
 	is.True(errors.Is(b.complete("000000"), ErrCode)) // a sign-in ends the delay
 }
 
+// A sign-in that waits for its code ends with the sessions of the operator.
+func TestAPendingSignInEndsWithTheSessions(t *testing.T) {
+	yes := true
+	for name, end := range map[string]func(*office, Operator) error{
+		"signed out everywhere": func(o *office, op Operator) error { return o.SignOutEverywhere(t.Context(), op.ID) },
+		"disabled": func(o *office, op Operator) error {
+			_, err := o.Update(t.Context(), UpdateParams{ID: op.ID, Disabled: &yes})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			o, ada, b := newSignedIn(t)
+			o.operator(t, "eve@example.com", RoleAdmin)
+			secret, _ := b.enable(t)
+			is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+			is.NoErr(end(o, ada))
+			is.Equal(b.complete(o.code(secret)), ErrNoSession)
+		})
+	}
+}
+
 func TestEnableSecondFactorIsChecked(t *testing.T) {
 	is := is.New(t)
 	o := newOffice(t)

@@ -46,9 +46,12 @@ func TestHoldOfflineIsExactAfterTheFirstLimit(t *testing.T) {
 	denied("c", license.TakeOverOldest)
 	v := f.validate(t, l.Key, "c")
 	is.Equal(v.Reasons[len(v.Reasons)-1].Code, license.VerdictActivationLimit)
+	explained, err := f.Explain(t.Context(), license.ExplainParams{ID: l.ID, Fingerprint: "c"})
+	is.NoErr(err)
+	is.Equal(explained, v)
 
 	// A forced release frees its seat: the operator has accepted that b runs.
-	_, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: b, Force: true})
+	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: b, Force: true})
 	is.NoErr(err)
 	f.activate(t, l.Key, "c")
 	denied("d", "")

@@ -200,7 +200,7 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
-	at := ceilMillis(p.At)
+	at := toMillis(p.At)
 	if at.IsZero() {
 		at = s.now()
 	}

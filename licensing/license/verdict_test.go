@@ -47,6 +47,7 @@ func TestVerdictOverTime(t *testing.T) {
 		{starts.Add(-time.Millisecond), license.VerdictScheduled, license.StatusScheduled, &starts, 1},
 		{starts, license.VerdictValid, license.StatusActive, &expires, 86400},
 		{expires.Add(-1500 * time.Millisecond), license.VerdictValid, license.StatusActive, &expires, 2},
+		{expires.Add(-time.Microsecond), license.VerdictValid, license.StatusActive, &expires, 1},
 		{expires, license.VerdictInGrace, license.StatusExpired, &graceEnds, 3600},
 		{graceEnds.Add(-time.Millisecond), license.VerdictInGrace, license.StatusExpired, &graceEnds, 1},
 		{graceEnds, license.VerdictExpired, license.StatusExpired, nil, 3600},
