@@ -246,11 +246,13 @@ func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
 		is.Equal(d.Attempts[0].StatusCode, 500)
 		is.Equal(d.Attempts[0].Error, "answered 500")
 
-		// By hand it is sent again, with the same id.
-		p.answers("x.example", nil)
+		// By hand it is sent again, with the same id and the retries of a new one.
 		_, err := h.Webhooks().Resend(t.Context(), w.ID, d.ID)
 		is.NoErr(err)
 		stop = begin(t, h)
+		time.Sleep(time.Second)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliveryPending)
+		p.answers("x.example", nil)
 		time.Sleep(2 * time.Minute)
 		stop()
 		is.Equal(len(ids(p.at("x.example"))), 1)
@@ -426,6 +428,10 @@ func TestAWebhookSendsWhatItsClientMaySee(t *testing.T) {
 			return len(p.at("x.example")) - before
 		}
 		is.Equal(sentFor("a"), 1)
+		_, err = as.Test(t.Context(), w.ID) // a test has no product
+		is.NoErr(err)
+		time.Sleep(5 * time.Second)
+		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
 		narrowed, disabled := []string{"b"}, true
 		_, err = h.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: c.ID, Products: &narrowed})
 		is.NoErr(err)

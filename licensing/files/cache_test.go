@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // A brokenStore answers no reads.
@@ -49,6 +50,25 @@ func TestAnotherProcessFollowsWithinASecond(t *testing.T) {
 		is.Equal(signer(other), ids[0])
 		time.Sleep(time.Second)
 		is.Equal(signer(other), ids[1])
+	})
+}
+
+// A program refuses a list that is too old, so a list is signed again every six
+// hours although nothing has changed.
+func TestAnUnchangedListIsSignedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		s := files.New(memory.New(), files.Options{})
+		list := func() string {
+			text, err := s.Revocations(t.Context(), "atlas")
+			is.NoErr(err)
+			return text
+		}
+		first := list()
+		time.Sleep(6*time.Hour - time.Second)
+		is.Equal(list(), first)
+		time.Sleep(6 * time.Second)
+		is.True(list() != first)
 	})
 }
 

@@ -250,6 +250,27 @@ func TestCondemnedKeysAreReplaced(t *testing.T) {
 	is.Equal(f.events(), "created created rotated compromised created compromised created")
 }
 
+// A next key that is removed is replaced by one of its algorithm.
+func TestReplacementsKeepTheAlgorithm(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t, files.Options{})
+	f.ids()
+	_, err := f.RotateKey(t.Context(), files.RotateKeyParams{Algorithm: files.ES256, Force: true})
+	is.NoErr(err)
+	next := func() files.Key {
+		keys, err := f.Keys(t.Context())
+		is.NoErr(err)
+		is.Equal(keys[len(keys)-1].State, files.KeyNext)
+		return keys[len(keys)-1]
+	}
+	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: next().ID})
+	is.NoErr(err)
+	is.Equal(next().Algorithm, files.ES256)
+	_, err = f.RetireKey(t.Context(), next().ID)
+	is.NoErr(err)
+	is.Equal(next().Algorithm, files.ES256)
+}
+
 // TestAPrivateHalfKeptElsewhere is needed only when its key is activated.
 func TestAPrivateHalfKeptElsewhere(t *testing.T) {
 	for name, algorithm := range map[string]func() crypto.Signer{

@@ -1,7 +1,9 @@
 package files_test
 
 import (
+	"encoding/base64"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,6 +42,11 @@ func TestAListCondemnsACompromisedKey(t *testing.T) {
 	is.NoErr(err)
 	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: f.ids()[2]}) // newer than the active key
 	is.NoErr(err)
+	text, err := f.SignRevocations(t.Context(), files.SignRevocationsParams{ProductID: "atlas"})
+	is.NoErr(err)
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(text, ".")[1])
+	is.NoErr(err)
+	is.True(!strings.Contains(string(payload), f.ids()[2])) // a list cannot condemn later keys
 	list := f.list(pinned)
 	is.Equal(list.KeyID, f.ids()[1])
 	is.Equal(list.CondemnedKeys, f.ids()[:1])

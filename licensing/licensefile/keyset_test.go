@@ -81,6 +81,10 @@ func TestCondemnedKeysAreRefused(t *testing.T) {
 	is.NoErr(err)
 	_, err = condemned.VerifyRevocations(must(SignRevocations(leastRevocations(), first)))
 	is.True(errors.Is(err, ErrCondemnedKey))
+	for _, signer := range []crypto.Signer{first, second} {
+		_, err = condemned.Condemn(keys.IDs()[1]).Verify(must(Sign(leastClaims(), signer)))
+		is.True(errors.Is(err, ErrCondemnedKey)) // each call adds to the earlier ones
+	}
 }
 
 // A brokenSigner returns what no key has signed.

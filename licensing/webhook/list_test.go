@@ -100,9 +100,12 @@ func TestTroubledWebhooks(t *testing.T) {
 	f.now = f.now.Add(day)
 	report(ids[1], resultGone)
 	is.Equal(troubled(), []string{ids[2], ids[1]})
+	limited, err := f.In(f.rules.As(license.Caller{Products: []string{"p"}})).Internal().Troubled(t.Context())
+	is.NoErr(err)
+	is.Equal(len(limited), 0) // they receive events of all products
 	report(ids[2], resultDelivered)
 	is.Equal(troubled(), ids[1:2])
-	_, err := f.Update(t.Context(), UpdateParams{ID: ids[1], Status: ptr(StatusActive)})
+	_, err = f.Update(t.Context(), UpdateParams{ID: ids[1], Status: ptr(StatusActive)})
 	is.NoErr(err)
 	is.Equal(len(troubled()), 0)
 }

@@ -40,6 +40,7 @@ func TestResumeFrom(t *testing.T) {
 				is.NoErr(err)
 				is.Equal(len(pending.Data), 6) // the test waits as well
 				is.Equal(pending.Data[0].EventType, EventTest)
+				is.Equal(pending.Data[1].NextAttemptAt, nil) // while it is paused
 
 				newest, err := b.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
 				is.NoErr(err)

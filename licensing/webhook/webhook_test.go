@@ -198,9 +198,14 @@ func TestChangesOfAWebhookAreTold(t *testing.T) {
 	is.Equal(data.Changes["url"], license.FieldChange{From: "https://x.example", To: "https://y.example"})
 	is.Equal(data.Webhook.URL, "https://y.example")
 	is.True(!strings.Contains(string(e.Data), "secret-path"))
+	_, err = f.Test(t.Context(), w.ID)
+	is.NoErr(err)
+	e, data = f.lastEvent(t)
+	is.Equal(e.Type, EventTest)
+	is.Equal(data.Webhook.URL, "https://y.example")
 	is.NoErr(f.Delete(t.Context(), w.ID))
 	is.True(errors.Is(f.Delete(t.Context(), w.ID), license.ErrNotFound))
-	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.deleted"})
+	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.test", "webhook.deleted"})
 }
 
 // Fault: a webhook that its owner has paused says why it was disabled.
