@@ -137,8 +137,8 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	p, err := f.Internal().PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations\r\n"+
-		"Zoë;cus_1;atlas;2027-01-31;3\r\n;;;;\r\nBob ; cus_2;atlas;;\r\n"))
+	p, err := f.Internal().PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations;status\r\n"+
+		"Zoë;cus_1;atlas;2027-01-31;3;Suspended\r\n;;;;;\r\nBob ; cus_2;atlas;;;ACTIVE\r\n"))
 	is.NoErr(err)
 	is.Equal(len(p.Results), 2)
 	is.Equal(p.Results[1].Line, 4) // as in the spreadsheet
@@ -148,6 +148,7 @@ func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is.NoErr(err)
 	l := list.Data[0]
 	is.True(l.Name == "Zoë" && l.ExpiresAt.Equal(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)) && *l.MaxActivations == 3 && l.Key != "")
+	is.Equal(l.Status, license.StatusSuspended)
 }
 
 func TestPreviewCSVReportsAllFaults(t *testing.T) {

@@ -250,15 +250,20 @@ func TestBulkActionOfAnOperatorWithoutAccess(t *testing.T) {
 			})
 		})
 	}
-	t.Run("demoted by the host", func(t *testing.T) {
-		is := is.New(t)
-		st := &feedStore{Store: memory.New()}
-		op := operator.Operator{ID: "7", Role: operator.RoleAdmin}
-		s := newSiteOn(t, st, licensing.Options{Dashboard: licensing.DashboardOptions{
-			Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return op, true },
-		}})
-		stops(is, st, s, s.visitor(), func() { op.Role = operator.RoleSupport })
-	})
+	for name, next := range map[string]operator.Operator{
+		"demoted by the host":          {ID: "7", Role: operator.RoleSupport},
+		"replaced by another operator": {ID: "8", Role: operator.RoleAdmin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			st := &feedStore{Store: memory.New()}
+			op := operator.Operator{ID: "7", Role: operator.RoleAdmin}
+			s := newSiteOn(t, st, licensing.Options{Dashboard: licensing.DashboardOptions{
+				Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) { return op, true },
+			}})
+			stops(is, st, s, s.visitor(), func() { op = next })
+		})
+	}
 }
 
 // The confirmation says in words which licenses it is about.
