@@ -255,13 +255,14 @@ var lifeCases = []protocolCase{
 		page = c.withKey("/license/activation", key, `,"limit":2,"cursor":"`+page.json["next_cursor"].(string)+`"`)
 		is.Equal(page.json["data"], seats[2:])
 		second := seats[1].(map[string]any)["id"].(string)
-		is.Equal(c.withKey("/license/deactivate", key, `,"activation_id":"`+second+`"`).json["status"], "released")
+		is.Equal(c.withKey("/license/deactivate", key, `,"activation_id":"`+second+`","reason":"laptop lost"`).json["status"], "released")
 		is.Equal(c.withKey("/license/validate", key, `,"fingerprint":"2"`).json["code"], "not_activated")
 		is.Equal(len(c.withKey("/license/activation", key, `,"ended":true`).json["data"].([]any)), 3)
 		is.Equal(c.withKey("/license/activation", "x", "").Code, 404)
 		is.Equal(c.withKey("/license/deactivate", "x", `,"activation_id":"`+second+`"`).Code, 404)
 		events := c.Events()
 		is.Equal(events[len(events)-1].Actor, "license:"+id)
+		is.True(strings.Contains(string(events[len(events)-1].Data), `"reason":"laptop lost"`))
 	}},
 	{id: "life-13", method: "GET", target: "/license/{id}/verdict?at=2040-01-01", status: 400, code: "invalid_request"},
 	{id: "life-13", method: "GET", target: "/license/{id}/verdict?key=x", status: 400, code: "invalid_request"},

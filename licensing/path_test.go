@@ -43,6 +43,23 @@ func TestTheLongestCustomerIDHasAPath(t *testing.T) {
 	is.Equal(c.do("GET", "/license/"+escaped, "").Code, http.StatusOK)
 }
 
+// An unknown customer is not found, because the path may be a mistyped license ID,
+// but a page after the last license is empty.
+func TestTheLicensesOfACustomer(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	c.create("first", "p", "c")
+	last := c.create("last", "p", "c")
+	cursor := c.do("GET", "/license/c?limit=1", "").json["next_cursor"].(string)
+	is.Equal(c.do("DELETE", "/license/"+last, "").Code, http.StatusOK)
+	rest := c.do("GET", "/license/c?limit=1&cursor="+cursor, "")
+	is.Equal(rest.Code, http.StatusOK)
+	is.Equal(rest.json["data"], []any{})
+	for _, customer := range []string{"nobody", "%20c"} {
+		is.Equal(c.do("GET", "/license/"+customer, "").Code, http.StatusNotFound)
+	}
+}
+
 func TestTheMountHintIsLoggedOnce(t *testing.T) {
 	is := is.New(t)
 	var log bytes.Buffer

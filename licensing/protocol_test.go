@@ -220,6 +220,7 @@ var protocolCases = []protocolCase{
 	{id: "patch-04", method: "PATCH", target: "/license", body: `{"name":"m","product_id":"p"}`, status: 422, code: "invalid_parameters"},
 	{id: "patch-04", method: "PATCH", target: "/license", body: `{"id":null,"name":"m","product_id":"p","customer_id":"c"}`, status: 422, code: "invalid_parameters"},
 	{id: "patch-04", method: "PATCH", target: "/license/{id}", body: `{"id":"` + nobody + `"}`, status: 400, code: "id_mismatch"},
+	{id: "patch-04", method: "PATCH", target: "/license?id={id}", body: `{"id":"` + nobody + `"}`, status: 400, code: "id_mismatch"},
 
 	{id: "idem-01", run: func(is *is.I, c *caller, id string) {
 		for _, change := range [][3]string{{"POST", "/license", specified}, {"PATCH", "/license/" + id, `{"name":"<é>"}`}} {

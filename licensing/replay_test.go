@@ -68,6 +68,16 @@ func TestReplayAfterTheProductLimitNarrowed(t *testing.T) {
 	}
 }
 
+// The query is part of a request: the same key for another license is refused.
+func TestAKeyIsForOneQuery(t *testing.T) {
+	is := is.New(t)
+	c := newCaller(t, licensing.Options{})
+	for i, id := range []string{c.create("first", "p", "c"), c.create("second", "p", "c")} {
+		a := c.do("PATCH", "/license?id="+id, `{"name":"renamed"}`, "Idempotency-Key", "k")
+		is.Equal(a.Code, []int{http.StatusOK, http.StatusUnprocessableEntity}[i])
+	}
+}
+
 func token(c *caller, client auth.Client, secret string) string {
 	token, _ := c.NewToken(client.ID, secret)
 	return token

@@ -54,8 +54,8 @@ func TestAnotherProcessFollowsWithinASecond(t *testing.T) {
 }
 
 // A program refuses a list that is too old, so a list is signed again every six
-// hours although nothing has changed.
-func TestAnUnchangedListIsSignedAgain(t *testing.T) {
+// hours although nothing has changed, and immediately after a change of the keys.
+func TestListsAreSignedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		s := files.New(memory.New(), files.Options{})
@@ -68,7 +68,13 @@ func TestAnUnchangedListIsSignedAgain(t *testing.T) {
 		time.Sleep(6*time.Hour - time.Second)
 		is.Equal(list(), first)
 		time.Sleep(6 * time.Second)
-		is.True(list() != first)
+		second := list()
+		is.True(second != first)
+		keys, err := s.Keys(t.Context())
+		is.NoErr(err)
+		_, err = s.CondemnKey(t.Context(), files.CondemnKeyParams{ID: keys[0].ID})
+		is.NoErr(err)
+		is.True(list() != second) // immediately
 	})
 }
 

@@ -131,6 +131,7 @@ func TestCreateRefuses(t *testing.T) {
 		"a list":              {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": []int{1}} }, map[string]string{"entitlements/x": "out_of_range"}},
 		"NaN":                 {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": math.NaN()} }, map[string]string{"entitlements/x": "out_of_range"}},
 		"inexact number":      {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": int64(1)<<53 + 1} }, map[string]string{"entitlements/x": "out_of_range"}},
+		"inexact negative":    {func(p *license.CreateParams) { p.Entitlements = map[string]any{"x": -int64(1)<<53 - 1} }, map[string]string{"entitlements/x": "out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			is := is.New(t)
@@ -142,6 +143,9 @@ func TestCreateRefuses(t *testing.T) {
 			is.Equal(f.tallies(t, "state"), map[string]int64{}) // nothing was created
 		})
 	}
+	newFixture(t).create(t, func(p *license.CreateParams) { // limits are in characters
+		p.Name, p.Metadata, p.Entitlements = long(255), map[string]string{long(64): long(500)}, map[string]any{long(64): long(255)}
+	})
 }
 
 func TestCreateKeepsTextExactly(t *testing.T) {

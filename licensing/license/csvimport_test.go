@@ -175,6 +175,8 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is.Equal(p.Results[2].Result, license.ImportCreated)
 	is.Equal(p.Results[4].Result, license.ImportExists)
 
+	_, err = f.Internal().PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 5000)))
+	is.NoErr(err) // as many as there may be
 	for text, want := range map[string]string{
 		"":                                          "empty",
 		"name,product_id,customer_id\n":             "no rows",

@@ -169,6 +169,7 @@ func TestIssueFileRefusals(t *testing.T) {
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Years: 11}})), "lifetime")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Lifetime: license.Duration{Seconds: 59}})), "lifetime")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: "no spaces"})), "nonce")
+	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: strings.Repeat("n", 65)})), "nonce")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: "LICENSE-REQUEST-1-"})), "request")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: other})), "request")
 	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: "lic_00000000000000000000000000"}), license.ErrNotFound))

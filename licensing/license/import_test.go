@@ -518,6 +518,8 @@ func TestImportDoesNotRevealIDs(t *testing.T) {
 	used.ID, free.ID = "", ""
 	is.Equal(used, free)
 	is.Equal(importAll(t, limited, row(own.ID))[0].Result, license.ImportExists)
+	taken := importAll(t, limited, `{"key":"`+other.Key+`","name":"n","product_id":"mine","customer_id":"c"}`)[0]
+	is.True(taken.Result == license.ImportRefused && taken.ID == "" && taken.Errors[0].Field == "key")
 	is.Equal(importAll(t, limited, `{"key":"imported-key-0001","name":"n","product_id":"mine","customer_id":"c"}`)[0].Result, license.ImportCreated)
 	is.Equal(importAll(t, f.Service, row(store.NewID("lic", start)))[0].Result, license.ImportCreated)
 }

@@ -11,6 +11,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
+// The reason of a state ends with it.
+func TestReinstateWithoutAReason(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t)
+	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Payment overdue"})
+	is.NoErr(err)
+	l, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	is.Equal(l.StatusReason, "")
+}
+
 // TestMoves tries every move from every state.
 func TestMoves(t *testing.T) {
 	moves := map[string]func(*fixture, license.MoveParams) (license.License, error){

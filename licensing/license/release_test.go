@@ -137,10 +137,14 @@ func TestKeyHolderSeats(t *testing.T) {
 	_, err = closed.ReleaseActivation(t.Context(), license.ReleaseParams{Key: l.Key, ActivationID: a.ID})
 	is.True(errors.Is(err, license.ErrForbidden))
 
-	open := license.New(closed.store, license.Options{KeyHolderSeats: true, Now: func() time.Time { return closed.now }})
+	open := license.New(closed.store, license.Options{KeyHolderSeats: true, HoldOffline: true, Now: func() time.Time { return closed.now }})
+	closed.limit(t, l.ID, 2)
+	held := closed.activateFile(t, l.Key, "laptop").Activation.ID
+	_, err = open.ReleaseActivation(t.Context(), license.ReleaseParams{Key: l.Key, ActivationID: held, Force: true})
+	is.True(errors.Is(err, license.ErrSeatHeld)) // only operators and API clients can force it
 	page, err := open.ListActivations(t.Context(), license.ListActivationsParams{Key: l.Key})
 	is.NoErr(err)
-	is.Equal(len(page.Data), 1)
+	is.Equal(len(page.Data), 2)
 	_, err = open.ReleaseActivation(t.Context(), license.ReleaseParams{Key: l.Key, ActivationID: a.ID})
 	is.NoErr(err)
 	e, _ := closed.lastEvent(t)

@@ -36,6 +36,16 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	is.NoErr(err)
 	is.True(len(payload) < maxPayload && strings.Contains(string(payload), string(truncated)))
 
+	e.Data = json.RawMessage(`""`)
+	least, err := newMessage(e)
+	is.NoErr(err)
+	for size, cut := range map[int]bool{maxPayload: false, maxPayload + 1: true} {
+		e.Data = json.RawMessage(`"` + strings.Repeat("x", size-len(least.body)) + `"`)
+		m, err := newMessage(e)
+		is.NoErr(err)
+		is.Equal(len(m.body) != size, cut)
+	}
+
 	_, _, err = f.In(f.rules.As(license.Caller{Products: []string{"p"}})).Delivery(t.Context(), w.ID, d.ID)
 	is.True(errors.Is(err, license.ErrNotFound))
 	_, _, err = f.Delivery(t.Context(), w.ID, "dlv_")

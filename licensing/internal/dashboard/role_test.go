@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
@@ -202,7 +203,12 @@ func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
 	is.True(l.Status == license.StatusActive && l.ExpiresAt.Equal(end.AddDate(1, 0, 0)))
 
 	is.Equal(v.get("settings").Header.Get("Location"), "./settings/webhooks")
-	is.True(!v.get("").says("settings/credentials"))
+	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	is.True(v.get("audit").says("Web shop"))
+	for _, page := range []string{"", "audit"} {
+		is.True(!v.get(page).says("settings/credentials")) // no link to a page that is forbidden
+	}
 	is.True(v.get("password").says("Support"))
 	is.True(v.get(home + "/edit").says("Your role, support, does not allow this."))
 }
