@@ -201,6 +201,7 @@ func TestAuditLogFilters(t *testing.T) {
 		}
 		is.Equal(strings.Join(types, " "), want)
 	}
+	is.True(strings.Contains(v.get("audit.csv?actor=client:").body, ",Name: Atlas für Zoë → Compass,")) // the changes have a column
 	for query, says := range map[string]string{
 		"from=soon":                     "From must be a date, such as 2027-01-31.",
 		"from=2026-03-04&to=2026-03-03": "To must not be before the first day.",
