@@ -90,6 +90,12 @@ func (s *Service) replay(ctx context.Context, key, fingerprint string) (reply []
 	return kept.Reply, true, nil
 }
 
+// Replay returns the reply that Once has stored under a key, if there is one.
+// It writes nothing.
+func (s internals) Replay(ctx context.Context, key, fingerprint string) (reply []byte, ok bool, err error) {
+	return s.replay(ctx, key, fingerprint)
+}
+
 // purge removes a batch of expired replies of Once, entries about license files,
 // refusals and usage, and reports whether there may be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {

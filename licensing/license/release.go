@@ -67,6 +67,31 @@ func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activ
 	})
 }
 
+// PreviewRelease returns an activation as its forced release would leave it
+// now. It writes nothing.
+func (s internals) PreviewRelease(ctx context.Context, licenseID, activationID string) (released Activation, err error) {
+	err = s.view(ctx, func(r store.Reader) error {
+		l, err := s.find(ctx, r, licenseID)
+		if err != nil {
+			return err
+		}
+		a, err := seat(ctx, r, l.ID, activationID)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		if activationStatusAt(a, now) == ActivationLive {
+			end(&a, ActivationReleased, now)
+		}
+		released, err = activationAt(a, now)
+		return err
+	})
+	if err != nil {
+		return Activation{}, fmt.Errorf("preview release: %w", err)
+	}
+	return released, nil
+}
+
 // release ends the activation that find returns unless it has ended. It
 // reads first, so that it takes the write lock only if there is something to
 // write.
@@ -121,7 +146,7 @@ func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License
 	if err != nil {
 		return err
 	}
-	a.EndedAt, a.EndReason = tx.now, string(how)
+	end(a, how, tx.now)
 	if err := tx.PutActivations(ctx, a.Row()); err != nil {
 		return err
 	}
@@ -130,6 +155,11 @@ func (s *Service) endSeat(ctx context.Context, tx *transaction, l record.License
 		eventType = EventActivationEvicted
 	}
 	return s.appendSeat(ctx, tx, eventType, l, *a, EventData{Reason: reason, Forced: forced})
+}
+
+// end marks an active activation as released or evicted.
+func end(a *record.Activation, how ActivationStatus, now time.Time) {
+	a.EndedAt, a.EndReason = now, string(how)
 }
 
 // appendSeat adds an event about an activation to the feed.

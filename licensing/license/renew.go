@@ -2,6 +2,7 @@ package license
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
@@ -44,28 +45,61 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, now time.Time) error {
-			if err := p.check(ctx); err != nil {
-				return err
+			fields, err := p.renewed(ctx, l, now)
+			if err == nil {
+				fields.write(next)
 			}
-			if next.State == store.StateRevoked {
-				return &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
-			}
-			if l.ExpiresAt == nil {
-				return Invalid("expires_at", CodeOutOfRange, "the license does not expire; set expires_at with an update")
-			}
-			end := p.end(*l.ExpiresAt, now)
-			fields := l.params()
-			fields.ExpiresAt = &end
-			if err := fields.check(ctx); err != nil {
-				return err
-			}
-			if !fields.ExpiresAt.After(*l.ExpiresAt) {
-				return Invalid("expires_at", CodeOutOfRange, "must be later than the current expires_at")
-			}
-			fields.write(next)
-			return nil
+			return err
 		},
 	})
+}
+
+// PreviewRenew returns a license and the expiry that Renew would give it now,
+// or the error of Renew. It ignores IfMatch and writes nothing.
+func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, end time.Time, err error) {
+	err = s.readOnce(ctx, func(r store.Reader) error {
+		rec, err := s.find(ctx, r, p.ID)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		if l, err = fromRecord(rec, now); err != nil {
+			return err
+		}
+		fields, err := p.renewed(ctx, l, now)
+		if err == nil {
+			end = *fields.ExpiresAt
+		}
+		return err
+	})
+	if err != nil {
+		return License{}, time.Time{}, fmt.Errorf("preview renewal: %w", err)
+	}
+	return s.shown(l), end, nil
+}
+
+// renewed returns the fields of l after its renewal, or why it cannot be
+// renewed.
+func (p RenewParams) renewed(ctx context.Context, l License, now time.Time) (CreateParams, error) {
+	if err := p.check(ctx); err != nil {
+		return CreateParams{}, err
+	}
+	if l.Status == StatusRevoked {
+		return CreateParams{}, &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
+	}
+	if l.ExpiresAt == nil {
+		return CreateParams{}, Invalid("expires_at", CodeOutOfRange, "the license does not expire; set expires_at with an update")
+	}
+	end := p.end(*l.ExpiresAt, now)
+	fields := l.params()
+	fields.ExpiresAt = &end
+	if err := fields.check(ctx); err != nil {
+		return CreateParams{}, err
+	}
+	if !fields.ExpiresAt.After(*l.ExpiresAt) {
+		return CreateParams{}, Invalid("expires_at", CodeOutOfRange, "must be later than the current expires_at")
+	}
+	return fields, nil
 }
 
 // check checks what does not depend on the license.

@@ -145,28 +145,12 @@ func showRelease(v *visit) error {
 	return v.renderRelease(http.StatusOK, l, releaseForm())
 }
 
-// activation returns the activation that the path names, as it would be after
-// its release. The release is rolled back.
-func (v *visit) activation(licenseID string) (row activationRow, err error) {
-	errPreview := errors.New("only a preview")
-	err = v.licenses.Atomically(v.r.Context(), func(s *license.Service) (err error) {
-		row.Activation, err = s.ReleaseActivation(v.r.Context(), license.ReleaseParams{LicenseID: licenseID, ActivationID: v.params["activation"], Force: true})
-		if err != nil {
-			return err
-		}
-		return errPreview
-	})
-	if !errors.Is(err, errPreview) {
-		return activationRow{}, err
-	}
-	return row, nil
-}
-
 func (v *visit) renderRelease(status int, l license.License, f *form) error {
-	a, err := v.activation(l.ID)
+	released, err := v.licenses.Internal().PreviewRelease(v.r.Context(), l.ID, v.params["activation"])
 	if err != nil {
 		return err
 	}
+	a := activationRow{Activation: released}
 	label := "Activation: " + a.Label()
 	if a.Name != "" {
 		label += " (" + a.Fingerprint + ")"

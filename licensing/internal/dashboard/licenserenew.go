@@ -118,28 +118,17 @@ func renew(v *visit) error {
 	f.fill(v)
 	p := f.readRenewal()
 	p.ID = l.ID
-	// The license service computes the new expiry; the change is rolled back.
-	var renewed license.License
-	errPreview := errors.New("only a preview")
-	err = v.licenses.Atomically(ctx, func(s *license.Service) (err error) {
-		if l, err = s.Get(ctx, p.ID); err != nil {
-			return err
-		}
-		if renewed, err = s.Renew(input.WithErrors(ctx, f.fieldErrors()), p); err != nil {
-			return err
-		}
-		return errPreview
-	})
+	before, end, err := v.licenses.Internal().PreviewRenew(input.WithErrors(ctx, f.fieldErrors()), p)
 	if p.ExpiresAt == nil {
 		err = renamed(err, map[string]string{"expires_at": "term"})
 	}
 	if f.takeErrors(err) {
 		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
 	}
-	if !errors.Is(err, errPreview) {
+	if err != nil {
 		return err
 	}
-	return v.renderRenewal(l, *renewed.ExpiresAt, p.Reason)
+	return v.renderRenewal(before, end, p.Reason)
 }
 
 // confirmRenewal renews a license until the expiry that the operator confirmed.

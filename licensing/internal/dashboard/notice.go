@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,8 +12,16 @@ import (
 
 // A notice shows the result of a POST once. The POST stores the notice under a
 // random mark and redirects to a page with the mark in its query. The first GET
-// with the mark shows the notice; a reload, a bookmark or a forged mark shows
-// nothing.
+// with the mark shows the notice and writes a cookie with the mark; a reload, a
+// bookmark or a forged mark shows nothing.
+
+// noticeCookie has the marks of the last notices that a browser has shown, the
+// last one first. It has no Path, so that a browser sends it with the pages of
+// the same folder, such as the same page again.
+const noticeCookie = "licensing_notices"
+
+// maxNotices is how many marks the cookie has at most.
+const maxNotices = 10
 
 // notices are the texts, by the stored word.
 var notices = map[string]string{
@@ -76,22 +83,27 @@ func withQuery(reference, query string) string {
 	return reference + "?" + query
 }
 
-// notice returns the notice for the mark in the query, and marks the notice as
-// shown. The mark is valid only for the operator who made the change.
+// notice returns the notice for the mark in the query, unless the browser has
+// shown it. The mark is valid only for the operator who made the change.
 func (v *visit) notice() string {
 	mark := v.r.URL.Query().Get("done")
 	if len(mark) != markLength || !v.signedIn || v.auth == nil || v.r.Method != http.MethodGet {
 		return ""
 	}
-	ctx := v.r.Context()
-	errUnknown := errors.New("no such notice")
-	word, stored, err := v.licenses.Once(ctx, mark, "", func(*license.Service) ([]byte, error) { return nil, errUnknown })
+	shown := ""
+	if c, err := v.r.Cookie(noticeCookie); err == nil {
+		shown = c.Value
+	}
+	if strings.Contains(shown, mark) {
+		return ""
+	}
+	word, stored, err := v.licenses.Internal().Replay(v.r.Context(), mark, "")
 	if err != nil || !stored {
 		return ""
 	}
-	_, shown, err := v.licenses.Once(ctx, mark+" shown", "", func(*license.Service) ([]byte, error) { return nil, nil })
-	if err != nil || shown {
-		return ""
-	}
+	http.SetCookie(v.w, &http.Cookie{
+		Name: noticeCookie, Value: mark + shown[:min(len(shown), (maxNotices-1)*markLength)], MaxAge: 24 * 3600,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
 	return notices[string(word)]
 }

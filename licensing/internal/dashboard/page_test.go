@@ -10,9 +10,11 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
@@ -216,4 +218,32 @@ func TestTheme(t *testing.T) {
 	is.True(v.get("licenses").says(`<html lang="en" data-theme="dark">`))
 	v.post("theme", "theme", "")
 	is.True(v.get("licenses").says(`<html lang="en">`))
+}
+
+func TestPagesWriteNothing(t *testing.T) {
+	is := is.New(t)
+	st := &limitedStore{Store: memory.New()}
+	st.left.Store(1000)
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	at := s.paths()
+	end := s.clock().AddDate(0, 0, 7)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	a := s.activate(l, "machine-1", "")
+	done := v.post("licenses/" + l.ID + "/suspend")
+
+	v.get("licenses") // brings the search index up to date
+	st.left.Store(0)  // from now on, every Update fails
+	for _, route := range dashboard.Routes() {
+		if route.Method == http.MethodGet && route.Path != "licenses.csv" { // an export appends an event
+			if a := v.get(at(route.Path)); a.StatusCode >= 500 || st.left.Load() != 0 {
+				t.Errorf("%s: %d, %d Updates", route.Path, a.StatusCode, -st.left.Swap(0))
+			}
+		}
+	}
+	is.True(v.get("licenses/" + l.ID + "/activations/" + a.ID + "/release").says("Activation: machine-1"))
+	is.True(v.post("licenses/"+l.ID+"/renew", "term", "P1M", "from", string(license.FromLater)).says("New expiry: ")) // not yet confirmed
+	is.True(v.follow(done).notice() != "")
+	is.Equal(v.follow(done).notice(), "")
+	is.Equal(st.left.Load(), int64(0)) // none was tried
 }
