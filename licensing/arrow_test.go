@@ -19,34 +19,33 @@ const module = "github.com/seed-d8a106b4/licensekit"
 // files that are not tests. Where none is named, only the standard library
 // and other modules remain.
 var arrows = map[string][]string{
-	"store":                       {},
-	"store/memory":                {"store"},
-	"store/sqlite":                {"internal/bulk", "store"},
-	"store/postgres":              {"store"},
-	"storetest":                   {"store", "storetest/internal/pick"},
-	"storetest/internal/mutants":  {}, // tests only
-	"storetest/internal/pick":     {"store"},
-	"internal/bulk":               {},
-	"internal/hashcost":           {},
-	"internal/purge":              {"store"},
-	"internal/rotation":           {},
-	"internal/valid":              {}, // for the tags of parameters and options
-	"auth":                        {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
-	"auth/internal/listing":       {"store"},
-	"auth/internal/throttle":      {},
-	"auth/internal/loopback":      {},
-	"auth/operator":               {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
-	"licensing/internal/input":    {"internal/valid", "auth"}, // of auth, the errors of fields
-	"internal/seal":               {},
-	"licensing/internal/jsontext": {},
-	"licensing/internal/csvfile":  {},
-	"licensing/internal/outbox":   {"store"},
-	"licensing/internal/record":   {"store"},
+	"store":                      {},
+	"store/memory":               {"store"},
+	"store/sqlite":               {"internal/bulk", "store"},
+	"store/postgres":             {"store"},
+	"storetest":                  {"store", "storetest/internal/pick"},
+	"storetest/internal/mutants": {}, // tests only
+	"storetest/internal/pick":    {"store"},
+	"internal/bulk":              {},
+	"internal/hashcost":          {},
+	"internal/purge":             {"store"},
+	"internal/rotation":          {},
+	"internal/valid":             {}, // for the tags of parameters and options
+	"auth":                       {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
+	"auth/internal/listing":      {"store"},
+	"auth/internal/throttle":     {},
+	"auth/internal/loopback":     {},
+	"auth/operator":              {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
+	"licensing/internal/input":   {"internal/valid", "auth"}, // of auth, the errors of fields
+	"internal/seal":              {},
+	"licensing/internal/csvfile": {},
+	"licensing/internal/outbox":  {"store"},
+	"licensing/internal/record":  {"store"},
 
 	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/jsontext", "licensing/internal/csvfile"},
+	"licensing/license":            {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/csvfile"},
 	"licensing/webhook":            {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
-	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "licensing/internal/jsontext", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
 	"licensing/internal/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/csvfile", "licensing/internal/qr", "licensing/internal/web"},
 	"licensing/internal/qr":        {},

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/jsontext"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -191,7 +190,7 @@ func encodeMap[V any](m map[string]V) []byte {
 
 // encode returns v as JSON. Encoding v must not be able to fail.
 func encode(v any) []byte {
-	document, err := jsontext.Marshal(v, true)
+	document, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}

@@ -1,11 +1,11 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/jsontext"
 )
 
 // An Answer is an [http.ResponseWriter] that records the response status.
@@ -40,11 +40,13 @@ func (a *Answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // Marshal returns v as JSON with a newline at the end and without HTML
 // escaping: "<" stays "<".
 func Marshal(v any) ([]byte, error) {
-	text, err := jsontext.Marshal(v, false)
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return append(text, '\n'), nil
+	return text.Bytes(), nil
 }
 
 // WriteJSON responds with v as JSON. It encodes v before it writes, so that the
