@@ -31,49 +31,34 @@ type Activation struct {
 func ReadActivation(row store.Activation) (Activation, error) {
 	a := Activation{Activation: row}
 	a.Document = nil
-	d := decoder{rest: row.Document}
-	for d.next() {
-		switch string(d.name) {
-		case "name":
-			a.Name = d.text()
-		case "reason":
-			a.EndReason = d.text()
-		case "metadata":
-			a.Metadata = d.object()
-		case "lease":
-			a.Lease = d.time()
-		case "held":
-			a.HeldUntil = d.time()
-		case "heldgen":
-			a.HeldGeneration = d.integer()
-		case "heldterms":
-			a.HeldTerms = d.text()
-		case "created":
-			a.CreatedAt = d.time()
-		case "seen":
-			a.LastSeenAt = d.time()
-		default:
-			a.unknown = append(append(a.unknown, ','), d.member...)
-		}
+	c := newReader(row.Document)
+	for c.more() {
+		a.visit(&c)
 	}
-	if d.err != nil {
-		return Activation{}, fmt.Errorf("stored document of activation %s of license %s: %w", row.ID, row.LicenseID, d.err)
+	if c.err != nil {
+		return Activation{}, fmt.Errorf("stored document of activation %s of license %s: %w", row.ID, row.LicenseID, c.err)
 	}
+	a.unknown = c.unknown
 	return a, nil
 }
 
 // Row returns the activation with its document, in its stored form.
 func (a Activation) Row() store.Activation {
-	d := newEncoder(len(a.Name) + len(a.EndReason) + len(a.Metadata) + len(a.HeldTerms) + len(a.unknown))
-	d.text("name", a.Name)
-	d.text("reason", a.EndReason)
-	d.object("metadata", a.Metadata)
-	d.time("lease", a.Lease)
-	d.time("held", a.HeldUntil)
-	d.integer("heldgen", a.HeldGeneration, a.HeldGeneration != 0)
-	d.text("heldterms", a.HeldTerms)
-	d.time("created", a.CreatedAt)
-	d.time("seen", a.LastSeenAt)
-	a.Document = d.document(a.unknown)
+	c := newWriter(len(a.Name) + len(a.EndReason) + len(a.Metadata) + len(a.HeldTerms) + len(a.unknown))
+	a.visit(&c)
+	a.Document = c.document(a.unknown)
 	return a.Activation
+}
+
+// visit passes the members of the document to a codec.
+func (a *Activation) visit(c *codec) {
+	c.text("name", &a.Name)
+	c.text("reason", &a.EndReason)
+	c.object("metadata", &a.Metadata)
+	c.time("lease", &a.Lease)
+	c.time("held", &a.HeldUntil)
+	c.integer("heldgen", &a.HeldGeneration, a.HeldGeneration != 0)
+	c.text("heldterms", &a.HeldTerms)
+	c.time("created", &a.CreatedAt)
+	c.time("seen", &a.LastSeenAt)
 }

@@ -44,64 +44,39 @@ type License struct {
 func ReadLicense(row store.License) (License, error) {
 	l := License{License: row, MaxActivations: -1, LeaseSeconds: -1, OfflineSeconds: -1}
 	l.Document = nil
-	d := decoder{rest: row.Document}
-	for d.next() {
-		switch string(d.name) {
-		case "name":
-			l.Name = d.text()
-		case "key":
-			l.KeyText = d.text()
-		case "reason":
-			l.StateReason = d.text()
-		case "since":
-			l.StateAt = d.time()
-		case "grace":
-			l.GraceSeconds = d.integer()
-		case "seats":
-			l.MaxActivations = d.integer()
-		case "lease":
-			l.LeaseSeconds = d.integer()
-		case "offline":
-			l.OfflineSeconds = d.integer()
-		case "generation":
-			l.Generation = d.integer()
-		case "entitlements":
-			l.Entitlements = d.object()
-		case "metadata":
-			l.Metadata = d.object()
-		case "revision":
-			l.Revision = d.integer()
-		case "created":
-			l.CreatedAt = d.time()
-		case "updated":
-			l.UpdatedAt = d.time()
-		default:
-			l.unknown = append(append(l.unknown, ','), d.member...)
-		}
+	c := newReader(row.Document)
+	for c.more() {
+		l.visit(&c)
 	}
-	if d.err != nil {
-		return License{}, fmt.Errorf("stored document of license %s: %w", row.ID, d.err)
+	if c.err != nil {
+		return License{}, fmt.Errorf("stored document of license %s: %w", row.ID, c.err)
 	}
+	l.unknown = c.unknown
 	return l, nil
 }
 
 // Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
-	d := newEncoder(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
-	d.text("name", l.Name)
-	d.text("key", l.KeyText)
-	d.text("reason", l.StateReason)
-	d.time("since", l.StateAt)
-	d.integer("grace", l.GraceSeconds, l.GraceSeconds != 0)
-	d.integer("seats", l.MaxActivations, l.MaxActivations >= 0)
-	d.integer("lease", l.LeaseSeconds, l.LeaseSeconds >= 0)
-	d.integer("offline", l.OfflineSeconds, l.OfflineSeconds >= 0)
-	d.integer("generation", l.Generation, l.Generation != 0)
-	d.object("entitlements", l.Entitlements)
-	d.object("metadata", l.Metadata)
-	d.integer("revision", l.Revision, l.Revision != 0)
-	d.time("created", l.CreatedAt)
-	d.time("updated", l.UpdatedAt)
-	l.Document = d.document(l.unknown)
+	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
+	l.visit(&c)
+	l.Document = c.document(l.unknown)
 	return l.License
+}
+
+// visit passes the members of the document to a codec.
+func (l *License) visit(c *codec) {
+	c.text("name", &l.Name)
+	c.text("key", &l.KeyText)
+	c.text("reason", &l.StateReason)
+	c.time("since", &l.StateAt)
+	c.integer("grace", &l.GraceSeconds, l.GraceSeconds != 0)
+	c.integer("seats", &l.MaxActivations, l.MaxActivations >= 0)
+	c.integer("lease", &l.LeaseSeconds, l.LeaseSeconds >= 0)
+	c.integer("offline", &l.OfflineSeconds, l.OfflineSeconds >= 0)
+	c.integer("generation", &l.Generation, l.Generation != 0)
+	c.object("entitlements", &l.Entitlements)
+	c.object("metadata", &l.Metadata)
+	c.integer("revision", &l.Revision, l.Revision != 0)
+	c.time("created", &l.CreatedAt)
+	c.time("updated", &l.UpdatedAt)
 }

@@ -74,6 +74,9 @@ func TestUnknownMembersAreKept(t *testing.T) {
 	a, err := record.ReadActivation(store.Activation{Document: []byte(`{"seen":1,"new":"x"}`)})
 	is.NoErr(err)
 	is.Equal(string(a.Row().Document), `{"seen":1,"new":"x"}`)
+	a, err = record.ReadActivation(store.Activation{Document: []byte(`{"seen":1,"new":"x","name":"n","newer":2,"held":3}`)})
+	is.NoErr(err)
+	is.Equal(string(a.Row().Document), `{"name":"n","held":3,"seen":1,"new":"x","newer":2}`)
 }
 
 // TestDocumentsAreStrict: a damaged document is an error and never a license with
