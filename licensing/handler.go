@@ -52,8 +52,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	opts = opts.withDefaults()
 	h := &Handler{opts: opts}
 	h.store = &trackedStore{Store: st, now: opts.Now, wake: func() { h.engine.Nudge() }}
-	limits := web.Limits(opts.Limits)
-	limiters := web.NewLimiters(limits, opts.Limiter, opts.Now)
+	limiters := opts.limiters()
 	h.service = license.New(h.store, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
@@ -76,7 +75,8 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	cfg := web.Config{
 		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service, SignFile: h.files.Sign,
-		Limits: limits, Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
+		MaxBody: opts.Limits.MaxBody, BodyTimeout: opts.Limits.BodyTimeout, Timeout: opts.Limits.Timeout,
+		Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
 	}
 	pages := h.section()
 	routes := api.Routes(api.Config{
@@ -87,12 +87,26 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Revocations: h.files.Revocations,
 		Ready:       h.store.ready,
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
-		Limits:      limits,
+		MaxImport:   opts.Limits.MaxImport,
 	})
 	h.whole = h.watched(web.NewSite(cfg, routes, pages))
 	h.api = h.watched(web.NewSite(cfg, routes, nil))
 	h.pages = h.watched(web.NewSite(cfg, nil, pages))
 	return h
+}
+
+// limiters returns the limiters of callers: Limiter, or one for each of the rates.
+func (o Options) limiters() web.Limiters {
+	limiter := func(rate int) web.Limiter {
+		switch {
+		case o.Limiter != nil:
+			return o.Limiter.Allow
+		case rate < 0:
+			return nil
+		}
+		return web.NewRate(rate, 2*rate, o.Now).Allow
+	}
+	return web.Limiters{Clients: limiter(o.Limits.ClientRate), Addresses: limiter(o.Limits.AddressRate), Keys: limiter(o.Limits.KeyRate)}
 }
 
 // limitClients returns the client rate limit for [auth.Options]: requests to the
@@ -102,7 +116,7 @@ func limitClients(clients web.Limiter) func(context.Context, string) time.Durati
 		return nil
 	}
 	return func(ctx context.Context, clientID string) time.Duration {
-		wait, ok := clients.Allow(ctx, web.ClientKey(clientID))
+		wait, ok := clients(ctx, web.ClientKey(clientID))
 		if ok {
 			return 0
 		}

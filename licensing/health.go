@@ -28,7 +28,7 @@ type Health struct {
 	Subscribers []SubscriberLag `json:"subscribers"`
 
 	// Secrets are how many webhook secrets are encrypted.
-	Secrets webhook.SecretCounts `json:"secrets"`
+	Secrets files.SecretCounts `json:"secrets"`
 
 	// SigningKeys are how many private keys that sign license files are
 	// encrypted.
@@ -121,9 +121,11 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
-	if out.Secrets, err = h.webhooks.Internal().SecretCounts(ctx); err != nil {
+	secrets, err := h.webhooks.Internal().SecretCounts(ctx)
+	if err != nil {
 		return Health{}, err
 	}
+	out.Secrets = files.SecretCounts(secrets)
 	if out.SigningKeys, err = h.files.SecretCounts(ctx); err != nil {
 		return Health{}, err
 	}

@@ -362,7 +362,7 @@ func TestConditionsOfTheGuide(t *testing.T) {
 			is.Equal(got.Status, "ready")
 			is.True(got.Running)
 			is.Equal(got.Subscribers, []licensing.SubscriberLag{{Name: "mailer"}})
-			is.Equal(got.Secrets, webhook.SecretCounts{Sealed: 1})
+			is.Equal(got.Secrets, files.SecretCounts{Sealed: 1})
 			for condition := range conditions {
 				is.True(!o.holds(condition, h)) // no condition holds
 			}

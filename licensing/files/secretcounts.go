@@ -7,13 +7,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 )
 
-// SecretCounts are how many private halves of signing keys are stored in which
-// form.
+// SecretCounts are how many secrets, such as the private halves of signing keys,
+// are stored in which form.
 type SecretCounts struct {
 	Sealed     int `json:"sealed"`     // encrypted with Options.MasterKey
 	Previous   int `json:"previous"`   // encrypted with one of Options.PreviousMasterKeys
 	Clear      int `json:"clear"`      // in plain text
-	Unreadable int `json:"unreadable"` // encrypted with another key: they cannot sign
+	Unreadable int `json:"unreadable"` // encrypted with another key: they cannot be used
 }
 
 // SecretCounts counts the stored private halves of the active key and the next

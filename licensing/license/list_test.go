@@ -101,7 +101,7 @@ func TestListAgainstTheFilter(t *testing.T) {
 		all[i] = read
 	}
 	windows := [][2]time.Time{{}, {start.Add(2 * time.Hour), {}}, {{}, start.Add(-time.Hour)}, {start.Add(-2 * time.Hour), start.Add(3 * time.Hour)}}
-	for _, status := range append(license.Statuses(), "") {
+	for _, status := range append(slices.Clone(statuses), "") {
 		for _, customer := range []string{"", "cus_1"} {
 			for _, product := range []string{"", "prod_2"} {
 				for _, limited := range [][]string{nil, {}, {"prod_2"}, {"prod_3", "prod_1", "prod_3", "prod_9"}} {

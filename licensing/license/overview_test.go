@@ -74,7 +74,7 @@ func TestOverviewCountsLikeTheClock(t *testing.T) {
 		is.NoErr(err)
 		byStatus, expiring := counted(t, f.Service, now)
 		total := int64(0)
-		for _, status := range license.Statuses() {
+		for _, status := range statuses {
 			if o.ByStatus[status] != byStatus[status] {
 				t.Errorf("at %v: %d %s, want %d", now, o.ByStatus[status], status, byStatus[status])
 			}

@@ -23,10 +23,7 @@ const (
 	StatusActive    Status = "active"
 )
 
-// Statuses returns every status in order of precedence.
-func Statuses() []Status {
-	return []Status{StatusRevoked, StatusSuspended, StatusExpired, StatusScheduled, StatusActive}
-}
+var statuses = []Status{StatusRevoked, StatusSuspended, StatusExpired, StatusScheduled, StatusActive}
 
 // statusAt derives the status of a stored license at an instant.
 func statusAt(l store.License, at time.Time) Status {
@@ -64,7 +61,7 @@ func ParseVersion(s string) (v Version, ok bool) {
 		return Version{}, false
 	}
 	v = Version{Revision: n, Status: Status(status)}
-	for _, known := range Statuses() {
+	for _, known := range statuses {
 		if v.Status == known {
 			return v, v.String() == s
 		}

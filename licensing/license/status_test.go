@@ -34,9 +34,11 @@ func TestStatusFollowsTheClock(t *testing.T) {
 	}
 }
 
+var statuses = []license.Status{license.StatusRevoked, license.StatusSuspended, license.StatusExpired, license.StatusScheduled, license.StatusActive}
+
 func TestParseVersion(t *testing.T) {
 	is := is.New(t)
-	for _, status := range license.Statuses() {
+	for _, status := range statuses {
 		v := license.Version{Revision: 12, Status: status}
 		read, ok := license.ParseVersion(v.String())
 		is.True(ok)

@@ -19,7 +19,7 @@ type Verdict struct {
 	// of the first reason.
 	Code VerdictCode `json:"code"`
 	// Reasons lists everything that makes the license invalid, in the order
-	// of [VerdictCodes]. Never nil.
+	// of the constants of [VerdictCode]. Never nil.
 	Reasons []Reason `json:"reasons"`
 	// License is the license without its key; nil if no license has the key.
 	License *License `json:"license"`
@@ -58,7 +58,7 @@ type Reason struct {
 // A VerdictCode is the code of a verdict or a reason. The list may grow.
 type VerdictCode string
 
-// The codes of a verdict.
+// The codes of a verdict, in the order of the reasons.
 const (
 	VerdictValid              VerdictCode = "valid"
 	VerdictInGrace            VerdictCode = "in_grace"            // past ExpiresAt, within the grace period
@@ -75,15 +75,6 @@ const (
 	VerdictActivationLimit    VerdictCode = "activation_limit"    // the fingerprint is not activated, and no seat is free
 	VerdictEntitlementMissing VerdictCode = "entitlement_missing" // the license lacks a requested entitlement
 )
-
-// VerdictCodes returns every code, in the order in which reasons are listed.
-func VerdictCodes() []VerdictCode {
-	return []VerdictCode{
-		VerdictValid, VerdictInGrace, VerdictNotFound, VerdictRevoked, VerdictSuspended, VerdictExpired,
-		VerdictScheduled, VerdictProductMismatch, VerdictCustomerMismatch, VerdictNotActivated,
-		VerdictLeaseEnded, VerdictEvicted, VerdictActivationLimit, VerdictEntitlementMissing,
-	}
-}
 
 // How long a program may rely on a verdict that time does not change.
 const (

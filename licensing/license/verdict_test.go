@@ -118,7 +118,11 @@ func TestVerdictReasons(t *testing.T) {
 			is.NoErr(err)
 			is.Equal(codes(v), test.want)
 			is.Equal(v.Valid, len(test.want) == 0)
-			order := license.VerdictCodes()
+			order := []license.VerdictCode{
+				license.VerdictNotFound, license.VerdictRevoked, license.VerdictSuspended, license.VerdictExpired, license.VerdictScheduled,
+				license.VerdictProductMismatch, license.VerdictCustomerMismatch, license.VerdictNotActivated, license.VerdictLeaseEnded,
+				license.VerdictEvicted, license.VerdictActivationLimit, license.VerdictEntitlementMissing,
+			}
 			is.True(slices.IsSortedFunc(v.Reasons, func(a, b license.Reason) int {
 				return slices.Index(order, a.Code) - slices.Index(order, b.Code)
 			}))

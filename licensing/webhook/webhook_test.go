@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -102,7 +103,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 		o.Now = func() time.Time { return f.now }
 		return New(license.New(f.store, o), nil, Options{})
 	}
-	counts := func(s *Service) SecretCounts {
+	counts := func(s *Service) seal.Counts {
 		n, err := s.Internal().SecretCounts(t.Context())
 		is.NoErr(err)
 		return n
@@ -111,15 +112,15 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 	signature, err := both.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err)
 	is.Equal(signature, signed(t, secret, "evt_1", f.now, "{}"))
-	is.Equal(counts(both), SecretCounts{Previous: 1})
-	is.Equal(counts(open(license.Options{MasterKey: second})), SecretCounts{Unreadable: 1})
+	is.Equal(counts(both), seal.Counts{Previous: 1})
+	is.Equal(counts(open(license.Options{MasterKey: second})), seal.Counts{Unreadable: 1})
 
 	got, _, err := both.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: time.Hour})
 	is.NoErr(err)
 	is.Equal(len(got.Secrets), 2) // the old secret overlaps, because it can be read
-	is.Equal(counts(both), SecretCounts{Sealed: 1, Previous: 1})
+	is.Equal(counts(both), seal.Counts{Sealed: 1, Previous: 1})
 	f.now = f.now.Add(time.Hour)
-	is.Equal(counts(both), SecretCounts{Sealed: 1})
+	is.Equal(counts(both), seal.Counts{Sealed: 1})
 	_, err = open(license.Options{MasterKey: second}).signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err) // the previous key is no longer needed
 }

@@ -82,7 +82,7 @@ func (g *generator) generate() []byte {
 	}
 	g.schemas.add(reflect.TypeFor[license.CreateParams](), true)
 	g.schemas.add(reflect.TypeFor[license.ImportRow](), true)
-	for _, row := range Routes(Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), Limits: web.Limits{MaxImport: 1}}) {
+	for _, row := range Routes(Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1}) {
 		name := row.Method + " " + strings.Replace(row.Path, ":lic_}", "}", 1)
 		g.rows[name] = append(g.rows[name], row)
 		if row.Do != nil {

@@ -20,7 +20,7 @@ type Config struct {
 	Revocations func(ctx context.Context, productID string) (string, error)
 	Ready       func(context.Context) error // whether the store responds
 	Health      func(context.Context) (any, error)
-	Limits      web.Limits
+	MaxImport   int64 // in bytes
 }
 
 // Routes returns the endpoints of the API. A row defines everything about HTTP;
@@ -76,7 +76,7 @@ func Routes(c Config) []web.Route {
 		// These paths are not below /license because GET /license/export
 		// would list the licenses of a customer with that ID.
 		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
-		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.Limits.MaxImport, Concurrent: 4},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 

@@ -25,7 +25,7 @@ func readObject(r *http.Request, types ...string) (input.Object, error) {
 	if err := checkContent(r, types); err != nil {
 		return nil, err
 	}
-	data, err := readBody(r, exchangeOf(r.Context()).site.cfg.Limits.MaxBody)
+	data, err := readBody(r, exchangeOf(r.Context()).site.cfg.MaxBody)
 	if err != nil {
 		return nil, err
 	}

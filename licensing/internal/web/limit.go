@@ -14,41 +14,12 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// Limits restrict what one client or one request may use; see
-// licensing.LimitOptions. Every field must be set.
-type Limits struct {
-	ClientRate  int
-	AddressRate int
-	KeyRate     int
-	MaxBody     int64
-	MaxImport   int64
-	BodyTimeout time.Duration
-	Timeout     time.Duration
-}
+// A Limiter counts one request for key. If it exceeds the limit, a Limiter
+// returns false and how long to wait before the next. It is nil without a limit.
+type Limiter func(ctx context.Context, key string) (wait time.Duration, ok bool)
 
-// Limiters limit the request rates of callers; nil: no limit.
+// Limiters limit the request rates of callers.
 type Limiters struct{ Clients, Addresses, Keys Limiter }
-
-// NewLimiters returns limiters for the rates in l. If own is not nil, it is used
-// for all three.
-func NewLimiters(l Limits, own Limiter, now func() time.Time) Limiters {
-	if own != nil {
-		return Limiters{own, own, own}
-	}
-	limiter := func(rate int) Limiter {
-		if rate < 0 {
-			return nil
-		}
-		return NewRate(rate, 2*rate, now)
-	}
-	return Limiters{limiter(l.ClientRate), limiter(l.AddressRate), limiter(l.KeyRate)}
-}
-
-// A Limiter limits request rates. Allow counts one request for key; if it
-// exceeds the limit, Allow returns false and how long to wait before the next.
-type Limiter interface {
-	Allow(ctx context.Context, key string) (wait time.Duration, ok bool)
-}
 
 // A Rate is an in-memory [Limiter] with a sustained rate and a burst (generic
 // cell rate algorithm). It stores one time per caller and drops callers that
@@ -75,7 +46,7 @@ func NewRate(perSecond, burst int, now func() time.Time) *Rate {
 	}
 }
 
-// Allow implements [Limiter].
+// Allow is a [Limiter].
 func (l *Rate) Allow(_ context.Context, key string) (wait time.Duration, ok bool) {
 	now := l.now()
 	l.mu.Lock()
@@ -130,7 +101,7 @@ func limitKey(r *http.Request, typed string) error {
 
 // takeFrom counts one request and returns a problem if it exceeds the limit.
 func takeFrom(r *http.Request, limiter Limiter, key string) error {
-	wait, ok := limiter.Allow(r.Context(), key)
+	wait, ok := limiter(r.Context(), key)
 	if ok {
 		return nil
 	}

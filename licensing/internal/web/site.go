@@ -21,8 +21,8 @@ import (
 // Version is the API version, sent with every response.
 const Version = "1"
 
-// Config configures a [Site]. Logger, RequestLog, Authenticate, Rules and Limits
-// are required.
+// Config configures a [Site]. Logger, RequestLog, Authenticate, Rules, MaxBody,
+// BodyTimeout and Timeout are required.
 type Config struct {
 	Logger       *slog.Logger
 	RequestLog   *slog.Logger // gets a line for each request
@@ -31,7 +31,9 @@ type Config struct {
 	Rules        *license.Service
 	SignFile     func(context.Context, licensefile.Claims) (string, error)
 
-	Limits         Limits
+	MaxBody        int64         // in bytes
+	BodyTimeout    time.Duration // how long a body may take to arrive
+	Timeout        time.Duration // how long a request may take
 	Limiters       Limiters
 	ClientIP       func(*http.Request) netip.Addr
 	AllowedOrigins []string // of browser programs
@@ -69,7 +71,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Licensing-Version", Version)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	TimeBody(x.ResponseWriter, r, s.cfg.Limits.BodyTimeout)
+	TimeBody(x.ResponseWriter, r, s.cfg.BodyTimeout)
 
 	defer s.observe(r, x)
 	defer func() {
@@ -146,10 +148,10 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 		return refuseMethod(x, r, allow(found))
 	}
 	x.oauth = route.OAuth
-	timeout := s.cfg.Limits.Timeout
+	timeout := s.cfg.Timeout
 	if route.Bulk {
 		timeout *= bulkFactor
-		TimeBody(x.ResponseWriter, r, bulkFactor*s.cfg.Limits.BodyTimeout)
+		TimeBody(x.ResponseWriter, r, bulkFactor*s.cfg.BodyTimeout)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
@@ -169,7 +171,7 @@ func (s *Site) serve(x *exchange, r *http.Request) error {
 	}
 	if route.Bulk {
 		// Longer than the handler has, so that it can still respond.
-		timeAnswer(x, r, timeout+s.cfg.Limits.Timeout)
+		timeAnswer(x, r, timeout+s.cfg.Timeout)
 	}
 	if route.Do != nil {
 		return route.Do.serve(x, r, route)
