@@ -15,10 +15,6 @@ import (
 // onceKind is the kind of entries that hold replies.
 const onceKind = "once"
 
-// formKind is the kind of entries that earlier versions stored for the forms of
-// the dashboard. They expire within a day.
-const formKind = "form"
-
 // oncePurge is how many expired replies each new reply removes: more than
 // one, so that they do not accumulate, and few enough to cost little.
 const oncePurge = 4
@@ -99,7 +95,7 @@ func (s internals) Replay(ctx context.Context, key, fingerprint string) (reply [
 // purge removes a batch of expired replies of Once, entries about license files,
 // refusals and usage, and reports whether there may be more.
 func (s *Service) purge(ctx context.Context) (more bool, err error) {
-	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind, formKind, spentKind, filesKind, revokedKind, refusedKind, refusalKind, usageKind); err != nil {
+	if more, err = purge.Expired(ctx, s.st, s.now(), onceKind, spentKind, filesKind, revokedKind, refusedKind, refusalKind, usageKind); err != nil {
 		return false, fmt.Errorf("purge: %w", err)
 	}
 	return more, nil

@@ -117,19 +117,6 @@ func TestOncePurges(t *testing.T) {
 	is.Equal(len(kept), 5)
 }
 
-func TestPurgeRemovesFormsOfEarlierVersions(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) error {
-		return tx.PutEntries(t.Context(), store.Entry{Kind: "form", Key: "submitted", CreatedAt: f.now, ExpiresAt: f.now.Add(time.Hour)})
-	}))
-	f.now = f.now.Add(time.Hour)
-	_, err := f.Purge(t.Context())
-	is.NoErr(err)
-	_, err = f.store.Entry(t.Context(), "form", "submitted")
-	is.True(errors.Is(err, store.ErrNotFound))
-}
-
 func TestAtomically(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
