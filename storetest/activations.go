@@ -121,16 +121,23 @@ func activationFilters(b *bench) {
 	}
 
 	type query = store.ActivationQuery
-	filters := slices.Concat(
-		by("LicenseID", func(q *query, v string) { q.LicenseID = v }, license(1).ID, license(2).ID, "nothing"),
-		by("LiveAt", func(q *query, v time.Time) { q.LiveAt = v }, day(-1), day(0), day(1), day(2), day(3), day(4), day(1).In(elsewhere)),
-		by("LeaseEnds", func(q *query, v store.TimeRange) { q.LeaseEnds = v }, ranges()...),
-	)
-	sweep(b, filters, rows, func(a store.Activation) string { return a.ID }, live, func(r store.Reader, q query) ([]string, error) {
-		q.Limit = many
-		rows, err := r.Activations(b.ctx, q)
-		return activationIDs(rows), err
-	})
+	of := by("LicenseID", func(q *query, v string) { q.LicenseID = v }, license(1).ID, license(2).ID, "nothing")
+	liveAt := by("LiveAt", func(q *query, v time.Time) { q.LiveAt = v }, day(-1), day(0), day(1), day(2), day(3), day(4), day(1).In(elsewhere))
+	ends := by("LeaseEnds", func(q *query, v store.TimeRange) { q.LeaseEnds = v }, ranges()...)
+	after := by("After", func(q *query, v string) { q.After = v }, word("act", 11), word("act", 30)) // ignored with LeaseEnds
+	s := sweep[query, store.Activation]{
+		slices.Concat(of, liveAt, ends), rows, func(a store.Activation) string { return a.ID },
+		func(q query, a store.Activation) bool { return live(q, a) && beyond(q.After, false, a.ID) },
+		func(r store.Reader, q query) ([]string, error) {
+			q.Limit = many
+			rows, err := r.Activations(b.ctx, q)
+			return activationIDs(rows), err
+		},
+	}
+	s.pairs(b)
+	s.threes(b)
+	s.filters = slices.Concat(of, liveAt, after)
+	s.threes(b)
 }
 
 // activationLiveAtItsEnd looks one millisecond around the end of a lease.

@@ -26,21 +26,25 @@ func countCases() []testCase {
 func countFilters(b *bench) {
 	rows := b.mixedLicenses()
 	type query = store.LicenseQuery
-	sweep(b, slices.Concat(licenseFields(),
-		by("Order", func(q *query, v store.LicenseOrder) { q.Order = v }, store.ByExpiresAt, store.ByStartsAt),
-	), rows, func(store.License) string { return "license" }, func(q query, l store.License) bool {
-		_, in := placed(q.Order, l)
-		return in && selects(q, l)
-	}, func(r store.Reader, q query) ([]string, error) {
-		counts, err := r.CountLicenses(b.ctx, q)
-		if err == nil && len(counts) != 1 {
-			err = fmt.Errorf("%d numbers without edges", len(counts))
-		}
-		if err != nil {
-			return nil, err
-		}
-		return slices.Repeat([]string{"license"}, int(counts[0])), nil
-	})
+	sweep[query, store.License]{
+		slices.Concat(licenseFields(),
+			by("Order", func(q *query, v store.LicenseOrder) { q.Order = v }, store.ByExpiresAt, store.ByStartsAt),
+		), rows, func(store.License) string { return "license" },
+		func(q query, l store.License) bool {
+			_, in := placed(q.Order, l)
+			return in && selects(q, l)
+		},
+		func(r store.Reader, q query) ([]string, error) {
+			counts, err := r.CountLicenses(b.ctx, q)
+			if err == nil && len(counts) != 1 {
+				err = fmt.Errorf("%d numbers without edges", len(counts))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return slices.Repeat([]string{"license"}, int(counts[0])), nil
+		},
+	}.pairs(b)
 }
 
 // placed returns the position of l in an order, if it is in it.

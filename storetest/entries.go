@@ -125,16 +125,25 @@ func entryFilters(b *bench) {
 
 	type query = store.EntryQuery
 	for _, kind := range []string{"kind_0000", "kind_0001", "nothing"} {
-		sweep(b, slices.Concat(
-			by("Owner", func(q *query, v string) { q.Owner = v }, "owner_0000", "owner_0001", "nothing"),
-			by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
-		), rows, func(e store.Entry) string { return e.Key }, func(q query, e store.Entry) bool {
-			return e.Kind == kind && (q.Owner == "" || e.Owner == q.Owner) && !e.ExpiresAt.IsZero() && q.Expires.Contains(e.ExpiresAt)
-		}, func(r store.Reader, q query) ([]string, error) {
-			q.Kind, q.Order, q.Limit = kind, store.ByExpiry, many
-			rows, err := r.Entries(b.ctx, q)
-			return entryKeys(rows), err
-		})
+		after := store.Position{Time: day(1), ID: word("key", 25)}
+		s := sweep[query, store.Entry]{
+			slices.Concat(
+				by("Owner", func(q *query, v string) { q.Owner = v }, "owner_0000", "owner_0001", "nothing"),
+				by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, ranges()...),
+				by("After", func(q *query, v store.Position) { q.After = v }, after),
+			), rows, func(e store.Entry) string { return e.Key },
+			func(q query, e store.Entry) bool {
+				behind := q.After.IsZero() || e.ExpiresAt.After(after.Time) || e.ExpiresAt.Equal(after.Time) && e.Key > after.ID
+				return e.Kind == kind && (q.Owner == "" || e.Owner == q.Owner) && !e.ExpiresAt.IsZero() && q.Expires.Contains(e.ExpiresAt) && behind
+			},
+			func(r store.Reader, q query) ([]string, error) {
+				q.Kind, q.Order, q.Limit = kind, store.ByExpiry, many
+				rows, err := r.Entries(b.ctx, q)
+				return entryKeys(rows), err
+			},
+		}
+		s.pairs(b)
+		s.threes(b)
 	}
 }
 

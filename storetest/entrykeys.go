@@ -62,17 +62,24 @@ func entryKeyFilters(b *bench) {
 	b.add(anys(rows)...)
 	type query = store.EntryQuery
 	for _, kind := range []string{"kind_0000", "kind_0001", "nothing"} {
-		sweep(b, slices.Concat(
-			by("From", func(q *query, v string) { q.From = v }, "a", "key_0007", "key_0020", "key_0020_", "z"),
-			by("Before", func(q *query, v string) { q.Before = v }, "a", "key_0020", "key_0021", "key_0025", store.PrefixEnd("key_002"), "z"),
-			by("Descending", func(q *query, v bool) { q.Descending = v }, true),
-		), rows, func(e store.Entry) string { return e.Key }, func(q query, e store.Entry) bool {
-			return e.Kind == kind && e.Key >= q.From && (q.Before == "" || e.Key < q.Before)
-		}, func(r store.Reader, q query) ([]string, error) {
-			q.Kind, q.Limit = kind, many
-			rows, err := r.Entries(b.ctx, q)
-			return entryKeys(rows), err
-		})
+		s := sweep[query, store.Entry]{
+			slices.Concat(
+				by("From", func(q *query, v string) { q.From = v }, "a", "key_0007", "key_0020", "key_0020_", "z"),
+				by("Before", func(q *query, v string) { q.Before = v }, "a", "key_0020", "key_0021", "key_0025", store.PrefixEnd("key_002"), "z"),
+				by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+				by("After", func(q *query, v string) { q.After.ID = v }, "key_0018", "key_0021"),
+			), rows, func(e store.Entry) string { return e.Key },
+			func(q query, e store.Entry) bool {
+				return e.Kind == kind && e.Key >= q.From && (q.Before == "" || e.Key < q.Before) && beyond(q.After.ID, q.Descending, e.Key)
+			},
+			func(r store.Reader, q query) ([]string, error) {
+				q.Kind, q.Limit = kind, many
+				rows, err := r.Entries(b.ctx, q)
+				return entryKeys(rows), err
+			},
+		}
+		s.pairs(b)
+		s.threes(b)
 	}
 }
 
@@ -90,16 +97,14 @@ func entriesOfKeys(b *bench) {
 			{store.EntryQuery{Keys: []string{four, one, two}, Descending: true}, []string{four, two, one}},
 			{store.EntryQuery{Keys: []string{two, "missing", foreign.Key, two}}, []string{two}},
 			{store.EntryQuery{Keys: []string{four, one, two}, Limit: 2}, []string{one, two}},
+			{store.EntryQuery{Keys: []string{one, four, two}, Limit: 2, Descending: true}, []string{four, two}},
 			{store.EntryQuery{Keys: []string{"missing"}}, nil},
 			{store.EntryQuery{Keys: []string{}}, nil},
 		} {
 			q.Kind = "kind"
 			rows, err := r.Entries(b.ctx, q.EntryQuery)
 			b.equal(err, nil, "Entries of keys %q %s", q.Keys, how)
-			keys := entryKeys(rows)
-			slices.Sort(keys) // their order is another case's
-			slices.Sort(q.want)
-			b.equal(slices.Concat(keys), slices.Concat(q.want), "Entries of keys %q %s", q.Keys, how)
+			b.listed(entryKeys(rows), q.want, "Entries of keys %q, descending %v, with a Limit of %d %s", q.Keys, q.Descending, q.Limit, how)
 		}
 	})
 }

@@ -123,19 +123,26 @@ func eventFilters(b *bench) {
 		rows[i*3] = e
 	}
 	type query = store.EventQuery
-	sweep(b, slices.Concat(
-		by("Subject", func(q *query, v string) { q.Subject = v }, "subject_0000", "subject_0001", "nothing"),
-		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nothing"),
-		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0001", "nothing"),
-		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
-	), rows, func(e store.Event) string { return e.ID }, func(q query, e store.Event) bool {
-		return (q.Subject == "" || e.Subject == q.Subject) && (q.CustomerID == "" || e.CustomerID == q.CustomerID) &&
-			(q.ProductID == "" || e.ProductID == q.ProductID)
-	}, func(r store.Reader, q query) ([]string, error) {
-		q.Limit = many
-		rows, err := r.Events(b.ctx, q)
-		return eventIDs(rows), err
-	})
+	s := sweep[query, store.Event]{
+		slices.Concat(
+			by("Subject", func(q *query, v string) { q.Subject = v }, "subject_0000", "subject_0001", "nothing"),
+			by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0000", "customer_0001", "nothing"),
+			by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0000", "product_0001", "nothing"),
+			by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+			by("After", func(q *query, v int64) { q.After = v }, rows[20].Seq),
+		), rows, func(e store.Event) string { return e.ID },
+		func(q query, e store.Event) bool {
+			return (q.Subject == "" || e.Subject == q.Subject) && (q.CustomerID == "" || e.CustomerID == q.CustomerID) &&
+				(q.ProductID == "" || e.ProductID == q.ProductID) && (q.After == 0 || e.Seq != q.After && e.Seq < q.After == q.Descending)
+		},
+		func(r store.Reader, q query) ([]string, error) {
+			q.Limit = many
+			rows, err := r.Events(b.ctx, q)
+			return eventIDs(rows), err
+		},
+	}
+	s.pairs(b)
+	s.threes(b)
 }
 
 // eventPaging reads the events of one subject, and of one product, in pages of

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -154,14 +155,42 @@ func licenseListing(order store.LicenseOrder, descending bool) listing {
 func licenseFilters(b *bench) {
 	rows := b.mixedLicenses()
 	type query = store.LicenseQuery
-	sweep(b, slices.Concat(licenseFields(),
-		by("IDs", func(q *query, v []string) { q.IDs = v }, []string{}, []string{word("lic", 20)}, []string{word("lic", 31), word("lic", 0), word("lic", 12), word("lic", 31)}, licenseIDs(rows)),
-		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
-	), rows, licenseID, selects, func(r store.Reader, q query) ([]string, error) {
-		q.Limit = many
-		rows, err := r.Licenses(b.ctx, q)
-		return licenseIDs(rows), err
-	})
+	s := sweep[query, store.License]{
+		slices.Concat(licenseFields(),
+			by("IDs", func(q *query, v []string) { q.IDs = v }, []string{}, []string{word("lic", 20)}, []string{word("lic", 31), word("lic", 0), word("lic", 12), word("lic", 31)}, licenseIDs(rows)),
+			by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+		), rows, licenseID,
+		func(q query, l store.License) bool {
+			p, in := placed(q.Order, l)
+			c := cmp.Or(p.Time.Compare(q.After.Time), strings.Compare(p.ID, q.After.ID))
+			return in && selects(q, l) && (q.After.IsZero() || c != 0 && c < 0 == q.Descending)
+		},
+		func(r store.Reader, q query) ([]string, error) {
+			q.Limit = many
+			rows, err := r.Licenses(b.ctx, q)
+			return licenseIDs(rows), err
+		},
+	}
+	s.pairs(b)
+	someRanges := []store.TimeRange{{From: day(1)}, {Before: day(2)}, {From: day(1), Before: day(3)}, {Before: day(2), OrNone: true}}
+	names := slices.Concat(
+		by("CustomerID", func(q *query, v string) { q.CustomerID = v }, "customer_0001"),
+		by("ProductID", func(q *query, v string) { q.ProductID = v }, "product_0002"),
+		by("State", func(q *query, v store.State) { q.State = v }, "state_0001"),
+	)
+	starts := by("Starts", func(q *query, v store.TimeRange) { q.Starts = v }, someRanges...)
+	expires := by("Expires", func(q *query, v store.TimeRange) { q.Expires = v }, someRanges...)
+	orders := by("Order", func(q *query, v store.LicenseOrder) { q.Order = v }, store.ByExpiresAt, store.ByStartsAt)
+	descending := by("Descending", func(q *query, v bool) { q.Descending = v }, true)
+	afterID := by("After", func(q *query, v store.Position) { q.After = v }, store.Position{ID: word("lic", 33)})
+	afterTime := by("After", func(q *query, v store.Position) { q.Order, q.After = store.ByExpiresAt, v }, store.Position{Time: day(2), ID: word("lic", 33)})
+	for _, s.filters = range [][]filter[query]{
+		slices.Concat(names, starts, expires, orders, descending),
+		slices.Concat(names, descending, afterID),
+		slices.Concat(names, expires, descending, afterTime),
+	} {
+		s.threes(b)
+	}
 }
 
 // mixedLicenses adds licenses that have few different values, changes and deletes

@@ -54,24 +54,26 @@ func (b *bench) find(r store.Reader, q store.LicenseQuery, between ...func()) ([
 func findFilters(b *bench) {
 	rows := b.mixedLicenses()
 	type query = store.LicenseQuery
-	sweep(b, slices.Concat(licenseFields(),
-		by("Text", func(q *query, v []string) { q.Text = v }, []string{}, []string{""}, []string{"text_001"}, []string{"_00", "2"}, []string{"3", "4"}, []string{"1", "nothing"}),
-		by("KeyPart", func(q *query, v string) { q.KeyPart = v }, "ey_002", "5", "nothing"),
-		by("Descending", func(q *query, v bool) { q.Descending = v }, true),
-		by("After", func(q *query, v string) { q.After.ID = v }, word("lic", 33), "m"),
-		by("Limit", func(q *query, v int) { q.Limit = v }, 1, 7),
-	), rows, licenseID, func(q query, l store.License) bool {
-		return selects(q, l) && (q.After.ID == "" || !q.Descending && l.ID > q.After.ID || q.Descending && l.ID < q.After.ID)
-	}, func(r store.Reader, q query) ([]string, error) {
-		ids, err := b.find(r, q)
-		if down := slices.Clone(ids); q.Descending && err == nil {
-			slices.Reverse(down)
-			b.equal(slices.IsSorted(down), true, "order of what FindLicenses finds, Descending")
-		} else if err == nil {
-			b.equal(slices.IsSorted(ids), true, "order of what FindLicenses finds")
-		}
-		return ids, err
-	})
+	sweep[query, store.License]{
+		slices.Concat(licenseFields(),
+			by("Text", func(q *query, v []string) { q.Text = v }, []string{}, []string{""}, []string{"text_001"}, []string{"_00", "2"}, []string{"3", "4"}, []string{"1", "nothing"}),
+			by("KeyPart", func(q *query, v string) { q.KeyPart = v }, "ey_002", "5", "nothing"),
+			by("Descending", func(q *query, v bool) { q.Descending = v }, true),
+			by("After", func(q *query, v string) { q.After.ID = v }, word("lic", 33), "m"),
+			by("Limit", func(q *query, v int) { q.Limit = v }, 1, 7),
+		), rows, licenseID,
+		func(q query, l store.License) bool { return selects(q, l) && beyond(q.After.ID, q.Descending, l.ID) },
+		func(r store.Reader, q query) ([]string, error) {
+			ids, err := b.find(r, q)
+			if down := slices.Clone(ids); q.Descending && err == nil {
+				slices.Reverse(down)
+				b.equal(slices.IsSorted(down), true, "order of what FindLicenses finds, Descending")
+			} else if err == nil {
+				b.equal(slices.IsSorted(ids), true, "order of what FindLicenses finds")
+			}
+			return ids, err
+		},
+	}.pairs(b)
 }
 
 // findBytes searches for strings that some databases take for patterns, or for

@@ -16,7 +16,7 @@ var listMutants = []mutant{
 	{10, "lists entries that never expire last", reading(func(r store.Reader) store.Reader { return neverLast{r} })},
 	{10, "lists the entry that expires last first", reading(func(r store.Reader) store.Reader { return newestFirst{r} })},
 	{10, "always lists events ascending", reading(func(r store.Reader) store.Reader { return upwards{r} })},
-	{10, "lists licenses that never start by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
+	{11, "lists licenses that never start by their start", reading(func(r store.Reader) store.Reader { return placesAll{r} })},
 
 	{11, "ignores the state in a list of IDs", reading(func(r store.Reader) store.Reader { return forgetsState{r} })},
 	{11, "ignores IDs after the first", reading(func(r store.Reader) store.Reader { return firstID{r} })},

@@ -25,21 +25,25 @@ func (t *tx) whole(ctx context.Context, write func() error) error {
 
 func (t *tx) CreateLicenses(ctx context.Context, licenses ...store.License) error {
 	return t.whole(ctx, func() error {
+		all, err := t.records(ctx)
+		if err != nil {
+			return err
+		}
+		keys, left := map[string]bool{}, map[string]bool{} // by license
+		for _, row := range all.rows {
+			switch row := row.(type) {
+			case store.License:
+				keys[row.Key] = true
+			case store.Activation:
+				left[row.LicenseID] = true
+			}
+		}
 		for _, l := range licenses {
 			n := name{table: "license", id: l.ID}
-			if err := t.absent(ctx, n); err != nil {
-				return err
+			if _, exists := all.rows[n]; exists || keys[l.Key] || left[l.ID] {
+				return fmt.Errorf("mapstore: license %s, its key, or activations of a deleted one: %w", l.ID, store.ErrExists)
 			}
-			left, err := t.activations(ctx, store.ActivationQuery{LicenseID: l.ID})
-			if err != nil {
-				return err
-			}
-			if len(left) > 0 {
-				return fmt.Errorf("mapstore: activations of the deleted license %s: %w", l.ID, store.ErrExists)
-			}
-			if err := t.putLicense(ctx, n, l); err != nil {
-				return err
-			}
+			all.rows[n], keys[l.Key] = copyLicense(l), true
 		}
 		return nil
 	})
@@ -50,10 +54,6 @@ func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
 	if err := t.present(ctx, n); err != nil {
 		return err
 	}
-	return t.putLicense(ctx, n, l)
-}
-
-func (t *tx) putLicense(ctx context.Context, n name, l store.License) error {
 	holder, err := find(ctx, t.reader, func(o store.License) bool { return o.Key == l.Key && o.ID != l.ID }, copyLicense)
 	if err != nil {
 		return err
@@ -191,18 +191,6 @@ func (t *tx) present(ctx context.Context, n name) error {
 	}
 	if _, ok := all.rows[n]; !ok {
 		return fmt.Errorf("mapstore: %s: %w", n.table, store.ErrNotFound)
-	}
-	return nil
-}
-
-// absent returns ErrExists if there is a record of that name.
-func (t *tx) absent(ctx context.Context, n name) error {
-	all, err := t.records(ctx)
-	if err != nil {
-		return err
-	}
-	if _, ok := all.rows[n]; ok {
-		return fmt.Errorf("mapstore: %s: %w", n.table, store.ErrExists)
 	}
 	return nil
 }
