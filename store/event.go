@@ -6,7 +6,7 @@ import "time"
 // change, so that neither exists without the other.
 type Event struct {
 	Seq        int64  // its position in the feed, assigned by the store: higher than that of every earlier event
-	ID         string // unique; chosen by the caller
+	ID         string // chosen by the caller, who makes it unique: the store stores events with equal IDs
 	Type       string // such as "license.created"
 	Time       time.Time
 	Actor      string // who made the change, such as "client:cid_…"

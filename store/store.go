@@ -133,16 +133,17 @@ type Writer interface {
 
 	// AppendEvents adds events at the end of the feed and returns the Seqs
 	// that they were given: an event's Seq if that is above every Seq that was
-	// given before, as in an [Import], and a new one otherwise. The Seqs count
-	// only if the Update commits.
+	// given before, as in an [Import], and otherwise a new one, which is the
+	// next number if the event before it in the call brought its own. The Seqs
+	// count only if the Update commits. It never returns [ErrExists].
 	AppendEvents(ctx context.Context, events ...Event) (seqs []int64, err error)
 	// ReplaceEvent overwrites CustomerID and Data of the event with e's Seq
 	// and leaves its other fields and its place in the feed, or returns
 	// [ErrNotFound].
 	ReplaceEvent(ctx context.Context, e Event) error
 	// DeleteEvents removes the oldest events with a Seq of at most through,
-	// at most limit of them, none if limit is below 1, and returns how many
-	// it removed. A Seq is never reused.
+	// at most limit of them, none if through or limit is below 1, and returns
+	// how many it removed. A Seq is never reused.
 	DeleteEvents(ctx context.Context, through int64, limit int) (n int, err error)
 
 	// Entries.

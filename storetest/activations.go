@@ -140,7 +140,7 @@ func activationFilters(b *bench) {
 	s.threes(b)
 }
 
-// activationLiveAtItsEnd looks one millisecond around the end of a lease.
+// activationLiveAtItsEnd looks around the end of a lease.
 func activationLiveAtItsEnd(b *bench) {
 	a := activation(license(1).ID, 1)
 	a.EndedAt = time.Time{}
@@ -151,7 +151,9 @@ func activationLiveAtItsEnd(b *bench) {
 			want int
 		}{
 			{a.LeaseEndsAt.Add(-time.Second), 1},
+			{a.LeaseEndsAt.Add(-time.Microsecond), 1},
 			{a.LeaseEndsAt, 0},
+			{a.LeaseEndsAt.Add(time.Microsecond), 0},
 			{a.LeaseEndsAt.Add(time.Second), 0},
 		} {
 			q := store.ActivationQuery{LicenseID: a.LicenseID, LiveAt: c.at, Limit: many}

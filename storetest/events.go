@@ -20,6 +20,7 @@ func eventCases() []testCase {
 		{"Events", "ReplaceKeepsTheRest", 9, eventReplace},
 		{"Events", "SeqsRise", 20, eventSeqsRise},
 		{"Events", "SeqsAreNotGivenTwice", 20, eventSeqsOnce},
+		{"Events", "SeqsThatEventsBring", 20, eventSeqsGiven},
 		{"Events", "SeqsAfterFailedUpdates", 20, eventSeqsAfterFailure},
 		{"Events", "Removal", 21, eventRemoval},
 	})

@@ -127,6 +127,51 @@ func eventSeqsOnce(b *bench) {
 	}
 }
 
+// eventSeqsGiven appends events that bring their Seqs, as an import does.
+func eventSeqsGiven(b *bench) {
+	var want []int64
+	for i, calls := range [][]struct{ brought, want []int64 }{
+		{{[]int64{10, 10, 5, 20}, []int64{10, 11, 12, 20}}},
+		{{[]int64{40}, []int64{40}}, {[]int64{0, 35, 50, -3}, []int64{0, 0, 50, 51}}}, // 0: any that rises
+		{{[]int64{0}, []int64{0}}, {[]int64{70}, []int64{70}}},
+	} {
+		var given [][]int64
+		b.update(func(tx store.Tx) error {
+			given = nil
+			for _, c := range calls {
+				var rows []store.Event
+				for _, seq := range c.brought {
+					e := event(i) // with an ID that others have
+					e.Seq = seq
+					rows = append(rows, e)
+				}
+				seqs, err := tx.AppendEvents(b.ctx, rows...)
+				if err != nil {
+					return err
+				}
+				given = append(given, seqs)
+			}
+			return nil
+		})
+		for i, c := range calls {
+			for j := range c.want {
+				if c.want[j] == 0 && j < len(given[i]) {
+					c.want[j] = max(given[i][j], slices.Max(append(want, 0))+1)
+				}
+				want = append(want, c.want[j])
+			}
+			b.equal(given[i], c.want, "Seqs that AppendEvents returned for events with the Seqs %d", c.brought)
+		}
+		b.equal(b.seqs(), want, "Seqs in the feed after AppendEvents of events with their own Seqs")
+	}
+	b.drain(math.MaxInt64)
+	late := event(9)
+	late.Seq = 60
+	if seq := b.appendTogether(late); len(seq) != 1 || seq[0] <= want[len(want)-1] {
+		b.fail(seq, fmt.Sprintf("above %d", want[len(want)-1]), "Seq of an event that brought a lower one than removed events had")
+	}
+}
+
 // eventSeqsAfterFailure appends in Updates, some of which fail.
 func eventSeqsAfterFailure(b *bench) {
 	var after int64
@@ -159,6 +204,9 @@ func eventRemoval(b *bench) {
 		limit   int
 		want    int
 	}{
+		{-1, many, 0},
+		{math.MinInt64, many, 0},
+		{0, many, 0},
 		{seqs[0] - 1, many, 0},
 		{seqs[3], 2, 2},
 		{seqs[1], many, 0}, // they are gone

@@ -144,7 +144,11 @@ func (k kind[R]) times(b *bench) {
 	for i, instant := range []time.Time{
 		{},
 		time.Time{}.In(elsewhere),
+		time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC),
 		time.Unix(0, 0),
+		time.Unix(0, -1e6),
+		time.Unix(0, -1),
+		time.Unix(-1e9, 999_999),
 		time.UnixMilli(1).UTC(),
 		time.Date(1970, 1, 1, 0, 0, 0, 0, west),
 		time.Date(1999, 12, 31, 23, 59, 59, 999e6, elsewhere),
@@ -161,6 +165,7 @@ func (k kind[R]) times(b *bench) {
 			}
 		}
 		b.add(row)
+		instant = instant.Truncate(time.Millisecond) // counted from the year 1, and so down
 		b.readers(func(how string, r store.Reader) {
 			for _, way := range k.reads {
 				lost := k.lost(b, r, way, control)

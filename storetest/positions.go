@@ -77,24 +77,26 @@ func pageAfterADeletedEntry(b *bench) {
 // equal, so the IDs determine the order. Equal times are checked first, because
 // failures with those belong to other rules.
 func subMilliseconds(b *bench) {
-	if len(b.inOneMillisecond(0)) > 0 {
-		return
+	for _, base := range []time.Time{day(1), time.Date(1960, time.May, 5, 0, 0, 0, 0, time.UTC)} {
+		if len(b.inOneMillisecond(base, 0)) > 0 {
+			return
+		}
+		b.list = append(b.list, b.inOneMillisecond(base, 100*time.Microsecond)...)
 	}
-	b.list = append(b.list, b.inOneMillisecond(100*time.Microsecond)...)
 }
 
-// inOneMillisecond writes and lists times that are one step apart, and returns
-// the failures.
-func (b *bench) inOneMillisecond(step time.Duration) []failure {
+// inOneMillisecond writes and lists times that are one step apart, from base on,
+// and returns the failures.
+func (b *bench) inOneMillisecond(base time.Time, step time.Duration) []failure {
 	b = &bench{Store: b.Store, ctx: b.ctx, rule: b.rule, limits: b.limits, findings: &findings{}}
 	const rows = 6
-	at := func(n int) time.Time { return day(1).Add(time.Duration(rows-n) * step) }
-	var ids []string
+	at := func(n int) time.Time { return base.Add(time.Duration(rows-n) * step) }
+	var ids, keys []string
 	for n := range rows {
 		l, e := license(n), entry("kind", n)
 		l.StartsAt, l.ExpiresAt, e.ExpiresAt = at(n), at(n), at(n)
 		b.add(l, e)
-		ids = append(ids, l.ID)
+		ids, keys = append(ids, l.ID), append(keys, e.Key)
 	}
 	for n := range rows / 2 { // written again at another instant of the same millisecond
 		l := license(n)
@@ -117,14 +119,26 @@ func (b *bench) inOneMillisecond(step time.Duration) []failure {
 					break
 				}
 				got = append(got, licenseIDs(page)...)
+				b.equal(page[0].ExpiresAt.Equal(base), true, "ExpiresAt of a license is %v %s", base, how)
 				q.After = store.Position{Time: page[len(page)-1].ExpiresAt, ID: page[len(page)-1].ID}
 			}
 			b.equal(got, want, "licenses of one millisecond in pages of two, %s, for order %v, descending %v", how, q.Order, q.Descending)
+
+			q.Limit, q.After = many, store.Position{Time: base.Add(9 * step), ID: want[2]} // the rest is cut off
+			after, err := r.Licenses(b.ctx, q)
+			b.equal(err, nil, "Licenses %s", how)
+			b.equal(licenseIDs(after), want[3:], "licenses after a position %v into their millisecond, %s, for order %v, descending %v", 9*step, how, q.Order, q.Descending)
 		}
-		ranges := map[store.TimeRange]int{{From: day(1)}: rows, {Before: day(1)}: 0}
+		after, err := r.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, After: store.Position{Time: base.Add(9 * step), ID: keys[2]}, Limit: many})
+		b.equal(err, nil, "Entries %s", how)
+		b.equal(entryKeys(after), keys[3:], "entries after a position %v into their millisecond, %s", 9*step, how)
+		counts, err := r.CountLicenses(b.ctx, store.LicenseQuery{Order: store.ByStartsAt}, store.Position{Time: base.Add(9 * step), ID: ids[2]}, store.Position{Time: base.Add(time.Millisecond)})
+		b.equal(err, nil, "CountLicenses %s", how)
+		b.equal(counts, []int64{rows - 2}, "licenses from an edge %v into their millisecond on, %s", 9*step, how)
+		ranges := map[store.TimeRange]int{{From: base}: rows, {Before: base}: 0}
 		if step > 0 {
-			ranges[store.TimeRange{From: day(1).Add(time.Microsecond)}] = 0
-			ranges[store.TimeRange{Before: day(1).Add(time.Microsecond)}] = rows
+			ranges[store.TimeRange{From: base.Add(time.Microsecond)}] = 0
+			ranges[store.TimeRange{Before: base.Add(time.Microsecond)}] = rows
 		}
 		for in, want := range ranges {
 			found, err := r.Licenses(b.ctx, store.LicenseQuery{Order: store.ByExpiresAt, Expires: in, Limit: many})

@@ -17,9 +17,10 @@ var rules = [...]string{
 	7: "Bytes: strings and documents come back byte for byte as they were given, without folding, " +
 		"trimming or normalizing; they are compared and ordered by their bytes, so identifiers are " +
 		"case-sensitive.",
-	8: "Times: a time comes back as the same instant in UTC, in whole milliseconds. The rest is cut off " +
-		"from a stored time and from a position before they are compared or ordered; the bounds of a " +
-		"range count as they are. The zero time comes back as the zero time.",
+	8: "Times: a time in the years 1 to 9999 comes back as the same instant in UTC, in whole milliseconds. " +
+		"The rest is cut off from a stored time and from a position before they are compared or ordered, " +
+		"before 1970 too: the time becomes the earlier millisecond. The bounds of a range count as they are. " +
+		"The zero time comes back as the zero time.",
 	9: "Whole: every field of a record comes back as it was given, and replacing a record replaces every " +
 		"field. An empty slice and nil may come back for each other.",
 	10: "Order: each list comes in the order its query documents, in both directions.",
@@ -59,9 +60,10 @@ var rules = [...]string{
 		"most 1,024, and documents at most 1 MiB; every backend stores these. " +
 		"A read by any other string finds nothing. A write of one may fail with an error that is no " +
 		"sentinel; it did nothing then, and the Update continues as in rule 15.",
-	25: "Empty values: ids, keys, fingerprints and kinds are never empty, and a get by an empty one " +
-		"returns ErrNotFound. An empty After, the zero Position and a Seq of 0 start a list at its " +
-		"beginning, in both directions. In an order by id, only the id of a Position counts.",
+	25: "Empty values: ids, keys, fingerprints and kinds are never empty, and a get by an empty one returns " +
+		"ErrNotFound. An empty After, the zero Position and a Seq of 0 start a list at its beginning, in both " +
+		"directions. In an order by id, only the id of a Position counts; in an order by a time, both count, " +
+		"also if one is empty.",
 	26: "Calls: the function of an Update or a View calls no method of the Store, only those of its Tx or " +
 		"Reader. It may call them from several goroutines, one at a time.",
 	27: "Waiting: a call may wait for the Updates, Views and reads that began before it, and for nothing " +

@@ -112,7 +112,7 @@ func textReads(b *bench) {
 			counts, err := r.CountLicenses(b.ctx, store.LicenseQuery{CustomerID: text})
 			b.equal(err, nil, "CountLicenses by %.10q %s", text, how)
 			b.equal(counts, []int64{0}, "CountLicenses by %.10q %s", text, how)
-			for _, q := range []store.ActivationQuery{{LicenseID: text}, {FingerprintPrefix: text}} {
+			for _, q := range []store.ActivationQuery{{LicenseID: text}, {FingerprintPrefix: text}, {FingerprintPrefix: a.Fingerprint + "\x00" + a.LicenseID[:1]}} {
 				seats, err := r.Activations(b.ctx, q)
 				nothing(len(seats), err, "Activations")
 			}

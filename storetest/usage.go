@@ -75,11 +75,28 @@ func emptyPositions(b *bench) {
 			events, err := r.Events(b.ctx, store.EventQuery{Descending: descending, Limit: many})
 			b.equal(err, nil, "Events %s", how)
 			b.equal(len(events), 4, "events with After 0, descending %v, %s", descending, how)
+			for _, order := range []store.LicenseOrder{store.ByExpiresAt, store.ByStartsAt} {
+				rows, err := r.Licenses(b.ctx, store.LicenseQuery{Order: order, Descending: descending, After: store.Position{ID: license(2).ID}, Limit: many})
+				b.equal(err, nil, "Licenses %s", how)
+				want := 4 // every time is after none
+				if descending {
+					want = 0
+				}
+				b.equal(len(rows), want, "licenses after an ID without a time, in order %d, descending %v, %s", order, descending, how)
+			}
 			for _, after := range []store.Position{{}, {Time: day(2)}} {
 				kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "empty", After: after, Descending: descending, Limit: many})
 				b.equal(err, nil, "Entries %s", how)
 				b.equal(len(kept), 4, "entries with After %+v, descending %v, %s", after, descending, how)
 			}
+		}
+		for _, c := range []struct {
+			after store.Position
+			want  int
+		}{{store.Position{Time: day(2)}, 2}, {store.Position{ID: "z"}, 4}} {
+			kept, err := r.Entries(b.ctx, store.EntryQuery{Kind: "empty", Order: store.ByExpiry, After: c.after, Limit: many})
+			b.equal(err, nil, "Entries %s", how)
+			b.equal(len(kept), c.want, "entries by expiry with After %+v %s", c.after, how)
 		}
 		seats, err := r.Activations(b.ctx, store.ActivationQuery{LicenseID: one, Limit: many})
 		b.equal(err, nil, "Activations %s", how)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -115,6 +116,7 @@ func (w blindWriter) AppendEvents(ctx context.Context, events ...store.Event) (s
 func feedKey(seq int64) string { return fmt.Sprintf("%020d", seq) }
 
 func putEvent(ctx context.Context, w store.Writer, e store.Event) error {
+	e.Time = e.Time.Truncate(time.Millisecond)
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -182,10 +184,11 @@ func (w *feedWriter) appendEvent(ctx context.Context, e store.Event) (int64, err
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
-	if err == nil {
+	brought := e.Seq
+	if e.Seq = 0; err == nil {
 		_ = json.Unmarshal(last.Data, &e.Seq)
 	}
-	if e.Seq++; w.early != nil {
+	if e.Seq = max(e.Seq+1, brought); w.early != nil {
 		e.Seq = w.early.Add(1)
 	}
 	next := e.Seq

@@ -46,7 +46,7 @@ func trials() (list []trial) {
 		others  = "-test.skip=/Durable/^(Killed|FullDisk)"
 	)
 	for _, m := range slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants,
-		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants) {
+		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants) {
 		add(m.rule, m.does, every, func(t *testing.T) { storetest.Run(t, func(*testing.T) store.Store { return m.open() }) })
 	}
 	for _, m := range durableMutants {
