@@ -34,6 +34,6 @@ var (
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
 
 	// ErrTxDone: the Tx of an Update, or the Reader of a View, was used after
-	// its function had returned.
+	// its function had returned. It comes before the error of a context.
 	ErrTxDone = errors.New("transaction is over")
 )

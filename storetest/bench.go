@@ -51,8 +51,9 @@ type failure struct {
 }
 
 func (f failure) String() string {
-	return fmt.Sprintf("%s: %s\n\tgot  %s\n\twant %s\n\tbroken: rule %d. %s",
+	text := fmt.Sprintf("%s: %s\n\tgot  %s\n\twant %s\n\tbroken: rule %d. %s",
 		f.where, f.what, f.gotten, f.awaited, f.rule, rules[f.rule])
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // under returns b with failures that cite another rule.

@@ -30,11 +30,20 @@ func contextEndedBefore(b *bench) {
 		for _, c := range readCalls {
 			b.is(c.call(ctx, b.Store), ctx.Err(), "%s on the store", c.method)
 		}
+		called := false
 		b.is(b.View(ctx, func(r store.Reader) error {
-			_, err := r.License(ctx, license(1).ID)
-			return err
+			called = true
+			return nil
 		}), ctx.Err(), "View")
-		b.is(b.Update(ctx, func(tx store.Tx) error { return put(ctx, tx, entry("call", 1)) }), ctx.Err(), "Update")
+		b.is(b.Update(ctx, func(tx store.Tx) error {
+			called = true
+			return put(ctx, tx, entry("call", 1))
+		}), ctx.Err(), "Update")
+		b.is(b.Update(ctx, func(tx store.Tx) error {
+			called = true
+			return nil // and so has nothing to commit
+		}), ctx.Err(), "Update")
+		b.equal(called, false, "the function of a View or an Update was called")
 		b.under(4).same(b.dump(), before, "calls with a context that had ended")
 	}
 }

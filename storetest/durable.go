@@ -16,6 +16,7 @@ func durableCases() []testCase {
 		{"Durable", "FailedUpdates", 1, durableFailed},
 		{"Durable", "Records", 1, durableRecords},
 		{"Durable", "FeedGoesOn", 20, durableFeed},
+		{"Durable", "Closed", 32, durableClosed},
 		{"Durable", "Killed", 1, durableKilled},
 		{"Durable", "FullDisk", 29, durableFull},
 		{"Durable", "FullDiskInCalls", 28, durableFullInCalls},
@@ -92,6 +93,31 @@ func durableRecords(b *bench) {
 		b.equal(after[i], before[i], "%v closed and opened", reflect.TypeOf(before[i]))
 	}
 	b.equal(b.feed(store.EventQuery{}), events, "events closed and opened")
+}
+
+// durableClosed makes every call on a store that was closed.
+func durableClosed(b *bench) {
+	b.write(1)
+	b.reopen(func() {
+		called := false
+		for _, c := range readCalls {
+			b.is(c.call(b.ctx, b.Store), store.ErrUnavailable, "%s on a store that was closed", c.method)
+		}
+		b.is(b.View(b.ctx, func(store.Reader) error {
+			called = true
+			return nil
+		}), store.ErrUnavailable, "View on a store that was closed")
+		for _, row := range []any{nil, entry("version", 1)} {
+			b.is(b.Update(b.ctx, func(tx store.Tx) error {
+				if called = true; row == nil {
+					return nil
+				}
+				return put(b.ctx, tx, row)
+			}), store.ErrUnavailable, "Update on a store that was closed")
+		}
+		b.equal(called, false, "the function of a View or an Update was called")
+	})
+	b.under(1).sees(b.Store, 1, 1, "on the store, closed and opened after calls in between")
 }
 
 // durableFeed empties the feed, closes the store, and appends.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -13,11 +14,15 @@ func (b *bench) overCalls(tx store.Tx, r store.Reader, seq int64, when string) {
 	if r == nil {
 		r = tx
 	}
+	ended, cancel := context.WithCancel(b.ctx)
+	cancel()
 	for _, c := range readCalls {
 		b.is(c.call(b.ctx, r), store.ErrTxDone, "%s %s", c.method, when)
+		b.is(c.call(ended, r), store.ErrTxDone, "%s with a context that had ended %s", c.method, when)
 	}
 	if tx != nil {
 		for _, c := range append([]writeCall{replaceEventCall(seq)}, writeCalls...) {
+			b.is(c.call(ended, tx), store.ErrTxDone, "%s with a context that had ended %s", c.method, when)
 			b.is(c.call(b.ctx, tx), store.ErrTxDone, "%s %s", c.method, when)
 			after := b.dump()
 			b.same(after, before, "%s %s", c.method, when)

@@ -18,12 +18,12 @@ func joined(b *bench) {
 		pairs = append(pairs, [2]string{"l" + sep + "1", "2"}, [2]string{"l", "1" + sep + "2"})
 	}
 	firsts := map[string][]string{}
-	var rows []any
+	var licenses, rows []any
 	for n, p := range pairs {
 		if firsts[p[0]] == nil {
 			l := license(n)
 			l.ID = p[0]
-			rows = append(rows, l)
+			licenses = append(licenses, l)
 		}
 		firsts[p[0]] = append(firsts[p[0]], p[1])
 		l, a, e, ev := license(100+n), activation(p[0], n), entry(p[0], n), event(n)
@@ -33,7 +33,7 @@ func joined(b *bench) {
 		ev.Subject, ev.CustomerID = p[0], p[1]
 		rows = append(rows, l, a, e, ev)
 	}
-	b.add(rows...)
+	b.add(append(licenses, rows...)...)
 	b.readers(func(how string, r store.Reader) {
 		for n, p := range pairs {
 			a, err := r.Activation(b.ctx, p[0], p[1])

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -90,4 +92,76 @@ func (k kind[R]) intact(b *bench, got R, rows []R, what string, args ...any) {
 			}
 		}
 	}
+}
+
+// stays passes a slice with room behind it, and checks that the call has written
+// neither to it nor behind it.
+func stays[E any](b *bench, what string, list []E, call func(list []E)) {
+	own := func() []E {
+		whole := slices.Concat(list, list)
+		for i := range whole {
+			if reflect.TypeFor[E]().Kind() == reflect.Struct {
+				whole[i] = copied(whole[i])
+			}
+		}
+		return whole
+	}
+	passed := own()
+	call(passed[:len(list)])
+	b.equal(passed, own(), "the argument of %s, with what is behind it", what)
+}
+
+// argumentsStay passes slices that are not sorted, and records with times that a
+// store does not keep.
+func argumentsStay(b *bench) {
+	id := license(5).ID
+	var licenses []store.License
+	var seats []store.Activation
+	var events []store.Event
+	var entries []store.Entry
+	var ids, keys, seatIDs []string
+	for _, n := range []int{5, 3, 4} {
+		l, a, ev, e := license(n), activation(id, n), event(n), entry("call", n)
+		for _, t := range []*time.Time{&l.StartsAt, &l.ExpiresAt, &a.LeaseEndsAt, &a.EndedAt, &ev.Time, &e.ExpiresAt, &e.CreatedAt} {
+			*t = t.In(elsewhere).Add(time.Microsecond)
+		}
+		licenses, seats, events, entries = append(licenses, l), append(seats, a), append(events, ev), append(entries, e)
+		ids, keys, seatIDs = append(ids, l.ID), append(keys, e.Key), append(seatIDs, a.ID)
+	}
+	write := func(tx store.Tx) (err error) {
+		note := func(failed error) { err = errors.Join(err, failed) }
+		stays(b, "CreateLicenses", licenses, func(rows []store.License) { note(tx.CreateLicenses(b.ctx, rows...)) })
+		stays(b, "UpdateLicense", licenses[:1], func(rows []store.License) { note(tx.UpdateLicense(b.ctx, rows[0])) })
+		stays(b, "PutActivations", seats, func(rows []store.Activation) { note(tx.PutActivations(b.ctx, rows...)) })
+		stays(b, "AppendEvents", events, func(rows []store.Event) {
+			_, err := tx.AppendEvents(b.ctx, rows...)
+			note(err)
+		})
+		stays(b, "PutEntries", append(entries, entries[0]), func(rows []store.Entry) { note(tx.PutEntries(b.ctx, rows...)) })
+		return err
+	}
+	b.update(write)
+	b.readers(func(how string, r store.Reader) {
+		stays(b, "Licenses "+how, append(ids, ids...), func(ids []string) {
+			_, err := r.Licenses(b.ctx, store.LicenseQuery{IDs: ids, Descending: true, Limit: many})
+			b.equal(err, nil, "Licenses %s", how)
+		})
+		stays(b, "Entries "+how, append(keys, keys...), func(keys []string) {
+			_, err := r.Entries(b.ctx, store.EntryQuery{Kind: "call", Keys: keys, Limit: many})
+			b.equal(err, nil, "Entries %s", how)
+		})
+		stays(b, "FindLicenses "+how, []string{"text", "0003", "ext"}, func(text []string) {
+			_, _, err := r.FindLicenses(b.ctx, store.LicenseQuery{Text: text, Limit: many})
+			b.equal(err, nil, "FindLicenses %s", how)
+		})
+		stays(b, "CountLicenses "+how, []store.Position{{Time: day(4).Add(time.Microsecond), ID: ids[1]}, {Time: day(5).In(elsewhere)}}, func(edges []store.Position) {
+			_, err := r.CountLicenses(b.ctx, store.LicenseQuery{Order: store.ByStartsAt}, edges...)
+			b.equal(err, nil, "CountLicenses %s", how)
+		})
+	})
+	b.update(func(tx store.Tx) (err error) {
+		stays(b, "DeleteActivations", seatIDs, func(ids []string) { err = tx.DeleteActivations(b.ctx, id, ids...) })
+		stays(b, "DeleteEntries", keys, func(keys []string) { err = errors.Join(err, tx.DeleteEntries(b.ctx, "call", keys...)) })
+		return err
+	})
 }

@@ -35,14 +35,14 @@ var rules = [...]string{
 		"errors.Is, and the call did nothing else.",
 	15: "Usable: after a call in an Update returned a sentinel, the Update continues and may commit its " +
 		"other writes.",
-	16: "Over: once the function has returned, every method of its Tx or Reader returns ErrTxDone and " +
-		"does nothing.",
+	16: "Over: once the function has returned, every method of its Tx or Reader returns ErrTxDone and does " +
+		"nothing, also if its context has ended.",
 	17: "Panic: a panic or runtime.Goexit in the function undoes that Update only, reaches the caller, " +
 		"and leaves the store usable.",
-	18: "Context: a call whose context has ended does nothing and fails with the context's error. The " +
-		"context of an Update or a View ends the wait for its start; after that, each call in the " +
-		"function obeys the context that this call was given and no other. Once the function has returned " +
-		"nil, the answer is the commit's.",
+	18: "Context: a call whose context has ended does nothing and fails with the context's error: an Update " +
+		"or a View does not call its function. Their context ends the wait for its start; after that, each " +
+		"call in the function obeys the context that this call was given and no other. Once the function has " +
+		"returned nil, the answer is the commit's.",
 	19: "Leftovers: deleting a license frees its key and leaves its activations, which DeleteActivations " +
 		"removes. Until the last one is removed, creating a license with that ID returns ErrExists, and " +
 		"putting an activation of it ErrNotFound.",
@@ -78,6 +78,8 @@ var rules = [...]string{
 		"changed or removed between the calls, and none that does not match. The last call returns no next.",
 	31: "Counts: CountLicenses and LicenseNames count every license that matches, and no other, however many " +
 		"there are. A license at an edge counts after it.",
+	32: "Closed: every call on a store whose Close has returned does nothing and fails with ErrUnavailable. " +
+		"The function of a View or an Update is not called.",
 }
 
 // foundations lists, for each rule, the rules on which its cases depend, the most
@@ -114,4 +116,5 @@ var foundations = [...][]int{
 	29: {2, 4},
 	30: {2, 7, 8, 9, 11, 10, 12},
 	31: {2, 7, 8, 9, 11, 10, 12},
+	32: {2, 4},
 }

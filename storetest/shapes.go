@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +82,7 @@ func shapesMoved(b *bench) {
 // shapesMadeAgain deletes records and adds others with the same identity.
 func shapesMadeAgain(b *bench) {
 	b.add(newShelf(3, day).rows()...)
+	keys := 0
 	for _, again := range []struct {
 		when string
 		shelf
@@ -91,7 +93,7 @@ func shapesMadeAgain(b *bench) {
 	} {
 		rows := again.rows()
 		clear := func(tx store.Tx) error {
-			for _, row := range rows {
+			for _, row := range slices.Backward(rows) {
 				if err := remove(b.ctx, tx, row); err != nil {
 					return err
 				}
@@ -99,7 +101,12 @@ func shapesMadeAgain(b *bench) {
 			return nil
 		}
 		fill := func(tx store.Tx) error {
+			keys++
 			for _, row := range rows {
+				if l, ok := row.(store.License); ok {
+					l.Key += fmt.Sprint("_", keys) // that the old key is free is for rule 19
+					row = l
+				}
 				if err := put(b.ctx, tx, row); err != nil {
 					return err
 				}

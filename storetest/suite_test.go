@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -126,6 +127,16 @@ func TestFailureSaysEverything(t *testing.T) {
 	want := "suite_test.go:0: activations of lic_1\n\tgot  2\n\twant 0\n\tbroken: rule 19. " + rules[19]
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestFailuresAreUTF8 fails with strings that are not, and with one that is cut.
+func TestFailuresAreUTF8(t *testing.T) {
+	failures := newSuite(nil).try(testCase{"Area", "Case", 24, func(b *bench) {
+		b.fail("a\xffb", store.LicenseQuery{CustomerID: "\xed\xa0\x80", ProductID: strings.Repeat("許", 200)}, "by %s", "\xff")
+	}}, func(*bench) {})
+	if len(failures) != 1 || !utf8.ValidString(failures[0].String()) {
+		t.Errorf("got %q", failures)
 	}
 }
 

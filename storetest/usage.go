@@ -14,6 +14,7 @@ func usageCases() []testCase {
 		{"Usage", "EmptyValues", 25, emptyValues},
 		{"Usage", "EmptyPositions", 25, emptyPositions},
 		{"Usage", "SeveralGoroutines", 26, severalGoroutines},
+		{"Usage", "Arguments", 13, argumentsStay},
 		{"Usage", "UpdateAfterViews", 27, updateAfterViews},
 		{"Usage", "ContextOfEachCall", 18, contextOfEachCall},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -86,6 +87,24 @@ func (s *diskStore) Close() error {
 		s.calls = s.lose(s.calls)
 	}
 	return s.Store.Close()
+}
+
+// A staysOpen is read after it was closed.
+type staysOpen struct {
+	*diskStore
+	closed *atomic.Bool
+}
+
+func (s staysOpen) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+func (s staysOpen) Update(ctx context.Context, fn func(store.Tx) error) error {
+	if s.closed.Load() {
+		return store.ErrUnavailable
+	}
+	return s.diskStore.Update(ctx, fn)
 }
 
 // onDisk opens directories as disks.

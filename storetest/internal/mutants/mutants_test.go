@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -46,12 +47,18 @@ func trials() (list []trial) {
 		others  = "-test.skip=/Durable/^(Killed|FullDisk)"
 	)
 	for _, m := range slices.Concat(visibilityMutants, isolationMutants, endingMutants, valueMutants, recordMutants,
-		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants) {
+		listMutants, feedMutants, leftoverMutants, usageMutants, searchMutants, shapeMutants, boundMutants, misuseMutants) {
 		add(m.rule, m.does, every, func(t *testing.T) { storetest.Run(t, func(*testing.T) store.Store { return m.open() }) })
 	}
 	for _, m := range durableMutants {
 		add(m.rule, m.does, others, func(t *testing.T) { storetest.RunDurable(t, onDisk(m.lose)) })
 	}
+	add(32, "is read after it was closed", others, func(t *testing.T) {
+		open := onDisk(nil)
+		storetest.RunDurable(t, func(t *testing.T, dir string) store.Store {
+			return staysOpen{open(t, dir).(*diskStore), new(atomic.Bool)}
+		})
+	})
 	for _, m := range crashMutants {
 		add(m.rule, m.does, crashes, func(t *testing.T) { storetest.RunDurable(t, onFile(m.faults)) })
 	}
