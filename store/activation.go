@@ -28,9 +28,7 @@ type Activation struct {
 // (Fingerprint, LicenseID), byte by byte: also those that have ended, and those of
 // deleted licenses that DeleteActivations has not removed yet.
 type ActivationQuery struct {
-	// Of one license.
-
-	LicenseID string
+	LicenseID string // only activations of this license; empty only with FingerprintPrefix
 	// LiveAt, when set, leaves only activations that hold a seat at that
 	// instant: EndedAt is zero, and LeaseEndsAt is zero or after LiveAt.
 	LiveAt time.Time
@@ -41,10 +39,8 @@ type ActivationQuery struct {
 	LeaseEnds TimeRange
 	After     string // the ID of the last activation of the page before
 
-	// Of all licenses.
-
-	FingerprintPrefix string // only activations whose Fingerprint begins with it
-	// AfterFingerprint and AfterLicenseID are the Fingerprint and the
+	FingerprintPrefix string // of all licenses: only activations whose Fingerprint begins with it
+	// AfterFingerprint and AfterLicenseID are for FingerprintPrefix: the Fingerprint and the
 	// LicenseID of the last activation of the page before.
 	AfterFingerprint, AfterLicenseID string
 

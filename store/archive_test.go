@@ -209,3 +209,48 @@ func TestExportEndsWithTheFirstError(t *testing.T) {
 	cancel()
 	is.True(errors.Is(store.Export(ctx, st, &bytes.Buffer{}), context.Canceled))
 }
+
+// An Update of Import has no more bytes than every backend takes.
+func TestImportOfLargeRecords(t *testing.T) {
+	is := is.New(t)
+	from := memory.New()
+	is.NoErr(from.Update(t.Context(), func(tx store.Tx) error {
+		for i := range 20 {
+			if err := tx.PutEntries(t.Context(), store.Entry{Kind: "large", Key: fmt.Sprint(i), Data: make([]byte, 1<<20)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	to := &weighs{Store: memory.New()}
+	archive := export(t, from)
+	is.NoErr(store.Import(t.Context(), to, strings.NewReader(archive)))
+	is.True(to.most > 0 && to.most <= 16<<20)
+	is.True(export(t, to) == archive)
+}
+
+// weighs notes the most bytes of entries that an Update wrote.
+type weighs struct {
+	store.Store
+	most int
+}
+
+func (s *weighs) Update(ctx context.Context, fn func(store.Tx) error) error {
+	return s.Store.Update(ctx, func(tx store.Tx) error {
+		w := &weighed{Tx: tx}
+		defer func() { s.most = max(s.most, w.bytes) }()
+		return fn(w)
+	})
+}
+
+type weighed struct {
+	store.Tx
+	bytes int
+}
+
+func (w *weighed) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		w.bytes += len(e.Data)
+	}
+	return w.Tx.PutEntries(ctx, entries...)
+}

@@ -1,13 +1,16 @@
 package store
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // An Entry is a small record with a key: a client, an operator, a webhook
 // endpoint or a cursor, which last; an access token, a
 // session, an idempotency reply or a sign-in failure, which expire. The package
 // that writes a kind decides what the kind means and what Data holds.
 type Entry struct {
-	Kind string // such as "client" or "token"
+	Kind string // such as "client" or "token"; at most [MaxKind] bytes
 	// Key is unique within the kind: at most 2,000 bytes of valid UTF-8
 	// without NUL.
 	Key string
@@ -23,8 +26,21 @@ type Entry struct {
 	Move      Move
 }
 
-// MaxKey is the most bytes that the Key of an entry has.
-const MaxKey = 2000
+// The most bytes that the Kind and the Key of an entry have. With an Owner of 1,024
+// bytes, an index by kind, owner, expiry and key has at most 3,064.
+const (
+	MaxKind = 32
+	MaxKey  = 2000
+)
+
+// Check returns an error if the Kind of an entry is longer than [MaxKind]. Backends
+// call it for each entry at the beginning of PutEntries.
+func (e Entry) Check() error {
+	if len(e.Kind) > MaxKind {
+		return fmt.Errorf("the kind of an entry has %d bytes; at most %d are possible", len(e.Kind), MaxKind)
+	}
+	return nil
+}
 
 // A Move says what [Export] does with an entry.
 type Move int
@@ -58,19 +74,16 @@ type EntryQuery struct {
 	AfterKind string // without Kind: the Kind of the last entry of the page before
 	Order     EntryOrder
 
-	// With ByKey.
-
-	// Keys leaves only the entries with these keys. A query has at most
-	// [MaxLimit] of them, and neither From, Before nor After beside them.
+	// Keys is for ByKey: only the entries with these keys, of which a query has
+	// at most [MaxLimit], and neither From, Before nor After beside them; nil:
+	// any. If it is empty and not nil, the list is empty.
 	Keys       []string
-	From       string // only keys at or above this one
-	Before     string // only keys below this one; empty: no bound. See [PrefixEnd]
-	Descending bool
+	From       string // for ByKey: only keys at or above this one
+	Before     string // for ByKey: only keys below this one; empty: no bound. See [PrefixEnd]
+	Descending bool   // for ByKey: reverses the order
 
-	// With ByExpiry.
-
-	Owner   string    // only entries of this owner
-	Expires TimeRange // only entries whose ExpiresAt is in it; OrNone means nothing
+	Owner   string    // for ByExpiry: only entries of this owner
+	Expires TimeRange // for ByExpiry: only entries whose ExpiresAt is in it; OrNone means nothing
 
 	// After is the position of the last entry of the page before: its Key,
 	// with ByExpiry its ExpiresAt and its Key.

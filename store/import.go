@@ -8,8 +8,12 @@ import (
 	"io"
 )
 
-// importBatch is how many records Import writes in one Update.
-const importBatch = 500
+// importBatch and importBytes are how many records, and of how many bytes of the
+// archive, Import writes in one Update.
+const (
+	importBatch = 500
+	importBytes = 8 << 20
+)
 
 // Import reads an archive that [Export] wrote into st, which must be new: if it
 // holds licenses, events or entries that an archive keeps, or has held events
@@ -38,6 +42,7 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 	}
 	var batch []archiveLine
 	records := 0
+	written := int64(0) // the bytes before the batch
 	for {
 		line, err := readLine(in, head.Archive.Format)
 		if err == io.EOF {
@@ -45,11 +50,11 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 		} else if err != nil {
 			return fmt.Errorf("record %d: %w", records+1, err)
 		}
-		if len(batch) == importBatch || line.End != nil {
+		if len(batch) == importBatch || in.InputOffset()-written > importBytes || line.End != nil {
 			if err := importLines(ctx, st, batch); err != nil {
 				return fmt.Errorf("records %d to %d: %w", records-len(batch)+1, records, err)
 			}
-			batch = nil
+			batch, written = nil, in.InputOffset()
 		}
 		if line.End != nil {
 			if line.End.Records != records {

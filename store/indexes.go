@@ -47,6 +47,9 @@ store/sqlite and store/postgres check that each is served by its index.
 	Entries: ByExpiry                               entry: kind, expires_at, key; those that expire
 	Entries: ByExpiry, Owner                        entry: kind, owner, expires_at, key; those that expire
 
+At the lengths of rule 24 no index has more than 3,072 bytes, which is as much as
+some databases allow.
+
 An index that serves both a list and a count is one index: state is its last
 column, so that a count with any State, or with a range of its own time, reads
 nothing else. FindLicenses filters by Text and KeyPart what it examines, so they

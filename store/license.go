@@ -45,7 +45,8 @@ type LicenseQuery struct {
 	Expires    TimeRange
 
 	// IDs is for Licenses by ID: only licenses with these IDs, at most
-	// [MaxLimit] of them; nil: any.
+	// [MaxLimit] of them; nil: any. If it is empty and not nil, the list is
+	// empty.
 	IDs []string
 
 	// Text is for FindLicenses: only licenses whose Text contains each of

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -14,9 +16,9 @@ type size struct {
 }
 
 // The long form exceeds the internal bounds that backends may have: pages of
-// store.MaxLimit and half of that. go test -short runs the short form.
+// store.MaxLimit, twice and half of that. go test -short runs the short form.
 var (
-	longForm  = size{skipped: store.MaxLimit + 100, listed: store.MaxLimit/2 + 30}
+	longForm  = size{skipped: 2*store.MaxLimit + 100, listed: store.MaxLimit/2 + 30}
 	shortForm = size{skipped: 30, listed: 20}
 )
 
@@ -30,16 +32,32 @@ func sizes() size {
 func longListCases() []testCase {
 	return []testCase{
 		{"LongLists", "Filtered", 11, longFiltered},
+		{"LongLists", "FilteredActivationsAndEvents", 11, longOthers},
 		{"LongLists", "OneCustomer", 11, longCustomer},
 		{"LongLists", "Removal", 21, longRemoval},
 	}
 }
 
-// fill adds rows in Updates of 500, so that none takes long.
+// fill adds rows in Updates of 500, so that none takes long, each with one call for
+// the rows of a kind.
 func (b *bench) fill(rows []any) {
 	for chunk := range slices.Chunk(rows, 500) {
-		b.add(chunk...)
+		b.update(func(tx store.Tx) error {
+			_, err := tx.AppendEvents(b.ctx, only[store.Event](chunk)...)
+			return errors.Join(tx.CreateLicenses(b.ctx, only[store.License](chunk)...),
+				tx.PutActivations(b.ctx, only[store.Activation](chunk)...), tx.PutEntries(b.ctx, only[store.Entry](chunk)...), err)
+		})
 	}
+}
+
+// only returns the rows of one type.
+func only[R any](rows []any) (list []R) {
+	for _, row := range rows {
+		if row, ok := row.(R); ok {
+			list = append(list, row)
+		}
+	}
+	return list
 }
 
 // longFiltered lists matching rows that come after many others. A page must be
@@ -74,6 +92,28 @@ func longFiltered(b *bench) {
 	found, err := b.Entries(b.ctx, store.EntryQuery{Kind: "kind", Order: store.ByExpiry, Owner: "wanted", Limit: many})
 	b.equal(err, nil, "Entries")
 	b.equal(slices.Sorted(slices.Values(entryKeys(found))), owned, "entries, of which %d of %d match", len(owned), n.skipped+20)
+}
+
+// longOthers lists activations and events that come after many that do not match.
+func longOthers(b *bench) {
+	n := sizes().skipped
+	rows := []any{license(1)}
+	for i := range n + 3 {
+		a, e := activation(license(1).ID, i), event(i)
+		e.Subject, e.CustomerID, e.ProductID = "subject", "customer", "skipped"
+		if i >= n {
+			a.EndedAt, a.LeaseEndsAt, e.ProductID = time.Time{}, time.Time{}, "wanted"
+		}
+		rows = append(rows, a, e)
+	}
+	b.fill(rows)
+	seats, err := b.Activations(b.ctx, store.ActivationQuery{LicenseID: license(1).ID, LiveAt: day(1), Limit: many})
+	b.equal(err, nil, "Activations")
+	b.equal(len(seats), 3, "active activations after %d that have ended", n)
+	for _, q := range []store.EventQuery{{Subject: "subject"}, {CustomerID: "customer"}} {
+		q.ProductID = "wanted"
+		b.equal(len(b.feed(q)), 3, "events after %d that do not match, for %+v", n, q)
+	}
 }
 
 // longCustomer lists every license of a customer and every activation of a

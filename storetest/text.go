@@ -1,11 +1,12 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
+	"testing"
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -15,6 +16,8 @@ func textCases() []testCase {
 	return []testCase{
 		{"Text", "Reads", 24, textReads},
 		{"Text", "Writes", 24, textWrites},
+		{"Text", "LongKind", 24, longKind},
+		{"Text", "LargestUpdate", 24, largestUpdate},
 	}
 }
 
@@ -24,6 +27,20 @@ const (
 	maxString   = 1024
 	maxDocument = 1 << 20
 )
+
+// maxOf returns the most bytes of a field, except that keys of entries have cases of
+// their own.
+func maxOf(field string) int {
+	switch field {
+	case "Kind":
+		return store.MaxKind
+	case "ID", "LicenseID", "Type", "State":
+		return maxID
+	case "Text":
+		return store.MaxText
+	}
+	return maxString
+}
 
 // notText are strings that rule 24 excludes, each similar to one that textReads
 // stores.
@@ -45,16 +62,11 @@ func (k kind[R]) lengths(b *bench) {
 		}
 		return s.String()
 	}
-	ids := []string{"ID", "LicenseID", "EventID", "EndpointID", "Kind", "Type", "EventType", "State"}
 	row := k.plain(1)
 	for f, v := range fields(&row, k.fixed) {
 		switch {
-		case f.Type.Kind() == reflect.String && slices.Contains(ids, f.Name):
-			v.SetString(long(maxID))
-		case f.Name == "Text":
-			v.SetString(long(store.MaxText))
 		case f.Type.Kind() == reflect.String:
-			v.SetString(long(maxString))
+			v.SetString(long(maxOf(f.Name)))
 		case f.Type == reflect.TypeFor[[]string]():
 			v.Set(reflect.ValueOf([]string{long(maxString), long(maxString)}))
 		case f.Type == reflect.TypeFor[[]byte]() && k.area == "Entries": // one kind will do
@@ -190,5 +202,47 @@ func textWrites(b *bench) {
 				}
 			}
 		}
+	}
+}
+
+// longKind puts an entry whose kind is too long, after another in the same call.
+func longKind(b *bench) {
+	b.add(entry("call", 1))
+	before := b.dump()
+	long := entry(strings.Repeat("k", store.MaxKind+1), 1)
+	control := entry("control", 1)
+	var refused error
+	err := b.try(func(tx store.Tx) error {
+		refused = tx.PutEntries(b.ctx, entry("call", 2), long)
+		return put(b.ctx, tx, control)
+	})
+	if refused == nil {
+		b.fail("no error", "an error", "PutEntries with a kind of %d bytes", store.MaxKind+1)
+	}
+	b.equal(err, nil, "Update that continued after PutEntries with a kind of %d bytes", store.MaxKind+1)
+	b.same(b.dump(), before, "PutEntries with a kind of %d bytes", store.MaxKind+1)
+	_, err = b.Entry(b.ctx, control.Kind, control.Key)
+	b.equal(err, nil, "Entry written after PutEntries with a kind of %d bytes", store.MaxKind+1)
+}
+
+// largestUpdate writes as much as an Update may.
+func largestUpdate(b *bench) {
+	if testing.Short() {
+		return
+	}
+	const records, documents = 5000, 15 // the rest of 16 MiB is for what is small
+	b.update(func(tx store.Tx) error {
+		rows := make([]store.Entry, records)
+		for n := range rows {
+			if rows[n] = entry("kind", n); n < documents {
+				rows[n].Data = bytes.Repeat([]byte{'x'}, maxDocument)
+			}
+		}
+		return tx.PutEntries(b.ctx, rows...)
+	})
+	for _, n := range []int{0, documents - 1, documents, records - 1} {
+		e, err := b.Entry(b.ctx, "kind", word("key", n))
+		b.equal(err, nil, "Entry %d of the largest Update", n)
+		b.equal(len(e.Data) == maxDocument, n < documents, "length of the data of entry %d of the largest Update is 1 MiB", n)
 	}
 }

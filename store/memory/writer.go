@@ -148,6 +148,9 @@ func (t tx) DeleteEvents(ctx context.Context, through int64, limit int) (n int, 
 func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	return t.change(ctx, func(s *state) error {
 		for _, e := range entries {
+			if err := e.Check(); err != nil {
+				return err
+			}
 			if old := s.entries.get(place{group: e.Kind, id: e.Key}); old != nil {
 				s.setEntry(old, nil)
 			}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -84,6 +85,9 @@ func (t tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	rows := make([][]any, 0, len(entries))
 	sent := make(map[[2]string]int, len(entries))
 	for _, e := range entries {
+		if err := e.Check(); err != nil {
+			return about(cmp.Or(t.ready(ctx), err), "put entries")
+		}
 		row := []any{e.Kind, e.Key, e.Owner, document(e.Data), e.ExpiresAt.UnixMilli(), millis(e.CreatedAt), int64(e.Move)}
 		place := [2]string{e.Kind, e.Key}
 		if i, again := sent[place]; again {

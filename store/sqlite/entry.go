@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -80,6 +81,11 @@ var putEntries = forRows(places(7), func(rows string) string {
 // PutEntries adds rows or replaces them. The engine writes them in order, so
 // that the last of those with one key stays.
 func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	for _, e := range entries {
+		if err := e.Check(); err != nil {
+			return wrap(cmp.Or(t.ready(ctx), err), "put entries")
+		}
+	}
 	args := make([]any, 0, 7*min(len(entries), rowsPerStatement))
 	return together(ctx, t, entries, func(ctx context.Context, chunk []store.Entry) error {
 		args = args[:0]

@@ -19,6 +19,8 @@ var misuseMutants = []mutant{
 	{13, "writes Seqs into the events that it is passed", writing(func(tx store.Tx) store.Writer { return writesSeqs{tx} })},
 	{13, "appends to the keys that it is passed", writing(func(tx store.Tx) store.Writer { return appendsKeys{tx} })},
 	{24, "writes the entries before one that is not UTF-8", writing(func(tx store.Tx) store.Writer { return writesSome{tx} })},
+	{24, "cuts kinds at 32 bytes", onEntry(func(e *store.Entry) { e.Kind = e.Kind[:min(len(e.Kind), store.MaxKind)] })},
+	{24, "refuses more than 4,000 entries in one call", writing(func(tx store.Tx) store.Writer { return refusesMany{tx} })},
 	{16, "takes the error of a context before ErrTxDone", spoiling(
 		func(r store.Reader) store.Reader { return contextFirst{r} },
 		func(tx store.Tx) store.Writer {
@@ -79,6 +81,15 @@ func (w writesSome) PutEntries(ctx context.Context, entries ...store.Entry) erro
 		if !utf8.ValidString(e.Owner) {
 			return errors.Join(w.Writer.PutEntries(ctx, entries[:i]...), errors.New("not UTF-8"))
 		}
+	}
+	return w.Writer.PutEntries(ctx, entries...)
+}
+
+type refusesMany struct{ store.Writer }
+
+func (w refusesMany) PutEntries(ctx context.Context, entries ...store.Entry) error {
+	if len(entries) > 4000 {
+		return errors.New("too many")
 	}
 	return w.Writer.PutEntries(ctx, entries...)
 }

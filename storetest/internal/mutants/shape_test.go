@@ -32,6 +32,10 @@ var shapeMutants = []mutant{
 	{11, "ignores the state of a customer's product", reading(func(r store.Reader) store.Reader { return twoNames{r} })},
 	{10, "lists Keys ascending when descending", reading(func(r store.Reader) store.Reader { return ascendingKeys{r} })},
 	{12, "ignores the position in a range of an owner's entries", reading(func(r store.Reader) store.Reader { return ownersFirst{r} })},
+	{11, "filters the first 2,000 licenses of a customer", reading(func(r store.Reader) store.Reader { return filtersTwoPages{r} })},
+	{11, "filters the first 2,000 activations", reading(func(r store.Reader) store.Reader { return filtersSeats{r} })},
+	{21, "removes 2,000 events at most", writing(func(tx store.Tx) store.Writer { return removesTwoPages{tx} })},
+	{31, "counts at most 2,000", reading(func(r store.Reader) store.Reader { return countsTwoPages{r} })},
 	{11, "ignores the product of a subject's customer", reading(func(r store.Reader) store.Reader { return twoOfThree{r} })},
 }
 
@@ -238,4 +242,58 @@ func (r twoOfThree) Events(ctx context.Context, q store.EventQuery) ([]store.Eve
 		q.ProductID = ""
 	}
 	return r.Reader.Events(ctx, q)
+}
+
+// The mutants that stop after 2,000 records.
+
+type filtersTwoPages struct{ store.Reader }
+
+func (r filtersTwoPages) Licenses(ctx context.Context, q store.LicenseQuery) ([]store.License, error) {
+	if q.CustomerID == "" || q.State == "" || q.Order != store.ByID || q.IDs != nil {
+		return r.Reader.Licenses(ctx, q)
+	}
+	state, limit := q.State, store.Limit(q.Limit)
+	q.State, q.Limit = "", 0
+	rows, err := r.Reader.Licenses(ctx, q)
+	if len(rows) == store.MaxLimit && err == nil {
+		var more []store.License
+		q.After = store.Position{ID: rows[len(rows)-1].ID}
+		more, err = r.Reader.Licenses(ctx, q)
+		rows = append(rows, more...)
+	}
+	rows = slices.DeleteFunc(rows, func(l store.License) bool { return l.State != state })
+	return rows[:min(len(rows), limit)], err
+}
+
+type filtersSeats struct{ store.Reader }
+
+func (r filtersSeats) Activations(ctx context.Context, q store.ActivationQuery) ([]store.Activation, error) {
+	if !q.LiveAt.IsZero() && q.LeaseEnds.IsZero() {
+		all := store.ActivationQuery{LicenseID: q.LicenseID, After: q.After}
+		for range 2 {
+			page, err := r.Reader.Activations(ctx, all)
+			if err != nil || len(page) < store.MaxLimit {
+				return r.Reader.Activations(ctx, q)
+			}
+			all.After = page[len(page)-1].ID
+		}
+		return nil, nil
+	}
+	return r.Reader.Activations(ctx, q)
+}
+
+type removesTwoPages struct{ store.Writer }
+
+func (w removesTwoPages) DeleteEvents(ctx context.Context, through int64, limit int) (int, error) {
+	return w.Writer.DeleteEvents(ctx, through, min(limit, 2*store.MaxLimit))
+}
+
+type countsTwoPages struct{ store.Reader }
+
+func (r countsTwoPages) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	counts, err := r.Reader.CountLicenses(ctx, q, edges...)
+	for i := range counts {
+		counts[i] = min(counts[i], 2*store.MaxLimit)
+	}
+	return counts, err
 }

@@ -140,6 +140,11 @@ func (t *tx) DeleteEvents(ctx context.Context, through int64, limit int) (int, e
 
 func (t *tx) PutEntries(ctx context.Context, entries ...store.Entry) error {
 	for _, e := range entries {
+		if err := e.Check(); err != nil {
+			return fmt.Errorf("mapstore: put entries: %w", err)
+		}
+	}
+	for _, e := range entries {
 		if err := t.put(ctx, name{table: "entry", group: e.Kind, id: e.Key}, copyEntry(e)); err != nil {
 			return err
 		}
