@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -16,6 +17,7 @@ func usageCases() []testCase {
 		{"Usage", "SeveralGoroutines", 26, severalGoroutines},
 		{"Usage", "Arguments", 13, argumentsStay},
 		{"Usage", "UpdateAfterViews", 27, updateAfterViews},
+		{"Usage", "UpdateBeforeViews", 27, updateBeforeViews},
 		{"Usage", "ContextOfEachCall", 18, contextOfEachCall},
 	}
 }
@@ -182,6 +184,52 @@ func updateAfterViews(b *bench) {
 	})
 	if !b.answers(read) {
 		b.stop("none", "an answer", "View and read after an Update")
+	}
+}
+
+// updateBeforeViews begins a View while an Update waits for an earlier View, and
+// another while the function of an Update runs. Both Views end after the Update.
+func updateBeforeViews(b *bench) {
+	updated := make(chan struct{})
+	view := func(until <-chan struct{}) (begun, ended <-chan struct{}) {
+		in := make(chan struct{})
+		var once sync.Once
+		ended = b.start(func() {
+			_ = b.View(b.ctx, func(r store.Reader) error {
+				once.Do(func() { close(in) })
+				select {
+				case <-until:
+				case <-b.ctx.Done():
+				}
+				return nil
+			})
+		})
+		return in, ended
+	}
+	release := make(chan struct{})
+	reading, first := view(release)
+	windowOr(reading)
+	var later []<-chan struct{}
+	update := b.start(func() {
+		b.update(func(tx store.Tx) error {
+			begun, ended := view(updated)
+			windowOr(begun)
+			later = append(later, ended)
+			return put(b.ctx, tx, entry("kind", 1))
+		})
+	})
+	windowOr(update)
+	begun, ended := view(updated)
+	windowOr(begun)
+	close(release)
+	<-first
+	if !b.answers(update) {
+		b.fail("none", "an answer", "Update that waits only for Views which began later")
+	}
+	close(updated)
+	<-update
+	for _, done := range append(later, ended) {
+		<-done
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -55,6 +56,7 @@ var usageMutants = []mutant{
 			}}})
 		})
 	})},
+	{27, "waits for Views that began later", func() store.Store { return &waitsForViews{Store: memory.New()} }},
 	{27, "hangs after a View that failed", func() store.Store { return &waitsOn{Store: memory.New()} }},
 }
 
@@ -228,6 +230,26 @@ func (r timeWithoutID) Licenses(ctx context.Context, q store.LicenseQuery) ([]st
 		return nil, ctx.Err()
 	}
 	return r.Reader.Licenses(ctx, q)
+}
+
+// waitsForViews returns from an Update when no View is running.
+type waitsForViews struct {
+	store.Store
+	views atomic.Int64
+}
+
+func (s *waitsForViews) View(ctx context.Context, fn func(store.Reader) error) error {
+	s.views.Add(1)
+	defer s.views.Add(-1)
+	return s.Store.View(ctx, fn)
+}
+
+func (s *waitsForViews) Update(ctx context.Context, fn func(store.Tx) error) error {
+	err := s.Store.Update(ctx, fn)
+	for s.views.Load() > 0 && ctx.Err() == nil {
+		time.Sleep(100 * time.Microsecond)
+	}
+	return err
 }
 
 // waitsOn lets no Update begin after a View that failed.
