@@ -10,7 +10,7 @@ import (
 // that pages which many operators load do not count again each time. A change of a
 // license by this process drops them.
 type countCache struct {
-	counting slot // one count at a time
+	counting, reading slot // one count by an index, and one by reading, at a time
 
 	mu      sync.Mutex // guards the fields below
 	changes int        // calls of drop
@@ -30,7 +30,7 @@ const (
 )
 
 func newCountCache() *countCache {
-	return &countCache{counting: make(slot, 1), counts: map[string]keptCount{}}
+	return &countCache{counting: make(slot, 1), reading: make(slot, 1), counts: map[string]keptCount{}}
 }
 
 // drop drops all counts, also those that are being counted.
@@ -65,15 +65,16 @@ func (c *countCache) put(key string, k keptCount, changes int) {
 }
 
 // kept returns what count returns, or has returned a short time ago. The key says
-// what is counted and for which product limit. The caller does not change the value.
-func kept[T any](ctx context.Context, s *Service, key string, count func() (T, error)) (value T, err error) {
+// what is counted and for which caller. Calls with the same slot count one after another. The
+// caller does not change the value.
+func kept[T any](ctx context.Context, s *Service, key string, alone slot, count func() (T, error)) (value T, err error) {
 	if s.tx != nil {
 		return count()
 	}
 	if found, _ := s.counts.get(key, s.now()); found != nil {
 		return found.(T), nil
 	}
-	release, err := s.take(ctx, s.counts.counting)
+	release, err := s.take(ctx, alone)
 	if err != nil {
 		return value, err
 	}

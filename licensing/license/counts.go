@@ -39,13 +39,13 @@ func (s *Service) Count(ctx context.Context, p ListParams) (Counts, error) {
 	if err := check(ctx, p); err != nil {
 		return Counts{}, err
 	}
-	count := s.countAll
+	count, alone := s.countAll, s.counts.counting
 	if p.IDs != nil || p.Search != "" || p.KeyPart != "" {
-		count = s.countRead
+		count, alone = s.countRead, s.counts.reading
 	}
 	key := fmt.Sprintf("counts %q %q %q %d %d %q %q %q %t %t %t %q", p.CustomerID, p.ProductID, p.Status, unixMillis(p.ExpiresBefore), unixMillis(p.ExpiresAfter),
 		p.Search, p.KeyPart, p.IDs, p.IDs == nil, s.caller.MaskKeys, s.caller.Products == nil, s.products())
-	c, err := kept(ctx, s, key, func() (Counts, error) { return count(ctx, p) })
+	c, err := kept(ctx, s, key, alone, func() (Counts, error) { return count(ctx, p) })
 	if err != nil {
 		return Counts{}, fmt.Errorf("count licenses: %w", err)
 	}

@@ -49,7 +49,11 @@ func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p 
 		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, ErrProductForbidden)
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), func() (Page[NameCount], error) { return s.readNames(ctx, by, p) })
+	alone := s.counts.counting
+	if p.Search != "" {
+		alone = s.counts.reading
+	}
+	page, err := kept(ctx, s, fmt.Sprintf("%s %q %q %q %d", kind, p.Prefix, p.Search, p.Cursor, p.Limit), alone, func() (Page[NameCount], error) { return s.readNames(ctx, by, p) })
 	if err != nil {
 		return Page[NameCount]{}, fmt.Errorf("list %ss: %w", kind, err)
 	}

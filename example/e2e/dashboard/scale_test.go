@@ -18,8 +18,8 @@ import (
 )
 
 // TestPageTimeAtScale measures every page with 1,000 and with 100,000 licenses.
-// The shortest time must not more than double: other load on the machine only makes
-// a page take longer.
+// The shortest time must not more than double, except that of a search: other load on
+// the machine only makes a page take longer.
 func TestPageTimeAtScale(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a store with 100,000 licenses")
@@ -38,11 +38,17 @@ func TestPageTimeAtScale(t *testing.T) {
 	for _, page := range pages {
 		t.Run(page, func(t *testing.T) {
 			x, y := small.cost(t, page), large.cost(t, page)
-			for n := 0; n < 25 || n < 200 && y > 2*x; n++ {
+			most := func() time.Duration {
+				if strings.Contains(page, "q=") || page == "search" { // it reads all licenses, in a limited time
+					return max(2*x, time.Second)
+				}
+				return 2 * x
+			}
+			for n := 0; n < 25 || n < 200 && y > most(); n++ {
 				x, y = min(x, small.cost(t, page)), min(y, large.cost(t, page))
 			}
 			t.Logf("%v with 1,000, %v with 100,000", x, y)
-			if y > 2*x {
+			if y > most() {
 				t.Errorf("the page takes %v with 1,000 licenses and %v with 100,000", x, y)
 			}
 		})
