@@ -14,8 +14,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// FingerprintParams select activations or refusals of all licenses.
-type FingerprintParams struct {
+// fingerprintParams select activations or refusals of all licenses.
+type fingerprintParams struct {
 	Prefix string `json:"prefix" validate:"text"`         // fingerprints begin with it, compared byte by byte
 	Limit  int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
 	Cursor string `json:"cursor"`                         // NextCursor of the previous page
@@ -34,8 +34,10 @@ const maxFingerprints = 1000
 // order of fingerprint and license ID, byte by byte: active and ended ones, of
 // licenses that exist for the caller. Activations of deleted licenses are left
 // out. A page examines 1,000 activations; it can be short although HasMore is
-// true.
-func (s internals) FindActivations(ctx context.Context, p FingerprintParams) (page Page[foundActivation], err error) {
+// true. The cursor is the NextCursor of the previous page, and the limit its size, from
+// 1 to 200; zero: 50.
+func (s internals) FindActivations(ctx context.Context, prefix, cursor string, limit int) (page Page[foundActivation], err error) {
+	p := fingerprintParams{prefix, limit, cursor}
 	if err := check(ctx, p); err != nil {
 		return page, err
 	}

@@ -40,16 +40,16 @@ func TestFindActivations(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(left), 10+50) // which Run removes
 	find := func(s *license.Service, prefix string, limit int) (list []string) {
-		p := license.FingerprintParams{Prefix: prefix, Limit: limit}
+		cursor := ""
 		for {
-			page, err := s.Internal().FindActivations(t.Context(), p)
+			page, err := s.Internal().FindActivations(t.Context(), prefix, cursor, limit)
 			is.NoErr(err)
 			for _, x := range page.Data {
 				is.Equal(x.Activation.LicenseID, x.License.ID)
 				list = append(list, fmt.Sprint(x.Activation.Fingerprint, " ", slices.IndexFunc(all, func(l license.License) bool { return l.ID == x.License.ID }), " ", x.Activation.Status))
 			}
 			is.True(len(page.Data) == limit || !page.HasMore)
-			if p.Cursor = page.NextCursor; !page.HasMore {
+			if cursor = page.NextCursor; !page.HasMore {
 				return list
 			}
 		}
@@ -63,11 +63,11 @@ func TestFindActivations(t *testing.T) {
 		is.Equal(find(limited, "pc-1", limit), []string{"pc-1 1 live", "pc-1 3 live", "pc-10 1 released", "pc-10 3 live"})
 		is.Equal(find(f.Service, "c-1", limit), nil)
 	}
-	page, err := f.As(license.Caller{MaskKeys: true}).Internal().FindActivations(t.Context(), license.FingerprintParams{Prefix: "pd", Limit: 1})
+	page, err := f.As(license.Caller{MaskKeys: true}).Internal().FindActivations(t.Context(), "pd", "", 1)
 	is.NoErr(err)
 	is.Equal(page.Data[0].License.Key[:3], "…")
-	for _, p := range []license.FingerprintParams{{}, {Prefix: "a\x00"}, {Prefix: "pc", Cursor: page.NextCursor}, {Prefix: "pd", Cursor: "x"}} {
-		_, err := f.Internal().FindActivations(t.Context(), p)
+	for _, p := range [][2]string{{}, {"a\x00"}, {"pc", page.NextCursor}, {"pd", "x"}} {
+		_, err := f.Internal().FindActivations(t.Context(), p[0], p[1], 0)
 		is.True(errors.Is(err, license.ErrInvalid))
 	}
 }
@@ -80,7 +80,7 @@ func TestFindRefused(t *testing.T) {
 	a := f.create(t, noSeats, func(p *license.CreateParams) { p.ProductID = "p0" })
 	b := f.create(t, noSeats)
 	find := func(s *license.Service, prefix string) (list []string) {
-		got, more, err := s.Internal().FindRefused(t.Context(), license.FingerprintParams{Prefix: prefix, Limit: 30})
+		got, more, err := s.Internal().FindRefused(t.Context(), prefix, 30)
 		is.NoErr(err)
 		is.True(!more)
 		for _, x := range got {
@@ -104,7 +104,7 @@ func TestFindRefused(t *testing.T) {
 	is.NoErr(f.StoreUsage(t.Context()))
 	is.Equal(len(entries(t, f.store, "refused")), 3)
 	check()
-	some, more, err := f.Internal().FindRefused(t.Context(), license.FingerprintParams{Prefix: "L", Limit: 1})
+	some, more, err := f.Internal().FindRefused(t.Context(), "L", 1)
 	is.NoErr(err)
 	is.True(more && len(some) == 1)
 

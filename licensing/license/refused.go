@@ -104,10 +104,11 @@ func (tx *transaction) removeRefusals(ctx context.Context, licenseID string) err
 
 // FindRefused lists the last refusals of fingerprints by their beginning, in order
 // of fingerprint and license ID, byte by byte, of licenses that exist for the
-// caller. It returns up to p.Limit and reports whether there are more; it has no
+// caller. It returns up to the limit and reports whether there are more; it has no
 // cursor. Of each license, the last 20 fingerprints of the last 90 days are kept. It
 // has the limits of [Service.Refusals].
-func (s internals) FindRefused(ctx context.Context, p FingerprintParams) (list []refusedFingerprint, more bool, err error) {
+func (s internals) FindRefused(ctx context.Context, prefix string, limit int) (list []refusedFingerprint, more bool, err error) {
+	p := fingerprintParams{Prefix: prefix, Limit: limit}
 	if err := check(ctx, p); err != nil {
 		return nil, false, err
 	}
