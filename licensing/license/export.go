@@ -122,8 +122,8 @@ type exportEvent struct {
 	} `json:"export"`
 }
 
-// exportFilter has the filters of an export. It does not have the search text,
-// which can be a license key.
+// exportFilter has the filters of an export. It does not have the search text or
+// the part of a key: a search text can be a license key.
 type exportFilter struct {
 	CustomerID    string     `json:"customer_id,omitempty"`
 	ProductID     string     `json:"product_id,omitempty"`

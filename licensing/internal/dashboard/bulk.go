@@ -172,9 +172,6 @@ func (v *visit) allMatching(m move) (list []license.License, next string, err er
 	// A renewed license moves towards the end of a list by expiry. Reading
 	// backward from the end does not meet it again.
 	p.NewestFirst = p.NewestFirst || m.isRenewal()
-	if p, err = v.resolve(p); err != nil {
-		return nil, "", err
-	}
 	p.Cursor = q.Get("cursor")
 	for range pagesMatched {
 		p.Limit = min(maxSelected-len(list), 200)
@@ -261,7 +258,10 @@ func (v *visit) confirmSelected(status int, c confirming) error {
 	if n < len(rows) {
 		body.Text = append(body.Text, thousands(int64(n))+" of "+thousands(int64(len(rows)))+" licenses will be changed.")
 	}
-	if c.next != "" {
+	switch {
+	case c.next != "" && len(c.ids) < maxSelected: // the search took too long
+		body.Text = append(body.Text, "The search has not reached its end. You can continue it afterwards.")
+	case c.next != "":
 		body.Text = append(body.Text, "More licenses match the filter. You can continue with them afterwards.")
 	}
 	if n > 0 {

@@ -29,12 +29,8 @@ func exportLicenses(v *visit) error {
 			return err
 		}
 	}
-	p, err := v.resolve(p)
-	if err != nil {
-		return err
-	}
 	d := &csvDownload{v: v, name: "licenses"}
-	err = v.licenses.Internal().ExportCSV(v.r.Context(), d, p)
+	err := v.licenses.Internal().ExportCSV(v.r.Context(), d, p)
 	if err != nil && d.broken {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
 		return nil

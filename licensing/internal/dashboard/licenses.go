@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,7 +15,7 @@ import (
 // filter has the filters of the license list. All of them are in the query, so
 // that a view can be bookmarked and shared.
 type filter struct {
-	Search, Status, Product, Customer, Expires, Sort string
+	Search, Key, Status, Product, Customer, Expires, Sort string
 }
 
 // expiryWindows are the options of the filter by expiry.
@@ -41,13 +42,13 @@ func windowLabel(value string) string {
 
 func readFilter(q url.Values) filter {
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
-	return filter{get("q"), get("status"), q.Get("product"), q.Get("customer"), get("expires"), get("sort")}
+	return filter{get("q"), get("key"), get("status"), q.Get("product"), q.Get("customer"), get("expires"), get("sort")}
 }
 
 // query returns the filter as a query, without empty values.
 func (f filter) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": f.Search, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort} {
+	for name, value := range map[string]string{"q": f.Search, "key": f.Key, "status": f.Status, "product": f.Product, "customer": f.Customer, "expires": f.Expires, "sort": f.Sort} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -57,7 +58,7 @@ func (f filter) query() url.Values {
 
 // params returns the list parameters for the filter.
 func (f filter) params(now time.Time) license.ListParams {
-	p := license.ListParams{Search: f.Search, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
+	p := license.ListParams{Search: f.Search, KeyPart: f.Key, Status: license.Status(f.Status), ProductID: f.Product, CustomerID: f.Customer}
 	for _, w := range expiryWindows {
 		if w.value == f.Expires {
 			// Whole minutes, so that the pages of one list use the same window.
@@ -82,6 +83,7 @@ type licenseList struct {
 	Expiries []option
 	Rows     []licenseRow
 	Count    string // the number of matches
+	AtLeast  bool   // Count or a number on a tab is a minimum
 	Every    string // the number of matches, if there are more than on this page
 	Partial  bool   // licenses without an expiry are left out
 	Next     string // the query of the next page
@@ -90,12 +92,16 @@ type licenseList struct {
 	CSV      string
 	Problem  string
 	Reached  string // how far the search has come, if it did not reach its end
+	Continue string // the query that continues it
+
+	Elsewhere elsewhere
 }
 
 type licenseRow struct {
 	License license.License
 	Expires *moment
 	Seats   seatMeter
+	Match   string // where a search has found the license, if not in its name
 }
 
 // CustomerLink and ProductLink are references from dashboard/.
@@ -118,7 +124,7 @@ func showLicenses(v *visit) error {
 		p.ExpiresAfter, p.ExpiresBefore = from, until
 	}
 	status := http.StatusOK
-	result, err := v.find(p)
+	result, err := v.licenses.List(v.r.Context(), p)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		status, list.Problem = http.StatusBadRequest, "This page of the list does not exist. Start again from the first page."
 		if x := invalid.Fields[0]; x.Field != "cursor" {
@@ -127,53 +133,49 @@ func showLicenses(v *visit) error {
 	} else if err != nil {
 		return err
 	}
-	if list.Rows, err = v.licenseRows(result.Data); err != nil {
+	if list.Rows, err = v.foundRows(result.Data, f.Search); err != nil {
 		return err
 	}
-	list.Partial = f.omitsPerpetual()
-	var counts *license.Counts
-	if list.Problem == "" {
-		c, err := v.count(filter{Search: f.Search, Product: f.Product, Customer: f.Customer}.params(v.h.opts.Now()))
-		if err != nil {
+	if list.Problem == "" && f.Search != "" {
+		if err := list.Elsewhere.addKeys(v, f, result); err != nil {
 			return err
 		}
-		counts = &c
-	}
-	list.Tabs = f.tabs(counts)
-	if list.Problem == "" {
-		n, err := v.matches(p, result)
-		if err != nil {
-			return err
-		}
-		for i, tab := range list.Tabs {
-			if tab.Current && !list.Partial {
-				list.Tabs[i].Count = n.number()
+		if only := (filter{Search: f.Search, Sort: f.Sort}); f == only && len(list.Rows) == 0 && p.Cursor == "" {
+			if err := list.Elsewhere.addFingerprints(v, f.Search, ""); err != nil {
+				return err
 			}
 		}
-		list.Count = n.text("license")
-		if list.Filtered {
-			list.Count = n.text("matching license")
-		}
-		if result.HasMore || p.Cursor != "" {
-			list.Every = n.number()
+	}
+	list.Partial = f.omitsPerpetual()
+	list.Tabs = f.tabs(nil)
+	if list.Problem == "" {
+		if err := v.countMatches(&list, p, result); err != nil {
+			return err
 		}
 	}
 	if p.Cursor != "" {
 		list.First = "?" + f.query().Encode()
 	}
-	list.Reached = reached(p, result)
-	pageQuery := func(cursor string) string {
+	back := q.Get("back") != "" && result.PrevCursor != "" // otherwise there was none before it, and this is the first page
+	pageQuery := func(cursor string, back bool) string {
 		if cursor == "" {
 			return ""
 		}
 		to := f.query()
 		to.Set("cursor", cursor)
+		if back {
+			to.Set("back", "1")
+		}
 		if f.Expires != "" {
 			to.Set("window", windowOf(p))
 		}
 		return "?" + to.Encode()
 	}
-	list.Next, list.Previous = pageQuery(result.NextCursor), pageQuery(result.PrevCursor)
+	list.Next, list.Previous = pageQuery(result.NextCursor, false), pageQuery(result.PrevCursor, true)
+	list.Reached, list.Continue = reached(result, p.NewestFirst != back), list.Next
+	if back {
+		list.Continue = list.Previous
+	}
 	return v.render(status, "licenses", page{Title: "Licenses", Section: "licenses", Body: list})
 }
 
@@ -190,9 +192,28 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 	}
 	for _, l := range list {
 		n, stored := seats[l.ID]
-		rows = append(rows, licenseRow{l, v.momentOf(l.ExpiresAt), listedSeats(l, n, stored)})
+		rows = append(rows, licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt), Seats: listedSeats(l, n, stored)})
 	}
 	return rows, nil
+}
+
+// fieldLabels name the fields of a license in which a search can find it.
+var fieldLabels = map[string]string{"customer_id": "customer", "product_id": "product"}
+
+// foundRows returns the rows of a page that a search has found, those found by their
+// name first. Without a search text, the page keeps its order.
+func (v *visit) foundRows(list []license.License, search string) ([]licenseRow, error) {
+	v.licenses.Internal().NameFirst(list, search)
+	rows, err := v.licenseRows(list)
+	for i, l := range list {
+		if err != nil {
+			break
+		}
+		if name, value := v.licenses.Internal().Match(l, search); name != "" {
+			rows[i].Match = cmp.Or(fieldLabels[name], name) + ": " + value
+		}
+	}
+	return rows, err
 }
 
 // windowOf returns the expiry window of a list for the query of its later pages.

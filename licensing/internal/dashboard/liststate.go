@@ -11,7 +11,7 @@ import (
 // the page of the license list, so that links back open the same list.
 
 // listNames are the parameters of the license list.
-var listNames = []string{"q", "status", "product", "customer", "expires", "sort", "cursor", "window"}
+var listNames = []string{"q", "key", "status", "product", "customer", "expires", "sort", "cursor", "back", "window"}
 
 // listState returns the state of the license list as a query without a question
 // mark.
@@ -54,6 +54,7 @@ func (f filter) describe() string {
 	var with []string
 	for _, x := range []struct{ value, text string }{
 		{f.Search, "a match for “" + f.Search + "”"},
+		{f.Key, "a key that contains “" + f.Key + "”"},
 		{f.Status, "the status " + f.Status},
 		{f.Product, "the product “" + f.Product + "”"},
 		{f.Customer, "the customer “" + f.Customer + "”"},

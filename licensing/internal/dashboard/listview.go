@@ -9,8 +9,10 @@ import (
 
 // A listTab is a link to the licenses with one status.
 type listTab struct {
-	Label, Query, Count string // Count is empty if it is not known
-	Current             bool
+	Label, Query string
+	Count        string // empty if it is not known
+	Current      bool
+	n            matchCount
 }
 
 // expiringFilter is the filter of the tab with licenses that expire soon.
@@ -20,11 +22,11 @@ const expiringFilter = "30d"
 // the customer, whose licenses are counted; nil: their numbers are not known.
 func (f filter) tabs(counts *license.Counts) (tabs []listTab) {
 	add := func(label, status, expires string, n func(*license.Counts) int64) {
-		to := filter{Search: f.Search, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
+		to := filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer, Status: status, Expires: expires}
 		tab := listTab{Label: label, Query: "?" + to.query().Encode(), Current: f.Status == status && f.Expires == expires}
 		if counts != nil {
-			if n := (matchCount{n(counts), counts.AtLeast}); n.n > 0 || !n.more {
-				tab.Count = n.number()
+			if tab.n = (matchCount{n(counts), counts.AtLeast}); tab.n.n > 0 || !tab.n.more {
+				tab.Count = tab.n.number()
 			}
 		}
 		tabs = append(tabs, tab)
@@ -60,7 +62,7 @@ var sortLabels = map[string]string{
 // default first.
 func (f filter) sorts() []string {
 	switch {
-	case f.Search != "" || f.Customer != "":
+	case f.Search != "" || f.Key != "" || f.Customer != "":
 		return []string{sortNewest, sortOldest}
 	case f.Status == string(license.StatusExpired) || f.Expires == "past30d":
 		return []string{sortLatest, sortSoonest}

@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"errors"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -9,10 +9,10 @@ import (
 // A matchCount is the number of licenses that match a filter.
 type matchCount struct {
 	n    int64
-	more bool // there are more than n
+	more bool // there can be more than n
 }
 
-// text returns the number with a unit, such as "1 license" or "100+ licenses".
+// text returns the number with a unit, such as "1 license" or "10,000+ licenses".
 func (m matchCount) text(unit string) string {
 	if m.n == 1 && !m.more {
 		return "1 " + unit
@@ -27,68 +27,54 @@ func (m matchCount) number() string {
 	return thousands(m.n)
 }
 
-// matches counts the licenses that p selects, of which result is a page.
-func (v *visit) matches(p license.ListParams, result license.ListPage) (matchCount, error) {
-	if p.Cursor == "" && !result.HasMore {
-		return matchCount{n: int64(len(result.Data))}, nil
+// countMatches sets the numbers of a list, of which result is the page that p
+// selects.
+func (v *visit) countMatches(list *licenseList, p license.ListParams, result license.ListPage) error {
+	ctx, f := v.r.Context(), list.Filter
+	counts, err := v.licenses.Count(ctx, filter{Search: f.Search, Key: f.Key, Product: f.Product, Customer: f.Customer}.params(v.h.opts.Now()))
+	if err != nil {
+		return err
 	}
-	c, err := v.count(p)
-	return matchCount{c.Total, c.AtLeast}, err
+	list.Tabs = f.tabs(&counts)
+	current := slices.IndexFunc(list.Tabs, func(t listTab) bool { return t.Current && !list.Partial })
+	var n matchCount
+	switch {
+	case p.Cursor == "" && !result.HasMore:
+		n.n = int64(len(result.Data))
+	case current >= 0 && f.Expires == "": // an expiry is counted as this list filters by it
+		n = list.Tabs[current].n
+	default:
+		c, err := v.licenses.Count(ctx, p)
+		if err != nil {
+			return err
+		}
+		n = matchCount{c.Total, c.AtLeast}
+	}
+	if n.more { // counting takes less time than the search of the page
+		n.n = max(n.n, int64(len(result.Data)))
+	}
+	if current >= 0 {
+		list.Tabs[current].Count = n.number()
+	}
+	list.Count, list.AtLeast = n.text("license"), n.more || counts.AtLeast
+	if list.Filtered {
+		list.Count = n.text("matching license")
+	}
+	if result.HasMore || p.Cursor != "" {
+		list.Every = n.number()
+	}
+	return nil
 }
 
-// byKey makes a search for a text one for a part of a key. The license service
-// finds none of these for operators who may not see keys.
-func byKey(p license.ListParams) license.ListParams {
-	p.Search, p.KeyPart = "", p.Search
-	return p
-}
-
-// find returns a page of a search. If the text is found nowhere, it is searched in
-// keys.
-func (v *visit) find(p license.ListParams) (license.ListPage, error) {
-	page, err := v.licenses.List(v.r.Context(), p)
-	if p.Search == "" {
-		return page, err
-	}
-	invalid, _ := errors.AsType[*license.InvalidError](err)
-	other := invalid != nil && invalid.Fields[0].Field == "cursor"
-	if other || err == nil && p.Cursor == "" && len(page.Data) == 0 && !page.HasMore {
-		return v.licenses.List(v.r.Context(), byKey(p))
-	}
-	v.licenses.Internal().NameFirst(page.Data, p.Search)
-	return page, err
-}
-
-// resolve returns the search by which find finds something.
-func (v *visit) resolve(p license.ListParams) (license.ListParams, error) {
-	if p.Search == "" {
-		return p, nil
-	}
-	one := p
-	one.Limit = 1
-	page, err := v.licenses.List(v.r.Context(), one)
-	if err == nil && len(page.Data) == 0 && !page.HasMore {
-		return byKey(p), nil
-	}
-	return p, err
-}
-
-// count counts what find finds.
-func (v *visit) count(p license.ListParams) (license.Counts, error) {
-	c, err := v.licenses.Count(v.r.Context(), p)
-	if err == nil && p.Search != "" && c.Total == 0 && !c.AtLeast {
-		return v.licenses.Count(v.r.Context(), byKey(p))
-	}
-	return c, err
-}
-
-// reached says how far a search has come that did not reach its end.
-func reached(p license.ListParams, page license.ListPage) string {
+// reached says how far a search has come that stopped before its end, in a list
+// that descends in time or not. It is empty if the search did not stop.
+func reached(page license.ListPage, descending bool) string {
 	if page.SearchedTo.IsZero() {
 		return ""
 	}
-	if !p.NewestFirst {
-		return "Searched up to " + page.SearchedTo.Format("2 January 2006") + "."
+	direction := "up"
+	if descending {
+		direction = "back"
 	}
-	return "Searched back to " + page.SearchedTo.Format("2 January 2006") + "."
+	return "Searched " + direction + " to " + page.SearchedTo.UTC().Format("2 January 2006")
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// The number of licenses on the page of a customer or a product, the largest number
-// that is counted by status, and the number of events.
+// The numbers of licenses and events on the page of a customer or a product.
 const (
 	licensesShown = 10
-	statusesRead  = 200
 	eventsShown   = 10
 )
 
@@ -48,9 +46,9 @@ func (d directory) namePath(id string) string {
 // params returns the parameters of the list of licenses of a customer or product.
 func (d directory) params(id string) license.ListParams {
 	if d.one == "customer" {
-		return license.ListParams{CustomerID: id, NewestFirst: true, Limit: statusesRead}
+		return license.ListParams{CustomerID: id, NewestFirst: true, Limit: licensesShown}
 	}
-	return license.ListParams{ProductID: id, NewestFirst: true, Limit: statusesRead}
+	return license.ListParams{ProductID: id, NewestFirst: true, Limit: licensesShown}
 }
 
 func (d directory) showOne(v *visit) error {
@@ -60,9 +58,6 @@ func (d directory) showOne(v *visit) error {
 	}
 	p := d.params(id)
 	counts, err := v.licenses.Count(ctx, p)
-	if counts.Total > statusesRead {
-		p.Limit = licensesShown
-	}
 	var licenses license.ListPage
 	if err == nil {
 		licenses, err = v.licenses.List(ctx, p)
@@ -82,11 +77,10 @@ func (d directory) showOne(v *visit) error {
 	for _, s := range statusOrder {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(counts.ByStatus[s]), counts.ByStatus[s]})
 	}
-	shown := licenses.Data[:min(len(licenses.Data), licensesShown)]
-	if body.Rows, err = v.licenseRows(shown); err != nil {
+	if body.Rows, err = v.licenseRows(licenses.Data); err != nil {
 		return err
 	}
-	if body.Seats, body.SeatNote, err = v.seatsOf(shown, licenses.HasMore || len(licenses.Data) > len(shown)); err != nil {
+	if body.Seats, body.SeatNote, err = v.seatsOf(licenses.Data, licenses.HasMore); err != nil {
 		return err
 	}
 	events := license.EventsParams{NewestFirst: true, Limit: eventsShown}

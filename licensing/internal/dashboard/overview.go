@@ -130,6 +130,7 @@ func overviewCharts(o license.Overview, validated []license.Figure, days int) []
 		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", unit, issued),
 		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", "a week", o.Ending[:weeks]),
 	}
+	charts[1].Summary += " Counted by the time in the license ID."
 	charts[1].Link, charts[1].LinkText = "licenses?sort=newest", "View the newest licenses"
 	charts[2].Link = fmt.Sprintf("licenses?status=active&expires=%dd", days)
 	charts[2].LinkText = fmt.Sprintf("View licenses that expire in the next %d days", days)

@@ -66,7 +66,7 @@ func TestOverview(t *testing.T) {
 	is.True(a.says(`<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> expire in the next 30 days`))
 	is.True(!a.says("is suspended") && !a.says("unencrypted"))     // nothing to act on
 	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+13) // the tables of the charts; nothing was validated
-	is.True(a.says("6 total, peak 6 a day.") && a.says(`<title>1 Mar 2026: 6</title>`))
+	is.True(a.says("6 total, peak 6 a day. Counted by the time in the license ID.") && a.says(`<title>1 Mar 2026: 6</title>`))
 	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // expiring soon
 }
 

@@ -69,6 +69,17 @@ type page struct {
 	Body       any
 }
 
+// A licenseTable is a table of licenses that links to their pages.
+type licenseTable struct {
+	Root, Keep string
+	Rows       []licenseRow
+}
+
+// Table returns a table of licenses, whose pages get the query keep.
+func (p page) Table(rows []licenseRow, keep string) licenseTable {
+	return licenseTable{p.Root, keep, rows}
+}
+
 // render writes a page. It executes the template before it writes, so that the
 // response is complete or an error.
 func (v *visit) render(status int, name string, p page) error {

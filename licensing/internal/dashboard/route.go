@@ -38,8 +38,8 @@ func init() {
 		{method: post, path: "second-factor", handle: changeSecondFactor, signIn: true},
 		{method: post, path: "sessions", handle: endOwnSession, signIn: true},
 
-		{method: get, path: "licenses", query: "q status product customer expires sort cursor window", handle: showLicenses},
-		{method: get, path: "licenses.csv", query: "q status product customer expires sort of id* all", handle: exportLicenses, download: true},
+		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
+		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id* all", handle: exportLicenses, download: true},
 		{method: get, path: "licenses/new", query: "from product customer", access: admins, handle: showNewLicense},
 		{method: post, path: "licenses/new", access: admins, handle: createLicense},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
@@ -65,7 +65,7 @@ func init() {
 		{method: get, path: "licenses/{id}/{move}", access: byMove, handle: showMove},
 		{method: post, path: "licenses/{id}/{move}", access: byMove, handle: makeMove},
 
-		{method: get, path: "search", query: "q", handle: showSearch},
+		{method: get, path: "search", query: "q activations", handle: showSearch},
 		{method: get, path: "customers", query: "q after", handle: customers.show},
 		{method: get, path: "products", query: "q after", handle: products.show},
 		{method: get, path: "customer", query: "id", handle: customers.showOne},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -26,11 +27,15 @@ type searchPage struct {
 	Names   []foundNames // customers and products
 	Problem string
 	Reached string // how far the search has come, if it did not reach its end
+
+	Continue  string // the list that continues it, as a reference from dashboard/
+	Elsewhere elsewhere
+	First     string // the first page of a search, if this has more activations
 }
 
 // None reports whether nothing was found.
 func (p searchPage) None() bool {
-	return len(p.Rows) == 0 && !p.More && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
+	return len(p.Rows) == 0 && !p.More && p.First == "" && p.Elsewhere.None() && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
 }
 
 // foundNames are some of the customers or products that a search found.
@@ -52,10 +57,19 @@ func showSearch(v *visit) error {
 	if text == "" {
 		return render(http.StatusOK)
 	}
+	if cursor := v.r.URL.Query().Get("activations"); cursor != "" {
+		body.First = "search?" + url.Values{"q": {text}}.Encode()
+		if err := body.Elsewhere.addFingerprints(v, text, cursor); errors.Is(err, license.ErrInvalid) {
+			return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+		} else if err != nil {
+			return err
+		}
+		return render(http.StatusOK)
+	}
 	f := filter{Search: text}
 	params := f.params(v.h.opts.Now())
 	params.Limit = licensesFound
-	found, err := v.find(params)
+	found, err := v.licenses.List(ctx, params)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		body.Problem = sentence("the search text " + invalid.Fields[0].Detail)
 		return render(http.StatusBadRequest)
@@ -69,8 +83,15 @@ func showSearch(v *visit) error {
 	}
 	list := f.query().Encode()
 	body.All, body.Keep = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
-	body.More, body.Reached = found.HasMore, reached(params, found)
-	if body.Rows, err = v.licenseRows(found.Data); err != nil {
+	body.More, body.Reached = found.HasMore, reached(found, params.NewestFirst)
+	body.Continue = withQuery(body.All, url.Values{"cursor": {found.NextCursor}}.Encode())
+	if body.Rows, err = v.foundRows(found.Data, text); err != nil {
+		return err
+	}
+	if err := body.Elsewhere.addKeys(v, f, found); err != nil {
+		return err
+	}
+	if err := body.Elsewhere.addFingerprints(v, text, ""); err != nil {
 		return err
 	}
 	for _, d := range []directory{customers, products} {

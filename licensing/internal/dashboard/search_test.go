@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
@@ -30,6 +31,7 @@ func TestSearchFromEveryPage(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	ada := s.license(license.CreateParams{Name: "Harbour seats", CustomerID: "Ada@Example.com", ProductID: "atlas", Metadata: map[string]string{"order": "2026-0042"}})
+	s.advance(time.Millisecond)
 	s.license(license.CreateParams{Name: "Other", CustomerID: "bob", ProductID: "adamant"})
 	s.activate(ada, "host-jupiter", "")
 	for _, page := range []string{"", "licenses", "licenses/" + ada.ID, "customers", "settings/webhooks", "search?q=x", "nowhere"} {

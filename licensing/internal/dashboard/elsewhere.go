@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"errors"
+	"net/url"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// The numbers of fingerprints that a search shows.
+const (
+	fingerprintsFound   = 5
+	fingerprintsPerPage = 50
+)
+
+// elsewhere is what a search finds outside of the texts of licenses.
+type elsewhere struct {
+	Keys     []licenseRow // licenses whose key contains the text
+	KeepKeys string       // the query that makes their pages link back to AllKeys
+	AllKeys  string       // the list of all of them, as a reference from dashboard/
+	MoreKeys bool         // it has more, or the search in keys did not reach its end
+
+	Activations []foundActivation // with a fingerprint that begins with the text
+	Next        string            // more of them, as a reference from dashboard/; empty: there are none
+	Refused     []foundRefusal    // refused calls with such a fingerprint
+	MoreRefused bool
+}
+
+// None reports whether nothing was found.
+func (e elsewhere) None() bool {
+	return len(e.Keys) == 0 && !e.MoreKeys && len(e.Activations) == 0 && e.Next == "" && len(e.Refused) == 0 && !e.MoreRefused
+}
+
+// A foundActivation is an activation and its license.
+type foundActivation struct {
+	activationRow
+	License license.License
+}
+
+// Path returns the activation in the list of its license, as a reference from
+// dashboard/.
+func (f foundActivation) Path() string {
+	path := activationsPath(f.License.ID)
+	if f.Status != license.ActivationLive {
+		path += "?ended=1"
+	}
+	return path + "#" + f.ID
+}
+
+// A foundRefusal is the last refusal of a fingerprint by a license.
+type foundRefusal struct {
+	Fingerprint, Reason, Action string
+	At                          *moment
+	License                     license.License
+}
+
+// Path returns the refusals of the license, as a reference from dashboard/.
+func (f foundRefusal) Path() string { return licensePath(f.License.ID) + "/refusals" }
+
+// addKeys adds licenses by a part of their key, for a filter whose search result is
+// the page. Keys are searched only for operators who may see them, and only if the
+// search has found nothing; one that did not reach its end can be repeated in keys.
+func (e *elsewhere) addKeys(v *visit, f filter, result license.ListPage) error {
+	if !v.may(keyReaders) || f.Search == "" || f.Key != "" || len(result.Data) > 0 {
+		return nil
+	}
+	f.Search, f.Key = "", f.Search
+	list := f.query().Encode()
+	e.AllKeys, e.KeepKeys = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
+	if result.HasMore || result.PrevCursor != "" {
+		return nil
+	}
+	p := f.params(v.h.opts.Now())
+	p.Limit = licensesFound
+	page, err := v.licenses.List(v.r.Context(), p)
+	if err != nil {
+		return err
+	}
+	if e.MoreKeys = page.HasMore; !e.MoreKeys && len(page.Data) == 0 {
+		e.AllKeys = ""
+	}
+	e.Keys, err = v.licenseRows(page.Data)
+	return err
+}
+
+// addFingerprints adds the activations and refused calls whose fingerprint begins
+// with a text: the first ones, or the page of activations at a cursor.
+func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
+	ctx := v.r.Context()
+	limit := fingerprintsFound
+	if cursor != "" {
+		limit = fingerprintsPerPage
+	}
+	found, err := v.licenses.Internal().FindActivations(ctx, text, cursor, limit)
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
+		return nil // no fingerprint begins with the text
+	} else if err != nil {
+		return err
+	}
+	for _, x := range found.Data {
+		e.Activations = append(e.Activations, foundActivation{activationRow{Activation: x.Activation, LastSeen: v.moment(x.Activation.LastSeenAt)}, x.License})
+	}
+	if found.HasMore {
+		e.Next = "search?" + url.Values{"q": {text}, "activations": {found.NextCursor}}.Encode()
+	}
+	if cursor != "" {
+		return nil
+	}
+	refused, more, err := v.licenses.Internal().FindRefused(ctx, text, limit)
+	if err != nil {
+		return err
+	}
+	e.MoreRefused = more
+	for _, x := range refused {
+		e.Refused = append(e.Refused, foundRefusal{x.Fingerprint, refusalReason(x.Code), sentenceCase(x.Action), v.moment(x.At), x.License})
+	}
+	return nil
+}

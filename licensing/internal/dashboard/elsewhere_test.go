@@ -1,0 +1,134 @@
+package dashboard_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// headings returns the headings of the sections of results.
+func headings(a reply) (list []string) {
+	for _, m := range regexp.MustCompile(`<h2 id="\w+-found">([^<]*)</h2>`).FindAllStringSubmatch(a.body, -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// TestSearchInKeys: part of a key is searched only for operators who see keys, if
+// the text is found nowhere else, and has a section and a list of its own.
+func TestSearchInKeys(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for i := range 12 {
+		s.license(license.CreateParams{Name: fmt.Sprintf("Imported %02d", i), Key: fmt.Sprintf("shop-key-number-%02d", i)})
+		s.advance(time.Millisecond)
+	}
+	s.license(license.CreateParams{Name: "About number-0"})
+	for _, page := range []string{"search", "licenses"} {
+		a := v.get(page + "?q=key-number")
+		is.Equal(headings(a), []string{"Licenses by part of their key"})
+		is.Equal(len(found(a)), 10)
+		is.True(!a.says("No match"))
+		is.True(a.says(`licenses/lic_`) && a.says("?list=key%3Dkey-number"))
+		all := v.link(a, "All with this part")
+		is.Equal(len(found(all)), 12)
+		is.True(all.says(`name="key" type="text" value="key-number"`) && all.says("12 matching licenses"))
+		is.True(all.says(`All <span class="muted">12</span>`))
+		is.Equal(v.get(page+"?q=number-0").says("part of their key"), false) // a name has it
+		is.Equal(headings(v.get(page+"?q=key-numbers")), nil)
+	}
+	is.Equal(found(v.get("licenses?key=number-07&status=active")), []string{"Imported 07"})
+	is.Equal(found(v.get("licenses?key=number-07&status=revoked")), nil)
+	is.Equal(found(v.get("licenses?q=number-07&status=revoked")), nil)
+	is.True(v.get("licenses/selected/suspend?all=1&list=key%3Dnumber-07").says("a key that contains “number-07”"))
+	download := v.get("licenses.csv?key=number-07")
+	is.Equal(strings.Count(download.body, "\n"), 2)
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	is.NoErr(err)
+	is.True(strings.Contains(string(events.Data[0].Data), `"search":true`) && !strings.Contains(string(events.Data[0].Data), "number-07"))
+
+	s.operator("eve@example.com", operator.RoleViewer)
+	v = s.signedIn("eve@example.com")
+	for _, page := range []string{"search?q=key-number", "licenses?q=key-number", "licenses?key=key-number"} {
+		a := v.get(page)
+		is.Equal(headings(a), nil)
+		is.Equal(found(a), nil)
+		is.True(!a.says("Part of the key") && !a.says(`name="key"`))
+	}
+}
+
+// TestSearchByFingerprint finds activations and refused requests by the beginning of
+// a fingerprint.
+func TestSearchByFingerprint(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Harbour seats", CustomerID: "anna", MaxActivations: ptr[int64](60)})
+	small := s.license(license.CreateParams{Name: "Small", MaxActivations: ptr[int64](1)})
+	for i := range 58 {
+		s.activate(l, fmt.Sprintf("LAPTOP-%02d", i), "")
+	}
+	ended := s.activate(l, "LAPTOP-58", "")
+	_, err := s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "LAPTOP-58"})
+	is.NoErr(err)
+	s.activate(small, "desk", "")
+	for i := range 7 {
+		_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: small.Key, Fingerprint: fmt.Sprintf("PHONE-%d", i)})
+		is.True(errors.Is(err, license.ErrActivationLimit))
+	}
+	a := v.get("search?q=LAPTOP")
+	is.Equal(headings(a), []string{"Activations by fingerprint"})
+	is.Equal(strings.Count(a.body, "<code>LAPTOP-"), 5)
+	more := v.link(a, "More activations")
+	is.Equal(headings(more), []string{"Activations by fingerprint"})
+	is.Equal(strings.Count(more.body, "<code>LAPTOP-"), 50)
+	last := v.link(more, "Next")
+	is.Equal(strings.Count(last.body, "<code>LAPTOP-"), 4)
+	is.True(last.says(`/activations?ended=1#` + ended.ID + `"><code>LAPTOP-58</code>`))
+	is.True(!last.says(`rel="next"`))
+	is.Equal(v.link(last, "First page").body, a.body)
+
+	a = v.get("search?q=PHONE")
+	is.Equal(headings(a), []string{"Refused requests by fingerprint"})
+	is.Equal(strings.Count(a.body, "<code>PHONE-"), 5)
+	is.True(a.says("More fingerprints match.") && a.says("No seat free") && a.says("licenses/"+small.ID+`/refusals"><code>PHONE-0</code>`))
+	is.True(!v.get("search?q=PHONE-6").says("More fingerprints match."))
+	is.Equal(headings(v.get("licenses?q=PHONE-6")), []string{"Refused requests by fingerprint"})
+	is.Equal(headings(v.get("licenses?q=PHONE-6&customer=anna")), nil) // a filter that fingerprints do not have
+	is.True(v.get("search?q=phone").says("No matches"))
+	is.True(v.get("search?q=" + url.QueryEscape(strings.Repeat("x", 1000))).says("No matches")) // longer than a fingerprint
+	is.Equal(v.get("search?q=LAPTOP&activations=x").StatusCode, http.StatusBadRequest)
+}
+
+// TestSearchSaysWhy: a result that is not found by its name says where the text is,
+// after those found by their name.
+func TestSearchSaysWhy(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	s.license(license.CreateParams{Name: "Élif", CustomerID: "c"})
+	s.advance(time.Millisecond)
+	s.license(license.CreateParams{Name: "Harbour", CustomerID: "elif-gmbh"})
+	s.advance(time.Millisecond)
+	s.license(license.CreateParams{Name: "Ferry", Metadata: map[string]string{"contact": "elif@example.com"}})
+	for _, page := range []string{"search", "licenses"} {
+		a := v.get(page + "?q=elif")
+		is.Equal(found(a)[:3], []string{"Élif", "Ferry", "Harbour"})
+		is.Equal(regexp.MustCompile(`<span class="muted small" title="[^"]*">([^<]*)<`).FindAllString(a.body, -1), []string{
+			`<span class="muted small" title="contact: elif@example.com">contact: elif@example.com<`,
+			`<span class="muted small" title="customer: elif-gmbh">customer: elif-gmbh<`,
+		})
+	}
+	is.True(!v.get("licenses").says("contact: "))
+}
