@@ -170,6 +170,21 @@ func (s *trackedStore) Licenses(ctx context.Context, q store.LicenseQuery) ([]st
 	return all, s.seen(err)
 }
 
+func (s *trackedStore) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
+	found, next, err := s.Store.FindLicenses(ctx, q)
+	return found, next, s.seen(err)
+}
+
+func (s *trackedStore) CountLicenses(ctx context.Context, q store.LicenseQuery, edges ...store.Position) ([]int64, error) {
+	counts, err := s.Store.CountLicenses(ctx, q, edges...)
+	return counts, s.seen(err)
+}
+
+func (s *trackedStore) LicenseNames(ctx context.Context, q store.NamesQuery) ([]store.NameCount, error) {
+	names, err := s.Store.LicenseNames(ctx, q)
+	return names, s.seen(err)
+}
+
 func (s *trackedStore) Activation(ctx context.Context, licenseID, fingerprint string) (store.Activation, error) {
 	a, err := s.Store.Activation(ctx, licenseID, fingerprint)
 	return a, s.seen(err)
