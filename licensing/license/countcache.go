@@ -33,7 +33,7 @@ func newCountCache() *countCache {
 	return &countCache{counting: make(slot, 1), reading: make(slot, 1), counts: map[string]keptCount{}}
 }
 
-// drop drops all counts, also those that are being counted.
+// drop drops all counts, also the ones in progress.
 func (c *countCache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // fold or textOf changes.
 const foldVersion = "1 " + norm.Version + " " + unicode.Version
 
-// letters are those that have no decomposition but are typed as others.
+// letters replaces letters that have no decomposition by the ones that people type.
 var letters = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ς", "σ")
 
 // fold returns a text in the form in which texts are compared: without case,

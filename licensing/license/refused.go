@@ -44,7 +44,7 @@ func latest(licenseID string, calls []refusedCall, now time.Time) map[string]ref
 }
 
 // putRefused returns the entries of the fingerprints of refused calls, and deletes
-// those that these replace.
+// the ones that these replace.
 func putRefused(ctx context.Context, tx store.Tx, licenseID string, calls []refusedCall, now time.Time) (put []store.Entry, err error) {
 	last := latest(licenseID, calls, now)
 	if len(last) == 0 {
