@@ -29,6 +29,7 @@ var arrows = map[string][]string{
 	"internal/bulk":              {},
 	"internal/hashcost":          {},
 	"internal/purge":             {"store"},
+	"internal/require":           {}, // tests only
 	"internal/rotation":          {},
 	"internal/valid":             {}, // for the tags of parameters and options
 	"auth":                       {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
