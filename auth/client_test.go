@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -31,7 +31,7 @@ func TestCreateClient(t *testing.T) {
 	is.Equal(c.CreatedAt, start)
 	is.Equal(len(c.Secrets), 1)
 	is.Equal(c.Secrets[0].Hint, secret[len(secret)-4:])
-	is.True(strings.HasPrefix(c.Secrets[0].ID, "sec_"))
+	require.HasPrefix(t, c.Secrets[0].ID, "sec_")
 
 	got, err := s.GetClient(t.Context(), c.ID)
 	is.NoErr(err)
@@ -50,7 +50,7 @@ func TestCreateClient(t *testing.T) {
 
 	for _, id := range []string{"", "cid_x", newCredential(clientPrefix)} {
 		_, err := s.GetClient(t.Context(), id)
-		is.True(errors.Is(err, ErrNotFound))
+		require.ErrorIs(t, err, ErrNotFound)
 	}
 }
 
@@ -89,8 +89,8 @@ func TestClientParams(t *testing.T) {
 				return
 			}
 			var invalid *InvalidError
-			is.True(errors.As(err, &invalid))
-			is.True(errors.Is(err, ErrInvalid))
+			require.ErrorAs(t, err, &invalid)
+			require.ErrorIs(t, err, ErrInvalid)
 			is.Equal(invalid.Fields[0].Field+" "+invalid.Fields[0].Code, tt.want)
 			is.True(invalid.Fields[0].Detail != "")
 			is.Equal(s.st.written.Len(), before) // nothing was stored
@@ -131,7 +131,7 @@ func TestClients(t *testing.T) {
 	is.Equal(full, all) // a full page that is the last
 	for _, limit := range []int{-1, 201} {
 		_, err = s.ListClients(t.Context(), ListClientsParams{Limit: limit})
-		is.True(errors.Is(err, ErrInvalid))
+		require.ErrorIs(t, err, ErrInvalid)
 	}
 }
 
@@ -174,9 +174,9 @@ func TestUpdateClient(t *testing.T) {
 	is.Equal(all.Products, nil)
 
 	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: c.ID, Scopes: new([]string)})
-	is.True(errors.Is(err, ErrInvalid)) // no scopes at all
+	require.ErrorIs(t, err, ErrInvalid) // no scopes at all
 	_, err = s.UpdateClient(t.Context(), UpdateClientParams{ID: newCredential(clientPrefix), Name: new("x")})
-	is.True(errors.Is(err, ErrNotFound))
+	require.ErrorIs(t, err, ErrNotFound)
 }
 
 func TestChangesOfAClientApplyToItsTokens(t *testing.T) {
@@ -196,7 +196,7 @@ func TestChangesOfAClientApplyToItsTokens(t *testing.T) {
 		token := s.token(t, s.client.ID, s.secret)
 		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeLicenseWrite, ScopeEventRead}})
 		is.Equal(read(t, s, token).status, 403)
-		is.True(strings.Contains(s.try(t, token).body, "[license:write]"))
+		require.Contains(t, s.try(t, token).body, "[license:write]")
 		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeEventRead}})
 		is.Equal(s.try(t, token).status, 401) // no scope is left
 		update(t, s, UpdateClientParams{Scopes: &[]string{ScopeLicenseRead, ScopeLicenseWrite, ScopeEventRead}})
@@ -204,13 +204,12 @@ func TestChangesOfAClientApplyToItsTokens(t *testing.T) {
 		is.Equal(s.try(t, s.token(t, s.client.ID, s.secret)).status, 200)
 	})
 	t.Run("products change immediately", func(t *testing.T) {
-		is := is.New(t)
 		s := newIssuer(t)
 		token := s.token(t, s.client.ID, s.secret)
 		update(t, s, UpdateClientParams{Products: &[]string{"p1", "p2"}})
-		is.True(strings.HasSuffix(read(t, s, token).body, "[p1 p2]"))
+		require.HasSuffix(t, read(t, s, token).body, "[p1 p2]")
 		update(t, s, UpdateClientParams{Products: new([]string)})
-		is.True(strings.HasSuffix(read(t, s, token).body, "[]"))
+		require.HasSuffix(t, read(t, s, token).body, "[]")
 	})
 	t.Run("disabling ends tokens permanently", func(t *testing.T) {
 		is := is.New(t)
@@ -293,17 +292,17 @@ func TestDeleteClient(t *testing.T) {
 	is.Equal(s.try(t, token).status, 401)
 	is.Equal(s.ask(t, s.client.ID, s.secret).status, 400)
 	_, err := s.GetClient(t.Context(), s.client.ID)
-	is.True(errors.Is(err, ErrNotFound))
+	require.ErrorIs(t, err, ErrNotFound)
 
 	events := s.events(t, s.client.ID)
 	last := events[len(events)-1]
 	is.Equal(last.Type, "client.deleted")
 	is.Equal(last.Actor, "operator:opr_1")
 	is.Equal(last.Time, start.Add(time.Minute))
-	is.True(strings.Contains(string(last.Data), `"name":"build farm"`)) // its last state
-	is.True(!strings.Contains(string(last.Data), digest(s.secret)))
+	require.Contains(t, string(last.Data), `"name":"build farm"`) // its last state
+	require.NotContains(t, string(last.Data), digest(s.secret))
 
-	is.True(errors.Is(s.DeleteClient(t.Context(), s.client.ID), ErrNotFound))
+	require.ErrorIs(t, s.DeleteClient(t.Context(), s.client.ID), ErrNotFound)
 	is.Equal(len(s.events(t, s.client.ID)), len(events))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -19,7 +20,7 @@ func TestCredential(t *testing.T) {
 	for _, prefix := range []string{clientPrefix, secretPrefix, tokenPrefix} {
 		for range 200 {
 			c := newCredential(prefix)
-			is.True(regexp.MustCompile(`^` + prefix + `[0-9A-Za-z]{49}$`).MatchString(c))
+			require.Matches(t, c, regexp.MustCompile(`^`+prefix+`[0-9A-Za-z]{49}$`))
 			is.True(wellFormed(prefix, c))
 			for _, b := range []byte(c[prefixLen : prefixLen+randomLen]) {
 				seen[b] = true
@@ -69,10 +70,10 @@ func TestOptions(t *testing.T) {
 			New(memory.New(), tt.opts)
 			continue
 		}
-		is.True(errors.Is(err, ErrInvalid))
-		is.True(strings.Contains(err.Error(), tt.want))
+		require.ErrorIs(t, err, ErrInvalid)
+		require.Contains(t, err.Error(), tt.want)
 		func() {
-			defer func() { is.True(strings.Contains(recover().(string), tt.want)) }()
+			defer func() { require.Contains(t, recover().(string), tt.want) }()
 			New(memory.New(), tt.opts)
 		}()
 	}

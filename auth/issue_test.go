@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -55,7 +56,7 @@ func TestIssueFollowsChangesOfTheClient(t *testing.T) {
 
 	_, err = other.UpdateClient(t.Context(), UpdateClientParams{ID: s.client.ID, Scopes: &[]string{ScopeLicenseRead}})
 	is.NoErr(err)
-	is.True(strings.Contains(s.ask(t, s.client.ID, secret).body, `"scope":"license:read"`))
+	require.Contains(t, s.ask(t, s.client.ID, secret).body, `"scope":"license:read"`)
 
 	_, err = other.UpdateClient(t.Context(), UpdateClientParams{ID: s.client.ID, Disabled: new(true)})
 	is.NoErr(err)
@@ -73,7 +74,7 @@ func TestStoppedProcessesDoNotLowerTheCap(t *testing.T) {
 		s.turn(time.Millisecond)
 		is.NoErr(s.post(a.ServeToken, url.Values{"grant_type": {"client_credentials"}}))
 		counted, stored := s.tally(t, s.client.ID)
-		is.True(counted >= stored)
+		require.AtLeast(t, counted, stored)
 		return stored
 	}
 	for i := range 200 { // 200 tokens, and 400 more in the count
@@ -84,7 +85,7 @@ func TestStoppedProcessesDoNotLowerTheCap(t *testing.T) {
 		issue()
 	}
 	for range 30 {
-		is.True(issue() > 300-3)
+		require.Greater(t, issue(), 300-3)
 	}
 	is.Equal(strings.Count(strings.Join(s.st.callsOf(func() { // counted once, not again within the hour
 		for range 30 {
@@ -154,7 +155,8 @@ func TestManyTokensAreEvictedInBatches(t *testing.T) {
 			batches++
 		}
 		counted, stored := s.tally(t, s.client.ID)
-		is.True(counted >= stored && counted < stored+3) // those reserved
+		require.AtLeast(t, counted, stored)
+		require.Less(t, counted, stored+3) // those reserved
 		most = max(most, stored)
 		is.True(stored > 300-3 || most < 300) // at most 1% ends early
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -163,7 +164,7 @@ func TestGroupRefusesARevokedSecretOnly(t *testing.T) {
 	release()
 	w := <-revoked
 	is.Equal(w.Code, http.StatusBadRequest)
-	is.True(strings.Contains(w.Body.String(), "invalid_client"))
+	require.Contains(t, w.Body.String(), "invalid_client")
 	is.Equal(s.try(t, accessToken(t, <-valid)).status, 200)
 	c, err := s.GetClient(t.Context(), s.client.ID)
 	is.NoErr(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -284,9 +285,9 @@ func (row row) run(t *testing.T, prefix string) {
 	}
 	if row.status >= 400 {
 		_, description, _ := strings.Cut(got.body, `"error_description":"`)
-		is.True(printable.MatchString(strings.TrimSuffix(description, `"}`))) // RFC 6749 section 5.2
+		require.Matches(t, strings.TrimSuffix(description, `"}`), printable) // RFC 6749 section 5.2
 		for _, secret := range credential.FindAllString(s.names.Replace(row.body+target+strings.Join(lines, " ")), -1) {
-			is.True(!strings.Contains(got.body+fmt.Sprint(got.header)+s.log.String(), secret)) // nothing is echoed or logged
+			require.NotContains(t, got.body+fmt.Sprint(got.header)+s.log.String(), secret) // nothing is echoed or logged
 		}
 	}
 }

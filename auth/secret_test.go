@@ -1,12 +1,12 @@
 package auth
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestRotateSecret(t *testing.T) {
@@ -70,7 +70,7 @@ func TestRotateSecret(t *testing.T) {
 		_, second, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
 		is.NoErr(err)
 		_, _, err = s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: time.Hour})
-		is.True(errors.Is(err, ErrTooManySecrets))
+		require.ErrorIs(t, err, ErrTooManySecrets)
 		is.Equal(s.ask(t, s.client.ID, s.secret).status, 200)
 		is.Equal(s.ask(t, s.client.ID, second).status, 200)
 		_, third, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID}) // ends both
@@ -90,15 +90,14 @@ func TestRotateSecret(t *testing.T) {
 		is.Equal(c.Secrets[0].ExpiresAt, start.Add(time.Hour))
 	})
 	t.Run("overlaps have bounds", func(t *testing.T) {
-		is := is.New(t)
 		s := newIssuer(t)
 		for d, want := range map[time.Duration]string{-1: "overlap must be at least 0", 91 * 24 * time.Hour: "overlap must be at most 2160h"} {
 			_, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: s.client.ID, Overlap: d})
-			is.True(errors.Is(err, ErrInvalid))
-			is.True(strings.Contains(err.Error(), want))
+			require.ErrorIs(t, err, ErrInvalid)
+			require.Contains(t, err.Error(), want)
 		}
 		_, _, err := s.RotateSecret(t.Context(), RotateSecretParams{ClientID: newCredential(clientPrefix)})
-		is.True(errors.Is(err, ErrNotFound))
+		require.ErrorIs(t, err, ErrNotFound)
 	})
 }
 
@@ -118,10 +117,10 @@ func TestRevokeSecret(t *testing.T) {
 	is.Equal(s.try(t, second).status, 200) // other tokens have not
 	events := s.events(t, c.ID)
 	is.Equal(events[len(events)-1].Type, "client.updated")
-	is.True(strings.Contains(string(events[len(events)-1].Data), `"changes":{"secrets":`))
+	require.Contains(t, string(events[len(events)-1].Data), `"changes":{"secrets":`)
 
 	_, err = s.RevokeSecret(t.Context(), c.ID, "sec_unknown")
-	is.True(errors.Is(err, ErrNotFound))
+	require.ErrorIs(t, err, ErrNotFound)
 	c, err = s.RevokeSecret(t.Context(), c.ID, c.Secrets[0].ID) // the last one can be revoked too
 	is.NoErr(err)
 	is.Equal(len(c.Secrets), 0)
@@ -146,13 +145,13 @@ func TestOnlyDigestsAreStored(t *testing.T) {
 	made = append(made, wrong)
 
 	kept := s.st.written.String() + s.log.String()
-	is.True(strings.Contains(kept, s.client.ID)) // it has what was written
-	is.True(strings.Contains(kept, "store failed"))
+	require.Contains(t, kept, s.client.ID) // it has what was written
+	require.Contains(t, kept, "store failed")
 	for _, c := range made {
 		for i := 0; i+8 <= randomLen; i++ {
-			is.True(!strings.Contains(kept, c[prefixLen+i:prefixLen+i+8])) // and no part of one
+			require.NotContains(t, kept, c[prefixLen+i:prefixLen+i+8]) // and no part of one
 		}
 	}
-	is.True(!strings.Contains(kept, secretPrefix))
-	is.True(!strings.Contains(kept, tokenPrefix))
+	require.NotContains(t, kept, secretPrefix)
+	require.NotContains(t, kept, tokenPrefix)
 }

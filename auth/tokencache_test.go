@@ -14,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -217,7 +218,7 @@ func TestTokenCacheIsBounded(t *testing.T) {
 	c := newTokenCache()
 	for i := range 2*cacheSize + 1 {
 		c.put(tokenDigest{byte(i), byte(i >> 8), byte(i >> 16)}, Grant{ExpiresAt: start.Add(time.Hour)}, start, 0)
-		is.True(len(c.grants) <= cacheSize)
+		require.AtMost(t, len(c.grants), cacheSize)
 	}
 	last := 2 * cacheSize
 	_, _, ok := c.get(tokenDigest{byte(last & 0xff), byte(last >> 8 & 0xff), byte(last >> 16)}, start)

@@ -3,12 +3,12 @@ package auth
 import (
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -48,7 +48,7 @@ func TestTokensOfAGroupShareAnEntry(t *testing.T) {
 		is.Equal(s.try(t, token).body, "true "+s.client.ID+" [license:read license:write] []")
 	}
 	// Neither a token nor a part of one is stored.
-	is.True(!strings.Contains(s.st.written.String(), tokens[0][prefixLen:tokenIDLen]))
+	require.NotContains(t, s.st.written.String(), tokens[0][prefixLen:tokenIDLen])
 	// A token that begins as one of them is not one of them.
 	is.Equal(s.try(t, newCredentialFrom(tokens[0][:tokenIDLen])).status, 401)
 	last := prefixLen + randomLen - 1

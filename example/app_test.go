@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestUncleanPaths asks with a secret in the query for paths that a ServeMux
@@ -36,8 +38,8 @@ func TestUncleanPaths(t *testing.T) {
 			body, err := io.ReadAll(resp.Body)
 			is.NoErr(err)
 			is.Equal(resp.StatusCode, want)
-			is.True(!strings.Contains(string(body), "do-not-repeat"))
-			is.True(!strings.Contains(resp.Header.Get("Location"), "do-not-repeat"))
+			require.NotContains(t, string(body), "do-not-repeat")
+			require.NotContains(t, resp.Header.Get("Location"), "do-not-repeat")
 		})
 	}
 }
@@ -54,8 +56,8 @@ func TestHomePage(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(resp.StatusCode, http.StatusOK)
 	is.Equal(resp.Header.Get("Content-Type"), "text/html; charset=utf-8")
-	is.Equal(strings.Count(string(body), "<tr><td>"), 10)              // the newest ten
-	is.True(strings.Contains(string(body), "<td>&lt;script&gt;</td>")) // escaped
+	is.Equal(strings.Count(string(body), "<tr><td>"), 10)        // the newest ten
+	require.Contains(t, string(body), "<td>&lt;script&gt;</td>") // escaped
 }
 
 // TestPublicURL shows that the service knows where the world finds it.
@@ -74,6 +76,6 @@ func TestPublicURL(t *testing.T) {
 		resp.Body.Close()
 		is.NoErr(err)
 		is.Equal(resp.StatusCode, http.StatusOK)
-		is.True(strings.Contains(string(body), `"token_endpoint":"`+endpoint+`"`))
+		require.Contains(t, string(body), `"token_endpoint":"`+endpoint+`"`)
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // documents returns the README and the guides by their paths in the repository.
@@ -176,7 +178,7 @@ func TestREADMEProgram(t *testing.T) {
 	is := is.New(t)
 	all := snippets(t, documents(t)["README.md"])
 	i := slices.IndexFunc(all, func(s snippet) bool { return s.marker == "built" })
-	is.True(i >= 0) // the README has a program
+	require.AtLeast(t, i, 0) // the README has a program
 
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	is.NoErr(err)
@@ -184,7 +186,7 @@ func TestREADMEProgram(t *testing.T) {
 	is.NoErr(ln.Close())
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	is.True(strings.Contains(all[i].code, `"127.0.0.1:8080"`))
+	require.Contains(t, all[i].code, `"127.0.0.1:8080"`)
 	is.NoErr(os.WriteFile(source, []byte(strings.ReplaceAll(all[i].code, "127.0.0.1:8080", addr)), 0o600))
 	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, source)
 	build.Dir = ".."
@@ -209,7 +211,7 @@ func TestREADMEProgram(t *testing.T) {
 	is.Equal(resp.Request.URL.Path, "/licensing/dashboard/setup")
 	is.NoErr(cmd.Process.Signal(os.Interrupt))
 	is.NoErr(cmd.Wait())
-	is.True(strings.Contains(log.String(), "become the first admin")) // with the code
+	require.Contains(t, log.String(), "become the first admin") // with the code
 }
 
 // sessions returns the curl sessions of the README and the guides.
@@ -279,9 +281,9 @@ func TestSessions(t *testing.T) {
 			wrong := map[string]string{"BASE": values["BASE"], "CLIENT_ID": values["CLIENT_ID"], "CLIENT_SECRET": "csk_wrong"}
 			out, err := runSession(t.Context(), session, wrong)
 			is.True(err != nil)
-			is.True(strings.Contains(out, "TOKEN"))         // says what is missing
-			is.Equal(strings.Count(out, "curl: "), 1)       // the first step
-			is.True(!strings.Contains(out, `"request_id"`)) // and no other
+			require.Contains(t, out, "TOKEN")           // says what is missing
+			is.Equal(strings.Count(out, "curl: "), 1)   // the first step
+			require.NotContains(t, out, `"request_id"`) // and no other
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/admin"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
 
@@ -120,5 +121,5 @@ func TestBenchmarkOfTheGuide(t *testing.T) {
 
 	source, err := os.ReadFile("../store/sqlite/bench_test.go")
 	is.NoErr(err)
-	is.True(strings.Contains(string(source), "\nfunc Benchmark"))
+	require.Contains(t, string(source), "\nfunc Benchmark")
 }

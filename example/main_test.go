@@ -20,6 +20,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/host"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // A running is the example while it runs in this process.
@@ -141,7 +142,7 @@ func TestPrintedLines(t *testing.T) {
 		seen = append(seen, strings.TrimSpace(answer))
 	}
 	is.Equal(len(seen), 4)
-	is.True(regexp.MustCompile(`^lat_[0-9A-Za-z]{49}$`).MatchString(seen[0])) // a token
+	require.Matches(t, seen[0], regexp.MustCompile(`^lat_[0-9A-Za-z]{49}$`)) // a token
 
 	type shownLicense struct {
 		ID         string `json:"id"`
@@ -170,23 +171,23 @@ func TestDatabaseStays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 
 	first := start(t, "-db", file)
-	is.True(!strings.Contains(first.out.String(), "to look around")) // a database that is kept gets no samples
+	require.NotContains(t, first.out.String(), "to look around") // a database that is kept gets no samples
 	is.Equal(licensesIn(t, first), 0)
 	id, secret := first.field("client_id"), first.field("client_secret")
 	first.end()
 	is.NoErr(<-first.ended)
 
 	second := start(t, "-db", file)
-	is.True(!strings.Contains(second.out.String(), "csk_"))       // no secret
-	is.True(!strings.Contains(second.out.String(), "curl"))       // nothing to paste without one
-	is.True(strings.Contains(second.out.String(), "-new-client")) // but how to issue one
+	require.NotContains(t, second.out.String(), "csk_")           // no secret
+	require.NotContains(t, second.out.String(), "curl")           // nothing to paste without one
+	require.Contains(t, second.out.String(), "-new-client")       // but how to issue one
 	is.Equal(statusOfToken(t, second, id, secret), http.StatusOK) // the first one still works
 	second.end()
 
 	third := start(t, "-db", file, "-new-client", "Web shop", "-products", "beacon, atlas")
 	is.Equal(statusOfToken(t, third, third.field("client_id"), third.field("client_secret")), http.StatusOK)
 	is.True(third.field("client_id") != id)
-	is.True(strings.Contains(third.out.String(), `"product_id":"beacon"`)) // the line creates what the client may
+	require.Contains(t, third.out.String(), `"product_id":"beacon"`) // the line creates what the client may
 }
 
 // TestSeedOnRequest puts the samples into a database that is kept, once.
@@ -194,7 +195,7 @@ func TestSeedOnRequest(t *testing.T) {
 	is := is.New(t)
 	file := filepath.Join(t.TempDir(), "kept.db")
 	first := start(t, "-db", file, "-seed")
-	is.True(strings.Contains(first.out.String(), "40, to look around"))
+	require.Contains(t, first.out.String(), "40, to look around")
 	is.Equal(licensesIn(t, first), 40)
 	first.end()
 	is.NoErr(<-first.ended)
@@ -202,7 +203,8 @@ func TestSeedOnRequest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // should it start after all
 	defer cancel()
 	err := host.Run(ctx, onSQLite, []string{"-addr", "127.0.0.1:0", "-db", file, "-seed"}, io.Discard, io.Discard)
-	is.True(err != nil && strings.Contains(err.Error(), "-seed is for a new database"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "-seed is for a new database")
 }
 
 // licensesIn asks a new application how many licenses it has.
@@ -265,7 +267,7 @@ func TestNextFreePort(t *testing.T) {
 	defer taken.Close()
 	ex := start(t, "-addr", taken.Addr().String())
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
-	is.True(strings.Contains(ex.out.String(), "Port "+port+" is taken; using "))
+	require.Contains(t, ex.out.String(), "Port "+port+" is taken; using ")
 	resp, err := http.Get(ex.field("application"))
 	is.NoErr(err)
 	resp.Body.Close()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -71,11 +72,13 @@ func TestMasterKeyOfTheGuide(t *testing.T) {
 	key, err = masterKey()
 	is.NoErr(err)
 	err = licensing.Options{MasterKey: key}.Validate()
-	is.True(err != nil && strings.Contains(err.Error(), "environment variable"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "environment variable")
 
 	t.Setenv("LICENSING_MASTER_KEY", "not-base64!")
 	_, err = masterKey()
-	is.True(err != nil && !strings.Contains(err.Error(), "not-base64!"))
+	is.True(err != nil)
+	require.NotContains(t, err.Error(), "not-base64!")
 }
 
 // TestTenantsOfTheGuide shows that a token of one tenant opens no other.

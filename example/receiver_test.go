@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestEventsArePrinted creates a license, twice over a restart.
@@ -62,5 +64,5 @@ func TestForgedEvents(t *testing.T) {
 			is.Equal(resp.StatusCode, http.StatusUnauthorized)
 		})
 	}
-	is.New(t).True(!strings.Contains(ex.out.String(), "forged"))
+	require.NotContains(t, ex.out.String(), "forged")
 }

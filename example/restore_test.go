@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -43,7 +43,7 @@ func TestRestoredService(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(got, before)
 	_, err = h.Service().Get(t.Context(), after.ID)
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 
 	// New events take the numbers of the lost ones.
 	for range 2 {
@@ -54,5 +54,5 @@ func TestRestoredService(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(page.Data), 2)
 	_, err = h.Service().Events(t.Context(), license.EventsParams{After: late.NextCursor})
-	is.True(errors.Is(err, license.ErrCursorGone))
+	require.ErrorIs(t, err, license.ErrCursorGone)
 }

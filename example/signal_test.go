@@ -11,12 +11,13 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // asProgram makes the test binary be the example itself.
@@ -60,7 +61,7 @@ func TestSignals(t *testing.T) {
 			in := bufio.NewReader(conn)
 			line, err := in.ReadString('\n')
 			is.NoErr(err)
-			is.True(strings.Contains(line, "100 Continue")) // the handler has begun to read
+			require.Contains(t, line, "100 Continue") // the handler has begun to read
 			_, err = in.ReadString('\n')
 			is.NoErr(err)
 
@@ -73,7 +74,7 @@ func TestSignals(t *testing.T) {
 			is.Equal(resp.StatusCode, http.StatusCreated)
 
 			is.NoErr(<-exited)
-			is.True(strings.Contains(ex.out.String(), "Stopped: every request was answered."))
+			require.Contains(t, ex.out.String(), "Stopped: every request was answered.")
 			left, err := os.ReadDir(dir)
 			is.NoErr(err)
 			is.Equal(len(left), 0)

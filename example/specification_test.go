@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestSpecification drives each row of the specification's table of endpoints
@@ -70,6 +72,6 @@ func TestSpecification(t *testing.T) {
 			}
 		})
 	}
-	is.True(strings.HasPrefix(token, "lat_"))
-	is.True(strings.HasPrefix(id, "lic_"))
+	require.HasPrefix(t, token, "lat_")
+	require.HasPrefix(t, id, "lic_")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -137,7 +138,7 @@ func (c *caller) list(token string) int {
 var secretCases = []protocolCase{
 	{id: "sec-01", run: func(is *is.I, c *caller, _ string) {
 		for prefix, credential := range map[string]string{"cid": c.Client.ID, "csk": c.Secret, "lat": c.token} {
-			is.True(regexp.MustCompile(`^` + prefix + `_[0-9A-Za-z]{49}$`).MatchString(credential))
+			require.Matches(c.t, credential, regexp.MustCompile(`^`+prefix+`_[0-9A-Za-z]{49}$`))
 		}
 	}},
 	{id: "sec-02", run: func(is *is.I, c *caller, _ string) {
@@ -210,10 +211,10 @@ var secretCases = []protocolCase{
 	{id: "sec-08", run: func(is *is.I, c *caller, id string) {
 		a := c.do("GET", "/license/"+id+"?token="+c.token, "")
 		is.Equal(a.Code, http.StatusBadRequest)
-		is.True(!strings.Contains(a.Body.String(), c.token))
-		is.True(!strings.Contains(c.tokenOf(c.Client.ID, c.Secret+"x").Body.String(), c.Secret))
+		require.NotContains(c.t, a.Body.String(), c.token)
+		require.NotContains(c.t, c.tokenOf(c.Client.ID, c.Secret+"x").Body.String(), c.Secret)
 		for _, e := range c.Events() {
-			is.True(!strings.Contains(fmt.Sprintf("%+v %s", e, e.Data), c.Secret[:20]))
+			require.NotContains(c.t, fmt.Sprintf("%+v %s", e, e.Data), c.Secret[:20])
 		}
 	}},
 

@@ -19,6 +19,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -203,8 +204,8 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 			happen(t, h, 5)
 			time.Sleep(time.Minute)
 		}
-		is.True(len(p.at("alive.example")) >= 290) // but for the last round
-		is.True(len(p.at("dead.example")) < 200)   // held back, not hammered
+		require.AtLeast(t, len(p.at("alive.example")), 290) // but for the last round
+		require.Less(t, len(p.at("dead.example")), 200)     // held back, not hammered
 		seen, err := h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.True(seen.FailingSince != nil)
@@ -215,7 +216,7 @@ func TestADeadReceiverLosesNothing(t *testing.T) {
 		before := len(ids(p.at("dead.example")))
 		time.Sleep(24 * time.Hour)
 		is.Equal(len(ids(p.at("dead.example"))), 301) // all of them, and the other webhook's making
-		is.True(before >= 300)                        // most of them as soon as it recovered
+		require.AtLeast(t, before, 300)               // most of them as soon as it recovered
 		seen, err = h.Webhooks().Get(t.Context(), w.ID)
 		is.NoErr(err)
 		is.Equal(seen.FailingSince, nil)
@@ -238,7 +239,8 @@ func TestADeliveryIsTriedTenTimesOverThreeDays(t *testing.T) {
 		is.Equal(len(tries), 10)
 		is.Equal(len(ids(tries)), 1) // always the same id
 		span := tries[9].at.Sub(tries[0].at)
-		is.True(span > 65*time.Hour && span < 85*time.Hour)
+		require.Greater(t, span, 65*time.Hour)
+		require.Less(t, span, 85*time.Hour)
 		d := deliveries(t, h, w.ID)[0]
 		is.Equal(d.Status, webhook.DeliveryFailed)
 		is.Equal(d.NextAttemptAt, nil)
@@ -283,7 +285,7 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 		stop()
 		p.answers("x.example", nil)
 		first := ids(p.at("x.example"))
-		is.True(len(first) > 0)
+		require.Greater(t, len(first), 0)
 
 		stop = begin(t, next)
 		time.Sleep(time.Hour)
@@ -539,8 +541,8 @@ func TestAHangingReceiverCostsItsOwnSlotsOnly(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		quick := p.at("quick.example")
 		is.Equal(len(quick), 500)
-		is.True(quick[499].at.Sub(began) < 2*time.Second)
-		is.True(len(p.at("hangs.example")) <= 4)
+		require.Less(t, quick[499].at.Sub(began), 2*time.Second)
+		require.AtMost(t, len(p.at("hangs.example")), 4)
 	})
 }
 
@@ -604,7 +606,7 @@ func TestAPanicInTheTransportIsAFailedAttempt(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		is.Equal(deliveries(t, h, w.ID)[0].Status, webhook.DeliverySucceeded)
-		is.True(strings.Contains(log.String(), "not today"))
+		require.Contains(t, log.String(), "not today")
 	})
 }
 
@@ -680,7 +682,8 @@ func TestRunFinishesWhatIsUnderWay(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		began := len(p.at("slow.example"))
-		is.True(began > 0 && began < 50)
+		require.Greater(t, began, 0)
+		require.Less(t, began, 50)
 		done := map[webhook.DeliveryStatus]int{}
 		for _, d := range deliveries(t, h, w.ID) {
 			done[d.Status]++
@@ -715,7 +718,7 @@ func TestATestIsSentToItsWebhookAlone(t *testing.T) {
 		is.Equal(len(p.at("x.example")), 1)
 		is.Equal(len(p.at("other.example")), 1)
 		_, err = h.Webhooks().Deliveries(t.Context(), webhook.DeliveriesParams{WebhookID: w.ID})
-		is.True(errors.Is(err, license.ErrNotFound))
+		require.ErrorIs(t, err, license.ErrNotFound)
 	})
 }
 
@@ -742,8 +745,9 @@ func TestALongEventIsSentWithoutItsData(t *testing.T) {
 		is.NoErr(err)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		is.True(size > 0 && size <= 20_000)
-		is.True(strings.HasSuffix(string(body), `"data":{"truncated":true}}`))
+		require.Greater(t, size, 0)
+		require.AtMost(t, size, 20_000)
+		require.HasSuffix(t, string(body), `"data":{"truncated":true}}`)
 	})
 }
 
@@ -784,7 +788,8 @@ func TestAWrongMasterKeyHoldsDeliveriesBack(t *testing.T) {
 		is.Equal(len(p.at("x.example")), 0)
 		is.Equal(len(deliveries(t, right, w.ID)[0].Attempts), 0)
 		lines := strings.Count(log.String(), "another Options.MasterKey")
-		is.True(lines > 0 && lines < 30) // said, and not shouted
+		require.Greater(t, lines, 0)
+		require.Less(t, lines, 30) // said, and not shouted
 		defer begin(t, right)()
 		time.Sleep(5 * time.Second)
 		is.Equal(len(p.at("x.example")), 100)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -113,7 +114,7 @@ func TestErasureCoversDeliveriesUnderWay(t *testing.T) {
 					history := deliveries(t, h, id)
 					is.Equal(len(history), 2)
 					for _, d := range history {
-						is.True(len(d.Attempts) > 0)
+						require.Greater(t, len(d.Attempts), 0)
 						for _, a := range d.Attempts {
 							is.Equal(a.StatusCode, 500)
 							is.Equal(a.Response, nil)
@@ -139,7 +140,7 @@ func TestErasureLooksForAnswersOutsideUpdates(t *testing.T) {
 	e, err := h.Service().EraseCustomer(t.Context(), "gone")
 	is.NoErr(err)
 	is.Equal(e.Events, 6)
-	is.True(st.outside > 0)
+	require.Greater(t, st.outside, 0)
 	is.Equal(st.inside, 0)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -122,15 +123,15 @@ func TestFailuresTellTheLogAndNotTheCaller(t *testing.T) {
 			st.fail(c.fail)
 			w := ask(t, h, "POST", "/license", token, someLicense)
 			is.Equal(w.Code, c.status)
-			is.True(strings.Contains(w.Body.String(), `"code":"`+c.code+`"`))
-			is.True(strings.Contains(w.Body.String(), `"request_id":"the-request"`))
-			is.True(!strings.Contains(w.Body.String(), "disk 7"))
-			is.True(strings.Contains(log.String(), "disk 7"))
-			is.True(strings.Contains(log.String(), `"request_id":"the-request"`))
+			require.Contains(t, w.Body.String(), `"code":"`+c.code+`"`)
+			require.Contains(t, w.Body.String(), `"request_id":"the-request"`)
+			require.NotContains(t, w.Body.String(), "disk 7")
+			require.Contains(t, log.String(), "disk 7")
+			require.Contains(t, log.String(), `"request_id":"the-request"`)
 			if c.status == http.StatusServiceUnavailable {
 				seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
 				is.NoErr(err)
-				is.True(seconds >= 1)
+				require.AtLeast(t, seconds, 1)
 			}
 			is.Equal(ask(t, h, "GET", "/health", "", "").Code, http.StatusOK)
 			st.fail(nil)
@@ -162,7 +163,7 @@ func TestTheOAuthEndpointsFailInTheirOwnForm(t *testing.T) {
 	w := ask(t, h, "POST", "/oauth/token", "", "{}")
 	is.Equal(w.Code, http.StatusTooManyRequests)
 	is.Equal(w.Header().Get("Content-Type"), "application/json")
-	is.True(strings.HasPrefix(w.Body.String(), `{"error":"temporarily_unavailable","error_description":`))
+	require.HasPrefix(t, w.Body.String(), `{"error":"temporarily_unavailable","error_description":`)
 }
 
 // refusing is a Limiter that refuses every public address.
@@ -198,15 +199,15 @@ func TestEachRequestIsOneLineWithoutSecrets(t *testing.T) {
 		}
 		is.NoErr(json.Unmarshal([]byte(lines[i]), &line))
 		is.Equal(line.Msg, "licensing: request")
-		is.True(seen[i].Duration > 0)
+		require.Greater(t, seen[i].Duration, 0)
 		is.Equal(line.Duration, float64(seen[i].Duration.Microseconds())/1000)
 		is.Equal(line.ClientID != "", i == 0)
 		want.Duration, want.ClientID = seen[i].Duration, line.ClientID
 		is.Equal(seen[i], want)
 		is.Equal(licensing.Observation{Kind: want.Kind, Method: line.Method, Route: line.Route, Status: line.Status, Duration: want.Duration, ClientID: line.ClientID, RequestID: line.RequestID}, want)
 	}
-	is.True(!strings.Contains(log.String(), "csk_"))
-	is.True(!strings.Contains(log.String(), token))
+	require.NotContains(t, log.String(), "csk_")
+	require.NotContains(t, log.String(), token)
 }
 
 func TestWriteErrorAnswersForAHost(t *testing.T) {
@@ -216,7 +217,7 @@ func TestWriteErrorAnswersForAHost(t *testing.T) {
 	is.Equal(w.Code, http.StatusNotFound)
 	is.Equal(w.Header().Get("Content-Type"), "application/problem+json")
 	is.True(w.Header().Get("X-Request-Id") != "")
-	is.True(strings.Contains(w.Body.String(), w.Header().Get("X-Request-Id")))
+	require.Contains(t, w.Body.String(), w.Header().Get("X-Request-Id"))
 
 	kit := newCaller(t, licensing.Options{})
 	guarded := kit.Handler.Auth().RequireScope(auth.ScopeEventRead)(http.NotFoundHandler())
@@ -224,5 +225,5 @@ func TestWriteErrorAnswersForAHost(t *testing.T) {
 	guarded.ServeHTTP(w, httptest.NewRequest("GET", "/mine", nil))
 	is.Equal(w.Code, http.StatusUnauthorized)
 	is.Equal(w.Header().Get("WWW-Authenticate"), `Bearer realm="licensing"`)
-	is.True(strings.Contains(w.Body.String(), `"request_id"`))
+	require.Contains(t, w.Body.String(), `"request_id"`)
 }

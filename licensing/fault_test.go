@@ -2,13 +2,13 @@ package licensing_test
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
@@ -120,7 +120,7 @@ var faults = []struct {
 		events := c.Events()
 		last := events[len(events)-1]
 		is.Equal(last.Type, "license.renewed")
-		is.True(strings.Contains(string(last.Data), "invoice 7"))
+		require.Contains(c.t, string(last.Data), "invoice 7")
 	}},
 	{"the answer is vague", func(is *is.I, c *caller, id, key string) {
 		c.set(id, `{"max_activations":0}`)

@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -116,6 +117,6 @@ func TestASubscriberThatRetentionOvertookIsNamed(t *testing.T) {
 		stop()
 		is.Equal(len(l.got()), 4) // all but the two that were removed
 		is.Equal(strings.Count(log.String(), "retention removed events before a subscriber received them"), 1)
-		is.True(strings.Contains(log.String(), "subscriber=ledger"))
+		require.Contains(t, log.String(), "subscriber=ledger")
 	})
 }

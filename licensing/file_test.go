@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -42,7 +42,7 @@ func TestFileKeysArePublished(t *testing.T) {
 	is.Equal(len(ids), 2)
 	is.Equal(first.Header().Get("Content-Type"), "application/json")
 	is.Equal(first.Header().Get("Cache-Control"), "public, max-age=300")
-	is.True(!strings.Contains(first.Body.String(), `"d"`))
+	require.NotContains(t, first.Body.String(), `"d"`)
 	etag := first.Header().Get("ETag")
 	for _, tags := range []string{etag, "W/" + etag, `"1.active", ` + etag, "*"} {
 		a, _ := keys("If-None-Match", tags)
@@ -73,7 +73,7 @@ func TestFileKeysArePublished(t *testing.T) {
 	}
 	is.Equal(types, []string{files.EventKeyCreated, files.EventKeyCreated, files.EventKeyRotated, files.EventKeyCreated, files.EventKeyCompromised})
 	for _, eventType := range append(types, files.EventKeyRetired) {
-		is.True(slices.Contains(license.EventTypes(), eventType))
+		require.Includes(t, license.EventTypes(), eventType)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestIssuedFilesVerify(t *testing.T) {
 	}
 	activated := c.do("POST", "/license/activate", `{"key":"`+key+`","fingerprint":"host-1","file":"P14D","nonce":"n-1"}`, "Authorization", "")
 	f := verify(activated, "n-1")
-	is.True(f.ExpiresAt.Sub(f.IssuedAt) <= 10*24*time.Hour)
+	require.AtMost(t, f.ExpiresAt.Sub(f.IssuedAt), 10*24*time.Hour)
 	verify(c.do("POST", "/license/validate", `{"key":"`+key+`","fingerprint":"host-1","file":"P14D","nonce":"n-2"}`, "Authorization", ""), "n-2")
 	verify(c.do("POST", "/license/file", `{"key":"`+key+`","fingerprint":"host-1","nonce":"n-3"}`, "Authorization", ""), "n-3")
 
@@ -150,9 +150,9 @@ func TestIssuedFilesVerify(t *testing.T) {
 	is.NoErr(err)
 	before := want.Revocations
 	want.Revocations = list()
-	is.True(want.Revocations.Sequence > before.Sequence)
+	require.Greater(t, want.Revocations.Sequence, before.Sequence)
 	is.Equal(want.Revocations.CondemnedKeys, []string{issued.KeyID})
-	is.True(errors.Is(rotated.Check(want), licensefile.ErrRevoked))
+	require.ErrorIs(t, rotated.Check(want), licensefile.ErrRevoked)
 }
 
 // TestVoidFiles: the files that were issued are refused, new ones are not.
@@ -186,10 +186,10 @@ func TestVoidFiles(t *testing.T) {
 	events := c.Events()
 	e := events[len(events)-1]
 	is.Equal(e.Type, license.EventFilesVoided)
-	is.True(strings.Contains(string(e.Data), `"reason":"laptop stolen"`))
+	require.Contains(t, string(e.Data), `"reason":"laptop stolen"`)
 
 	c.Clock.Advance(10 * time.Minute) // the list is made again
-	is.True(errors.Is(check(issued), licensefile.ErrOldGeneration))
+	require.ErrorIs(t, check(issued), licensefile.ErrOldGeneration)
 	is.NoErr(check(c.do("POST", path, "")))
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -383,10 +384,10 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		is.True(got.Subscribers[0].Since.Equal(began))
 		is.Equal(got.Subscribers[0].LastError, "no mail server")
 		i := slices.IndexFunc(got.Problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthSubscriber })
-		is.True(i >= 0)
+		require.AtLeast(t, i, 0)
 		is.Equal(got.Problems[i].Subject, "mailer")
 		is.True(got.Problems[i].Since != nil)
-		is.True(!strings.Contains(got.Problems[i].Detail, "mail server")) // the error is with the subscriber
+		require.NotContains(t, got.Problems[i].Detail, "mail server") // the error is with the subscriber
 
 		o = newOutage(t)
 		h := conditions["webhook_disabled"](o)
@@ -394,7 +395,7 @@ func TestHealthNamesWhatIsWrong(t *testing.T) {
 		is.NoErr(err)
 		got = h.Health(t.Context())
 		i = slices.IndexFunc(got.Problems, func(p licensing.HealthProblem) bool { return p.Code == licensing.HealthWebhookDisabled })
-		is.True(i >= 0)
+		require.AtLeast(t, i, 0)
 		is.Equal(got.Problems[i].Subject, hooks.Data[0].ID)
 		is.Equal(got.Problems[i].Detail, "The webhook is disabled: the endpoint answered 410 Gone.")
 	})
@@ -422,14 +423,14 @@ func TestFailingWritesShow(t *testing.T) {
 			return &got.Problems[i]
 		}
 		is.NoErr(create())
-		is.True(failing() == nil)
+		is.Equal(failing(), nil)
 		began := time.Now()
 		o.store.readOnly = true
 		is.True(create() != nil)
 		time.Sleep(time.Second)
 		is.True(create() != nil)
 		is.True(failing().Since.Equal(began))
-		is.True(strings.Contains(failing().Detail, "the disk is full"))
+		require.Contains(t, failing().Detail, "the disk is full")
 		_, err := h.Service().Create(t.Context(), license.CreateParams{}) // a refusal of the rules says nothing of the store
 		is.True(err != nil)
 		o.store.readOnly = false
@@ -438,7 +439,7 @@ func TestFailingWritesShow(t *testing.T) {
 		is.NoErr(create())
 		is.True(failing() != nil) // others may still fail, as on a disk that is almost full
 		time.Sleep(time.Minute)
-		is.True(failing() == nil)
+		is.Equal(failing(), nil)
 
 		defer begin(t, h)()
 		time.Sleep(time.Minute)
@@ -452,7 +453,7 @@ func TestFailingWritesShow(t *testing.T) {
 		}
 		o.store.readOnly = false
 		time.Sleep(12*time.Second + time.Minute)
-		is.True(failing() == nil)
+		is.Equal(failing(), nil)
 	})
 }
 
@@ -484,7 +485,7 @@ func TestHealthCountsSigningKeys(t *testing.T) {
 	is.NoErr(err)
 	got := o.handler().Health(t.Context())
 	is.Equal(got.SigningKeys, files.SecretCounts{Clear: 2})
-	is.True(slices.Contains(problems(got), licensing.HealthSecretsClear))
+	require.Includes(t, problems(got), licensing.HealthSecretsClear)
 
 	o = newOutage(t)
 	_, err = o.handler().Files().KeySet(t.Context())
@@ -497,7 +498,7 @@ func TestHealthCountsSigningKeys(t *testing.T) {
 	o.opts.PreviousMasterKeys = nil
 	got = o.handler().Health(t.Context())
 	is.Equal(got.SigningKeys, files.SecretCounts{Unreadable: 2})
-	is.True(slices.Contains(problems(got), licensing.HealthSecretsUnreadable))
+	require.Includes(t, problems(got), licensing.HealthSecretsUnreadable)
 }
 
 // TestReadyVerbose asks for the health over HTTP: with a token that may read
@@ -523,8 +524,8 @@ func TestReadyVerbose(t *testing.T) {
 	} {
 		w := ask(t, kit.Handler, "GET", "/ready?verbose", tt.token, "")
 		is.Equal(w.Code, tt.status)
-		is.True(strings.Contains(w.Body.String(), `"code":"`+tt.code+`"`))
-		is.True(!strings.Contains(w.Body.String(), "problems"))
+		require.Contains(t, w.Body.String(), `"code":"`+tt.code+`"`)
+		require.NotContains(t, w.Body.String(), "problems")
 	}
 	is.Equal(strings.TrimSpace(ask(t, kit.Handler, "GET", "/ready", "", "").Body.String()), `{"status":"ready"}`)
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
@@ -29,10 +30,10 @@ func TestLongKeys(t *testing.T) {
 	is.Equal(from.do("POST", "/license", body(key)).Code, http.StatusCreated)
 	tooLong := from.do("POST", "/license", body(key+"x"))
 	is.Equal(tooLong.Code, http.StatusUnprocessableEntity)
-	is.True(strings.Contains(tooLong.Body.String(), "must be 16 to 1,024 visible ASCII characters"))
+	require.Contains(t, tooLong.Body.String(), "must be 16 to 1,024 visible ASCII characters")
 
 	exported := from.do("GET", "/export/license", "").Body.String()
-	is.True(strings.Contains(exported, key))
+	require.Contains(t, exported, key)
 	results := to.do("POST", "/import/license", exported+body(key+"x"), "Content-Type", ndjson).Body.String()
 	is.Equal(strings.Count(results, `"result":"created"`), 1)
 	is.Equal(strings.Count(results, `"result":"refused"`), 1)
@@ -53,7 +54,7 @@ func TestImportRowsAreReadLikeBodies(t *testing.T) {
 	} {
 		is.Equal(c.do("POST", "/license", row).Code/100, 4)
 		answer := c.do("POST", "/import/license", row, "Content-Type", ndjson)
-		is.True(strings.HasPrefix(answer.Body.String(), `{"line":1,"result":"refused"`))
+		require.HasPrefix(t, answer.Body.String(), `{"line":1,"result":"refused"`)
 	}
 	is.Equal(c.do("GET", "/export/license", "").Body.Len(), 0)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -143,7 +144,7 @@ var lifeCases = []protocolCase{
 			tracing.calls()
 			c.withKey(path, key, more)
 			known := tracing.calls()
-			is.True(len(known) > 0)
+			require.Greater(c.t, len(known), 0)
 			var bodies []string
 			for _, unknown := range []string{"00000-00000-00000-00000-00000", "ABCDE-ABCDE-ABCDE-ABCDE-ABCDE", "x", strings.Repeat("long ", 500), id} {
 				a := c.do("POST", path, `{"key":"`+unknown+`"`+more+`}`, "Authorization", "", "X-Request-Id", "same")
@@ -184,7 +185,8 @@ var lifeCases = []protocolCase{
 		key := c.keyOf(id)
 		is.Equal(c.withKey("/license/validate", key, "").Code, 200)
 		last := seen.keys[len(seen.keys)-1]
-		is.True(strings.HasPrefix(last, "key:") && !strings.Contains(last, key[:5])) // a digest
+		require.HasPrefix(c.t, last, "key:")
+		require.NotContains(c.t, last, key[:5]) // a digest
 	}},
 	{id: "life-09", method: "POST", target: "/license/activate", body: `{"key":"x","fingerprint":"pc"}`, header: []string{"Authorization", ""}, status: 404, code: "not_found"},
 	{id: "life-09", method: "POST", target: "/license/activate", body: `{"key":"x"}`, header: []string{"Authorization", ""}, status: 422, code: "invalid_parameters"},
@@ -262,7 +264,7 @@ var lifeCases = []protocolCase{
 		is.Equal(c.withKey("/license/deactivate", "x", `,"activation_id":"`+second+`"`).Code, 404)
 		events := c.Events()
 		is.Equal(events[len(events)-1].Actor, "license:"+id)
-		is.True(strings.Contains(string(events[len(events)-1].Data), `"reason":"laptop lost"`))
+		require.Contains(c.t, string(events[len(events)-1].Data), `"reason":"laptop lost"`)
 	}},
 	{id: "life-13", method: "GET", target: "/license/{id}/verdict?at=2040-01-01", status: 400, code: "invalid_request"},
 	{id: "life-13", method: "GET", target: "/license/{id}/verdict?key=x", status: 400, code: "invalid_request"},
@@ -328,9 +330,9 @@ var lifeCases = []protocolCase{
 		c.do("GET", "/export/license", "")
 		is.Equal(strings.Count(log.String(), "licensing: request"), 5)
 		for _, secret := range []string{key, fresh} {
-			is.True(!strings.Contains(log.String(), secret))
+			require.NotContains(c.t, log.String(), secret)
 			for _, e := range c.Events() {
-				is.True(!strings.Contains(string(e.Data), secret))
+				require.NotContains(c.t, string(e.Data), secret)
 			}
 		}
 	}},

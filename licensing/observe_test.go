@@ -16,6 +16,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -61,7 +62,7 @@ func TestDeliveriesAreObserved(t *testing.T) {
 			{Outcome: licensing.OutcomeFailed},
 			{Outcome: licensing.OutcomeSucceeded, Status: 202},
 		} {
-			is.True(!strings.Contains(fmt.Sprintf("%+v", got[i]), "shop.example")) // nothing of the URL
+			require.NotContains(t, fmt.Sprintf("%+v", got[i]), "shop.example") // nothing of the URL
 			is.Equal(got[i].Err != nil, want.Outcome == licensing.OutcomeFailed)
 			want.Kind, want.Name, want.Attempt, want.Duration, want.Err = licensing.ObservationDelivery, w.ID, i+1, 40*time.Millisecond, got[i].Err
 			is.Equal(got[i], want)
@@ -72,7 +73,7 @@ func TestDeliveriesAreObserved(t *testing.T) {
 		happen(t, h, 1)
 		o.run(h, time.Minute)
 		got = o.of(licensing.ObservationDelivery)[3:]
-		is.True(len(got) > 0)
+		require.Greater(t, len(got), 0)
 		is.Equal(got[0].Outcome, licensing.OutcomePostponed)
 		is.Equal(got[0].Attempt, 1)
 		is.True(got[0].Err != nil)
@@ -160,12 +161,12 @@ func TestJobsAreObserved(t *testing.T) {
 		}
 		isMailer := func(seen licensing.Observation) bool { return seen.Name == "subscriber:mailer" }
 		i := slices.IndexFunc(failed, isMailer)
-		is.True(i >= 0)
-		is.True(errors.Is(failed[i].Err, store.ErrUnavailable))
+		require.AtLeast(t, i, 0)
+		require.ErrorIs(t, failed[i].Err, store.ErrUnavailable)
 		broken := o.of(licensing.ObservationStoreError)
 		is.Equal(len(broken), len(failed)) // one for each step
 		i = slices.IndexFunc(broken, isMailer)
-		is.True(i >= 0)
+		require.AtLeast(t, i, 0)
 		is.Equal(broken[i].Outcome, licensing.OutcomeUnavailable)
 	})
 }
@@ -191,7 +192,7 @@ func TestStoreErrorsOfRequestsAreObserved(t *testing.T) {
 		st.fail(func(context.Context) error { return fault })
 		is.Equal(ask(t, h, "POST", "/license", token, someLicense).Code, http.StatusServiceUnavailable)
 		is.Equal(len(seen), 1)
-		is.True(errors.Is(seen[0].Err, fault))
+		require.ErrorIs(t, seen[0].Err, fault)
 		is.Equal(seen[0], licensing.Observation{
 			Kind: licensing.ObservationStoreError, Name: "POST /license", Outcome: outcome, Err: seen[0].Err, RequestID: "the-request",
 		})
@@ -228,8 +229,8 @@ func TestAPanicOfObserveDoesNotStopBackgroundWork(t *testing.T) {
 		happen(t, h, 2)
 		o.run(h, time.Minute)
 		is.Equal(len(o.receiver.at("shop.example")), 2)
-		is.True(calls.Load() > 0)
-		is.True(strings.Contains(log.String(), "Options.Observe panicked"))
+		require.Greater(t, calls.Load(), 0)
+		require.Contains(t, log.String(), "Options.Observe panicked")
 		is.True(!hasProblem(t, h, licensing.HealthOverdue))
 	})
 }

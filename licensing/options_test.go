@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -40,7 +41,7 @@ func TestOptionsOutOfBoundsAreNamedWithTheMend(t *testing.T) {
 			is := is.New(t)
 			err := opts.Validate()
 			is.True(err != nil)
-			is.True(strings.HasPrefix(err.Error(), "licensing: Options."+field+" must be "))
+			require.HasPrefix(t, err.Error(), "licensing: Options."+field+" must be ")
 			is.Equal(strings.Count(err.Error(), "licensing: "), 1)
 			defer func() { is.Equal(recover(), err.Error()) }()
 			licensing.NewHandler(memory.New(), opts)
@@ -64,8 +65,7 @@ func TestGoodOptionsAreTaken(t *testing.T) {
 }
 
 func TestANilStorePanicsHelpfully(t *testing.T) {
-	is := is.New(t)
-	defer func() { is.True(strings.Contains(fmt.Sprint(recover()), "requires a store")) }()
+	defer func() { require.Contains(t, fmt.Sprint(recover()), "requires a store") }()
 	licensing.NewHandler(nil, licensing.Options{})
 }
 
@@ -137,11 +137,11 @@ func TestBrowsersAreLetInFromListedOrigins(t *testing.T) {
 	is.Equal(preflight.Code, http.StatusNoContent)
 	is.Equal(preflight.Header().Get("Access-Control-Allow-Origin"), app)
 	is.Equal(preflight.Header().Get("Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS, PATCH, POST")
-	is.True(strings.Contains(preflight.Header().Get("Access-Control-Allow-Headers"), "Authorization"))
+	require.Contains(t, preflight.Header().Get("Access-Control-Allow-Headers"), "Authorization")
 
 	got := c.do("GET", "/license", "", "Origin", app)
 	is.Equal(got.Header().Get("Access-Control-Allow-Origin"), app)
-	is.True(strings.Contains(got.Header().Get("Access-Control-Expose-Headers"), "ETag"))
+	require.Contains(t, got.Header().Get("Access-Control-Expose-Headers"), "ETag")
 	is.Equal(got.Header().Get("Vary"), "Origin")
 	is.Equal(c.do("GET", "/license", "", "Origin", app, "Authorization", "").Header().Get("Access-Control-Allow-Origin"), app) // so that a 401 can be read
 
@@ -181,7 +181,7 @@ func TestAMountThatKeepsItsPrefixIsHintedAtOnce(t *testing.T) {
 			is.Equal(c.do("GET", path, "").Code, http.StatusNotFound)
 		}
 		is.Equal(strings.Count(log.String(), "\n"), 1)
-		is.True(strings.Contains(log.String(), `http.StripPrefix(\"/tenants/7\", h)`))
+		require.Contains(t, log.String(), `http.StripPrefix(\"/tenants/7\", h)`)
 	}
 }
 
@@ -199,28 +199,26 @@ func TestMountThatStripsTheSlashIsHintedAtOnce(t *testing.T) {
 }
 
 func TestRequestLogCanBeTurnedOff(t *testing.T) {
-	is := is.New(t)
 	log, requests := new(bytes.Buffer), new(bytes.Buffer)
 	logger := func(b *bytes.Buffer) *slog.Logger { return slog.New(slog.NewJSONHandler(b, nil)) }
 	newCaller(t, licensing.Options{Logger: logger(log)}).do("GET", "/health", "")
-	is.True(strings.Contains(log.String(), `"duration_ms":`))
+	require.Contains(t, log.String(), `"duration_ms":`)
 	log.Reset()
 	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: logger(requests)}).do("GET", "/health", "")
-	is.True(!strings.Contains(log.String(), "duration_ms"))
-	is.True(strings.Contains(requests.String(), `"route":"/health"`))
+	require.NotContains(t, log.String(), "duration_ms")
+	require.Contains(t, requests.String(), `"route":"/health"`)
 	log.Reset()
 	newCaller(t, licensing.Options{Logger: logger(log), RequestLog: slog.New(slog.DiscardHandler)}).do("GET", "/health", "")
-	is.True(!strings.Contains(log.String(), "duration_ms"))
+	require.NotContains(t, log.String(), "duration_ms")
 }
 
 func TestAnEmptyMasterKeyIsRefusedWithItsLikelyCause(t *testing.T) {
-	is := is.New(t)
 	t.Setenv("LICENSEKIT_TEST_KEY", "")
 	opts := licensing.Options{MasterKey: []byte(os.Getenv("LICENSEKIT_TEST_KEY"))}
 	defer func() {
 		message, _ := recover().(string)
-		is.True(strings.HasPrefix(message, "licensing: Options.MasterKey is empty"))
-		is.True(strings.Contains(message, "unset or empty"))
+		require.HasPrefix(t, message, "licensing: Options.MasterKey is empty")
+		require.Contains(t, message, "unset or empty")
 	}()
 	licensing.NewHandler(memory.New(), opts)
 }

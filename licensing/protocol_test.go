@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -155,7 +156,7 @@ var protocolCases = []protocolCase{
 		a := c.broken(errors.New("disk 7")).do("DELETE", "/license/"+id, "")
 		is.Equal(a.Code, 500)
 		is.Equal(a.json["code"], "internal")
-		is.True(!strings.Contains(a.Body.String(), "disk 7"))
+		require.NotContains(c.t, a.Body.String(), "disk 7")
 	}},
 	{id: "http-15", run: func(is *is.I, c *caller, id string) {
 		for _, err := range []error{store.ErrUnavailable, store.ErrUnknownOutcome, store.ErrConflict, context.DeadlineExceeded} {
@@ -171,7 +172,7 @@ var protocolCases = []protocolCase{
 				is.Equal(a.Header().Get(name), want)
 			}
 		}
-		is.True(strings.HasPrefix(c.do("GET", "/health", "", "X-Request-Id", "not one").Header().Get("X-Request-Id"), "req_"))
+		require.HasPrefix(c.t, c.do("GET", "/health", "", "X-Request-Id", "not one").Header().Get("X-Request-Id"), "req_")
 	}},
 	{id: "http-17", method: "GET", target: "/license/", status: 404, code: "no_such_path", want: []string{"Location:"}},
 	{id: "http-17", method: "GET", target: "/license//{id}", status: 404, code: "no_such_path", want: []string{"Location:"}},

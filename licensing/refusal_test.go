@@ -2,7 +2,6 @@ package licensing_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -59,7 +59,7 @@ func TestDrainStoresRefusals(t *testing.T) {
 		_, err = h.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "q"})
 		is.NoErr(err)
 		_, err = st.Entry(t.Context(), "refusal", l.ID)
-		is.True(errors.Is(err, store.ErrNotFound))
+		require.ErrorIs(t, err, store.ErrNotFound)
 		stop()
 		run.Wait()
 		_, err = st.Entry(t.Context(), "refusal", l.ID)

@@ -2,12 +2,12 @@ package licensing_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
@@ -47,7 +47,7 @@ func TestReplayAfterTheProductLimitNarrowed(t *testing.T) {
 			var replies []answer
 			for i := range requests {
 				replies = append(replies, do(i))
-				is.True(replies[i].Code < 300)
+				require.Less(t, replies[i].Code, 300)
 			}
 			events := len(c.Events())
 			_, err := c.Handler.Auth().UpdateClient(t.Context(), auth.UpdateClientParams{ID: client.ID, Products: &[]string{"b"}})
@@ -57,7 +57,7 @@ func TestReplayAfterTheProductLimitNarrowed(t *testing.T) {
 				if r.lost {
 					is.Equal(again.Code, http.StatusForbidden)
 					is.Equal(again.json["code"], "product_forbidden")
-					is.True(!strings.Contains(again.Body.String(), `"key"`))
+					require.NotContains(t, again.Body.String(), `"key"`)
 					continue
 				}
 				is.Equal(again.Body.String(), replies[i].Body.String())

@@ -15,6 +15,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -266,7 +267,7 @@ func TestABodyThatEndsEarlyIsA400(t *testing.T) {
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
 	is.Equal(w.Code, http.StatusBadRequest)
-	is.True(strings.Contains(w.Body.String(), `"code":"incomplete_body"`))
+	require.Contains(t, w.Body.String(), `"code":"incomplete_body"`)
 }
 
 type brokenReader struct{}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -234,9 +235,8 @@ func TestRequireNeedsToKnowWhoseLicense(t *testing.T) {
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: discard})
 	for _, g := range []licensing.Requirement{{ProductID: "atlas"}, {Key: byKey, Customer: byCustomer}} {
 		t.Run("", func(t *testing.T) {
-			is := is.New(t)
 			defer func() {
-				is.True(strings.Contains(recover().(string), "exactly one of Requirement.Key and Requirement.Customer"))
+				require.Contains(t, recover().(string), "exactly one of Requirement.Key and Requirement.Customer")
 			}()
 			h.Require(g)
 		})

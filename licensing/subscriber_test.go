@@ -14,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -155,7 +156,7 @@ func TestASubscriberThatKeepsFailingIsNamed(t *testing.T) {
 		state := h.Health(t.Context()).Subscribers[0]
 		is.Equal(state.Name, "mailer")
 		is.True(state.LastError != "")
-		is.True(strings.Contains(log.String(), "level=ERROR"))
+		require.Contains(t, log.String(), "level=ERROR")
 		broken.Store(false)
 		time.Sleep(10 * time.Minute)
 		is.True(!hasProblem(t, h, licensing.HealthSubscriber))
@@ -196,7 +197,7 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 			}
 			is.Equal(calls[subject], want)
 		}
-		is.True(strings.Contains(log.String(), "gave up"))
+		require.Contains(t, log.String(), "gave up")
 		is.True(!hasProblem(t, h, licensing.HealthSubscriber) && !hasProblem(t, h, licensing.HealthOverdue))
 		letters, err := h.DeadLetters(t.Context(), "mailer")
 		is.NoErr(err)
@@ -215,7 +216,7 @@ func TestASubscriberGivesUpOnAnEvent(t *testing.T) {
 		is.NoErr(h.RetryDeadLetter(t.Context(), letters[0]))
 		time.Sleep(time.Minute)
 		is.Equal(calls[bad], 9)
-		is.True(errors.Is(h.RetryDeadLetter(t.Context(), letters[0]), license.ErrNotFound))
+		require.ErrorIs(t, h.RetryDeadLetter(t.Context(), letters[0]), license.ErrNotFound)
 	})
 }
 
@@ -269,7 +270,8 @@ func TestASubscriberMayFinishWhenRunIsToEnd(t *testing.T) {
 		began := time.Now()
 		stop()
 		is.True(finished)
-		is.True(time.Since(began) >= 10*time.Second && time.Since(began) <= 21*time.Second)
+		require.AtLeast(t, time.Since(began), 10*time.Second)
+		require.AtMost(t, time.Since(began), 21*time.Second)
 	})
 }
 
@@ -292,7 +294,8 @@ func TestOptionsAboutEventsAreChecked(t *testing.T) {
 			is := is.New(t)
 			err := opts.Validate()
 			is.True(err != nil)
-			is.True(len(err.Error()) > len(want) && err.Error()[:len(want)] == want)
+			require.Greater(t, len(err.Error()), len(want))
+			is.Equal(err.Error()[:len(want)], want)
 		})
 	}
 }

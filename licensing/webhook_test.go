@@ -2,13 +2,13 @@ package licensing_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -20,7 +20,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	is.Equal(made.Code, http.StatusCreated)
 	id, secret := made.json["id"].(string), made.json["secret"].(string)
 	is.Equal(made.Header().Get("Location"), "webhook/"+id)
-	is.True(strings.HasPrefix(secret, "whsec_"))
+	require.HasPrefix(t, secret, "whsec_")
 	is.Equal(len(secret), len("whsec_")+44)
 	is.Equal(made.json["types"], []any{"license.*"})
 
@@ -56,8 +56,8 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	is.Equal(feed.Code, http.StatusOK)
 	is.Equal(len(feed.json["data"].([]any)), 4) // created, updated, rotated, tested
 	is.Equal(feed.json["has_more"], false)
-	is.True(!strings.Contains(feed.Body.String(), "token=t"))
-	is.True(!strings.Contains(feed.Body.String(), "whsec_"))
+	require.NotContains(t, feed.Body.String(), "token=t")
+	require.NotContains(t, feed.Body.String(), "whsec_")
 	after := feed.json["next_cursor"].(string)
 	is.Equal(c.do("GET", "/event?after="+after, "").json["data"], []any{})
 
@@ -68,7 +68,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	// What was shown once is nowhere.
 	for _, kind := range []string{"webhook", "once"} {
 		for _, e := range entries(t, c.Store, kind) {
-			is.True(!strings.Contains(string(e.Data), secret[len("whsec_"):]))
+			require.NotContains(t, string(e.Data), secret[len("whsec_"):])
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -71,7 +72,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 
 	to := memory.New()
 	is.NoErr(store.Import(t.Context(), storetest.Twice(to), strings.NewReader(archive)))
-	is.True(export(t, to) == archive) // byte for byte
+	is.Equal(export(t, to), archive) // byte for byte
 
 	events, err := to.Events(t.Context(), store.EventQuery{Limit: 1})
 	is.NoErr(err)
@@ -82,7 +83,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		return err
 	}))
 	_, err = to.Entry(t.Context(), "token", "short-lived")
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 	for _, id := range []string{"lic_0000", "lic_0001"} {
 		want, err := from.License(t.Context(), id)
 		is.NoErr(err)
@@ -111,7 +112,7 @@ func TestImportIntoAStoreThatHeldEvents(t *testing.T) {
 			return err
 		}))
 	}
-	is.True(errors.Is(store.Import(t.Context(), to, strings.NewReader(export(t, from))), store.ErrExists))
+	require.ErrorIs(t, store.Import(t.Context(), to, strings.NewReader(export(t, from))), store.ErrExists)
 }
 
 // TestArchiveOfNothing: the archive is the same whether a backend returns an empty
@@ -177,7 +178,7 @@ func TestImportRefuses(t *testing.T) {
 	full := memory.New()
 	fill(t, full, 110)
 	archive := export(t, full)
-	is.True(errors.Is(store.Import(t.Context(), full, strings.NewReader(archive)), store.ErrExists))
+	require.ErrorIs(t, store.Import(t.Context(), full, strings.NewReader(archive)), store.ErrExists)
 	is.Equal(export(t, full), archive)
 
 	lines := strings.SplitAfter(archive, "\n")
@@ -202,12 +203,11 @@ func TestImportRefuses(t *testing.T) {
 }
 
 func TestExportEndsWithTheFirstError(t *testing.T) {
-	is := is.New(t)
 	st := memory.New()
 	fill(t, st, 110)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	is.True(errors.Is(store.Export(ctx, st, &bytes.Buffer{}), context.Canceled))
+	require.ErrorIs(t, store.Export(ctx, st, &bytes.Buffer{}), context.Canceled)
 }
 
 // An Update of Import has no more bytes than every backend takes.
@@ -225,8 +225,9 @@ func TestImportOfLargeRecords(t *testing.T) {
 	to := &weighs{Store: memory.New()}
 	archive := export(t, from)
 	is.NoErr(store.Import(t.Context(), to, strings.NewReader(archive)))
-	is.True(to.most > 0 && to.most <= 16<<20)
-	is.True(export(t, to) == archive)
+	require.Greater(t, to.most, 0)
+	require.AtMost(t, to.most, 16<<20)
+	is.Equal(export(t, to), archive)
 }
 
 // weighs notes the most bytes of entries that an Update wrote.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -21,13 +22,13 @@ func TestNewID(t *testing.T) {
 	var ids []string
 	for i := range 2000 {
 		id := store.NewID("lic", at.Add(time.Duration(i)*time.Millisecond))
-		is.True(regexp.MustCompile(`^lic_[0-7][0-9a-hjkmnp-tv-z]{25}$`).MatchString(id)) // prefix and 26 digits of Crockford's base32
-		is.True(!seen[id])                                                               // unique
+		require.Matches(t, id, regexp.MustCompile(`^lic_[0-7][0-9a-hjkmnp-tv-z]{25}$`)) // prefix and 26 digits of Crockford's base32
+		is.True(!seen[id])                                                              // unique
 		seen[id] = true
 		ids = append(ids, id)
 	}
-	is.True(slices.IsSorted(ids))                                                     // ids sort by the millisecond they were made in
-	is.True(store.NewID("lic", time.Date(1734, 1, 1, 0, 0, 0, 0, time.UTC)) < ids[0]) // also by one that no UUID can hold
+	is.True(slices.IsSorted(ids))                                                            // ids sort by the millisecond they were made in
+	require.Less(t, store.NewID("lic", time.Date(1734, 1, 1, 0, 0, 0, 0, time.UTC)), ids[0]) // also by one that no UUID can hold
 }
 
 // TestNewIDIsAUUID decodes an id.

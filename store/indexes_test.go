@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -22,7 +23,7 @@ func TestIndexesAreNarrow(t *testing.T) {
 	page, err := os.ReadFile("indexes.go")
 	is.NoErr(err)
 	lines := regexp.MustCompile(`(?m)^\t.*\S {2,}(license|activation|event|entry): ([^;\n]*)`).FindAllStringSubmatch(string(page), -1)
-	is.True(len(lines) > 30)
+	require.Greater(t, len(lines), 30)
 	for _, line := range lines {
 		sum := 0
 		for column := range strings.SplitSeq(line[2], ", ") {
@@ -30,10 +31,10 @@ func TestIndexesAreNarrow(t *testing.T) {
 				column = line[1] + " key"
 			}
 			if column != "unique" {
-				is.True(bytes[column] > 0) // a known column
+				require.Greater(t, bytes[column], 0) // a known column
 			}
 			sum += bytes[column]
 		}
-		is.True(sum <= 3072) // the widest index of MySQL
+		require.AtMost(t, sum, 3072) // the widest index of MySQL
 	}
 }

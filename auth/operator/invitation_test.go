@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -29,24 +29,24 @@ func TestInvite(t *testing.T) {
 	ada := o.As(auth.Caller{Actor: actorOf(t, o, "ada@example.com")})
 	for _, p := range []InviteParams{{Email: "bob"}, {Email: "bob@example.com", Role: "root"}, {Email: "ADA@example.com"}} {
 		_, err := ada.Invite(ctx, p)
-		is.True(errors.Is(err, auth.ErrInvalid))
+		require.ErrorIs(t, err, auth.ErrInvalid)
 	}
 	code, err := ada.Invite(ctx, InviteParams{Email: "bob@example.com", Role: RoleAdmin})
 	is.NoErr(err)
 	entries, err := o.st.Entries(ctx, store.EntryQuery{Kind: kindInvitation})
 	is.NoErr(err)
-	is.True(!strings.Contains(string(entries[0].Data)+entries[0].Key, code)) // only a digest is kept
+	require.NotContains(t, string(entries[0].Data)+entries[0].Key, code) // only a digest is kept
 	list, err := o.Invitations(ctx)
 	is.NoErr(err)
 	is.Equal(list[0].Email, "bob@example.com")
 	is.Equal(list[0].ExpiresAt, o.now.Add(InvitationTTL))
 
 	b := &browser{o: o}
-	is.True(errors.Is(b.accept("wrong", goodPassword), ErrInvitationCode))
-	is.True(errors.Is(b.accept(code, "too short"), auth.ErrInvalid))
+	require.ErrorIs(t, b.accept("wrong", goodPassword), ErrInvitationCode)
+	require.ErrorIs(t, b.accept(code, "too short"), auth.ErrInvalid)
 	is.NoErr(b.accept(strings.ToLower(code), goodPassword))
 	is.Equal(b.who(), "bob@example.com")
-	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)) // a code works once
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode) // a code works once
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-2:], []string{
 		"operator.created by " + actorOf(t, o, "ada@example.com"), // the inviting operator
@@ -67,7 +67,7 @@ func TestInvitationsEnd(t *testing.T) {
 	code, err := o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 	is.NoErr(err)
 	o.now = o.now.Add(InvitationTTL)
-	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode))
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
 	list, err := o.Invitations(ctx)
 	is.NoErr(err)
 	is.Equal(len(list), 0)
@@ -77,13 +77,13 @@ func TestInvitationsEnd(t *testing.T) {
 	list, err = o.Invitations(ctx)
 	is.NoErr(err)
 	is.NoErr(o.RevokeInvitation(ctx, list[0].ID))
-	is.True(errors.Is(o.RevokeInvitation(ctx, list[0].ID), auth.ErrNotFound))
-	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode))
+	require.ErrorIs(t, o.RevokeInvitation(ctx, list[0].ID), auth.ErrNotFound)
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
 
 	code, err = o.Invite(ctx, InviteParams{Email: "bob@example.com"})
 	is.NoErr(err)
 	o.operator(t, "bob@example.com", RoleViewer) // created in the meantime
-	is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), auth.ErrInvalid))
+	require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), auth.ErrInvalid)
 }
 
 func TestPasswordReset(t *testing.T) {
@@ -92,7 +92,7 @@ func TestPasswordReset(t *testing.T) {
 	o := newOffice(t)
 	bob := o.operator(t, "bob@example.com", RoleViewer)
 	_, err := o.CreatePasswordReset(ctx, "opr_unknown")
-	is.True(errors.Is(err, auth.ErrNotFound))
+	require.ErrorIs(t, err, auth.ErrNotFound)
 	code, err := o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
 	old, b := &browser{o: o}, &browser{o: o}
@@ -106,7 +106,7 @@ func TestPasswordReset(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(bob.LastSignInAt, o.now)
 	is.Equal(old.who(), ErrNoSession.Error())
-	is.True(errors.Is(old.signIn("bob@example.com", goodPassword), ErrCredentials))
+	require.ErrorIs(t, old.signIn("bob@example.com", goodPassword), ErrCredentials)
 
 	code, err = o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
@@ -114,10 +114,10 @@ func TestPasswordReset(t *testing.T) {
 	yes := true
 	_, err = o.Update(ctx, UpdateParams{ID: bob.ID, Disabled: &yes})
 	is.NoErr(err)
-	is.True(errors.Is(b.accept(code, goodPassword), ErrInvitationCode)) // disabled operators cannot reset their password
+	require.ErrorIs(t, b.accept(code, goodPassword), ErrInvitationCode) // disabled operators cannot reset their password
 	code, err = o.CreatePasswordReset(ctx, bob.ID)
 	is.NoErr(err)
-	is.True(errors.Is(b.accept(code, goodPassword), ErrInvitationCode)) // not before they are enabled
+	require.ErrorIs(t, b.accept(code, goodPassword), ErrInvitationCode) // not before they are enabled
 	is.Equal(b.who(), ErrNoSession.Error())
 }
 
@@ -149,8 +149,8 @@ func TestInvitationsEndWithTheRightToInvite(t *testing.T) {
 			list, err := o.Invitations(ctx)
 			is.NoErr(err)
 			is.Equal(len(list), 0)
-			is.True(errors.Is((&browser{o: o}).accept(code, goodPassword), ErrInvitationCode))
-			is.True(errors.Is((&browser{o: o}).accept(back, otherPassword), ErrInvitationCode))
+			require.ErrorIs(t, (&browser{o: o}).accept(code, goodPassword), ErrInvitationCode)
+			require.ErrorIs(t, (&browser{o: o}).accept(back, otherPassword), ErrInvitationCode)
 		})
 	}
 }
@@ -188,7 +188,7 @@ func TestANewPasswordEndsPasswordResets(t *testing.T) {
 			other, err := o.Invite(t.Context(), InviteParams{Email: "eve@example.com"})
 			is.NoErr(err)
 			is.NoErr(change(o, b, bob))
-			is.True(errors.Is((&browser{o: o}).accept(leaked, goodPassword), ErrInvitationCode))
+			require.ErrorIs(t, (&browser{o: o}).accept(leaked, goodPassword), ErrInvitationCode)
 			is.NoErr((&browser{o: o}).accept(other, goodPassword)) // other invitations stay valid
 		})
 	}
@@ -219,7 +219,7 @@ func TestANewCodeEndsTheEarlierOne(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(list), 4)
 	for _, code := range earlier {
-		is.True(errors.Is((&browser{o: o}).accept(code, otherPassword), ErrInvitationCode))
+		require.ErrorIs(t, (&browser{o: o}).accept(code, otherPassword), ErrInvitationCode)
 	}
 	for _, code := range append(others, later...) {
 		is.NoErr((&browser{o: o}).accept(code, otherPassword))
@@ -238,14 +238,14 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 	attacker := &browser{o: o, addr: "198.51.100.7:4711"}
 	for i := range o.opts.MaxFailures { // both kinds count together
 		if i%2 == 0 {
-			is.True(errors.Is(complete(attacker, "wrong"), ErrSetupCode))
+			require.ErrorIs(t, complete(attacker, "wrong"), ErrSetupCode)
 		} else {
-			is.True(errors.Is(attacker.accept("wrong", goodPassword), ErrInvitationCode))
+			require.ErrorIs(t, attacker.accept("wrong", goodPassword), ErrInvitationCode)
 		}
 	}
-	is.True(errors.Is(complete(attacker, "wrong"), ErrThrottled))
-	is.True(errors.Is(attacker.accept("wrong", goodPassword), ErrThrottled))
-	is.True(errors.Is((&browser{o: o}).accept("wrong", goodPassword), ErrInvitationCode)) // other addresses do not wait
+	require.ErrorIs(t, complete(attacker, "wrong"), ErrThrottled)
+	require.ErrorIs(t, attacker.accept("wrong", goodPassword), ErrThrottled)
+	require.ErrorIs(t, (&browser{o: o}).accept("wrong", goodPassword), ErrInvitationCode) // other addresses do not wait
 	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
 	is.NoErr(complete(attacker, code)) // a valid code works at any time

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -76,7 +76,7 @@ func TestCreate(t *testing.T) {
 
 	var invalid *auth.InvalidError
 	_, err = o.Create(t.Context(), CreateParams{Email: "ada@example.COM", Password: goodPassword})
-	is.True(errors.As(err, &invalid)) // addresses are compared without regard to case
+	require.ErrorAs(t, err, &invalid) // addresses are compared without regard to case
 	is.Equal(invalid.Fields[0].Code, "taken")
 
 	for field, p := range map[string]CreateParams{
@@ -85,16 +85,17 @@ func TestCreate(t *testing.T) {
 		"password": {Email: "b@example.com", Password: "short"},
 	} {
 		_, err := o.Create(t.Context(), p)
-		is.True(errors.As(err, &invalid) && errors.Is(err, auth.ErrInvalid))
+		require.ErrorAs(t, err, &invalid)
+		require.ErrorIs(t, err, auth.ErrInvalid)
 		is.Equal(invalid.Fields[0].Field, field)
 	}
 	_, err = o.Get(t.Context(), "opr_unknown")
-	is.True(errors.Is(err, auth.ErrNotFound))
+	require.ErrorIs(t, err, auth.ErrNotFound)
 
 	types, text := o.events(t)
 	is.Equal(types, []string{"operator.created by operator:opr_boss"})
-	is.True(strings.Contains(text, `"email":"Ada@Example.com"`))
-	is.True(!strings.Contains(text, "argon2")) // no hash in an event
+	require.Contains(t, text, `"email":"Ada@Example.com"`)
+	require.NotContains(t, text, "argon2") // no hash in an event
 }
 
 func TestList(t *testing.T) {
@@ -131,15 +132,15 @@ func TestUpdate(t *testing.T) {
 	viewer, admin, yes := RoleViewer, RoleAdmin, true
 
 	_, err := o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
-	is.True(errors.Is(err, ErrLastAdmin)) // no admin would be left
+	require.ErrorIs(t, err, ErrLastAdmin) // no admin would be left
 	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Disabled: &yes})
-	is.True(errors.Is(err, ErrLastAdmin))
+	require.ErrorIs(t, err, ErrLastAdmin)
 
 	other := o.operator(t, "eve@example.com", RoleAdmin)
 	_, err = o.Update(ctx, UpdateParams{ID: other.ID, Disabled: &yes})
 	is.NoErr(err)
 	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Role: &viewer})
-	is.True(errors.Is(err, ErrLastAdmin)) // the other admin cannot sign in
+	require.ErrorIs(t, err, ErrLastAdmin) // the other admin cannot sign in
 
 	o.now = o.now.Add(time.Hour)
 	bob, err = o.Update(ctx, UpdateParams{ID: bob.ID, Role: &admin})
@@ -158,15 +159,15 @@ func TestUpdate(t *testing.T) {
 
 	password := "password"
 	_, err = o.Update(ctx, UpdateParams{ID: ada.ID, Password: &password})
-	is.True(errors.Is(err, auth.ErrInvalid))
+	require.ErrorIs(t, err, auth.ErrInvalid)
 	_, err = o.Update(ctx, UpdateParams{ID: "opr_unknown", Role: &viewer})
-	is.True(errors.Is(err, auth.ErrNotFound))
+	require.ErrorIs(t, err, auth.ErrNotFound)
 
 	types, text := o.events(t)
 	is.Equal(types, []string{
 		"operator.created by go", "operator.created by go", "operator.created by go", "operator.updated by go", "operator.updated by go", "operator.updated by go",
 	})
-	is.True(strings.Contains(text, `"changes":{"role":{"from":"viewer","to":"admin"}}`))
+	require.Contains(t, text, `"changes":{"role":{"from":"viewer","to":"admin"}}`)
 
 	o = newOffice(t)
 	eve := o.operator(t, "eve@example.com", RoleViewer)
@@ -183,7 +184,7 @@ func TestSetupCode(t *testing.T) {
 	is.NoErr(err)
 	is.True(offered)
 	logged := o.log.String()
-	is.True(strings.Contains(logged, "code=")) // the first call creates a code and logs it
+	require.Contains(t, logged, "code=") // the first call creates a code and logs it
 	_, err = o.NeedsSetup(ctx)
 	is.NoErr(err)
 	is.Equal(o.log.String(), logged) // the second does not
@@ -195,17 +196,17 @@ func TestSetupCode(t *testing.T) {
 
 	code, err := o.CreateSetupCode(ctx)
 	is.NoErr(err)
-	is.True(!strings.Contains(o.log.String(), code)) // a code that was returned is not logged
+	require.NotContains(t, o.log.String(), code) // a code that was returned is not logged
 	e, err := o.st.Entry(ctx, kindSetup, setupKey)
 	is.NoErr(err)
-	is.True(!strings.Contains(string(e.Data), code)) // or stored in clear
+	require.NotContains(t, string(e.Data), code) // or stored in clear
 
 	o.operator(t, "ada@example.com", RoleAdmin)
 	offered, err = o.NeedsSetup(ctx)
 	is.NoErr(err)
 	is.True(!offered)
 	_, err = o.CreateSetupCode(ctx)
-	is.True(errors.Is(err, ErrAlreadySetUp))
+	require.ErrorIs(t, err, ErrAlreadySetUp)
 }
 
 func TestRecordsContainNoClearPassword(t *testing.T) {
@@ -216,6 +217,6 @@ func TestRecordsContainNoClearPassword(t *testing.T) {
 	is.NoErr(err)
 	var rec record
 	is.NoErr(json.Unmarshal(e.Data, &rec))
-	is.True(strings.HasPrefix(rec.Password, "$argon2id$"))
-	is.True(!strings.Contains(string(e.Data), goodPassword))
+	require.HasPrefix(t, rec.Password, "$argon2id$")
+	require.NotContains(t, string(e.Data), goodPassword)
 }

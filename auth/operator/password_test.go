@@ -7,6 +7,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestPasswordHash(t *testing.T) {
@@ -17,7 +18,7 @@ func TestPasswordHash(t *testing.T) {
 
 	phc, err := hashPassword(ctx, "a horse that reads the news")
 	is.NoErr(err)
-	is.True(strings.HasPrefix(phc, "$argon2id$v=19$m=19456,t=2,p=1$")) // the parameters are readable
+	require.HasPrefix(t, phc, "$argon2id$v=19$m=19456,t=2,p=1$") // the parameters are readable
 
 	ok, weak, err := verifyPassword(ctx, "a horse that reads the news", phc)
 	is.NoErr(err)

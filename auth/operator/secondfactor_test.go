@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -89,13 +90,14 @@ func TestSecondFactor(t *testing.T) {
 	is.Equal(len(recovery), recoveryCodes)
 	ada, err := o.Get(t.Context(), ada.ID)
 	is.NoErr(err)
-	is.True(ada.SecondFactor && ada.RecoveryCodes == recoveryCodes)
+	is.True(ada.SecondFactor)
+	is.Equal(ada.RecoveryCodes, recoveryCodes)
 
 	b := &browser{o: o}
-	is.True(errors.Is(b.complete(o.code(secret)), ErrNoSession)) // the password comes first
-	is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
+	require.ErrorIs(t, b.complete(o.code(secret)), ErrNoSession) // the password comes first
+	require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), ErrCredentials)
 	before, _ := o.events(t)
-	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
 	is.Equal(b.who(), ErrNoSession.Error()) // the password alone opens nothing
 	after, _ := o.events(t)
 	is.Equal(len(before), len(after)) // and is not a sign-in yet
@@ -103,20 +105,20 @@ func TestSecondFactor(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(list), 1)
 
-	is.True(errors.Is(b.complete("000000"), ErrCode))
+	require.ErrorIs(t, b.complete("000000"), ErrCode)
 	code := o.code(secret)
 	is.NoErr(b.complete(code[:3] + " " + code[3:]))
 	is.Equal(b.who(), "ada@example.com")
-	is.True(errors.Is(b.complete(code), ErrNoSession)) // the session of the password has ended
+	require.ErrorIs(t, b.complete(code), ErrNoSession) // the session of the password has ended
 
-	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
-	is.True(errors.Is(b.complete(code), ErrCode)) // a code is used once
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+	require.ErrorIs(t, b.complete(code), ErrCode) // a code is used once
 	o.now = o.now.Add(pendingLifetime)
-	is.True(errors.Is(b.complete(o.code(secret)), ErrNoSession)) // five minutes after the password
+	require.ErrorIs(t, b.complete(o.code(secret)), ErrNoSession) // five minutes after the password
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.sign_in_failed by anonymous")
-	is.True(strings.Contains(text, `"changes":{"second_factor":{"from":false,"to":true}}`))
-	is.True(!strings.Contains(text, secret) && !strings.Contains(text, code))
+	require.Contains(t, text, `"changes":{"second_factor":{"from":false,"to":true}}`)
+	require.NotContains(t, text, secret, code)
 }
 
 func TestRecoveryCodesWorkOnce(t *testing.T) {
@@ -124,21 +126,21 @@ func TestRecoveryCodesWorkOnce(t *testing.T) {
 	o, ada, b := newSignedIn(t)
 	_, recovery := b.enable(t)
 	for i, code := range recovery[:2] {
-		is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
 		is.NoErr(b.complete(strings.ToLower(code)))
 		is.Equal(b.who(), "ada@example.com")
 		op, err := o.Get(t.Context(), ada.ID)
 		is.NoErr(err)
 		is.Equal(op.RecoveryCodes, recoveryCodes-1-i)
 	}
-	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
-	is.True(errors.Is(b.complete(recovery[0]), ErrCode))
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+	require.ErrorIs(t, b.complete(recovery[0]), ErrCode)
 	_, text := o.events(t)
 	is.Equal(strings.Count(text, `"recovery_code":true`), 2)
 	e, err := o.st.Entry(t.Context(), kindOperator, ada.ID)
 	is.NoErr(err)
 	for _, code := range recovery {
-		is.True(!bytes.Contains(e.Data, []byte(strings.ReplaceAll(code, "-", "")))) // only digests are stored
+		require.NotContains(t, string(e.Data), strings.ReplaceAll(code, "-", "")) // only digests are stored
 	}
 }
 
@@ -151,20 +153,20 @@ func TestCodesAreThrottled(t *testing.T) {
 	tries := 0
 	for i := range 12 {
 		guess := &browser{o: o, addr: fmt.Sprintf("198.51.%d.7:9", i)}
-		is.True(errors.Is(guess.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+		require.ErrorIs(t, guess.signIn("ada@example.com", goodPassword), ErrSecondFactor)
 		if err := guess.complete("000000"); errors.Is(err, ErrCode) {
 			tries++
 		} else {
-			is.True(errors.Is(err, ErrThrottled))
-			is.True(errors.Is(guess.complete(o.code(secret)), ErrThrottled)) // not even the right code is checked
+			require.ErrorIs(t, err, ErrThrottled)
+			require.ErrorIs(t, guess.complete(o.code(secret)), ErrThrottled) // not even the right code is checked
 		}
 	}
 	is.Equal(tries, 3)
 	o.now = o.now.Add(time.Minute)
-	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
 	is.NoErr(b.complete(o.code(secret)))
-	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
-	is.True(errors.Is(b.complete("000000"), ErrCode)) // a sign-in ends the delay
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
+	require.ErrorIs(t, b.complete("000000"), ErrCode) // a sign-in ends the delay
 }
 
 // A sign-in that waits for its code ends with the sessions of the operator.
@@ -182,7 +184,7 @@ func TestAPendingSignInEndsWithTheSessions(t *testing.T) {
 			o, ada, b := newSignedIn(t)
 			o.operator(t, "eve@example.com", RoleAdmin)
 			secret, _ := b.enable(t)
-			is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+			require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
 			is.NoErr(end(o, ada))
 			is.Equal(b.complete(o.code(secret)), ErrNoSession)
 		})
@@ -213,7 +215,7 @@ func TestEnableSecondFactorIsChecked(t *testing.T) {
 	is.Equal(field(enable(EnableSecondFactorParams{Secret: "MFRGG", Code: o.code("MFRGG"), Password: goodPassword})), "secret") // too short
 	wrong := good
 	wrong.Password = otherPassword
-	is.True(errors.Is(enable(wrong), ErrCredentials))
+	require.ErrorIs(t, enable(wrong), ErrCredentials)
 	is.NoErr(enable(good))
 	is.Equal(field(enable(good)), "secret") // enabled already
 	is.Equal(b.who(), "ada@example.com")
@@ -226,7 +228,7 @@ func TestRemoveSecondFactor(t *testing.T) {
 	disable := func(password string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.DisableSecondFactor(w, r, password) })
 	}
-	is.True(errors.Is(disable(otherPassword), ErrCredentials))
+	require.ErrorIs(t, disable(otherPassword), ErrCredentials)
 	is.NoErr(disable(goodPassword))
 	is.Equal(b.who(), "ada@example.com")
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
@@ -238,10 +240,10 @@ func TestRemoveSecondFactor(t *testing.T) {
 	is.Equal(b.who(), ErrNoSession.Error())
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.updated by operator:opr_boss")
-	is.True(strings.HasSuffix(text, `"changes":{"second_factor":{"from":true,"to":false}}}`+"\n"))
+	require.HasSuffix(t, text, `"changes":{"second_factor":{"from":true,"to":false}}}`+"\n")
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 	_, err = o.RemoveSecondFactor(t.Context(), "opr_unknown")
-	is.True(errors.Is(err, auth.ErrNotFound))
+	require.ErrorIs(t, err, auth.ErrNotFound)
 }
 
 // A link that resets the password does not replace the second factor.
@@ -252,7 +254,7 @@ func TestPasswordResetNeedsTheSecondFactor(t *testing.T) {
 	link, err := o.CreatePasswordReset(t.Context(), ada.ID)
 	is.NoErr(err)
 	thief := &browser{o: o}
-	is.True(errors.Is(thief.accept(link, otherPassword), ErrSecondFactor))
+	require.ErrorIs(t, thief.accept(link, otherPassword), ErrSecondFactor)
 	is.Equal(thief.who(), ErrNoSession.Error())
 	is.NoErr(thief.complete(o.code(secret))) // the owner has the device
 	is.Equal(thief.who(), "ada@example.com")
@@ -279,7 +281,7 @@ func TestSecondFactorIsSealed(t *testing.T) {
 	}
 	signIn := func(secret string) error {
 		o.now = o.now.Add(totpStep)
-		is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrSecondFactor))
+		require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrSecondFactor)
 		return b.complete(o.code(secret))
 	}
 	secret, recovery := b.enable(t)
@@ -289,7 +291,8 @@ func TestSecondFactorIsSealed(t *testing.T) {
 
 	with("a")
 	is.NoErr(signIn(secret))
-	is.True(stored().Sealed && !bytes.Contains(stored().Secret, raw)) // sealed at the next sign-in
+	is.True(stored().Sealed)
+	require.NotContains(t, string(stored().Secret), string(raw)) // sealed at the next sign-in
 	first := stored().Secret
 	with("b", "a")
 	is.NoErr(signIn(secret))
@@ -299,9 +302,11 @@ func TestSecondFactorIsSealed(t *testing.T) {
 
 	with("c")
 	err = signIn(secret)
-	is.True(err != nil && strings.Contains(err.Error(), "PreviousMasterKeys"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "PreviousMasterKeys")
 	is.NoErr(b.complete(recovery[0])) // which needs no secret
 	e, err := o.st.Entry(t.Context(), kindOperator, ada.ID)
 	is.NoErr(err)
-	is.True(e.Move == store.Kept && json.Valid(e.Data))
+	is.Equal(e.Move, store.Kept)
+	is.True(json.Valid(e.Data))
 }

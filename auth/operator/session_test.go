@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -87,9 +88,10 @@ func TestSession(t *testing.T) {
 	is.Equal(b.who(), "Ada@example.com")
 	is.Equal(b.cookie.Name, "licensing_session")
 	is.Equal(b.cookie.Path, "") // the browser scopes it to the folder of the page
-	is.True(b.cookie.HttpOnly && b.cookie.Secure && b.cookie.SameSite == http.SameSiteLaxMode)
+	is.True(b.cookie.HttpOnly && b.cookie.Secure)
+	is.Equal(b.cookie.SameSite, http.SameSiteLaxMode)
 	_, err := o.st.Entry(t.Context(), kindSession, b.cookie.Value)
-	is.True(errors.Is(err, store.ErrNotFound)) // the store has only the hash of the token
+	require.ErrorIs(t, err, store.ErrNotFound) // the store has only the hash of the token
 
 	first := *b.cookie
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
@@ -175,8 +177,8 @@ func TestSignOutAppendsItsOwnEvent(t *testing.T) {
 	is.NoErr(o.As(auth.Caller{Actor: "operator:opr_boss"}).SignOutEverywhere(t.Context(), ada.ID))
 	types, text := o.events(t)
 	is.Equal(types[len(types)-2:], []string{"operator.signed_out by operator:" + ada.ID, "operator.signed_out by operator:opr_boss"})
-	is.True(!strings.Contains(text, "sessions"))
-	is.True(errors.Is(o.SignOutEverywhere(t.Context(), "opr_unknown"), auth.ErrNotFound))
+	require.NotContains(t, text, "sessions")
+	require.ErrorIs(t, o.SignOutEverywhere(t.Context(), "opr_unknown"), auth.ErrNotFound)
 }
 
 func TestChangePassword(t *testing.T) {
@@ -187,15 +189,15 @@ func TestChangePassword(t *testing.T) {
 	change := func(current, next string) error {
 		return b.do(func(w http.ResponseWriter, r *http.Request) error { return o.ChangePassword(w, r, current, next) })
 	}
-	is.True(errors.Is(change(goodPassword, otherPassword), ErrNoSession))
+	require.ErrorIs(t, change(goodPassword, otherPassword), ErrNoSession)
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
-	is.True(errors.Is(change("not the right password", otherPassword), ErrCredentials))
+	require.ErrorIs(t, change("not the right password", otherPassword), ErrCredentials)
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.sign_in_failed by "+actorOf(t, o, "ada@example.com"))
-	is.True(errors.Is(change(goodPassword, "too short"), auth.ErrInvalid))
+	require.ErrorIs(t, change(goodPassword, "too short"), auth.ErrInvalid)
 	is.NoErr(change(goodPassword, otherPassword))
 	is.Equal(b.who(), "ada@example.com") // the browser that changed it stays signed in
-	is.True(errors.Is(b.signIn("ada@example.com", goodPassword), ErrCredentials))
+	require.ErrorIs(t, b.signIn("ada@example.com", goodPassword), ErrCredentials)
 	is.NoErr(b.signIn("ada@example.com", otherPassword))
 }
 
@@ -215,7 +217,7 @@ func TestSignInIsThrottled(t *testing.T) {
 				o.now = o.now.Add(throttled.RetryAfter)
 				continue
 			}
-			is.True(errors.Is(err, ErrCredentials))
+			require.ErrorIs(t, err, ErrCredentials)
 		}
 		is.Equal(waits, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second})
 	}
@@ -224,8 +226,8 @@ func TestSignInIsThrottled(t *testing.T) {
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
 	is.Equal(strings.Count(strings.Join(types, "\n"), "operator.sign_in_failed by anonymous"), 14)
-	is.True(strings.Contains(text, "198.51.100.7"))
-	is.True(!strings.Contains(text, "unknown@example.com")) // events do not contain the entered address
+	require.Contains(t, text, "198.51.100.7")
+	require.NotContains(t, text, "unknown@example.com") // events do not contain the entered address
 }
 
 // Many addresses together must not fill the event feed with failed sign-ins,
@@ -241,19 +243,19 @@ func TestFailedSignInsAppendBoundedEvents(t *testing.T) {
 	}
 	for i := range 6 {
 		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
-		is.True(errors.Is(b.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword), ErrCredentials))
+		require.ErrorIs(t, b.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword), ErrCredentials)
 	}
 	is.Equal(failed(), 3)
 	for i := range 6 {
 		b := &browser{o: o, addr: fmt.Sprintf("192.0.2.%d:4711", i+10)}
-		is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
+		require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), ErrCredentials)
 	}
 	is.Equal(failed(), 3+3)
 	is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // a success is always an event
 	types, _ := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_in by "+actorOf(t, o, "ada@example.com"))
 	o.now = o.now.Add(20 * time.Minute)
-	is.True(errors.Is((&browser{o: o}).signIn("unknown@example.com", otherPassword), ErrCredentials))
+	require.ErrorIs(t, (&browser{o: o}).signIn("unknown@example.com", otherPassword), ErrCredentials)
 	is.Equal(failed(), 3+3+1)
 }
 
@@ -273,13 +275,13 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 	attacker := &browser{o: o, addr: "[2001:db8::7]:4711"}
 	guess := func(i int) error { return attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }
 	for i := range 3 {
-		is.True(errors.Is(guess(i), ErrCredentials))
+		require.ErrorIs(t, guess(i), ErrCredentials)
 	}
 	rows := o.attempts(t)
 	var throttled *ThrottledError
 	for i := range 20 {
 		attacker.addr = fmt.Sprintf("[2001:db8::%x]:4711", i) // the same /64
-		is.True(errors.As(guess(100+i), &throttled))
+		require.ErrorAs(t, guess(100+i), &throttled)
 		is.Equal(throttled.RetryAfter, 20*time.Second)
 	}
 	is.Equal(o.attempts(t), rows) // refused before the store is read
@@ -287,7 +289,7 @@ func TestSignInIsThrottledByAddress(t *testing.T) {
 		is.NoErr((&browser{o: o}).signIn("ada@example.com", goodPassword)) // other addresses are not delayed, and a success does not count
 	}
 	o.now = o.now.Add(20 * time.Second)
-	is.True(errors.Is(guess(4), ErrCredentials))
+	require.ErrorIs(t, guess(4), ErrCredentials)
 }
 
 // One address must not use all hashing slots.
@@ -305,7 +307,7 @@ func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 		go func() { errs <- attacker.signIn(fmt.Sprintf("unknown%d@example.com", i), otherPassword) }()
 	}
 	for range sent - maxWaiting {
-		is.True(errors.Is(<-errs, ErrThrottled)) // refused without waiting
+		require.ErrorIs(t, <-errs, ErrThrottled) // refused without waiting
 	}
 	go func() { errs <- (&browser{o: o}).signIn("ada@example.com", goodPassword) }()
 	for range cap(hashes) {
@@ -316,7 +318,7 @@ func TestConcurrentSignInsOfOneAddressAreLimited(t *testing.T) {
 		if err := <-errs; err == nil {
 			signedIn++
 		} else {
-			is.True(errors.Is(err, ErrCredentials))
+			require.ErrorIs(t, err, ErrCredentials)
 		}
 	}
 	is.Equal(signedIn, 1)
@@ -349,12 +351,12 @@ func TestAClockThatWasAheadLocksNoOperatorOut(t *testing.T) {
 			b := &browser{o: o}
 			o.now = o.now.Add(tt.ahead)
 			for range 3 {
-				is.True(errors.Is(b.signIn("ada@example.com", otherPassword), ErrCredentials))
+				require.ErrorIs(t, b.signIn("ada@example.com", otherPassword), ErrCredentials)
 			}
 			o.now = o.now.Add(-tt.ahead)
 			if tt.wait > 0 {
 				var throttled *ThrottledError
-				is.True(errors.As(b.signIn("ada@example.com", goodPassword), &throttled))
+				require.ErrorAs(t, b.signIn("ada@example.com", goodPassword), &throttled)
 				is.Equal(throttled.RetryAfter, tt.wait)
 				o.now = o.now.Add(tt.ahead + tt.wait)
 			}
@@ -373,7 +375,7 @@ func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
 	ask := func(email string) []string {
 		st.calls = nil
 		_, err := s.checkCredentials(t.Context(), email, otherPassword, place(1))
-		is.True(errors.Is(err, ErrCredentials))
+		require.ErrorIs(t, err, ErrCredentials)
 		return st.calls
 	}
 	is.Equal(ask("unknown@example.com"), ask("ada@example.com"))
@@ -399,7 +401,7 @@ func TestAHundredFailuresDoNotLockAnAccount(t *testing.T) {
 		is.NoErr(o.begin(ctx, newAttempt("ada@example.com", place(1000))))
 	}
 	var throttled *ThrottledError
-	is.True(errors.As(o.begin(ctx, newAttempt("ada@example.com", place(1000))), &throttled))
+	require.ErrorAs(t, o.begin(ctx, newAttempt("ada@example.com", place(1000))), &throttled)
 	is.Equal(throttled.RetryAfter, attackDelay) // each address gets few guesses now
 	is.NoErr(o.begin(ctx, newAttempt("bob@example.com", place(1000))))
 
@@ -451,7 +453,7 @@ func TestSignInReplacesAHashOfLowerCost(t *testing.T) {
 	is.NoErr(err)
 	var rec record
 	is.NoErr(json.Unmarshal(e.Data, &rec))
-	is.True(strings.Contains(rec.Password, "$m=64,t=1,p=1$"))
+	require.Contains(t, rec.Password, "$m=64,t=1,p=1$")
 	is.NoErr(b.signIn("ada@example.com", goodPassword))
 }
 
@@ -465,17 +467,17 @@ func TestCompleteSetup(t *testing.T) {
 			return err
 		})
 	}
-	is.True(errors.Is(complete("", "ada@example.com", goodPassword), ErrSetupCode)) // nothing is open by default
+	require.ErrorIs(t, complete("", "ada@example.com", goodPassword), ErrSetupCode) // nothing is open by default
 	ended, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
 	code, err := o.CreateSetupCode(t.Context())
 	is.NoErr(err)
-	is.True(errors.Is(complete(ended, "ada@example.com", goodPassword), ErrSetupCode))
-	is.True(errors.Is(complete(code, "ada", goodPassword), auth.ErrInvalid))
-	is.True(errors.Is(complete(code, "ada@example.com", "too short"), auth.ErrInvalid))
+	require.ErrorIs(t, complete(ended, "ada@example.com", goodPassword), ErrSetupCode)
+	require.ErrorIs(t, complete(code, "ada", goodPassword), auth.ErrInvalid)
+	require.ErrorIs(t, complete(code, "ada@example.com", "too short"), auth.ErrInvalid)
 
 	o.now = o.now.Add(setupCodeTTL)
-	is.True(errors.Is(complete(code, "ada@example.com", goodPassword), ErrSetupCode)) // half an hour later
+	require.ErrorIs(t, complete(code, "ada@example.com", goodPassword), ErrSetupCode) // half an hour later
 	o.now = o.now.Add(-time.Second)
 	is.NoErr(complete(" "+strings.ToLower(code[:13])+"-"+code[13:]+"\n", "ada@example.com", goodPassword))
 	is.Equal(b.who(), "ada@example.com") // signed in immediately
@@ -486,7 +488,7 @@ func TestCompleteSetup(t *testing.T) {
 	types, _ := o.events(t)
 	is.Equal(types, []string{"operator.created by setup", "operator.signed_in by operator:" + op.ID})
 
-	is.True(errors.Is(complete(code, "eve@example.com", goodPassword), ErrAlreadySetUp)) // a code works once
+	require.ErrorIs(t, complete(code, "eve@example.com", goodPassword), ErrAlreadySetUp) // a code works once
 }
 
 // place returns the address of one of many machines.

@@ -1,7 +1,6 @@
 package operator
 
 import (
-	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -30,15 +30,16 @@ func TestSessions(t *testing.T) {
 	is.True(!list[0].Current && list[1].Current)
 	is.True(list[0].CreatedAt.Equal(o.now) && list[0].ExpiresAt.Equal(o.now.Add(sessionLifetime)))
 
-	is.True(errors.Is(o.EndSession(t.Context(), bob.ID, list[0].ID), auth.ErrNotFound)) // of another operator
-	is.True(errors.Is(o.EndSession(t.Context(), "", list[0].ID), auth.ErrNotFound))
+	require.ErrorIs(t, o.EndSession(t.Context(), bob.ID, list[0].ID), auth.ErrNotFound) // of another operator
+	require.ErrorIs(t, o.EndSession(t.Context(), "", list[0].ID), auth.ErrNotFound)
 	is.NoErr(o.EndSession(t.Context(), ada.ID, list[0].ID))
 	is.Equal(phone.who(), ErrNoSession.Error())
 	is.Equal(desk.who(), "ada@example.com")
-	is.True(errors.Is(o.EndSession(t.Context(), ada.ID, list[0].ID), auth.ErrNotFound))
+	require.ErrorIs(t, o.EndSession(t.Context(), ada.ID, list[0].ID), auth.ErrNotFound)
 	types, text := o.events(t)
 	is.Equal(types[len(types)-1], "operator.signed_out by go")
-	is.True(strings.Contains(text, `"address":"198.51.100.7"`) && !strings.Contains(text, list[0].ID))
+	require.Contains(t, text, `"address":"198.51.100.7"`)
+	require.NotContains(t, text, list[0].ID)
 
 	is.NoErr(o.SignOutEverywhere(t.Context(), ada.ID))
 	list, err = o.Sessions(desk.request(), ada.ID)
@@ -50,7 +51,7 @@ func TestSessions(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(list), 0) // expired
 	_, err = o.Sessions(desk.request(), "opr_unknown")
-	is.True(errors.Is(err, auth.ErrNotFound))
+	require.ErrorIs(t, err, auth.ErrNotFound)
 }
 
 // An operator has at most 50 sessions, so that the list is complete.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -107,11 +108,12 @@ func TestProgram(t *testing.T) {
 	out.waitFor(t, `license (expired)`)
 	code, body = get(t, base+"report")
 	is.Equal(code, 403)
-	is.True(strings.Contains(body, "license_denied"))
+	require.Contains(t, body, "license_denied")
 	_, body = get(t, base+"metrics")
-	is.True(strings.Contains(body, "licensekit_license_valid 0"))
+	require.Contains(t, body, "licensekit_license_valid 0")
 	_, body = get(t, base+"support")
-	is.True(strings.Contains(body, "unreachable") && !strings.Contains(body, l.Key))
+	require.Contains(t, body, "unreachable")
+	require.NotContains(t, body, l.Key)
 
 	gone.Unlock()
 	_, err = h.Service().Renew(t.Context(), license.RenewParams{ID: l.ID, ExpiresAt: new(time.Now().Add(time.Hour))})
@@ -138,7 +140,7 @@ func TestProgramHasNoOtherModule(t *testing.T) {
 	info, err := buildinfo.ReadFile(file)
 	is.NoErr(err)
 	is.Equal(len(info.Deps), 0)
-	is.True(strings.HasSuffix(info.Main.Path, "/licensekit"))
+	require.HasSuffix(t, info.Main.Path, "/licensekit")
 }
 
 // TestLicensingCodeIsShort counts the lines that a newcomer writes.
@@ -153,5 +155,5 @@ func TestLicensingCodeIsShort(t *testing.T) {
 		body, _, _ = strings.Cut(body, "\n}\n")
 		lines += 2 + strings.Count(body, "\n")
 	}
-	is.True(lines <= 25)
+	require.AtMost(t, lines, 25)
 }

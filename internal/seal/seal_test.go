@@ -2,10 +2,11 @@ package seal
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestPreviousKeysOpenAndDoNotSeal(t *testing.T) {
@@ -15,7 +16,7 @@ func TestPreviousKeysOpenAndDoNotSeal(t *testing.T) {
 	old := New("label", "the secret", first, nil)
 	sealed, err := old.Seal(secret, about)
 	is.NoErr(err)
-	is.True(!bytes.Contains(sealed, secret))
+	require.NotContains(t, string(sealed), string(secret))
 
 	rotated := New("label", "the secret", second, [][]byte{first})
 	clear, current, err := rotated.Open(sealed, about)
@@ -39,7 +40,8 @@ func TestPreviousKeysOpenAndDoNotSeal(t *testing.T) {
 			is := is.New(t)
 			_, _, err := box.Open(sealed, about)
 			is.True(err != nil)
-			is.True(strings.Contains(err.Error(), "the secret") && strings.Contains(err.Error(), "Options.MasterKey"))
+			require.Contains(t, err.Error(), "the secret")
+			require.Contains(t, err.Error(), "Options.MasterKey")
 		})
 	}
 	_, _, err = old.Open(sealed, []byte("whk_2"))

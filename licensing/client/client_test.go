@@ -16,6 +16,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -94,7 +95,7 @@ func TestLifeOfALicense(t *testing.T) {
 	p.Metadata = map[string]string{"order": "7"}
 	l, err := c.CreateLicense(ctx, p)
 	is.NoErr(err)
-	is.True(strings.HasPrefix(l.ID, "lic_"))
+	require.HasPrefix(t, l.ID, "lic_")
 	is.True(l.Key != "")
 	is.Equal(l.Entitlements, map[string]any{"export": true, "users": 5.0, "tier": "gold"})
 	is.Equal(l.ExpiresAt.UTC(), end)
@@ -120,7 +121,7 @@ func TestLifeOfALicense(t *testing.T) {
 
 	stale := `"1.active"`
 	_, err = c.SuspendLicense(ctx, client.MoveLicenseParams{ID: l.ID, IfMatch: stale})
-	is.True(errors.Is(err, client.CodeStale))
+	require.ErrorIs(t, err, client.CodeStale)
 	l, err = c.SuspendLicense(ctx, client.MoveLicenseParams{ID: l.ID, Reason: "invoice 7 is open"})
 	is.NoErr(err)
 	is.Equal(l.Status, client.LicenseSuspended)
@@ -157,9 +158,9 @@ func TestLifeOfALicense(t *testing.T) {
 	is.Equal([]string{string(e.Code), e.From, e.To}, []string{"move_forbidden", "revoked", "active"})
 
 	is.NoErr(c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID, IfMatch: l.ETag()}))
-	is.True(errors.Is(c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound))
+	require.ErrorIs(t, c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound)
 	_, err = c.GetLicense(ctx, l.ID)
-	is.True(errors.Is(err, client.CodeNotFound))
+	require.ErrorIs(t, err, client.CodeNotFound)
 	_, err = c.GetLicense(ctx, "")
 	is.Equal(err.Error(), "GET /license/{licenseID}: ID must be set")
 }
@@ -182,7 +183,7 @@ func TestErrorsNameTheFields(t *testing.T) {
 	slices.Sort(pointers)
 	is.Equal(pointers, []string{"#/customer_id", "#/grace_seconds"})
 	for _, want := range []string{"POST /license: 422 invalid_parameters: ", "#/grace_seconds ", e.RequestID} {
-		is.True(strings.Contains(err.Error(), want))
+		require.Contains(t, err.Error(), want)
 	}
 }
 
@@ -207,7 +208,7 @@ func TestCallsWithALicenseKey(t *testing.T) {
 	is.Equal(v.Activation.Status, client.ActivationLive)
 
 	_, err = c.ActivateKey(ctx, client.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2"})
-	is.True(errors.Is(err, client.CodeActivationLimit))
+	require.ErrorIs(t, err, client.CodeActivationLimit)
 	e, _ := errors.AsType[*client.Error](err)
 	is.Equal(e.Verdict.Reasons[0].Code, client.CodeActivationLimit)
 	_, err = c.ActivateKey(ctx, client.ActivateKeyParams{Key: l.Key, Fingerprint: "pc-2", TakeOver: "oldest"})
@@ -233,7 +234,7 @@ func TestCallsWithALicenseKey(t *testing.T) {
 	is.Equal(v.License, nil)
 
 	_, err = c.GetLicense(ctx, l.ID)
-	is.True(strings.Contains(err.Error(), "Options.ClientID"))
+	require.Contains(t, err.Error(), "Options.ClientID")
 }
 
 func TestLists(t *testing.T) {
@@ -259,7 +260,7 @@ func TestLists(t *testing.T) {
 	failed := false
 	for l, err := range c.ListLicenses(ctx, client.ListLicensesParams{Limit: 1000}) {
 		is.Equal(l.ID, "")
-		is.True(errors.Is(err, client.CodeInvalidRequest))
+		require.ErrorIs(t, err, client.CodeInvalidRequest)
 		failed = true
 	}
 	is.True(failed)
@@ -292,7 +293,7 @@ func TestLists(t *testing.T) {
 	is.Equal(refusals[0].Recent[0].Fingerprint, "b")
 	is.Equal(refusals[0].Recent[0].Action, "validate")
 	for _, err := range c.ListRefusals(ctx, client.ListRefusalsParams{LicenseID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"}) {
-		is.True(errors.Is(err, client.CodeNotFound))
+		require.ErrorIs(t, err, client.CodeNotFound)
 	}
 }
 
@@ -330,7 +331,7 @@ func TestEventFeed(t *testing.T) {
 	// The same cursor at another service, as after a restored backup.
 	restored, _ := newService(t, licensing.Options{})
 	for _, err := range restored.ListEvents(ctx, client.ListEventsParams{After: end}) {
-		is.True(errors.Is(err, client.CodeCursorGone))
+		require.ErrorIs(t, err, client.CodeCursorGone)
 	}
 }
 
@@ -382,7 +383,7 @@ func TestWebhooks(t *testing.T) {
 	is.Equal(w.Types, []string{})
 	w, err = c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Status: client.WebhookActive, ResumeFrom: client.ResumeFromNow})
 	is.NoErr(err)
-	is.True(w.SkippedEvents > 0) // that of the change before
+	require.Greater(t, w.SkippedEvents, 0) // that of the change before
 	other, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://other.example/"})
 	is.NoErr(err)
 	var ids []string
@@ -394,7 +395,7 @@ func TestWebhooks(t *testing.T) {
 	is.Equal(ids, slices.Sorted(slices.Values([]string{hook.ID, other.ID})))
 	is.NoErr(c.DeleteWebhook(ctx, hook.ID))
 	_, err = c.GetWebhook(ctx, hook.ID)
-	is.True(errors.Is(err, client.CodeNotFound))
+	require.ErrorIs(t, err, client.CodeNotFound)
 }
 
 func TestExportAndImport(t *testing.T) {
@@ -442,13 +443,14 @@ func TestTokensAndHealth(t *testing.T) {
 	is.Equal(tok.Scope, "license:read")
 	seen, err := c.IntrospectToken(ctx, tok.AccessToken)
 	is.NoErr(err)
-	is.True(seen.Active && seen.ExpiresAt > seen.IssuedAt)
+	is.True(seen.Active)
+	require.Greater(t, seen.ExpiresAt, seen.IssuedAt)
 	is.NoErr(c.RevokeToken(ctx, tok.AccessToken))
 	seen, err = c.IntrospectToken(ctx, tok.AccessToken)
 	is.NoErr(err)
 	is.Equal(seen, client.Introspection{})
 	_, err = c.IssueToken(ctx, client.IssueTokenParams{Scope: "everything"})
-	is.True(errors.Is(err, client.CodeInvalidScope))
+	require.ErrorIs(t, err, client.CodeInvalidScope)
 
 	m, err := c.GetMetadata(ctx)
 	is.NoErr(err)
@@ -462,7 +464,7 @@ func TestTokensAndHealth(t *testing.T) {
 	}
 	text, err := c.GetDescription(ctx)
 	is.NoErr(err)
-	is.True(strings.Contains(string(text), `"openapi"`))
+	require.Contains(t, string(text), `"openapi"`)
 }
 
 // run runs the background work of a service until the test ends.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 )
@@ -131,7 +132,7 @@ func TestRetriesCreateOneLicense(t *testing.T) {
 				is.NoErr(err)
 				is.Equal(len(w.requests), len(faults)+1)
 				key := w.requests[0].Header.Get("Idempotency-Key")
-				is.True(len(key) >= 26)
+				require.AtLeast(t, len(key), 26)
 				for _, r := range w.requests {
 					is.Equal(r.Header.Get("Idempotency-Key"), key)
 				}
@@ -144,9 +145,9 @@ func TestRetriesCreateOneLicense(t *testing.T) {
 				is.Equal(n, 1)
 				took := time.Since(start)
 				if name == "429" {
-					is.True(took >= 2*time.Second) // as Retry-After says
+					require.AtLeast(t, took, 2*time.Second) // as Retry-After says
 				}
-				is.True(took < 4*time.Second)
+				require.Less(t, took, 4*time.Second)
 				is.Equal(took > 0, name != "token refused") // which is repeated immediately
 			})
 		})
@@ -247,7 +248,7 @@ func TestStalledAttempt(t *testing.T) {
 		start := time.Now()
 		_, err := c.CreateLicense(t.Context(), atlas("cus_1"))
 		is.NoErr(err)
-		is.True(time.Since(start) >= 30*time.Second)
+		require.AtLeast(t, time.Since(start), 30*time.Second)
 	})
 }
 
@@ -260,7 +261,7 @@ func TestDeletionAfterALostResponse(t *testing.T) {
 		is.NoErr(err)
 		is.NoErr(c.DeleteLicense(t.Context(), client.DeleteLicenseParams{ID: l.ID}))
 		w.faults = []fault{refused}
-		is.True(errors.Is(c.DeleteLicense(t.Context(), client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound))
+		require.ErrorIs(t, c.DeleteLicense(t.Context(), client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound)
 	})
 }
 
@@ -273,7 +274,7 @@ func TestCredentialsStayAtTheirAddress(t *testing.T) {
 	h, id, secret := newHandler(t, licensing.Options{})
 	var moved bool
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		is.True(!strings.Contains(r.URL.String(), secret))
+		require.NotContains(t, r.URL.String(), secret)
 		if moved {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 			return
@@ -286,8 +287,8 @@ func TestCredentialsStayAtTheirAddress(t *testing.T) {
 	is.NoErr(err)
 	moved = true
 	_, err = c.ValidateKey(t.Context(), client.ValidateKeyParams{Key: "k"})
-	is.True(errors.Is(err, client.CodeUnexpectedResponse))
-	is.True(!strings.Contains(err.Error(), secret))
+	require.ErrorIs(t, err, client.CodeUnexpectedResponse)
+	require.NotContains(t, err.Error(), secret)
 }
 
 func TestTruncatedExport(t *testing.T) {
@@ -330,7 +331,7 @@ func TestTokenSource(t *testing.T) {
 			for range 64 {
 				calls.Go(func() {
 					_, err := c.GetLicense(t.Context(), "lic_00000000000000000000000000")
-					is.True(errors.Is(err, client.CodeNotFound))
+					require.ErrorIs(t, err, client.CodeNotFound)
 				})
 			}
 			calls.Wait()
@@ -403,7 +404,7 @@ func TestCanceledCallerDoesNotFailTheOthers(t *testing.T) {
 		var calls sync.WaitGroup
 		calls.Go(func() {
 			_, err := c.CreateLicense(ctx, atlas("cus_1"))
-			is.True(errors.Is(err, context.Canceled))
+			require.ErrorIs(t, err, context.Canceled)
 		})
 		synctest.Wait()
 		for range 8 {
@@ -430,8 +431,8 @@ func TestWrongSecret(t *testing.T) {
 		c, err := client.New(client.Options{URL: "http://licensing.test", ClientID: id, ClientSecret: "csk_wrong", HTTPClient: &http.Client{Transport: w}})
 		is.NoErr(err)
 		_, err = c.CreateLicense(t.Context(), atlas("cus_1"))
-		is.True(errors.Is(err, client.CodeInvalidClient))
+		require.ErrorIs(t, err, client.CodeInvalidClient)
 		is.Equal(w.tokens, 1)
-		is.True(!strings.Contains(err.Error(), "csk_"))
+		require.NotContains(t, err.Error(), "csk_")
 	})
 }

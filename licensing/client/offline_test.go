@@ -16,6 +16,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -139,7 +140,8 @@ func TestOpenRefusesWrongOfflineOptions(t *testing.T) {
 		{ProductID: "atlas", URL: "https://example.com", Files: client.ReadFiles()},
 	} {
 		_, err := client.Open(o)
-		is.True(err != nil && strings.Contains(err.Error(), "client: ProgramOptions."))
+		is.True(err != nil)
+		require.Contains(t, err.Error(), "client: ProgramOptions.")
 	}
 }
 
@@ -187,8 +189,8 @@ func TestFromAFileAlone(t *testing.T) {
 		is.True(p.Status().Valid)
 		synctest.Wait()
 		is.Equal(changes, []client.Code{"in_grace", "expired", "valid"})
-		is.True(strings.Contains(p.Metrics(), `code="valid",source="file"`))
-		is.True(strings.Contains(p.Report(), s.trust.IDs()[1]))
+		require.Contains(s.T, p.Metrics(), `code="valid",source="file"`)
+		require.Contains(s.T, p.Report(), s.trust.IDs()[1])
 	})
 }
 
@@ -300,7 +302,7 @@ func TestTheBestFileWins(t *testing.T) {
 		is.Equal(names, []string{"file-3.license", "file-4.license"})
 		time.Sleep(2 * day)
 		has(3)
-		is.True(errors.Is(p.Install(users(5, 2, 0)), licensefile.ErrOldGeneration))
+		require.ErrorIs(s.T, p.Install(users(5, 2, 0)), licensefile.ErrOldGeneration)
 	})
 }
 
@@ -319,7 +321,7 @@ func TestRevocationLists(t *testing.T) {
 		is.True(p.Status().Valid)
 		is.NoErr(p.Install(revoked))
 		is.Equal(p.Status().Code, client.CodeRevoked)
-		is.True(errors.Is(p.Install(file), licensefile.ErrRevoked))
+		require.ErrorIs(s.T, p.Install(file), licensefile.ErrRevoked)
 		is.True(p.Install(older) != nil)
 		lists := slices.DeleteFunc(s.names(), func(n string) bool { return !strings.HasSuffix(n, ".revocations") })
 		is.Equal(len(lists), 1)
@@ -338,8 +340,8 @@ func TestRevocationLists(t *testing.T) {
 
 		is.NoErr(p.Install(s.list(func(r *licensefile.Revocations) { r.CondemnedKeys = s.trust.IDs()[:1] })))
 		is.Equal(p.Status().Code, client.CodeFileOutdated)
-		is.True(errors.Is(p.Install(s.file()), licensefile.ErrCondemnedKey))
-		is.True(errors.Is(p.Err(), client.CodeFileOutdated))
+		require.ErrorIs(s.T, p.Install(s.file()), licensefile.ErrCondemnedKey)
+		require.ErrorIs(s.T, p.Err(), client.CodeFileOutdated)
 	})
 }
 
@@ -377,7 +379,7 @@ func TestClockFloor(t *testing.T) {
 		is.NoErr(p.Install(s.file()))
 		is.NoErr(p.Close())
 		floor := fmt.Sprintf("floor-%d", time.Now().Unix())
-		is.True(slices.Contains(s.names(), floor))
+		require.Includes(s.T, s.names(), floor)
 
 		s.write(fmt.Sprintf("floor-%d", time.Now().Add(5*time.Minute).Unix()), "")
 		s.write("floor-x", "")
@@ -430,7 +432,7 @@ func TestSharedState(t *testing.T) {
 		for _, p := range programs {
 			is.True(p.Status().Valid)
 		}
-		is.True(slices.Contains(s.names(), "cut.license")) // is not ours to remove
+		require.Includes(s.T, s.names(), "cut.license") // is not ours to remove
 	})
 }
 
@@ -495,14 +497,14 @@ func TestRequest(t *testing.T) {
 		p := s.open(o)
 		text, err := p.Request()
 		is.NoErr(err)
-		is.True(!strings.Contains(text, "AAAAA"))
+		require.NotContains(s.T, text, "AAAAA")
 		r, err := licensefile.ParseRequest(text)
 		is.NoErr(err)
 		is.Equal(r.Fingerprint, "pc-1")
 		is.Equal(r.KeyHash, licensefile.KeyHash(o.Key))
 		answer := s.file(func(c *licensefile.Claims) { c.Nonce = r.Nonce })
 		other := s.file(func(c *licensefile.Claims) { c.Nonce = licensefile.NewRequest("", "pc-1").Nonce })
-		is.True(errors.Is(p.Install(other), licensefile.ErrNonce))
+		require.ErrorIs(s.T, p.Install(other), licensefile.ErrNonce)
 		is.NoErr(p.Close())
 
 		p = s.open(o) // the user comes back another day
@@ -512,7 +514,7 @@ func TestRequest(t *testing.T) {
 		is.NoErr(p.Install(answer))
 		is.True(p.Status().Valid)
 		is.NoErr(p.Install(answer)) // it is in use
-		is.True(errors.Is(p.Install(other), licensefile.ErrNonce))
+		require.ErrorIs(s.T, p.Install(other), licensefile.ErrNonce)
 		is.NoErr(p.Install(s.file())) // a file without a nonce answers no request
 		next, err := p.Request()
 		is.NoErr(err)

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -138,7 +138,7 @@ func TestWalk(t *testing.T) {
 		is.NoErr(p.Err())
 
 		time.Sleep(26 * day)
-		is.True(len(s.vendor.Requests()) >= 26) // by recheck_after, which is at most a day
+		require.AtLeast(s.T, len(s.vendor.Requests()), 26) // by recheck_after, which is at most a day
 		s.vendor.Die()
 		time.Sleep(2 * day)
 		is.True(p.Status().Valid) // unreachable is not denied
@@ -151,7 +151,7 @@ func TestWalk(t *testing.T) {
 		is.True(!p.Has("export"))
 		_, ok = p.Number("users")
 		is.True(!ok)
-		is.True(errors.Is(p.Err(), client.CodeExpired))
+		require.ErrorIs(s.T, p.Err(), client.CodeExpired)
 
 		_, err := s.service().Renew(s.Context(), license.RenewParams{ID: s.license.ID, ExpiresAt: new(time.Now().Add(365 * day))})
 		is.NoErr(err)
@@ -239,7 +239,7 @@ func TestPolicy(t *testing.T) {
 				st = p.Status()
 				s.Equal(st.Code, tt.later)
 				s.True(!st.Valid)
-				s.True(errors.Is(p.Err(), tt.later))
+				require.ErrorIs(s.T, p.Err(), tt.later)
 			})
 		})
 	}
@@ -306,11 +306,12 @@ func TestStartDuringAnOutage(t *testing.T) {
 	onStage(t, func(s stage) {
 		s.vendor.Die()
 		p := s.open(s.options("pc-1"))
-		s.True(errors.Is(p.Err(), client.CodeUnreachable))
-		s.True(strings.Contains(p.Err().Error(), "connection refused"))
+		require.ErrorIs(s.T, p.Err(), client.CodeUnreachable)
+		require.Contains(s.T, p.Err().Error(), "connection refused")
 		time.Sleep(day)
 		n := len(s.vendor.Requests())
-		s.True(n > 24*60/5 && n < 24*60) // at most five minutes apart, and not a flood
+		require.Greater(s.T, n, 24*60/5)
+		require.Less(s.T, n, 24*60) // at most five minutes apart, and not a flood
 		s.vendor.Answer()
 		time.Sleep(5 * time.Minute)
 		s.True(p.Status().Valid)
@@ -372,7 +373,7 @@ func TestLease(t *testing.T) {
 		s.vendor.Answer()
 		time.Sleep(5 * time.Minute)
 		s.Equal(p.Status().Code, client.CodeActivationLimit)
-		s.True(errors.Is(p.Err(), client.CodeActivationLimit))
+		require.ErrorIs(s.T, p.Err(), client.CodeActivationLimit)
 		s.Equal(s.live(), []string{"pc-2"})
 		time.Sleep(2 * time.Hour) // the lease of pc-2 has ended
 		s.Equal(p.Status().Code, client.CodeValid)
@@ -407,9 +408,9 @@ func TestSetKey(t *testing.T) {
 		p := s.open(o)
 		time.Sleep(day)
 		is.Equal(len(s.vendor.Requests()), 0)
-		is.True(errors.Is(p.Refresh(s.Context()), client.CodeNoKey))
-		is.True(errors.Is(p.SetKey(s.Context(), ""), client.CodeNoKey))
-		is.True(errors.Is(p.SetKey(s.Context(), "AAAAA-BBBBB"), client.CodeNotFound))
+		require.ErrorIs(s.T, p.Refresh(s.Context()), client.CodeNoKey)
+		require.ErrorIs(s.T, p.SetKey(s.Context(), ""), client.CodeNoKey)
+		require.ErrorIs(s.T, p.SetKey(s.Context(), "AAAAA-BBBBB"), client.CodeNotFound)
 		is.Equal(p.Status().Code, client.CodeNoKey)
 		is.NoErr(p.SetKey(s.Context(), " "+s.license.Key+"\n"))
 		is.True(p.Status().Valid)
@@ -417,7 +418,7 @@ func TestSetKey(t *testing.T) {
 		time.Sleep(2 * day)
 		is.True(p.Status().Valid)
 
-		is.True(errors.Is(p.SetKey(s.Context(), "AAAAA-BBBBB"), client.CodeNotFound))
+		require.ErrorIs(s.T, p.SetKey(s.Context(), "AAAAA-BBBBB"), client.CodeNotFound)
 		s.vendor.Die()
 		is.True(p.SetKey(s.Context(), s.license.Key) != nil)
 		is.True(p.Status().Valid) // the key in use stays
@@ -618,10 +619,10 @@ func TestRequire(t *testing.T) {
 		if w.Code != tt.code {
 			t.Errorf("%s: the status is %d, want %d", name, w.Code, tt.code)
 		}
-		is.True(strings.Contains(w.Body.String(), tt.body))
+		require.Contains(t, w.Body.String(), tt.body)
 		if tt.code == 403 {
 			is.Equal(w.Header().Get("Content-Type"), "application/problem+json")
-			is.True(strings.Contains(w.Body.String(), `"code":"license_denied"`))
+			require.Contains(t, w.Body.String(), `"code":"license_denied"`)
 		}
 		w = httptest.NewRecorder()
 		p.Require()(report).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
@@ -640,7 +641,7 @@ func TestFixed(t *testing.T) {
 	is.NoErr(p.Refresh(t.Context()))
 	is.NoErr(p.SetKey(t.Context(), "k"))
 	is.NoErr(p.Close())
-	is.True(errors.Is(client.Fixed(client.Status{Code: client.CodeRevoked}).Err(), client.CodeRevoked))
+	require.ErrorIs(t, client.Fixed(client.Status{Code: client.CodeRevoked}).Err(), client.CodeRevoked)
 }
 
 func TestMetricsAndReport(t *testing.T) {
@@ -665,11 +666,11 @@ func TestMetricsAndReport(t *testing.T) {
 			}
 		}
 		for part := range strings.SplitSeq(s.license.Key, "-") {
-			s.True(!strings.Contains(text, part))
+			require.NotContains(s.T, text, part)
 		}
 		text = client.Fixed(client.Status{}).Metrics()
-		s.True(strings.Contains(text, "licensekit_license_valid 0\n"))
-		s.True(!strings.Contains(text, "expires") && !strings.Contains(text, "last_check"))
+		require.Contains(s.T, text, "licensekit_license_valid 0\n")
+		require.NotContains(s.T, text, "expires", "last_check")
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -121,8 +122,10 @@ func TestTrust(t *testing.T) {
 		is.Equal(r.files.Load(), int64(0))
 		is.Equal(r.lists.Load(), int64(0))
 		time.Sleep(2 * day)
-		is.True(r.files.Load() >= 4 && r.files.Load() <= 6) // two a day
-		is.True(r.lists.Load() >= 1 && r.lists.Load() <= 3) // one a day
+		require.AtLeast(s.T, r.files.Load(), 4)
+		require.AtMost(s.T, r.files.Load(), 6) // two a day
+		require.AtLeast(s.T, r.lists.Load(), 1)
+		require.AtMost(s.T, r.lists.Load(), 3) // one a day
 		is.Equal(warnings(p), nil)
 		stored, err := filepath.Glob(filepath.Join(dir, "*.license"))
 		is.NoErr(err)
@@ -131,7 +134,7 @@ func TestTrust(t *testing.T) {
 		s.vendor.Die()
 		is.True(p.Refresh(s.Context()) != nil)
 		end := p.Status().GraceUntil
-		is.True(time.Until(end) > day*9/20)
+		require.Greater(s.T, time.Until(end), day*9/20)
 		is.NoErr(p.Close())
 		p = s.open(o)
 		is.True(p.Status().Valid)
@@ -265,7 +268,7 @@ func TestTrustAtTheStart(t *testing.T) {
 				p := s.open(o)
 				s.Equal(p.Status().Code, tt.code)
 				s.True(!p.Status().Valid)
-				s.True(errors.Is(p.Err(), tt.code))
+				require.ErrorIs(s.T, p.Err(), tt.code)
 				s.Equal(warnings(p), nil)
 				s.Equal(errors.Is(p.Status().CheckError, client.CodeUntrusted), tt.code == client.CodeUntrusted)
 			})
@@ -291,8 +294,8 @@ func TestTrustReplay(t *testing.T) {
 
 		s.vendor.Lie(200, "application/json", string(text))
 		err = p.Refresh(s.Context())
-		is.True(errors.Is(err, client.CodeUntrusted))
-		is.True(errors.Is(err, licensefile.ErrNonce))
+		require.ErrorIs(s.T, err, client.CodeUntrusted)
+		require.ErrorIs(s.T, err, licensefile.ErrNonce)
 		is.Equal(p.Status().Code, client.CodeSuspended) // only a new file ends a denial
 		is.Equal(warnings(p), []client.Code{client.CodeUntrusted})
 
@@ -300,7 +303,7 @@ func TestTrustReplay(t *testing.T) {
 		fresh.State = client.Dir(s.TempDir())
 		is.Equal(s.open(fresh).Status().Code, client.CodeUntrusted)
 		s.vendor.Lie(200, "application/json", `{"valid":false,"code":"not_found","reasons":[]}`)
-		is.True(errors.Is(p.Refresh(s.Context()), client.CodeUnexpectedResponse))
+		require.ErrorIs(s.T, p.Refresh(s.Context()), client.CodeUnexpectedResponse)
 		s.vendor.Lie(200, "application/json", `{"valid":false,"code":"not_found","reasons":[{"code":"not_found"}]}`)
 		is.NoErr(p.Refresh(s.Context()))
 		is.Equal(p.Status().Code, client.CodeSuspended) // which not_found does not end either
@@ -346,7 +349,7 @@ func TestTrustRefusedList(t *testing.T) {
 		p := s.open(o)
 		s.True(p.Status().Valid)
 		s.Equal(warnings(p), []client.Code{client.CodeFileSkipped})
-		s.True(strings.Contains(p.Status().Warnings[0].Detail, licensefile.ErrListAhead.Error()))
+		require.Contains(s.T, p.Status().Warnings[0].Detail, licensefile.ErrListAhead.Error())
 		r.list.Store(nil)
 		s.NoErr(p.Refresh(s.Context()))
 		s.Equal(warnings(p), nil)
@@ -437,7 +440,7 @@ func TestTrustReplayAfterADenial(t *testing.T) {
 		s.NoErr(p.Refresh(s.Context()))
 		s.Equal(p.Status().Code, client.CodeEvicted)
 		s.vendor.Lie(200, "application/json", string(text))
-		s.True(errors.Is(p.Refresh(s.Context()), client.CodeUntrusted))
+		require.ErrorIs(s.T, p.Refresh(s.Context()), client.CodeUntrusted)
 		s.Equal(p.Status().Code, client.CodeEvicted)
 	})
 }

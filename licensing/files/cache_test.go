@@ -2,13 +2,13 @@ package files_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -79,12 +79,11 @@ func TestListsAreSignedAgain(t *testing.T) {
 }
 
 func TestAFailedReadIsNotCached(t *testing.T) {
-	is := is.New(t)
 	f := newFixture(t, files.Options{})
 	f.sign()
 	s := files.New(brokenStore{f.st}, files.Options{})
 	for range 2 {
 		_, err := s.KeySet(t.Context())
-		is.True(errors.Is(err, store.ErrUnavailable))
+		require.ErrorIs(t, err, store.ErrUnavailable)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -110,7 +110,8 @@ func (f *fixture) events() string {
 		}
 		is.NoErr(json.Unmarshal(e.Data, &data))
 		is.Equal(data.Key.ID, e.Subject)
-		is.True(!strings.Contains(string(e.Data), `"clear"`) && !strings.Contains(string(e.Data), `"sealed"`))
+		require.NotContains(f.t, string(e.Data), `"clear"`)
+		require.NotContains(f.t, string(e.Data), `"sealed"`)
 	}
 	return strings.Join(all, " ")
 }
@@ -155,7 +156,7 @@ func TestRotationKeepsFilesValid(t *testing.T) {
 	old := f.sign()
 	ids := f.ids()
 	_, err := f.RotateKey(t.Context(), files.RotateKeyParams{})
-	is.True(errors.Is(err, files.ErrKeyTooNew))
+	require.ErrorIs(t, err, files.ErrKeyTooNew)
 	is.Equal(f.states(), "active next") // nothing changed
 
 	f.now = f.now.Add(files.MinPublished)
@@ -170,7 +171,7 @@ func TestRotationKeepsFilesValid(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(events[2].Actor, "operator:opr_1")
 	is.Equal(events[2].RequestID, "req")
-	is.True(strings.Contains(string(events[2].Data), `"previous":"`+ids[0]+`"`))
+	require.Contains(t, string(events[2].Data), `"previous":"`+ids[0]+`"`)
 	for text, want := range map[string]string{old: ids[0], f.sign(): ids[1]} {
 		id, err := f.signedBy(text)
 		is.NoErr(err)
@@ -180,7 +181,7 @@ func TestRotationKeepsFilesValid(t *testing.T) {
 	k, err = f.RotateKey(t.Context(), files.RotateKeyParams{Force: true})
 	is.NoErr(err)
 	is.Equal(k.Algorithm, files.ES256)
-	is.True(strings.Contains(string(mustJWKS(t, f)), `"ES256"`))
+	require.Contains(t, string(mustJWKS(t, f)), `"ES256"`)
 	id, err := f.signedBy(f.sign())
 	is.NoErr(err)
 	is.Equal(id, k.ID)
@@ -211,13 +212,13 @@ func TestRetiredKeysLeaveTheSet(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(k.State, files.KeyRetired)
 	_, err = f.signedBy(old)
-	is.True(errors.Is(err, licensefile.ErrUnknownKey))
+	require.ErrorIs(t, err, licensefile.ErrUnknownKey)
 	_, err = f.RetireKey(t.Context(), ids[0])
-	is.True(errors.Is(err, files.ErrKeyState))
+	require.ErrorIs(t, err, files.ErrKeyState)
 	_, err = f.RetireKey(t.Context(), ids[1])
-	is.True(errors.Is(err, files.ErrKeyState)) // active
+	require.ErrorIs(t, err, files.ErrKeyState) // active
 	_, err = f.RetireKey(t.Context(), "unknown")
-	is.True(errors.Is(err, files.ErrNotFound))
+	require.ErrorIs(t, err, files.ErrNotFound)
 	_, err = f.RetireKey(t.Context(), ids[2]) // next
 	is.NoErr(err)
 	is.Equal(f.states(), "retired active retired next")
@@ -235,7 +236,7 @@ func TestCondemnedKeysAreReplaced(t *testing.T) {
 	is.Equal(f.states(), "compromised active next")
 	is.Equal(f.events(), "created created rotated compromised created")
 	_, err = f.signedBy(old)
-	is.True(errors.Is(err, licensefile.ErrUnknownKey))
+	require.ErrorIs(t, err, licensefile.ErrUnknownKey)
 	id, err := f.signedBy(f.sign())
 	is.NoErr(err)
 	is.Equal(id, ids[1])
@@ -246,7 +247,7 @@ func TestCondemnedKeysAreReplaced(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(f.states(), "compromised active compromised next")
 	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: "unknown"})
-	is.True(errors.Is(err, files.ErrNotFound))
+	require.ErrorIs(t, err, files.ErrNotFound)
 	is.Equal(f.events(), "created created rotated compromised created compromised created")
 }
 
@@ -287,14 +288,14 @@ func TestAPrivateHalfKeptElsewhere(t *testing.T) {
 			is.Equal(k.Algorithm, name)
 			is.Equal(f.states(), "active next") // it is the successor of the first key
 			_, err = f.AddKey(t.Context(), files.AddKeyParams{Public: private.Public()})
-			is.True(errors.Is(err, files.ErrKeyExists))
+			require.ErrorIs(t, err, files.ErrKeyExists)
 
 			_, err = f.RotateKey(t.Context(), files.RotateKeyParams{Force: true})
-			is.True(errors.Is(err, files.ErrNoPrivateKey))
+			require.ErrorIs(t, err, files.ErrNoPrivateKey)
 			_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: f.ids()[0]})
-			is.True(errors.Is(err, files.ErrNoPrivateKey))
+			require.ErrorIs(t, err, files.ErrNoPrivateKey)
 			_, err = f.RotateKey(t.Context(), files.RotateKeyParams{Force: true, Private: other})
-			is.True(errors.Is(err, files.ErrNoPrivateKey))
+			require.ErrorIs(t, err, files.ErrNoPrivateKey)
 			is.Equal(f.states(), "active next")
 			active, err := f.RotateKey(t.Context(), files.RotateKeyParams{Force: true, Private: private})
 			is.NoErr(err)
@@ -311,11 +312,11 @@ func TestAddKeyRefuses(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, files.Options{})
 	_, err := f.AddKey(t.Context(), files.AddKeyParams{Algorithm: "RS256"})
-	is.True(errors.Is(err, licensefile.ErrKeyType))
+	require.ErrorIs(t, err, licensefile.ErrKeyType)
 	_, err = f.AddKey(t.Context(), files.AddKeyParams{Public: "no key"})
-	is.True(errors.Is(err, licensefile.ErrKeyType))
+	require.ErrorIs(t, err, licensefile.ErrKeyType)
 	_, err = f.RotateKey(t.Context(), files.RotateKeyParams{Algorithm: "RS256"})
-	is.True(errors.Is(err, licensefile.ErrKeyType))
+	require.ErrorIs(t, err, licensefile.ErrKeyType)
 	is.Equal(f.states(), "active next")
 	k, err := f.AddKey(t.Context(), files.AddKeyParams{Algorithm: files.ES256})
 	is.NoErr(err)
@@ -345,7 +346,7 @@ func TestAMasterKeyEncryptsPrivateHalves(t *testing.T) {
 	master := []byte(strings.Repeat("m", 32))
 	f := newFixture(t, files.Options{MasterKey: master})
 	f.sign()
-	is.True(!strings.Contains(f.stored(), `"clear"`))
+	require.NotContains(t, f.stored(), `"clear"`)
 	is.Equal(f.log.String(), "")
 	keys, err := f.Keys(t.Context())
 	is.NoErr(err)
@@ -356,7 +357,8 @@ func TestAMasterKeyEncryptsPrivateHalves(t *testing.T) {
 		"another Options.MasterKey": {MasterKey: []byte(strings.Repeat("o", 32))},
 	} {
 		_, err := f.open(opts).Sign(t.Context(), licensefile.Claims{})
-		is.True(err != nil && strings.Contains(err.Error(), hint))
+		is.True(err != nil)
+		require.Contains(t, err.Error(), hint)
 	}
 	rotated := f.open(files.Options{MasterKey: []byte(strings.Repeat("o", 32)), PreviousMasterKeys: [][]byte{master}})
 	_, err = rotated.Sign(t.Context(), licensefile.Claims{
@@ -383,7 +385,7 @@ func TestWithoutAMasterKeyTheLogWarnsOnce(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, files.Options{})
 	f.sign()
-	is.True(strings.Contains(f.stored(), `"clear"`))
+	require.Contains(t, f.stored(), `"clear"`)
 	is.Equal(strings.Count(f.log.String(), "signing keys are stored in plain text"), 1)
 	_, err := f.RotateKey(t.Context(), files.RotateKeyParams{Force: true})
 	is.NoErr(err)
@@ -402,9 +404,9 @@ func TestKeysOfTheHost(t *testing.T) {
 	want, err := licensefile.KeyID(first.Public())
 	is.NoErr(err)
 	is.Equal(id, want)
-	is.True(!strings.Contains(f.stored(), `"clear"`))
+	require.NotContains(t, f.stored(), `"clear"`)
 	_, err = f.CondemnKey(t.Context(), files.CondemnKeyParams{ID: id})
-	is.True(errors.Is(err, files.ErrNoNextKey))
+	require.ErrorIs(t, err, files.ErrNoNextKey)
 
 	f.Service = f.open(files.Options{SigningKeys: []files.SigningKey{{Signer: first}, {Signer: second}}})
 	is.Equal(f.states(), "active next")
@@ -420,7 +422,7 @@ func TestKeysOfTheHost(t *testing.T) {
 
 	without := f.open(files.Options{}) // a process that lacks the keys
 	_, err = without.Sign(t.Context(), licensefile.Claims{})
-	is.True(errors.Is(err, files.ErrNoPrivateKey))
+	require.ErrorIs(t, err, files.ErrNoPrivateKey)
 	set, err := without.KeySet(t.Context())
 	is.NoErr(err)
 	is.Equal(len(set.IDs()), 2)
@@ -439,7 +441,8 @@ func TestOptionsRefuseKeys(t *testing.T) {
 			is := is.New(t)
 			opts := files.Options{SigningKeys: keys}
 			err := opts.Validate()
-			is.True(err != nil && strings.HasPrefix(err.Error(), want))
+			is.True(err != nil)
+			require.HasPrefix(t, err.Error(), want)
 			defer func() { is.True(recover() != nil) }()
 			files.New(memory.New(), opts)
 		})

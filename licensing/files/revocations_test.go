@@ -2,7 +2,6 @@ package files_test
 
 import (
 	"encoding/base64"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -46,13 +46,13 @@ func TestAListCondemnsACompromisedKey(t *testing.T) {
 	is.NoErr(err)
 	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(text, ".")[1])
 	is.NoErr(err)
-	is.True(!strings.Contains(string(payload), f.ids()[2])) // a list cannot condemn later keys
+	require.NotContains(t, string(payload), f.ids()[2]) // a list cannot condemn later keys
 	list := f.list(pinned)
 	is.Equal(list.KeyID, f.ids()[1])
 	is.Equal(list.CondemnedKeys, f.ids()[:1])
 	after := pinned.Condemn(list.CondemnedKeys...)
 	_, err = after.Verify(stolen)
-	is.True(errors.Is(err, licensefile.ErrCondemnedKey))
+	require.ErrorIs(t, err, licensefile.ErrCondemnedKey)
 	file, err := after.Verify(f.sign())
 	is.NoErr(err)
 	is.NoErr(file.Check(licensefile.Expect{ProductID: "atlas", Now: f.now, Revocations: &list}))
@@ -69,9 +69,9 @@ func TestListsOfLicenses(t *testing.T) {
 	is.NoErr(list.Check("atlas", f.now))
 	file, err := set.Verify(f.sign())
 	is.NoErr(err)
-	is.True(errors.Is(file.Check(licensefile.Expect{ProductID: "atlas", Now: f.now, Revocations: &list}), licensefile.ErrRevoked))
+	require.ErrorIs(t, file.Check(licensefile.Expect{ProductID: "atlas", Now: f.now, Revocations: &list}), licensefile.ErrRevoked)
 	_, err = f.SignRevocations(t.Context(), files.SignRevocationsParams{})
-	is.True(errors.Is(err, licensefile.ErrMalformed))
+	require.ErrorIs(t, err, licensefile.ErrMalformed)
 }
 
 // TestSequencesRise has a clock that is set back, a second product, and
@@ -139,7 +139,7 @@ func TestListsAfterAWrongClock(t *testing.T) {
 	wrong := f.list(set)
 	ahead()
 	f.now = right
-	is.True(errors.Is(wrong.Check("atlas", f.now), licensefile.ErrListAhead))
+	require.ErrorIs(t, wrong.Check("atlas", f.now), licensefile.ErrListAhead)
 	ahead(time.Time{})
 
 	list := f.list(set)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -102,11 +103,11 @@ func TestActivate(t *testing.T) {
 	is.Equal(len(f.events(t, l.ID)), 3)
 
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
-	is.True(errors.Is(err, license.ErrDenied))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
+	require.ErrorIs(t, err, license.ErrDenied)
 	is.True(!errors.Is(err, license.ErrNotFound))
 	var denied *license.DeniedError
-	is.True(errors.As(err, &denied))
+	require.ErrorAs(t, err, &denied)
 	is.Equal(denied.Verdict.Code, license.VerdictActivationLimit)
 	is.Equal(denied.Verdict.License.ID, l.ID)
 	is.Equal(denied.Verdict.License.Key, "")
@@ -147,7 +148,7 @@ func TestActivateIsDenied(t *testing.T) {
 			test.ask.Fingerprint = "pc"
 			_, err := f.Activate(t.Context(), test.ask)
 			var denied *license.DeniedError
-			is.True(errors.As(err, &denied))
+			require.ErrorAs(t, err, &denied)
 			is.Equal(denied.Verdict.Code, test.want)
 			is.Equal(errors.Is(err, license.ErrNotFound), test.want == license.VerdictNotFound)
 			is.Equal(f.live(t, l.ID), 0)
@@ -203,7 +204,7 @@ func TestTakeOver(t *testing.T) {
 
 	for _, takeOver := range []string{first.ID, third.ID, "act_00000000000000000000000000"} { // ended, ended, unknown
 		_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-5", TakeOver: takeOver})
-		is.True(errors.Is(err, license.ErrActivationLimit))
+		require.ErrorIs(t, err, license.ErrActivationLimit)
 	}
 	_, err = f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-4"})
 	is.NoErr(err)
@@ -224,7 +225,7 @@ func TestTakeOverOfAnEndedLease(t *testing.T) {
 	_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(1))})
 	is.NoErr(err)
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", TakeOver: ended.ID})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	is.Equal(f.live(t, l.ID), 1)
 }
 
@@ -245,7 +246,7 @@ func TestLoweredLimit(t *testing.T) {
 	}
 	for _, takeOver := range []string{"", license.TakeOverOldest} {
 		_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new", TakeOver: takeOver})
-		is.True(errors.Is(err, license.ErrActivationLimit))
+		require.ErrorIs(t, err, license.ErrActivationLimit)
 	}
 	is.Equal(f.live(t, l.ID), 3)
 
@@ -253,5 +254,5 @@ func TestLoweredLimit(t *testing.T) {
 	is.NoErr(err)
 	f.now = f.now.Add(time.Hour)
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-0", TakeOver: license.TakeOverOldest})
-	is.True(errors.Is(err, license.ErrActivationLimit)) // a limit of none admits none
+	require.ErrorIs(t, err, license.ErrActivationLimit) // a limit of none admits none
 }

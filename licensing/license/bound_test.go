@@ -2,7 +2,6 @@ package license_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -45,7 +45,7 @@ func TestSearchIsBounded(t *testing.T) {
 			began := time.Now()
 			page, err := s.List(t.Context(), p)
 			is.NoErr(err)
-			is.True(time.Since(began) <= 300*time.Millisecond)
+			require.AtMost(t, time.Since(began), 300*time.Millisecond)
 			return page
 		}
 		first := read("") // 30 of them
@@ -112,13 +112,13 @@ func TestOneSearchAtATime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		_, err = s.List(ctx, p)
-		is.True(errors.Is(err, context.DeadlineExceeded))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		is.NoErr(s.Atomically(t.Context(), func(s *license.Service) error {
 			page, err := s.List(t.Context(), p)
 			is.Equal(len(page.Data), 1)
 			return err
 		}))
-		is.True(time.Since(began) < time.Second)
+		require.Less(t, time.Since(began), time.Second)
 		_, err = s.List(t.Context(), p)
 		is.NoErr(err)
 		is.Equal(time.Since(began), 4*time.Second)

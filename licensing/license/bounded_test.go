@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -92,7 +93,7 @@ func TestDeletingALicenseWithManyActivations(t *testing.T) {
 			s := license.New(bounded, license.Options{Now: func() time.Time { return f.now }})
 			if how == "Delete" {
 				err := s.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{}})
-				is.True(errors.Is(err, license.ErrStale))
+				require.ErrorIs(t, err, license.ErrStale)
 				rows, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 				is.NoErr(err)
 				is.Equal(rows, n+1)
@@ -102,7 +103,7 @@ func TestDeletingALicenseWithManyActivations(t *testing.T) {
 				is.NoErr(err)
 				is.Equal(erased.Licenses, 1)
 			}
-			is.True(bounded.removed <= 200)
+			require.AtMost(t, bounded.removed, 200)
 			left, err := countActivations(t.Context(), f.store, store.ActivationQuery{LicenseID: l.ID})
 			is.NoErr(err)
 			is.Equal(left, 0)
@@ -176,10 +177,10 @@ func TestValidateCustomerReadsFewLicenses(t *testing.T) {
 		return v
 	}
 	is.Equal(ask().License.ID, good.ID)
-	is.True(bounded.licenses < 100)
+	require.Less(t, bounded.licenses, 100)
 	_, err := f.Suspend(t.Context(), license.MoveParams{ID: good.ID})
 	is.NoErr(err)
 	bounded.licenses = 0
 	is.Equal(ask().Code, license.VerdictExpired)
-	is.True(bounded.licenses < 2100)
+	require.Less(t, bounded.licenses, 2100)
 }

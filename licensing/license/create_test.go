@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -37,12 +38,12 @@ func TestCreateWithThreeFields(t *testing.T) {
 	is.NoErr(err)
 
 	is.Equal(l.Object, "license")
-	is.True(strings.HasPrefix(l.ID, "lic_"))
+	require.HasPrefix(t, l.ID, "lic_")
 	is.Equal(l.Status, license.StatusActive)
 	_, ok := license.ParseKey(l.Key)
 	is.True(ok)                        // a key was made
-	is.True(l.ExpiresAt == nil)        // it never ends
-	is.True(l.MaxActivations == nil)   // seats are unlimited
+	is.Equal(l.ExpiresAt, nil)         // it never ends
+	is.Equal(l.MaxActivations, nil)    // seats are unlimited
 	is.Equal(len(l.Entitlements), 0)   // empty, not nil
 	is.True(l.Entitlements != nil)     //
 	is.True(l.Metadata != nil)         //
@@ -62,7 +63,7 @@ func TestCreateWithThreeFields(t *testing.T) {
 	is.Equal(e.Actor, "client:cid_1")
 	is.Equal(e.RequestID, "req-1")
 	is.Equal(e.Time, start)
-	is.True(!strings.Contains(string(e.Data), l.Key)) // no key in an event
+	require.NotContains(t, string(e.Data), l.Key) // no key in an event
 	l.Key = ""
 	is.Equal(*data.License, l)
 
@@ -161,13 +162,12 @@ func TestCreateKeepsTextExactly(t *testing.T) {
 }
 
 func TestCreateTakenKey(t *testing.T) {
-	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
 	p := plain()
 	p.Key = strings.ToLower(strings.ReplaceAll(l.Key, "-", ""))
 	_, err := f.Create(t.Context(), p)
-	is.True(errors.Is(err, license.ErrKeyTaken)) // the same key, written in another way
+	require.ErrorIs(t, err, license.ErrKeyTaken) // the same key, written in another way
 }
 
 func TestBeforeCreate(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -71,7 +72,7 @@ func TestInterruptedExportAppendsAnEvent(t *testing.T) {
 	w := &failing{}
 	err := f.Internal().ExportCSV(ctx, w, license.ListParams{})
 	cancel()
-	is.True(errors.Is(err, errBroken))
+	require.ErrorIs(t, err, errBroken)
 	is.Equal(f.exports(t), []string{`go {"export":{"format":"csv","rows":400,"filter":{}}}`})
 }
 
@@ -86,8 +87,8 @@ func TestNoExportWithoutItsEvent(t *testing.T) {
 	f.create(t)
 	var out bytes.Buffer
 	s := license.New(refusing{f.store}, license.Options{})
-	is.True(errors.Is(s.Internal().ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable))
-	is.True(errors.Is(s.Export(t.Context(), &out, license.ListParams{}), store.ErrUnavailable))
+	require.ErrorIs(t, s.Internal().ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
+	require.ErrorIs(t, s.Export(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
 	is.Equal(out.Len(), 0)
 }
 
@@ -100,11 +101,12 @@ func TestExportCSV(t *testing.T) {
 	var out bytes.Buffer
 	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
 	header, row, _ := strings.Cut(out.String(), "\r\n")
-	is.True(strings.HasPrefix(header, "\ufeffid,name,product_id,customer_id,key,status,"))
-	is.True(strings.HasPrefix(row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,"))
-	is.True(strings.Contains(row, `{},"{""order"":""7""}",1,`))
+	require.HasPrefix(t, header, "\ufeffid,name,product_id,customer_id,key,status,")
+	require.HasPrefix(t, row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,")
+	require.Contains(t, row, `{},"{""order"":""7""}",1,`)
 
 	out.Reset()
 	is.NoErr(f.As(license.Caller{MaskKeys: true}).Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
-	is.True(!strings.Contains(out.String(), "key") && !strings.Contains(out.String(), l.Key[len(l.Key)-4:]))
+	require.NotContains(t, out.String(), "key")
+	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -121,7 +122,8 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	is.Equal(p.Results[3].Line, 13)
 	_, err = f.Internal().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
 	invalid, ok := errors.AsType[*license.InvalidError](err)
-	is.True(ok && strings.Contains(invalid.Fields[0].Detail, "row 16 has more cells"))
+	is.True(ok)
+	require.Contains(t, invalid.Fields[0].Detail, "row 16 has more cells")
 
 	file = strings.Replace(fmt.Sprintf(file, "1"), "\"two\n\nlines\"", "", 1)
 	p, err = f.Internal().PreviewCSV(t.Context(), []byte(file))
@@ -147,7 +149,8 @@ func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	list, err := f.List(t.Context(), license.ListParams{CustomerID: "cus_1"})
 	is.NoErr(err)
 	l := list.Data[0]
-	is.True(l.Name == "Zoë" && l.ExpiresAt.Equal(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)) && *l.MaxActivations == 3 && l.Key != "")
+	is.Equal(l.Name, "Zoë")
+	is.True(l.ExpiresAt.Equal(time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)) && *l.MaxActivations == 3 && l.Key != "")
 	is.Equal(l.Status, license.StatusSuspended)
 }
 
@@ -162,7 +165,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
 		"Eve,atlas,cus_1,"+other.Key+",,,,\n"))
 	is.NoErr(err)
-	is.True(p.NDJSON == nil)
+	is.Equal(p.NDJSON, nil)
 	var got []string
 	for _, r := range p.Results {
 		for _, x := range r.Errors {
@@ -170,7 +173,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"2 expires_at", "2 max_activations", "2 metadata", "3 name", "3 status", "5 key taken"} {
-		is.True(strings.Contains(strings.Join(got, "\n")+"\n", want)) // want
+		require.Contains(t, strings.Join(got, "\n")+"\n", want) // want
 	}
 	is.Equal(p.Results[2].Result, license.ImportCreated)
 	is.Equal(p.Results[4].Result, license.ImportExists)
@@ -190,6 +193,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	} {
 		_, err := f.Internal().PreviewCSV(t.Context(), []byte(text))
 		invalid, ok := errors.AsType[*license.InvalidError](err)
-		is.True(ok && strings.Contains(invalid.Fields[0].Detail, want)) // want
+		is.True(ok)
+		require.Contains(t, invalid.Fields[0].Detail, want) // want
 	}
 }

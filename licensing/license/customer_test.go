@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -24,7 +25,9 @@ func TestValidateCustomer(t *testing.T) {
 	}
 	v := ask()
 	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotFound})
-	is.True(v.License == nil && !v.Valid && v.RecheckAfter > 0)
+	is.Equal(v.License, nil)
+	is.True(!v.Valid)
+	require.Greater(t, v.RecheckAfter, 0)
 
 	good := f.create(t, func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true} })
 	for range 60 { // more than a page of newer ones

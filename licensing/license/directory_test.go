@@ -1,12 +1,12 @@
 package license_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -35,9 +35,9 @@ func TestDirectory(t *testing.T) {
 	is.Equal(products.Data, []license.NameCount{{"prod_editor", 7}})
 
 	_, err = f.Customers(t.Context(), license.NamesParams{Prefix: "a\x00"})
-	is.True(errors.Is(err, license.ErrInvalid))
+	require.ErrorIs(t, err, license.ErrInvalid)
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).Products(t.Context(), license.NamesParams{})
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }
 
 // TestSearchDirectory: customers and products are found by the rule of licenses.
@@ -53,7 +53,7 @@ func TestSearchDirectory(t *testing.T) {
 		for {
 			page, err := f.Customers(t.Context(), p)
 			is.NoErr(err)
-			is.True(len(page.Data) <= limit)
+			require.AtMost(t, len(page.Data), limit)
 			for _, c := range page.Data {
 				list = append(list, fmt.Sprint(c.Name, " ", c.N))
 			}
@@ -85,5 +85,5 @@ func TestSearchDirectory(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(names("bob", 50), nil)
 	_, err = f.Customers(t.Context(), license.NamesParams{Search: "a\x00"})
-	is.True(errors.Is(err, license.ErrInvalid))
+	require.ErrorIs(t, err, license.ErrInvalid)
 }

@@ -2,7 +2,6 @@ package license_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -54,7 +54,7 @@ func TestEraseOfALongHistory(t *testing.T) {
 	done, err := s.EraseCustomer(t.Context(), "cus_ada")
 	is.NoErr(err)
 	is.Equal(done.Events, 502)
-	is.True(st.n <= 2*done.Events) // once by customer, once in the feed
+	require.AtMost(t, st.n, 2*done.Events) // once by customer, once in the feed
 }
 
 // TestEraseAfterRetention erases a customer whose license moved to another
@@ -89,7 +89,7 @@ func TestEraseAfterRetention(t *testing.T) {
 		}
 		for _, e := range events {
 			after = e.Seq
-			is.True(!strings.Contains(string(e.Data)+e.CustomerID, "cus_ada"))
+			require.NotContains(t, string(e.Data)+e.CustomerID, "cus_ada")
 			if e.Subject == l.ID {
 				data := eventData(t, e)
 				is.True(data.Erased)
@@ -134,7 +134,7 @@ func TestEraseLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	is.True(strings.Count(dump(), "zaphod") > 10)
+	require.Greater(t, strings.Count(dump(), "zaphod"), 10)
 	is.NoErr(f.Fold(t.Context())) // Run deletes those indexes
 	_, err = f.EraseCustomer(t.Context(), "zaphod@example.com")
 	is.NoErr(err)
@@ -144,7 +144,7 @@ func TestEraseLeavesNothing(t *testing.T) {
 		}
 	}
 	_, err = f.Get(t.Context(), other.ID)
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	is.Equal(search(t, f.Service, license.ListParams{Search: "bob"}), []string{moved.ID})
 }
 

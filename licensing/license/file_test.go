@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -58,7 +59,7 @@ func TestActivateWithFileHoldsTheSeat(t *testing.T) {
 	f.now = f.now.Add(day)
 	f.activateFile(t, l.Key, "b")
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "c"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	again, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a"})
 	is.NoErr(err)
 	is.True(again.Valid)
@@ -172,12 +173,12 @@ func TestIssueFileRefusals(t *testing.T) {
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Fingerprint: "a", Nonce: strings.Repeat("n", 65)})), "nonce")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: "LICENSE-REQUEST-1-"})), "request")
 	is.Equal(field(issue(license.IssueFileParams{LicenseID: l.ID, Request: other})), "request")
-	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: "lic_00000000000000000000000000"}), license.ErrNotFound))
-	is.True(errors.Is(issue(license.IssueFileParams{Key: license.NewKey()}), license.ErrNotFound))
-	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: revoked.ID}), license.ErrDenied))
-	is.True(errors.Is(issue(license.IssueFileParams{LicenseID: l.ID, ActivationID: "act_00000000000000000000000000"}), license.ErrNotFound))
+	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: "lic_00000000000000000000000000"}), license.ErrNotFound)
+	require.ErrorIs(t, issue(license.IssueFileParams{Key: license.NewKey()}), license.ErrNotFound)
+	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: revoked.ID}), license.ErrDenied)
+	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: l.ID, ActivationID: "act_00000000000000000000000000"}), license.ErrNotFound)
 	err = issue(license.IssueFileParams{Key: none.Key, Fingerprint: "a"})
-	is.True(errors.Is(err, license.ErrNoFile))
+	require.ErrorIs(t, err, license.ErrNoFile)
 	page, err := f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: none.ID})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0) // no seat without the file
@@ -185,7 +186,7 @@ func TestIssueFileRefusals(t *testing.T) {
 	v, err := f.Validate(t.Context(), license.ValidateParams{Key: none.Key, File: days14})
 	is.NoErr(err)
 	is.True(v.Valid)
-	is.True(v.FileClaims() == nil)
+	is.Equal(v.FileClaims(), nil)
 	is.Equal(v.FileReason.Code, license.FileOfflineForbidden)
 	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, File: days14})
 	is.Equal(field(err), "fingerprint")
@@ -196,7 +197,7 @@ func TestIssueFileRefusals(t *testing.T) {
 	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
 	is.Equal(v.Code, license.VerdictNotActivated)
-	is.True(v.FileClaims() == nil)
+	is.Equal(v.FileClaims(), nil)
 
 	// Only entitlements can make a file too large.
 	large := f.create(t, func(p *license.CreateParams) {
@@ -237,7 +238,7 @@ func TestNoFileWritesNothing(t *testing.T) {
 				before := f.events(t, l.ID)
 				is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 					_, err := s.IssueFile(t.Context(), license.IssueFileParams{Key: l.Key, Fingerprint: "a"})
-					is.True(errors.Is(err, c.want))
+					require.ErrorIs(t, err, c.want)
 					return nil
 				}))
 				is.Equal(f.events(t, l.ID), before)
@@ -252,7 +253,7 @@ func TestFilesOfAnUnlimitedLicense(t *testing.T) {
 	l := f.create(t)
 	file, err := f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Lifetime: days14})
 	is.NoErr(err)
-	is.True(file.Activation == nil)
+	is.Equal(file.Activation, nil)
 	is.Equal(file.FileClaims().FingerprintHash, "")
 	issued, data := f.lastEvent(t)
 	is.Equal(issued.Type, license.EventFileIssued)
@@ -286,7 +287,7 @@ func TestRequestText(t *testing.T) {
 	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
 	is.NoErr(err)
 	_, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
-	is.True(errors.Is(err, license.ErrDenied))
+	require.ErrorIs(t, err, license.ErrDenied)
 }
 
 func TestSpentSeats(t *testing.T) {
@@ -316,9 +317,9 @@ func TestSpentSeats(t *testing.T) {
 	is.True(ok)
 	is.Equal(held.OfflineUntil, until)
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "e", TakeOver: license.TakeOverOldest})
-	is.True(errors.Is(err, license.ErrSeatHeld))
+	require.ErrorIs(t, err, license.ErrSeatHeld)
 	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"]})
-	is.True(errors.Is(err, license.ErrSeatHeld))
+	require.ErrorIs(t, err, license.ErrSeatHeld)
 
 	// An operator can force it.
 	c, err := f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: ids["c"], Force: true})
@@ -332,11 +333,11 @@ func TestSpentSeats(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(*v.Activation.HeldUntil, until)
 	_, err = release("a")
-	is.True(errors.Is(err, license.ErrSeatHeld)) // b and the forced c
+	require.ErrorIs(t, err, license.ErrSeatHeld) // b and the forced c
 	f.now = until
 	a, err = release("a")
 	is.NoErr(err)
-	is.True(a.OfflineUntil == nil)
+	is.Equal(a.OfflineUntil, nil)
 }
 
 func TestHoldOffline(t *testing.T) {
@@ -345,7 +346,7 @@ func TestHoldOffline(t *testing.T) {
 	l := f.create(t, limited)
 	v := f.activateFile(t, l.Key, "a")
 	_, err := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "a"})
-	is.True(errors.Is(err, license.ErrSeatHeld))
+	require.ErrorIs(t, err, license.ErrSeatHeld)
 	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: v.Activation.ID, Force: true})
 	is.NoErr(err)
 	_, data := f.lastEvent(t)
@@ -437,7 +438,7 @@ func TestRevokedFiles(t *testing.T) {
 	}
 	is.Equal(len(refused(l.ProductID)), 0)
 	_, err := f.Internal().RevokedFiles(t.Context(), "unknown")
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 
 	_, err = f.Suspend(t.Context(), license.MoveParams{ID: other.ID}) // it has no files
 	is.NoErr(err)
@@ -491,7 +492,7 @@ func TestFilesUntil(t *testing.T) {
 	is.Equal(voided, until) // a program may not have seen the list
 
 	_, err = f.As(license.Caller{Products: []string{"other"}}).Internal().FilesUntil(t.Context(), l.ID)
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	f.now = until
 	until, err = f.Internal().FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
@@ -515,7 +516,7 @@ func TestARefusedTakeOverKeepsTheCount(t *testing.T) {
 	f.now = f.now.Add(2 * time.Hour) // the lease of c has ended
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 		_, err := s.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "d", TakeOver: license.TakeOverOldest})
-		is.True(errors.Is(err, license.ErrSeatHeld))
+		require.ErrorIs(t, err, license.ErrSeatHeld)
 		return nil
 	}))
 	limit(3)

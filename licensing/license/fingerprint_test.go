@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -68,7 +69,7 @@ func TestFindActivations(t *testing.T) {
 	is.Equal(page.Data[0].License.Key[:3], "…")
 	for _, p := range [][2]string{{}, {"a\x00"}, {"pc", page.NextCursor}, {"pd", "x"}} {
 		_, err := f.Internal().FindActivations(t.Context(), p[0], p[1], 0)
-		is.True(errors.Is(err, license.ErrInvalid))
+		require.ErrorIs(t, err, license.ErrInvalid)
 	}
 }
 
@@ -84,7 +85,8 @@ func TestFindRefused(t *testing.T) {
 		is.NoErr(err)
 		is.True(!more)
 		for _, x := range got {
-			is.True(x.Code != "" && !x.At.IsZero() && x.Action == "activate")
+			is.True(x.Code != "" && !x.At.IsZero())
+			is.Equal(x.Action, "activate")
 			list = append(list, x.Fingerprint+" "+map[string]string{a.ID: "a", b.ID: "b"}[x.License.ID])
 		}
 		slices.Sort(list)
@@ -106,7 +108,8 @@ func TestFindRefused(t *testing.T) {
 	check()
 	some, more, err := f.Internal().FindRefused(t.Context(), "L", 1)
 	is.NoErr(err)
-	is.True(more && len(some) == 1)
+	is.True(more)
+	is.Equal(len(some), 1)
 
 	for i := range 45 { // more than are kept, in three batches
 		f.now = f.now.Add(time.Second)

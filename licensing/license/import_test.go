@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/bulk"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -254,7 +255,7 @@ func TestImportHoldsTheWriteLockBriefly(t *testing.T) {
 		is.Equal(len(importAll(t, license.New(st, license.Options{}), text.String())), rows)
 		return st.count("Update")
 	}
-	is.True(updates(0, 3000) < 20)
+	require.Less(t, updates(0, 3000), 20)
 	is.Equal(updates(7*time.Millisecond, 600), 6) // 100 rows each
 }
 
@@ -288,7 +289,7 @@ func TestImportOfExistingRowsHoldsTheWriteLockBriefly(t *testing.T) {
 		} else if call == "AppendEvents" {
 			appended++
 		}
-		is.True(appended <= 100)
+		require.AtMost(t, appended, 100)
 	}
 }
 
@@ -315,7 +316,7 @@ func TestImportAndFoldAreBulkWork(t *testing.T) {
 			is.NoErr(err)
 		}
 	}
-	is.True(len(marked) > 0)
+	require.Greater(t, len(marked), 0)
 	is.True(!slices.Contains(marked, false))
 }
 
@@ -331,14 +332,13 @@ func (s *updateStore) Update(ctx context.Context, fn func(store.Tx) error) error
 }
 
 func TestImportEndsWithTheFirstError(t *testing.T) {
-	is := is.New(t)
 	f := newFixture(t)
 	breaks := errors.New("breaks")
 	row := `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}` + "\n"
 	err := f.Import(t.Context(), strings.NewReader(row), func(license.ImportResult) error { return breaks })
-	is.True(errors.Is(err, breaks))
+	require.ErrorIs(t, err, breaks)
 	err = f.Import(t.Context(), iotest.ErrReader(breaks), func(license.ImportResult) error { return nil })
-	is.True(errors.Is(err, breaks))
+	require.ErrorIs(t, err, breaks)
 }
 
 func TestErase(t *testing.T) {
@@ -384,7 +384,7 @@ func TestErase(t *testing.T) {
 		}
 		for _, personal := range []string{"cus_ada", "Ada", "ada@example.com", "ada's laptop"} {
 			if e.Subject != bob.ID {
-				is.True(!strings.Contains(string(e.Data)+e.CustomerID, personal))
+				require.NotContains(t, string(e.Data)+e.CustomerID, personal)
 			}
 		}
 	}
@@ -400,7 +400,7 @@ func TestErase(t *testing.T) {
 	_, err = f.EraseCustomer(t.Context(), "")
 	is.Equal(fields(t, err), map[string]string{"customer_id": "required"})
 	_, err = f.As(license.Caller{Products: []string{"prod_editor"}}).EraseCustomer(t.Context(), "cus_bob")
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }
 
 // TestImportStopsAfterManyRefusedRows sends many short rows that are no rows.
@@ -424,7 +424,7 @@ func TestImportStopsAfterManyRefusedRows(t *testing.T) {
 	is.Equal(last.Line, 1002)
 	is.Equal(last.Result, license.ImportStopped)
 	is.Equal(last.Errors[0].Code, license.CodeTooMany)
-	is.True(strings.Contains(last.Errors[0].Detail, "1000 lines were refused"))
+	require.Contains(t, last.Errors[0].Detail, "1000 lines were refused")
 	is.Equal(importAll(t, f.Service, row(3))[0].Result, license.ImportCreated) // it was not stored before
 
 	var many strings.Builder
@@ -519,7 +519,9 @@ func TestImportDoesNotRevealIDs(t *testing.T) {
 	is.Equal(used, free)
 	is.Equal(importAll(t, limited, row(own.ID))[0].Result, license.ImportExists)
 	taken := importAll(t, limited, `{"key":"`+other.Key+`","name":"n","product_id":"mine","customer_id":"c"}`)[0]
-	is.True(taken.Result == license.ImportRefused && taken.ID == "" && taken.Errors[0].Field == "key")
+	is.Equal(taken.Result, license.ImportRefused)
+	is.Equal(taken.ID, "")
+	is.Equal(taken.Errors[0].Field, "key")
 	is.Equal(importAll(t, limited, `{"key":"imported-key-0001","name":"n","product_id":"mine","customer_id":"c"}`)[0].Result, license.ImportCreated)
 	is.Equal(importAll(t, f.Service, row(store.NewID("lic", start)))[0].Result, license.ImportCreated)
 }

@@ -1,7 +1,6 @@
 package license_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -19,7 +19,7 @@ func TestNewKey(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		key := license.NewKey()
-		is.True(form.MatchString(key))
+		require.Matches(t, key, form)
 		is.True(!seen[key])
 		seen[key] = true
 		read, ok := license.ParseKey(key)
@@ -144,10 +144,10 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 		is.Equal(page.Data[0].Key, want)
 		var out strings.Builder
 		is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
-		is.True(strings.Contains(out.String(), `"key":"`+want+`"`))
+		require.Contains(t, out.String(), `"key":"`+want+`"`)
 		out.Reset()
 		is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
-		is.True(strings.Contains(out.String(), ","+want+","))
+		require.Contains(t, out.String(), ","+want+",")
 		masked, err := f.As(license.Caller{MaskKeys: true}).Get(t.Context(), l.ID)
 		is.NoErr(err)
 		is.Equal(masked.Key, "…"+want[len(want)-4:])
@@ -166,7 +166,7 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 		p := plain()
 		p.Key = typed
 		_, err = f.Create(t.Context(), p)
-		is.True(errors.Is(err, license.ErrKeyTaken))
+		require.ErrorIs(t, err, license.ErrKeyTaken)
 		_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: typed})
 		is.Equal(fields(t, err), map[string]string{"key": "taken"})
 	}

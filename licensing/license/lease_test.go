@@ -1,13 +1,13 @@
 package license_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -35,7 +35,7 @@ func TestLeases(t *testing.T) {
 
 	f.now = start.Add(19*time.Minute - time.Millisecond)
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-2"})
-	is.True(errors.Is(err, license.ErrActivationLimit)) // still held
+	require.ErrorIs(t, err, license.ErrActivationLimit) // still held
 
 	f.now = start.Add(19 * time.Minute)
 	v = f.validate(t, l.Key, "pc-1")
@@ -46,7 +46,7 @@ func TestLeases(t *testing.T) {
 	v = f.validate(t, l.Key, "pc-1")
 	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded, license.VerdictActivationLimit})
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
-	is.True(errors.Is(err, license.ErrActivationLimit)) // coming back is under the same limit
+	require.ErrorIs(t, err, license.ErrActivationLimit) // coming back is under the same limit
 
 	f.now = start.Add(30 * time.Minute)
 	back := f.activate(t, l.Key, "pc-1")
@@ -141,7 +141,7 @@ func TestClocksThatDisagree(t *testing.T) {
 	is.Equal(codes(v), []license.VerdictCode{license.VerdictLeaseEnded, license.VerdictActivationLimit})
 	is.Equal(v.Activation.LeaseEndsAt, a.LeaseEndsAt)
 	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	is.True(behind.validate(t, l.Key, "pc-2").Valid)
 	_, err = behind.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc-1", TakeOver: license.TakeOverOldest})
 	is.NoErr(err)
@@ -154,7 +154,7 @@ func TestLeaseLengthChanges(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, seats(1, 0))
-	is.True(f.activate(t, l.Key, "pc").LeaseEndsAt == nil)
+	is.Equal(f.activate(t, l.Key, "pc").LeaseEndsAt, nil)
 	set := func(c license.Change[int64]) {
 		_, err := f.Update(t.Context(), license.UpdateParams{ID: l.ID, LeaseSeconds: c})
 		is.NoErr(err)
@@ -162,7 +162,7 @@ func TestLeaseLengthChanges(t *testing.T) {
 	set(license.To(int64(60)))
 	is.Equal(*f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, start.Add(time.Minute))
 	set(license.ToNull[int64]())
-	is.True(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt == nil)
+	is.Equal(f.validate(t, l.Key, "pc").Activation.LeaseEndsAt, nil)
 }
 
 // TestValidationsThatWriteNothing: an activation without a lease is seen to
@@ -202,7 +202,7 @@ func TestSweep(t *testing.T) {
 		return n
 	}
 	const month = 30 * 24 / 6
-	is.True(rows(floating.ID) >= month) // those of thirty days are kept
-	is.True(rows(floating.ID) < month*3/2)
+	require.AtLeast(t, rows(floating.ID), month) // those of thirty days are kept
+	require.Less(t, rows(floating.ID), month*3/2)
 	is.Equal(rows(lasting.ID), 100) // and all that are live
 }

@@ -1,7 +1,6 @@
 package license_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -306,16 +306,16 @@ func TestProductLimit(t *testing.T) {
 	_, err := s.Get(t.Context(), mine.ID)
 	is.NoErr(err)
 	_, err = s.Get(t.Context(), other.ID)
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, err = s.Update(t.Context(), license.UpdateParams{ID: other.ID, Name: ptr("x")})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, err = s.Update(t.Context(), license.UpdateParams{Match: &license.Match{ProductID: other.ProductID, CustomerID: other.CustomerID}, Name: ptr("x")})
-	is.True(errors.Is(err, license.ErrNotFound))
-	is.True(errors.Is(s.Delete(t.Context(), license.DeleteParams{ID: other.ID}), license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, s.Delete(t.Context(), license.DeleteParams{ID: other.ID}), license.ErrNotFound)
 	_, err = s.Create(t.Context(), license.CreateParams{Name: "x", ProductID: "prod_other", CustomerID: "cus_ada"})
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 	_, err = s.Update(t.Context(), license.UpdateParams{ID: mine.ID, ProductID: ptr("prod_other")})
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 	is.Equal(pages(t, s, license.ListParams{Limit: 10}), []string{mine.ID})
 	is.Equal(pages(t, s, license.ListParams{Limit: 10, ProductID: "prod_other"}), nil)
 	is.Equal(len(f.events(t, other.ID)), 1)

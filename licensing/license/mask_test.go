@@ -2,11 +2,11 @@ package license_test
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -43,5 +43,6 @@ func TestMaskedCallerGetsNoKeys(t *testing.T) {
 
 	var out bytes.Buffer
 	is.NoErr(masked.Export(t.Context(), &out, license.ListParams{}))
-	is.True(strings.Contains(out.String(), l.ID) && !strings.Contains(out.String(), l.Key[len(l.Key)-4:]))
+	require.Contains(t, out.String(), l.ID)
+	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
 }

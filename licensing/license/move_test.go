@@ -1,13 +1,13 @@
 package license_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -60,8 +60,8 @@ func TestMoves(t *testing.T) {
 			moved, err := moves[test.move](f, license.MoveParams{ID: l.ID, Reason: "Payment overdue"})
 			if test.from != "" {
 				var forbidden *license.MoveError
-				is.True(errors.As(err, &forbidden))
-				is.True(errors.Is(err, license.ErrMove))
+				require.ErrorAs(t, err, &forbidden)
+				require.ErrorIs(t, err, license.ErrMove)
 				is.Equal(*forbidden, license.MoveError{Move: test.move, From: test.from, To: test.want})
 				read, err := f.Get(t.Context(), l.ID)
 				is.NoErr(err)
@@ -122,11 +122,11 @@ func TestMovesRefuse(t *testing.T) {
 	_, err := f.Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: " x"})
 	is.Equal(fields(t, err), map[string]string{"reason": "invalid_format"})
 	_, err = f.Suspend(t.Context(), license.MoveParams{ID: "lic_00000000000000000000000000"})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, err = f.Suspend(t.Context(), license.MoveParams{ID: l.ID, IfMatch: []license.Version{{Revision: 7, Status: license.StatusActive}}})
-	is.True(errors.Is(err, license.ErrStale))
+	require.ErrorIs(t, err, license.ErrStale)
 	_, err = f.As(license.Caller{Products: []string{"prod_other"}}).Revoke(t.Context(), license.MoveParams{ID: l.ID})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 }
 
 func TestRekey(t *testing.T) {
@@ -141,7 +141,8 @@ func TestRekey(t *testing.T) {
 	e, data := f.lastEvent(t)
 	is.Equal(e.Type, license.EventLicenseRekeyed)
 	is.Equal(data.Reason, "Posted in a forum")
-	is.True(!strings.Contains(string(e.Data), r.Key) && !strings.Contains(string(e.Data), l.Key))
+	require.NotContains(t, string(e.Data), r.Key)
+	require.NotContains(t, string(e.Data), l.Key)
 
 	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
 	is.NoErr(err)
@@ -151,7 +152,7 @@ func TestRekey(t *testing.T) {
 	is.True(v.Valid)
 
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(other.Key)})
-	is.True(errors.Is(err, license.ErrKeyTaken))
+	require.ErrorIs(t, err, license.ErrKeyTaken)
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: "short"})
 	is.Equal(fields(t, err), map[string]string{"key": "invalid_format"})
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID, Key: strings.ToLower(r.Key)})
@@ -159,5 +160,5 @@ func TestRekey(t *testing.T) {
 	_, err = f.Revoke(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
 	_, err = f.Rekey(t.Context(), license.RekeyParams{ID: l.ID})
-	is.True(errors.Is(err, license.ErrMove))
+	require.ErrorIs(t, err, license.ErrMove)
 }

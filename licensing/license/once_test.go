@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -39,7 +40,7 @@ func TestOnce(t *testing.T) {
 	is.True(replayed)
 	is.Equal(again, id)
 	_, _, err = createOnce(t.Context(), s, "key", "POST /license {other}")
-	is.True(errors.Is(err, license.ErrOnceMismatch))
+	require.ErrorIs(t, err, license.ErrOnceMismatch)
 	other, replayed, err := createOnce(t.Context(), f.As(license.Caller{Actor: "client:cid_2"}), "key", "POST /license {other}")
 	is.NoErr(err)
 	is.True(!replayed) // keys belong to the actor
@@ -64,7 +65,7 @@ func TestOnceThatFailsLeavesNothing(t *testing.T) {
 		is.NoErr(err)
 		return nil, fails
 	})
-	is.True(errors.Is(err, fails))
+	require.ErrorIs(t, err, fails)
 	page, err := f.List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)
@@ -133,7 +134,7 @@ func TestAtomically(t *testing.T) {
 		is.Equal(u.UpdatedAt, l.CreatedAt) // one instant for all
 		return fails
 	})
-	is.True(errors.Is(err, fails))
+	require.ErrorIs(t, err, fails)
 	events, err := f.store.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(len(events), 0)
@@ -142,13 +143,13 @@ func TestAtomically(t *testing.T) {
 	is.NoErr(f.Atomically(t.Context(), func(s *license.Service) error {
 		inner = s
 		_, err := s.Create(t.Context(), license.CreateParams{})
-		is.True(errors.Is(err, license.ErrInvalid)) // a refusal does no harm to the rest
+		require.ErrorIs(t, err, license.ErrInvalid) // a refusal does no harm to the rest
 		_, err = s.Create(t.Context(), plain())
 		return err
 	}))
 	is.Equal(f.tallies(t, "state"), map[string]int64{"active": 1})
 	_, err = inner.List(t.Context(), license.ListParams{})
-	is.True(errors.Is(err, store.ErrTxDone)) // over when fn has returned
+	require.ErrorIs(t, err, store.ErrTxDone) // over when fn has returned
 }
 
 // TestAtomicallyNested: what joined and failed cannot be committed around.
@@ -164,7 +165,7 @@ func TestAtomicallyNested(t *testing.T) {
 		})
 		return nil
 	})
-	is.True(errors.Is(err, fails))
+	require.ErrorIs(t, err, fails)
 	err = f.Atomically(t.Context(), func(s *license.Service) error {
 		if _, _, err := createOnce(t.Context(), s, "key", ""); err != nil {
 			return err
@@ -185,10 +186,10 @@ func TestAtomicallyAfterACallThatBroke(t *testing.T) {
 	s := license.New(mute{f.store}, license.Options{})
 	err := s.Atomically(t.Context(), func(s *license.Service) error {
 		_, err := s.Create(t.Context(), plain()) // writes the license, and then not its event
-		is.True(errors.Is(err, store.ErrUnavailable))
+		require.ErrorIs(t, err, store.ErrUnavailable)
 		return nil
 	})
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	page, err := f.List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 0)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -111,8 +112,7 @@ func TestOverviewOverTime(t *testing.T) {
 }
 
 func TestOverviewIsOfAllProducts(t *testing.T) {
-	is := is.New(t)
 	f := newFixture(t)
 	_, err := f.As(license.Caller{Products: []string{"atlas"}}).Overview(t.Context())
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }

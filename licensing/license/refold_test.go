@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -92,7 +93,7 @@ func TestFold(t *testing.T) {
 				if err == nil {
 					break
 				}
-				is.True(errors.Is(err, errHalted))
+				require.ErrorIs(t, err, errHalted)
 				st.left = 1 << 20
 				l, err := s.Create(t.Context(), license.CreateParams{Name: "Sohne 22", ProductID: "p", CustomerID: "c"})
 				is.NoErr(err)
@@ -105,7 +106,7 @@ func TestFold(t *testing.T) {
 			got, last := state()
 			is.Equal(got, want)
 			is.Equal(last, seq)
-			is.True(st.most <= 50)
+			require.AtMost(t, st.most, 50)
 		}
 	}
 	st.left = 0 // nothing more to write

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -101,12 +101,12 @@ func TestRefusals(t *testing.T) {
 	is.Equal(usage[license.OverviewDays-2].Validations, int64(1))
 
 	_, err = f.Refusals(t.Context(), license.RefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	limited := f.As(license.Caller{Products: []string{"atlas"}})
 	_, err = limited.Refusals(t.Context(), license.RefusalsParams{ID: l.ID})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, err = limited.Internal().Usage(t.Context())
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }
 
 // TestRefusalsWithoutRun: a refused call stores what waits, once a minute; a
@@ -189,7 +189,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 			stored[round] += len(list[0].Data)
 		}
 	}
-	is.True(stored[1]-stored[0] < 10) // digits
+	require.Less(t, stored[1]-stored[0], 10) // digits
 	got := refusals(t, f.Service, l.ID)
 	is.Equal(len(got[0].Recent), 20)
 	is.Equal(got[0].Count, int64(200))
@@ -212,7 +212,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 		is.True(!v.Valid)
 		st.fail = false
 	}
-	is.True(st.failed < 3) // calls do not wait for a store that has just failed
+	require.Less(t, st.failed, 3) // calls do not wait for a store that has just failed
 	st.fail = true
 	is.True(s.StoreUsage(t.Context()) != nil)
 	st.fail = false
@@ -350,7 +350,7 @@ func TestRefusalsHaveNoKey(t *testing.T) {
 	for _, kind := range []string{"refusal", "usage"} {
 		for _, e := range entries(t, f.store, kind) {
 			text := e.Key + string(e.Data)
-			is.True(!strings.Contains(text, l.Key) && !strings.Contains(text, unknown))
+			require.NotContains(t, text, l.Key, unknown)
 		}
 	}
 }
@@ -407,5 +407,5 @@ func TestRecentlyRefused(t *testing.T) {
 	is.NoErr(f.StoreUsage(t.Context()))
 	is.Equal(len(recent()), 20)
 	_, err = f.As(license.Caller{Products: []string{"atlas"}}).Internal().RecentlyRefused(t.Context())
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }

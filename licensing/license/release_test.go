@@ -1,13 +1,13 @@
 package license_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -39,7 +39,7 @@ func TestDeactivate(t *testing.T) {
 
 	_, unknownSeat := f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-2"})
 	_, unknownKey := f.Deactivate(t.Context(), license.DeactivateParams{Key: license.NewKey(), Fingerprint: "pc-1"})
-	is.True(errors.Is(unknownSeat, license.ErrNotFound))
+	require.ErrorIs(t, unknownSeat, license.ErrNotFound)
 	is.Equal(unknownKey.Error(), unknownSeat.Error()) // no hint which of the two it was
 
 	_, err = f.Reinstate(t.Context(), license.MoveParams{ID: l.ID})
@@ -63,7 +63,7 @@ func TestReleaseActivation(t *testing.T) {
 		{LicenseID: "lic_00000000000000000000000000", ActivationID: a.ID},
 	} {
 		_, err := s.ReleaseActivation(t.Context(), p)
-		is.True(errors.Is(err, license.ErrNotFound))
+		require.ErrorIs(t, err, license.ErrNotFound)
 	}
 	_, err := s.ReleaseActivation(t.Context(), license.ReleaseParams{ActivationID: a.ID})
 	is.Equal(fields(t, err), map[string]string{"license_id": "required"})
@@ -122,7 +122,7 @@ func TestListActivations(t *testing.T) {
 	_, err = f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: 201})
 	is.Equal(fields(t, err), map[string]string{"limit": "out_of_range"})
 	_, err = f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: "lic_1"})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 }
 
 // TestKeyHolderSeats: license key holders manage all of its activations only where
@@ -133,15 +133,15 @@ func TestKeyHolderSeats(t *testing.T) {
 	l := closed.create(t)
 	a := closed.activate(t, l.Key, "pc")
 	_, err := closed.ListActivations(t.Context(), license.ListActivationsParams{Key: l.Key})
-	is.True(errors.Is(err, license.ErrForbidden))
+	require.ErrorIs(t, err, license.ErrForbidden)
 	_, err = closed.ReleaseActivation(t.Context(), license.ReleaseParams{Key: l.Key, ActivationID: a.ID})
-	is.True(errors.Is(err, license.ErrForbidden))
+	require.ErrorIs(t, err, license.ErrForbidden)
 
 	open := license.New(closed.store, license.Options{KeyHolderSeats: true, HoldOffline: true, Now: func() time.Time { return closed.now }})
 	closed.limit(t, l.ID, 2)
 	held := closed.activateFile(t, l.Key, "laptop").Activation.ID
 	_, err = open.ReleaseActivation(t.Context(), license.ReleaseParams{Key: l.Key, ActivationID: held, Force: true})
-	is.True(errors.Is(err, license.ErrSeatHeld)) // only operators and API clients can force it
+	require.ErrorIs(t, err, license.ErrSeatHeld) // only operators and API clients can force it
 	page, err := open.ListActivations(t.Context(), license.ListActivationsParams{Key: l.Key})
 	is.NoErr(err)
 	is.Equal(len(page.Data), 2)
@@ -150,5 +150,5 @@ func TestKeyHolderSeats(t *testing.T) {
 	e, _ := closed.lastEvent(t)
 	is.Equal(e.Actor, "license:"+l.ID)
 	_, err = open.ListActivations(t.Context(), license.ListActivationsParams{Key: license.NewKey()})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 }

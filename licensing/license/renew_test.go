@@ -1,13 +1,13 @@
 package license_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -98,7 +98,7 @@ func TestRenewByState(t *testing.T) {
 	is.NoErr(err)
 	_, err = f.Renew(t.Context(), license.RenewParams{ID: l.ID, Duration: year})
 	var forbidden *license.MoveError
-	is.True(errors.As(err, &forbidden))
+	require.ErrorAs(t, err, &forbidden)
 	is.Equal(*forbidden, license.MoveError{Move: "renew", From: license.StatusRevoked, To: license.StatusRevoked})
 }
 

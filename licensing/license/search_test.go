@@ -1,7 +1,6 @@
 package license_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -100,8 +100,10 @@ func TestTextIsCutAtACharacter(t *testing.T) {
 		})
 		row, err := f.store.License(t.Context(), l.ID)
 		is.NoErr(err)
-		is.True(utf8.ValidString(row.Text) && len(row.Text) > store.MaxText-3 && len(row.Text) <= store.MaxText)
-		is.True(strings.HasPrefix(row.Text, name+"\ncus_ada\nprod_editor\n東"))
+		is.True(utf8.ValidString(row.Text))
+		require.Greater(t, len(row.Text), store.MaxText-3)
+		require.AtMost(t, len(row.Text), store.MaxText)
+		require.HasPrefix(t, row.Text, name+"\ncus_ada\nprod_editor\n東")
 	}
 }
 
@@ -193,6 +195,6 @@ func TestSearchPages(t *testing.T) {
 	for _, p := range []license.ListParams{{Search: "anna", Limit: 5}, {Search: "ann", Status: license.StatusActive}, {Search: "ann", KeyPart: "A"}, {}} {
 		p.Cursor = page.NextCursor
 		_, err = f.List(t.Context(), p)
-		is.True(errors.Is(err, license.ErrInvalid)) // a cursor of another search
+		require.ErrorIs(t, err, license.ErrInvalid) // a cursor of another search
 	}
 }

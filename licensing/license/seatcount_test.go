@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -61,7 +62,7 @@ func TestAdmissionReadsFewActivations(t *testing.T) {
 		return err
 	}
 	is.NoErr(activate("last", ""))
-	is.True(errors.Is(activate("none left", ""), license.ErrActivationLimit))
+	require.ErrorIs(t, activate("none left", ""), license.ErrActivationLimit)
 	is.NoErr(activate("newcomer", license.TakeOverOldest))
 	v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
@@ -72,7 +73,7 @@ func TestAdmissionReadsFewActivations(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotActivated})
 	is.NoErr(activate("after the leases", ""))
-	is.True(rows.rows < 10)
+	require.Less(t, rows.rows, 10)
 }
 
 // TestMissingCountOfSeats: a store that a migration or an import has filled has
@@ -90,7 +91,7 @@ func TestMissingCountOfSeats(t *testing.T) {
 	lose()
 	is.Equal(codes(f.validate(t, l.Key, "new")), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
 	is.NoErr(err) // the refusal has stored the count
 
@@ -100,12 +101,12 @@ func TestMissingCountOfSeats(t *testing.T) {
 	lose()
 	f.activate(t, l.Key, "new")
 	_, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	is.Equal(f.live(t, l.ID), 3)
 
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
-	is.True(errors.Is(err, store.ErrNotFound)) // so that an import of the id does not find it
+	require.ErrorIs(t, err, store.ErrNotFound) // so that an import of the id does not find it
 }
 
 // TestNoCountWithoutActivations: deleting a license without activations looks for
@@ -116,9 +117,9 @@ func TestNoCountWithoutActivations(t *testing.T) {
 	none, one := int64(0), int64(1)
 	l := f.create(t, seats(0, 60), func(p *license.CreateParams) { p.MaxActivations = &none })
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "pc"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 
 	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(one)})
 	is.NoErr(err)
@@ -130,10 +131,11 @@ func TestNoCountWithoutActivations(t *testing.T) {
 	}
 	rows, err := f.store.Activations(t.Context(), store.ActivationQuery{LicenseID: l.ID})
 	is.NoErr(err)
-	is.True(len(rows) > 0 && len(rows) < 50)
+	require.Greater(t, len(rows), 0)
+	require.Less(t, len(rows), 50)
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
 	_, err = f.store.Entry(t.Context(), "seats", l.ID)
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
 // TestManySeatsAreCounted has more than one page of activations without a count.
@@ -154,7 +156,7 @@ func TestManySeatsAreCounted(t *testing.T) {
 	f.activate(t, l.Key, "new")
 	is.Equal(f.live(t, l.ID), 6)
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 }
 
 // TestLoweredLimitIsExactAfterLeases: many leases more than one Update ends have
@@ -188,14 +190,14 @@ func TestLoweredLimitIsExactAfterLeases(t *testing.T) {
 	is.True(!full())
 	is.Equal(f.live(t, l.ID), 11)
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "newer"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 
 	old, err := f.store.Activation(t.Context(), l.ID, "old-0")
 	is.NoErr(err)
 	v := f.validate(t, l.Key, "old-0") // which an admission has ended
 	is.Equal(v.Activation.Status, license.ActivationLeaseEnded)
 	is.True(!old.EndedAt.IsZero())
-	is.True(v.Activation.EndedAt == nil) // it was not released or evicted
+	is.Equal(v.Activation.EndedAt, nil) // it was not released or evicted
 }
 
 // TestShortenedLeaseFreesSeats of programs that do not ask again, and of no
@@ -222,7 +224,7 @@ func TestShortenedLeaseFreesSeats(t *testing.T) {
 					}))
 					for range 3 {
 						_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "new"})
-						is.True(errors.Is(err, license.ErrActivationLimit))
+						require.ErrorIs(t, err, license.ErrActivationLimit)
 					}
 				} else {
 					_, err := f.Update(t.Context(), lease)
@@ -261,5 +263,5 @@ func TestSeatCounts(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
 	_, err = f.As(license.Caller{Products: []string{}}).Internal().SeatCounts(t.Context(), ids)
-	is.True(errors.Is(err, license.ErrProductForbidden))
+	require.ErrorIs(t, err, license.ErrProductForbidden)
 }

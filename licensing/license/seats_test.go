@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -155,7 +156,7 @@ func TestSeatsInTurmoil(t *testing.T) {
 			delete(certain, data.Activation.ID)
 		}
 	}
-	is.True(admissions > 50) // there was contention
+	require.Greater(t, admissions, 50) // there was contention
 }
 
 // TestSeatsWhileTheLimitChanges: an admission and a lowering of the limit come
@@ -185,7 +186,7 @@ func TestSeatsWhileTheLimitChanges(t *testing.T) {
 			limit = 10
 		case license.EventActivationCreated:
 			taken++
-			is.True(taken <= limit) // at the moment of each admission
+			require.AtMost(t, taken, limit) // at the moment of each admission
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -70,7 +71,7 @@ func TestHoldOfflineIsExactAfterTheFirstLimit(t *testing.T) {
 	denied("d", "")
 
 	// Nothing is spent anymore.
-	is.True(errors.Is(f.release(t, l.Key, "a"), license.ErrSeatHeld))
+	require.ErrorIs(t, f.release(t, l.Key, "a"), license.ErrSeatHeld)
 	f.now = until
 	is.NoErr(f.release(t, l.Key, "a"))
 	f.activate(t, l.Key, "d")
@@ -85,7 +86,7 @@ func TestOnlySpentSeats(t *testing.T) {
 	is.NoErr(f.release(t, l.Key, "a"))
 	f.limit(t, l.ID, 1)
 	_, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "b", TakeOver: license.TakeOverOldest})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	f.now = f.now.Add(14*day + licensefile.Leeway)
 	f.activate(t, l.Key, "b")
 }
@@ -102,7 +103,7 @@ func TestSpentSeatsOfAnUnlimitedLicense(t *testing.T) {
 	is.NoErr(f.release(t, l.Key, "a"))
 	f.limit(t, l.ID, 2)
 	is.NoErr(f.release(t, l.Key, "b"))
-	is.True(errors.Is(f.release(t, l.Key, "c"), license.ErrSeatHeld))
+	require.ErrorIs(t, f.release(t, l.Key, "c"), license.ErrSeatHeld)
 }
 
 // TestTakeOverBack: a program whose seat was taken over takes it back, so that its
@@ -120,6 +121,6 @@ func TestTakeOverBack(t *testing.T) {
 	is.NoErr(takeOver("b"))
 	is.NoErr(takeOver("a"))
 	is.NoErr(takeOver("b"))
-	is.True(errors.Is(takeOver("c"), license.ErrSeatHeld)) // a third would run
+	require.ErrorIs(t, takeOver("c"), license.ErrSeatHeld) // a third would run
 	is.NoErr(takeOver("a"))
 }

@@ -1,7 +1,6 @@
 package license_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -32,7 +32,7 @@ func TestUpdateChangesWhatIsSet(t *testing.T) {
 	})
 	is.NoErr(err)
 	is.Equal(u.Name, "Another name")
-	is.True(u.ExpiresAt == nil)
+	is.Equal(u.ExpiresAt, nil)
 	is.Equal(*u.MaxActivations, int64(3))
 	is.Equal(u.Entitlements, map[string]any{"users": 5.0, "plan": "pro"})
 	is.Equal(u.Metadata, map[string]string{"b": "2", "c": "3"})
@@ -83,7 +83,7 @@ func TestUpdateByMatch(t *testing.T) {
 	is.Equal(u.ID, l.ID)
 
 	_, err = f.Update(t.Context(), license.UpdateParams{Match: &license.Match{ProductID: "prod_none", CustomerID: l.CustomerID}, Name: ptr("x")})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, err = f.Update(t.Context(), license.UpdateParams{Match: &license.Match{ProductID: " ", CustomerID: ""}, Name: ptr("x")})
 	is.Equal(fields(t, err), map[string]string{"product_id": "invalid_format", "customer_id": "required"})
 	_, err = f.Update(t.Context(), license.UpdateParams{Name: ptr("x")})
@@ -95,8 +95,8 @@ func TestUpdateByMatch(t *testing.T) {
 	twin := f.create(t)
 	_, err = f.Update(t.Context(), license.UpdateParams{Match: match, Name: ptr("x")})
 	var ambiguous *license.AmbiguousError
-	is.True(errors.As(err, &ambiguous))
-	is.True(errors.Is(err, license.ErrAmbiguous))
+	require.ErrorAs(t, err, &ambiguous)
+	require.ErrorIs(t, err, license.ErrAmbiguous)
 	is.Equal(ambiguous.IDs, []string{l.ID, twin.ID}) // and nothing was changed by guess
 	is.Equal(len(f.events(t, twin.ID)), 1)
 	is.Equal(len(f.events(t, other.ID)), 1)
@@ -112,7 +112,7 @@ func TestUpdateRefuses(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"expires_at": "out_of_range"}) // the two are judged together
 	for _, id := range []string{"lic_00000000000000000000000000", "lic_1", "nothing"} {
 		_, err = f.Update(t.Context(), license.UpdateParams{ID: id, Name: ptr("")})
-		is.True(errors.Is(err, license.ErrNotFound)) // before any rule about the fields
+		require.ErrorIs(t, err, license.ErrNotFound) // before any rule about the fields
 	}
 	read, err := f.Get(t.Context(), l.ID)
 	is.NoErr(err)
@@ -129,15 +129,15 @@ func TestIfMatch(t *testing.T) {
 
 	_, err = f.Update(t.Context(), license.UpdateParams{ID: l.ID, IfMatch: one, Name: ptr("third")})
 	var stale *license.StaleError
-	is.True(errors.As(err, &stale))
-	is.True(errors.Is(err, license.ErrStale))
+	require.ErrorAs(t, err, &stale)
+	require.ErrorIs(t, err, license.ErrStale)
 	is.Equal(stale.Current.String(), "2.active")
 
 	f.now = f.now.Add(time.Hour) // the clock alone makes a version stale
 	err = f.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{u.Version()}})
-	is.True(errors.As(err, &stale))
+	require.ErrorAs(t, err, &stale)
 	is.Equal(stale.Current.String(), "2.expired")
-	is.True(errors.Is(f.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{}}), license.ErrStale)) // none can match
+	require.ErrorIs(t, f.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{}}), license.ErrStale) // none can match
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID, IfMatch: []license.Version{stale.Current}}))
 }
 
@@ -147,8 +147,8 @@ func TestDelete(t *testing.T) {
 	l := f.create(t, func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(time.Hour)) })
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}))
 	_, err := f.Get(t.Context(), l.ID)
-	is.True(errors.Is(err, license.ErrNotFound))
-	is.True(errors.Is(f.Delete(t.Context(), license.DeleteParams{ID: l.ID}), license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, f.Delete(t.Context(), license.DeleteParams{ID: l.ID}), license.ErrNotFound)
 
 	e, data := f.lastEvent(t)
 	is.Equal(e.Type, license.EventLicenseDeleted)

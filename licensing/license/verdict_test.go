@@ -3,7 +3,6 @@ package license_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -247,7 +247,7 @@ func TestValidateReadsForgivingly(t *testing.T) {
 	_, err := f.Validate(t.Context(), license.ValidateParams{Fingerprint: "a\x00"})
 	is.Equal(fields(t, err), map[string]string{"key": "required", "fingerprint": "invalid_characters"})
 	_, err = f.Validate(t.Context(), license.ValidateParams{Key: imported.Key, Entitlements: []string{""}})
-	is.True(errors.Is(err, license.ErrInvalid))
+	require.ErrorIs(t, err, license.ErrInvalid)
 }
 
 func TestExplainWritesNothing(t *testing.T) {
@@ -266,7 +266,7 @@ func TestExplainWritesNothing(t *testing.T) {
 	is.True(!slices.Contains(counting.calls, "Update"))
 
 	_, err = s.Explain(t.Context(), license.ExplainParams{ID: "lic_00000000000000000000000000"})
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, err = s.Explain(t.Context(), license.ExplainParams{ID: l.ID, At: time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)})
 	is.Equal(fields(t, err), map[string]string{"at": "out_of_range"})
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestCheck(t *testing.T) {
@@ -72,8 +74,8 @@ func TestCheckUsesTheClock(t *testing.T) {
 	}
 	now := time.Now()
 	is.NoErr(check(now))
-	is.True(errors.Is(check(now.Add(time.Hour)), ErrClock))
-	is.True(errors.Is(check(now.Add(-2*time.Hour)), ErrExpired))
+	require.ErrorIs(t, check(now.Add(time.Hour)), ErrClock)
+	require.ErrorIs(t, check(now.Add(-2*time.Hour)), ErrExpired)
 }
 
 func TestFingerprintHash(t *testing.T) {

@@ -4,12 +4,13 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"math/big"
 	"slices"
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // lowOrder are the encodings of the points whose order divides 8, as the tables of
@@ -47,14 +48,13 @@ func TestWeakKeys(t *testing.T) {
 	refused["not canonical"] = largest
 	for name, k := range refused {
 		t.Run(name, func(t *testing.T) {
-			is := is.New(t)
 			jwks := must(json.Marshal(map[string]any{"keys": []any{map[string]string{"kty": "OKP", "crv": "Ed25519", "x": base64url.EncodeToString(k)}}}))
 			_, err := ParseKeys(jwks)
-			is.True(errors.Is(err, ErrKeyType))
+			require.ErrorIs(t, err, ErrKeyType)
 			_, err = NewKeySet(k)
-			is.True(errors.Is(err, ErrKeyType))
+			require.ErrorIs(t, err, ErrKeyType)
 			_, err = KeyID(k)
-			is.True(errors.Is(err, ErrKeyType))
+			require.ErrorIs(t, err, ErrKeyType)
 		})
 	}
 	for range 200 {

@@ -1,12 +1,13 @@
 package licensefile
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestGoldenFiles verifies what the first release signed. Never replace these
@@ -39,7 +40,7 @@ func TestGoldenFiles(t *testing.T) {
 	file, err := keys.Verify(read("es256.jws"))
 	is.NoErr(err)
 	want := Expect{ProductID: "atlas", Fingerprint: "machine", Now: issued, Revocations: &list}
-	is.True(errors.Is(file.Check(want), ErrOldGeneration))
+	require.ErrorIs(t, file.Check(want), ErrOldGeneration)
 	_, err = keys.Condemn(list.CondemnedKeys...).Verify(read("eddsa.jws"))
-	is.True(errors.Is(err, ErrCondemnedKey))
+	require.ErrorIs(t, err, ErrCondemnedKey)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestParseKeys(t *testing.T) {
@@ -59,13 +61,12 @@ func TestParseKeysRefuses(t *testing.T) {
 			}
 		})
 	}
-	is := is.New(t)
 	_, err := NewKeySet(edKey('a').Public(), edKey('a').Public())
-	is.True(errors.Is(err, ErrDuplicateKey))
+	require.ErrorIs(t, err, ErrDuplicateKey)
 	_, err = NewKeySet([]byte("no key"))
-	is.True(errors.Is(err, ErrKeyType))
+	require.ErrorIs(t, err, ErrKeyType)
 	_, err = (&KeySet{}).Verify(must(Sign(leastClaims(), edKey('a'))))
-	is.True(errors.Is(err, ErrUnknownKey))
+	require.ErrorIs(t, err, ErrUnknownKey)
 }
 
 func TestCondemnedKeysAreRefused(t *testing.T) {
@@ -74,16 +75,16 @@ func TestCondemnedKeysAreRefused(t *testing.T) {
 	keys := set(t, first, second)
 	condemned := keys.Condemn(keys.IDs()[0])
 	_, err := condemned.Verify(must(Sign(leastClaims(), first)))
-	is.True(errors.Is(err, ErrCondemnedKey))
+	require.ErrorIs(t, err, ErrCondemnedKey)
 	_, err = condemned.Verify(must(Sign(leastClaims(), second)))
 	is.NoErr(err)
 	_, err = keys.Verify(must(Sign(leastClaims(), first))) // the original set is unchanged
 	is.NoErr(err)
 	_, err = condemned.VerifyRevocations(must(SignRevocations(leastRevocations(), first)))
-	is.True(errors.Is(err, ErrCondemnedKey))
+	require.ErrorIs(t, err, ErrCondemnedKey)
 	for _, signer := range []crypto.Signer{first, second} {
 		_, err = condemned.Condemn(keys.IDs()[1]).Verify(must(Sign(leastClaims(), signer)))
-		is.True(errors.Is(err, ErrCondemnedKey)) // each call adds to the earlier ones
+		require.ErrorIs(t, err, ErrCondemnedKey) // each call adds to the earlier ones
 	}
 }
 

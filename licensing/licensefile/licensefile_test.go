@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // issued is when the files of these tests are issued.
@@ -85,7 +87,7 @@ func TestFilesVerify(t *testing.T) {
 				is := is.New(t)
 				text, err := Sign(claims, signer)
 				is.NoErr(err)
-				is.True(len(text) <= compactSize(must(claims.payload())))
+				require.AtMost(t, len(text), compactSize(must(claims.payload())))
 				file, err := set(t, edKey('z'), signer).Verify("\r\n " + text + "\n")
 				is.NoErr(err)
 				is.Equal(file.Claims, claims)
@@ -220,10 +222,10 @@ func TestSignRefuses(t *testing.T) {
 	for i := range 100 {
 		large.Entitlements[fmt.Sprint(i)] = strings.Repeat("x", 255)
 	}
-	is.True(errors.Is(large.Validate(), ErrTooLarge))
+	require.ErrorIs(t, large.Validate(), ErrTooLarge)
 	_, err := Sign(large, edKey('a'))
-	is.True(errors.Is(err, ErrTooLarge))
-	is.True(strings.Contains(err.Error(), "entitlements"))
+	require.ErrorIs(t, err, ErrTooLarge)
+	require.Contains(t, err.Error(), "entitlements")
 	for name, spoil := range map[string]func(*Claims){
 		"no license":          func(c *Claims) { c.LicenseID = "" },
 		"no product":          func(c *Claims) { c.ProductID = "" },
@@ -241,18 +243,17 @@ func TestSignRefuses(t *testing.T) {
 		"channel entitlement": func(c *Claims) { c.Entitlements = map[string]any{"export": make(chan int)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			is := is.New(t)
 			c := fullClaims()
 			spoil(&c)
-			is.True(errors.Is(c.Validate(), ErrMalformed))
+			require.ErrorIs(t, c.Validate(), ErrMalformed)
 			_, err := Sign(c, edKey('a'))
-			is.True(errors.Is(err, ErrMalformed))
+			require.ErrorIs(t, err, ErrMalformed)
 		})
 	}
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	is.NoErr(err)
 	_, err = Sign(fullClaims(), p384)
-	is.True(errors.Is(err, ErrKeyType))
+	require.ErrorIs(t, err, ErrKeyType)
 }
 
 // TestClaimsKeepTheirForm compares the JSON form with what an issuer may have

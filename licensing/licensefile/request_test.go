@@ -1,12 +1,13 @@
 package licensefile
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestRequests(t *testing.T) {
@@ -16,9 +17,9 @@ func TestRequests(t *testing.T) {
 			r := NewRequest(key, fingerprint)
 			text, err := r.Text()
 			is.NoErr(err)
-			is.True(regexp.MustCompile(`^[A-Z0-9-]+$`).MatchString(text)) // alphanumeric mode of a QR code
+			require.Matches(t, text, regexp.MustCompile(`^[A-Z0-9-]+$`)) // alphanumeric mode of a QR code
 			is.True(len(text) <= 400 || len(fingerprint) > 128)
-			is.True(!strings.Contains(text, "8X2KQ"))
+			require.NotContains(t, text, "8X2KQ")
 			var lines strings.Builder
 			for i, c := range strings.ToLower(text) {
 				if i%70 == 69 {
@@ -51,11 +52,11 @@ func TestParseRequestRefuses(t *testing.T) {
 		requestPrefix + requestEncoding.EncodeToString(append(append(make([]byte, 32), 0xff), checksum(append(make([]byte, 32), 0xff))...)),
 	} {
 		_, err := ParseRequest(wrong)
-		is.True(errors.Is(err, ErrRequest))
+		require.ErrorIs(t, err, ErrRequest)
 	}
 	for _, r := range []Request{{}, {Fingerprint: "m"}, NewRequest("", ""), NewRequest("", strings.Repeat("f", 1021)), NewRequest("", "\xff"), {"m", "x", NewRequest("", "m").Nonce}} {
 		_, err := r.Text()
-		is.True(errors.Is(err, ErrMalformed))
+		require.ErrorIs(t, err, ErrMalformed)
 	}
 }
 

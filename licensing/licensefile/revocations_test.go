@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func leastRevocations() Revocations {
@@ -67,11 +69,10 @@ func TestVerifyRevocationsRefuses(t *testing.T) {
 			}
 		})
 	}
-	is := is.New(t)
 	_, err := keys.Verify(text)
-	is.True(errors.Is(err, ErrType))
+	require.ErrorIs(t, err, ErrType)
 	_, err = SignRevocations(Revocations{}, signer)
-	is.True(errors.Is(err, ErrMalformed))
+	require.ErrorIs(t, err, ErrMalformed)
 }
 
 func TestCheckRevocations(t *testing.T) {
@@ -79,10 +80,10 @@ func TestCheckRevocations(t *testing.T) {
 	r := leastRevocations()
 	is.NoErr(r.Check("atlas", issued))
 	is.NoErr(r.Check("atlas", issued.Add(-24*time.Hour)))
-	is.True(errors.Is(r.Check("atlas", issued.Add(-24*time.Hour-time.Millisecond)), ErrListAhead))
+	require.ErrorIs(t, r.Check("atlas", issued.Add(-24*time.Hour-time.Millisecond)), ErrListAhead)
 	is.NoErr(r.Check("atlas", r.ExpiresAt.Add(-1)))
-	is.True(errors.Is(r.Check("atlas", r.ExpiresAt), ErrStaleList))
-	is.True(errors.Is(r.Check("other", issued), ErrProduct))
+	require.ErrorIs(t, r.Check("atlas", r.ExpiresAt), ErrStaleList)
+	require.ErrorIs(t, r.Check("other", issued), ErrProduct)
 }
 
 func TestNewerPrefersTheLaterKey(t *testing.T) {
@@ -114,7 +115,7 @@ func TestListsOfManyLicenses(t *testing.T) {
 	is.Equal(len(got.Licenses), 2000)
 	file := File{Claims: leastClaims()}
 	file.LicenseID = "lic_1999"
-	is.True(errors.Is(file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got}), ErrRevoked))
+	require.ErrorIs(t, file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got}), ErrRevoked)
 }
 
 // TestHostileListsAreCheap: a text of the maximum size that nobody has signed takes
@@ -155,5 +156,5 @@ func TestHostileListsAreCheap(t *testing.T) {
 	_, err := keys.VerifyRevocations(raw(t, head, string(must(decode(parts[1]))), signer))
 	is.NoErr(err) // other libraries may write more
 	_, err = keys.VerifyRevocations(raw(t, strings.Replace(head, "A", "AAAAAAAA", 300), string(must(decode(parts[1]))), signer))
-	is.True(errors.Is(err, ErrTooLarge))
+	require.ErrorIs(t, err, ErrTooLarge)
 }

@@ -2,11 +2,11 @@ package webhook
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -61,7 +61,7 @@ func TestURLsOfWebhooks(t *testing.T) {
 			check := func(got string) {
 				t.Helper()
 				is.True((got == "") == (want == ""))
-				is.True(strings.Contains(got, want))
+				require.Contains(t, got, want)
 			}
 			_, _, err := f.Create(t.Context(), CreateParams{URL: address})
 			check(wrong(err))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -91,7 +92,7 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 			counted.n = 0
 			page, err := f.Deliveries(t.Context(), p)
 			is.NoErr(err)
-			is.True(counted.n <= examinedMost+2*store.MaxLimit)
+			require.AtMost(t, counted.n, examinedMost+2*store.MaxLimit)
 			for _, d := range page.Data {
 				is.Equal(ids[d.ID], DeliveryStatus(""))
 				ids[d.ID] = d.Status

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -216,8 +217,8 @@ func TestWebhooksShareOneRead(t *testing.T) {
 		for i := range webhooks {
 			is.Equal(b.at(fmt.Sprintf("%d.example", i)), ids)
 		}
-		is.True(st.n.Load() <= 2)       // a look, and the batch
-		is.True(st.updates.Load() <= 3) // the license, the lease and the outcome
+		require.AtMost(t, st.n.Load(), 2)       // a look, and the batch
+		require.AtMost(t, st.updates.Load(), 3) // the license, the lease and the outcome
 	})
 }
 
@@ -260,7 +261,8 @@ func TestAFailingWebhookDelaysNoOther(t *testing.T) {
 		sameOnce(t, b.at("alive.example"), want)
 		queued, err := outbox.Pending(t.Context(), b.store, dead.ID, outbox.Delivery{}, 100)
 		is.NoErr(err)
-		is.True(len(queued) >= 5 && len(queued) < 20) // attempted; the others wait in the feed
+		require.AtLeast(t, len(queued), 5)
+		require.Less(t, len(queued), 20) // attempted; the others wait in the feed
 		pending, err := b.Deliveries(t.Context(), DeliveriesParams{WebhookID: dead.ID, Status: DeliveryPending, Limit: 200})
 		is.NoErr(err)
 		is.Equal(len(pending.Data), 100)
@@ -271,7 +273,8 @@ func TestAFailingWebhookDelaysNoOther(t *testing.T) {
 		time.Sleep(time.Hour)
 		is.Equal(len(each(b.at("dead.example"))), 100)
 		lane := b.lane(t, dead.ID)
-		is.True(lane.Failures == 0 && lane.Due.IsZero())
+		is.Equal(lane.Failures, 0)
+		is.True(lane.Due.IsZero())
 		want = b.licenses(t, 1)
 		time.Sleep(5 * time.Second)
 		is.Equal(each(b.at("dead.example"))[want[0]], 1)
@@ -296,7 +299,7 @@ func TestAnEventAfterTheBreakerOpened(t *testing.T) {
 		want := b.licenses(t, breakAfter)
 		defer b.run(t)()
 		time.Sleep(2 * time.Second)
-		is.True(b.lane(t, w.ID).closesIn(time.Now()) > 0)
+		require.Greater(t, b.lane(t, w.ID).closesIn(time.Now()), 0)
 		want = append(want, b.licenses(t, 1)...)
 		time.Sleep(2 * time.Second)
 		is.Equal(len(b.at("x.example")), breakAfter)

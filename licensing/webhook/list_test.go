@@ -1,12 +1,12 @@
 package webhook
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -69,7 +69,7 @@ func TestPagesOfWebhooks(t *testing.T) {
 	is.NoErr(err)
 	for _, p := range []ListParams{{Limit: 201}, {Limit: -1}, {Cursor: "x"}, {Cursor: deliveries.NextCursor}} {
 		_, err = f.List(t.Context(), p)
-		is.True(errors.Is(err, license.ErrInvalid))
+		require.ErrorIs(t, err, license.ErrInvalid)
 	}
 }
 

@@ -2,12 +2,12 @@ package webhook
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -34,7 +34,8 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	is.NoErr(err)
 	_, payload, err = f.Delivery(t.Context(), w.ID, page.Data[0].ID) // it waits for its first attempt
 	is.NoErr(err)
-	is.True(len(payload) < maxPayload && strings.Contains(string(payload), string(truncated)))
+	require.Less(t, len(payload), maxPayload)
+	require.Contains(t, string(payload), string(truncated))
 
 	e.Data = json.RawMessage(`""`)
 	least, err := newMessage(e)
@@ -47,7 +48,7 @@ func TestDeliveryReturnsThePayload(t *testing.T) {
 	}
 
 	_, _, err = f.In(f.rules.As(license.Caller{Products: []string{"p"}})).Delivery(t.Context(), w.ID, d.ID)
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 	_, _, err = f.Delivery(t.Context(), w.ID, "dlv_")
-	is.True(errors.Is(err, license.ErrNotFound))
+	require.ErrorIs(t, err, license.ErrNotFound)
 }

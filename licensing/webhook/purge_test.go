@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -131,7 +132,7 @@ func TestASuccessIsStoredInLittleSpace(t *testing.T) {
 	e, err := st.Entry(t.Context(), outbox.Kind, d.WebhookID+"/"+d.ID)
 	is.NoErr(err)
 	is.Equal(e.Owner, "")
-	is.True(len(e.Data) < 150)
+	require.Less(t, len(e.Data), 150)
 	got, err := fromDelivery(d)
 	is.NoErr(err)
 	is.Equal(got.Attempts, []Attempt{want})

@@ -1,13 +1,13 @@
 package webhook
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -66,11 +66,10 @@ func TestResumeFrom(t *testing.T) {
 			})
 		})
 	}
-	is := is.New(t)
 	f := newFixture(t)
 	w, _ := f.webhook(t)
 	_, err := f.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(StatusActive), ResumeFrom: "tomorrow"})
-	is.True(errors.Is(err, license.ErrInvalid))
+	require.ErrorIs(t, err, license.ErrInvalid)
 }
 
 // TestRetentionSkipsEventsOfAPausedWebhook: they are removed on time, and the

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // serve answers on a raw connection, for what a server would not say.
@@ -70,7 +72,7 @@ func TestWhatAReceiverCanDoToUs(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			is.Equal(o.kind, test.kind)
 			is.Equal(o.attempt.Error, test.why)
-			is.True(after.TotalAlloc-before.TotalAlloc < 4<<20)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, 4<<20)
 		})
 	}
 }

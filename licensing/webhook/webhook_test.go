@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -69,7 +70,7 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 	is.Equal(len(raw), 32)
 	e, err := f.store.Entry(t.Context(), "webhook", w.ID)
 	is.NoErr(err)
-	is.True(!strings.Contains(string(e.Data), base64.StdEncoding.EncodeToString(raw)))
+	require.NotContains(t, string(e.Data), base64.StdEncoding.EncodeToString(raw))
 
 	got, err := f.signStored(t.Context(), w.ID, "evt_1", f.now, []byte("{}"))
 	is.NoErr(err)
@@ -78,7 +79,7 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 		s := New(license.New(f.store, license.Options{MasterKey: other, Now: func() time.Time { return f.now }}), nil, Options{})
 		_, err = s.signStored(t.Context(), w.ID, "evt_1", f.now, nil)
 		is.True(err != nil)
-		is.True(strings.Contains(err.Error(), "Options.MasterKey"))
+		require.Contains(t, err.Error(), "Options.MasterKey")
 	}
 
 	// A sealed secret is good for its webhook alone.
@@ -175,7 +176,7 @@ func TestAWebhookIsDisabledAfterFiveDaysOfFailuresOnly(t *testing.T) {
 			is.Equal(w.Status, test.status)
 			types := f.events(t, w.ID)
 			is.Equal(types[len(types)-1] == "webhook.disabled", test.status == StatusDisabled)
-			is.True(len(types) <= 2) // told once
+			require.AtMost(t, len(types), 2) // told once
 		})
 	}
 }
@@ -198,14 +199,14 @@ func TestChangesOfAWebhookAreTold(t *testing.T) {
 	is.Equal(len(data.Changes), 3)
 	is.Equal(data.Changes["url"], license.FieldChange{From: "https://x.example", To: "https://y.example"})
 	is.Equal(data.Webhook.URL, "https://y.example")
-	is.True(!strings.Contains(string(e.Data), "secret-path"))
+	require.NotContains(t, string(e.Data), "secret-path")
 	_, err = f.Test(t.Context(), w.ID)
 	is.NoErr(err)
 	e, data = f.lastEvent(t)
 	is.Equal(e.Type, EventTest)
 	is.Equal(data.Webhook.URL, "https://y.example")
 	is.NoErr(f.Delete(t.Context(), w.ID))
-	is.True(errors.Is(f.Delete(t.Context(), w.ID), license.ErrNotFound))
+	require.ErrorIs(t, f.Delete(t.Context(), w.ID), license.ErrNotFound)
 	is.Equal(f.events(t, w.ID), []string{"webhook.created", "webhook.updated", "webhook.test", "webhook.deleted"})
 }
 

@@ -2,12 +2,12 @@ package memory_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -32,11 +32,11 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	}))
 
 	_, err := st.License(ctx, "lic_1")
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	err = st.View(ctx, func(store.Reader) error { return nil })
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	err = st.Update(ctx, func(store.Tx) error { return nil })
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	is.NoErr(st.Close()) // again does nothing
 }
 

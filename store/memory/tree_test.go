@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestTreeAgainstMap does the same to a tree and to a map, keeps old trees, and
@@ -65,7 +67,6 @@ func TestTreeAgainstMap(t *testing.T) {
 
 // TestTreeStaysShallow fills a tree in the worst order.
 func TestTreeStaysShallow(t *testing.T) {
-	is := is.New(t)
 	var root *tree[int]
 	for i := range 20_000 {
 		root = root.set(place{at: int64(i)}, &i)
@@ -77,5 +78,5 @@ func TestTreeStaysShallow(t *testing.T) {
 		}
 		return 1 + max(depth(t.left), depth(t.right))
 	}
-	is.True(depth(root) < 100) // 15 would be perfect, 40 is usual
+	require.Less(t, depth(root), 100) // 15 would be perfect, 40 is usual
 }

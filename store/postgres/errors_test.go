@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -60,7 +60,7 @@ func TestServerErrors(t *testing.T) {
 		t.Run(test.err.Error(), func(t *testing.T) {
 			is := is.New(t)
 			got := explain(fmt.Errorf("wrapped: %w", test.err))
-			is.True(errors.Is(got, test.err)) // the cause is kept
+			require.ErrorIs(t, got, test.err) // the cause is kept
 			for _, sentinel := range []error{store.ErrUnavailable, store.ErrConflict, store.ErrNotFound, store.ErrExists} {
 				is.Equal(errors.Is(got, sentinel), sentinel == test.want)
 			}
@@ -69,8 +69,8 @@ func TestServerErrors(t *testing.T) {
 	}
 	is := is.New(t)
 	is.NoErr(explain(nil))
-	is.True(errors.Is(explain(coded("XX001")), store.ErrDamaged))
-	is.True(strings.Contains(explain(coded("42P05")).Error(), "default_query_exec_mode=exec")) // what to set
+	require.ErrorIs(t, explain(coded("XX001")), store.ErrDamaged)
+	require.Contains(t, explain(coded("42P05")).Error(), "default_query_exec_mode=exec") // what to set
 }
 
 func TestRetriesAreBounded(t *testing.T) {
@@ -102,9 +102,9 @@ func TestRetriesAreBounded(t *testing.T) {
 					return nil
 				})
 				is.Equal(calls, test.want)
-				is.True(errors.Is(err, test.err))
+				require.ErrorIs(t, err, test.err)
 				is.Equal(err == nil, test.err == nil)
-				is.True(time.Since(begun) < 200*time.Millisecond)
+				require.Less(t, time.Since(begun), 200*time.Millisecond)
 			})
 		})
 	}
@@ -121,6 +121,6 @@ func TestRetriesEndWithTheContext(t *testing.T) {
 			return errGaveWay
 		})
 		is.Equal(calls, 1)
-		is.True(errors.Is(err, context.Canceled))
+		require.ErrorIs(t, err, context.Canceled)
 	})
 }

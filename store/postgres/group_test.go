@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -52,7 +52,7 @@ func TestFailedSavepoint(t *testing.T) {
 	is.NoErr(g.run(t.Context(), write))
 	server.refused = "RELEASE"
 	err = g.run(t.Context(), write)
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	g.end(t.Context())
 
 	is.Equal(server.heard, []string{"INSERT", "SAVEPOINT", "INSERT", "RELEASE"}) // and no COMMIT

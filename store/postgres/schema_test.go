@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestSchemaNames(t *testing.T) {
@@ -26,7 +28,7 @@ func TestSchemaNames(t *testing.T) {
 		s, err := newSchema(test.name)
 		if test.table == "" {
 			is.True(err != nil)
-			is.True(strings.HasPrefix(err.Error(), "postgres: Options.Schema ")) // names the field
+			require.HasPrefix(t, err.Error(), "postgres: Options.Schema ") // names the field
 			continue
 		}
 		is.NoErr(err)

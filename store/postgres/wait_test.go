@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matryer/is"
-
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -37,7 +36,6 @@ func (s lockedServer) ExecContext(_ context.Context, stmt string, _ []driver.Nam
 // TestAllWaitersGiveUpTogether: each Update's wait for the lock counts from its
 // own call.
 func TestAllWaitersGiveUpTogether(t *testing.T) {
-	is := is.New(t)
 	const wait, waiters = 200 * time.Millisecond, 8
 	db := sql.OpenDB(lockedServer{})
 	defer db.Close()
@@ -47,9 +45,9 @@ func TestAllWaitersGiveUpTogether(t *testing.T) {
 	for range waiters {
 		wg.Go(func() {
 			err := s.Update(t.Context(), func(store.Tx) error { return errors.New("has run") })
-			is.True(errors.Is(err, store.ErrUnavailable))
+			require.ErrorIs(t, err, store.ErrUnavailable)
 		})
 	}
 	wg.Wait()
-	is.True(time.Since(begun) < waiters*wait/2) // the waits overlap
+	require.Less(t, time.Since(begun), waiters*wait/2) // the waits overlap
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -80,8 +81,8 @@ func TestBackupBesideUpdates(t *testing.T) {
 		is.NoErr(st.Backup(t.Context(), path))
 		entries, err := openAt(t, path).Licenses(t.Context(), store.LicenseQuery{Limit: 1 << 20})
 		is.NoErr(err)
-		is.True(len(entries)%2 == 0)
-		is.True(len(entries) >= 2*before)
+		is.Equal(len(entries)%2, 0)
+		require.AtLeast(t, len(entries), 2*before)
 	}
 	stop()
 	work.Wait()
@@ -93,14 +94,14 @@ func TestBackupReplacesNothing(t *testing.T) {
 	st := open(t)
 	path := filepath.Join(folder, "backup.db")
 	is.NoErr(os.WriteFile(path, []byte("mine"), 0o600))
-	is.True(errors.Is(st.Backup(t.Context(), path), os.ErrExist))
-	is.True(errors.Is(Restore(t.Context(), path, path), os.ErrExist))
+	require.ErrorIs(t, st.Backup(t.Context(), path), os.ErrExist)
+	require.ErrorIs(t, Restore(t.Context(), path, path), os.ErrExist)
 	is.Equal(files(t, folder), map[string]string{"backup.db": "mine"})
 
 	is.True(st.Backup(t.Context(), filepath.Join(folder, "none", "x")) != nil) // no such folder
 	ended, end := context.WithCancel(t.Context())
 	end()
-	is.True(errors.Is(st.Backup(ended, filepath.Join(folder, "x")), context.Canceled))
+	require.ErrorIs(t, st.Backup(ended, filepath.Join(folder, "x")), context.Canceled)
 	is.Equal(len(files(t, folder)), 1)
 }
 
@@ -111,7 +112,7 @@ func TestRestoreRefusesALogOfAnotherFile(t *testing.T) {
 	backup, path := filepath.Join(folder, "backup.db"), filepath.Join(folder, "licenses.db")
 	is.NoErr(st.Backup(t.Context(), backup))
 	is.NoErr(os.WriteFile(path+"-wal", []byte("log"), 0o600))
-	is.True(errors.Is(Restore(t.Context(), backup, path), os.ErrExist))
+	require.ErrorIs(t, Restore(t.Context(), backup, path), os.ErrExist)
 	is.Equal(len(files(t, folder)), 2)
 }
 
@@ -157,7 +158,7 @@ func TestOpenRefusesALogOfAnotherFile(t *testing.T) {
 			before := files(t, folder)
 			opened, err := Open(path)
 			if !test.opens {
-				is.True(errors.Is(err, os.ErrExist))
+				require.ErrorIs(t, err, os.ErrExist)
 				is.Equal(files(t, folder), before)
 				return
 			}
@@ -169,7 +170,7 @@ func TestOpenRefusesALogOfAnotherFile(t *testing.T) {
 	}
 	is.NoErr(os.WriteFile(backup+"-shm", nil, 0o600))
 	_, err := Open(backup)
-	is.True(errors.Is(err, os.ErrExist))
+	require.ErrorIs(t, err, os.ErrExist)
 	is.NoErr(os.Remove(backup + "-shm"))
 	openAt(t, backup) // which a backup is
 }
@@ -212,9 +213,9 @@ func TestDamageIsFound(t *testing.T) {
 	st, err = Open(path)
 	is.NoErr(err)
 	defer st.Close()
-	is.True(errors.Is(st.Check(t.Context()), ErrDamaged))
+	require.ErrorIs(t, st.Check(t.Context()), ErrDamaged)
 	_, err = OpenWith(path, Options{Check: true})
-	is.True(errors.Is(err, ErrDamaged))
+	require.ErrorIs(t, err, ErrDamaged)
 	sound, err := OpenWith(backup, Options{Check: true})
 	is.NoErr(err)
 	is.NoErr(sound.Close())
@@ -224,5 +225,5 @@ func TestDamageIsFound(t *testing.T) {
 	is.NoErr(os.WriteFile(other, []byte("not a database, but long enough to be read as a header"), 0o600))
 	is.True(Restore(t.Context(), other, filepath.Join(folder, "x")) != nil)
 	_, err = os.Stat(filepath.Join(folder, "x"))
-	is.True(errors.Is(err, os.ErrNotExist))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

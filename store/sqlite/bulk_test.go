@@ -1,13 +1,13 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/matryer/is"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -40,7 +40,7 @@ func TestFailedBulkCallDoesNothing(t *testing.T) {
 				}
 				spoil(licenses, i)
 				err = st.Update(ctx, func(tx store.Tx) error {
-					is.True(errors.Is(tx.CreateLicenses(ctx, licenses...), store.ErrExists))
+					require.ErrorIs(t, tx.CreateLicenses(ctx, licenses...), store.ErrExists)
 					is.Equal(ids(t, tx), "lic_stored")
 					return tx.CreateLicenses(ctx, store.License{ID: "lic_other", Key: "other"}) // the Tx is usable
 				})
@@ -72,7 +72,7 @@ func TestFailedBulkActivationsDoNothing(t *testing.T) {
 		}
 		activations[i].Fingerprint = fmt.Sprint("f", (i+1)%rows)
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
-			is.True(errors.Is(tx.PutActivations(ctx, activations...), store.ErrExists))
+			require.ErrorIs(t, tx.PutActivations(ctx, activations...), store.ErrExists)
 			return nil
 		}))
 		stored, err := st.Activations(ctx, store.ActivationQuery{LicenseID: "a"})
@@ -108,7 +108,7 @@ func TestBulkStatementsNeedNoJournal(t *testing.T) {
 				}
 			})
 			is.NoErr(err)
-			is.True(halts > 0)
+			require.Greater(t, halts, 0)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -61,7 +62,7 @@ func TestLogIsUsedAgainUnderSteadyUpdates(t *testing.T) {
 		fillLog(t, st)
 	}
 	before, _ := logLength(t, st)
-	is.True(before > 2500)
+	require.Greater(t, before, 2500)
 	var stop atomic.Bool
 	var all sync.WaitGroup
 	for range 4 {
@@ -76,7 +77,7 @@ func TestLogIsUsedAgainUnderSteadyUpdates(t *testing.T) {
 	stop.Store(true)
 	all.Wait()
 	after, _ := logLength(t, st)
-	is.True(after < 1500)
+	require.Less(t, after, 1500)
 	is.NoErr(st.Check(t.Context()))
 }
 
@@ -94,7 +95,8 @@ func TestLogIsWrittenBackAfterAView(t *testing.T) {
 		return nil
 	}))
 	log, tried := logLength(t, st)
-	is.True(tried > 0 && log > 4000)
+	require.Greater(t, tried, 0)
+	require.Greater(t, log, 4000)
 	for i := 0; tried > 0 && i < 100; i++ {
 		fillLog(t, st)
 		st.writer.all.Wait()
@@ -103,7 +105,7 @@ func TestLogIsWrittenBackAfterAView(t *testing.T) {
 	is.Equal(tried, int64(0))
 	fillLog(t, st)
 	log, _ = logLength(t, st)
-	is.True(log < 500)
+	require.Less(t, log, 500)
 }
 
 // TestCloseWaitsForTheCheckpoint that an update has started.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -51,19 +52,19 @@ func TestOverwrittenFileIsNoticed(t *testing.T) {
 			is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "a") }))
 			now, err := os.ReadFile(path)
 			is.NoErr(err)
-			is.True(len(now) > len(copied))
+			require.Greater(t, len(now), len(copied))
 			backup, err := os.ReadFile(path + ".bak")
 			is.NoErr(err)
 
 			is.NoErr(os.WriteFile(path, tt.content(now, copied, backup), 0o600))
 			err = st.Update(t.Context(), func(tx store.Tx) error { t.Error("the update ran"); return nil })
-			is.True(errors.Is(err, store.ErrUnavailable))
-			is.True(strings.Contains(err.Error(), "while it was open"))
-			is.True(errors.Is(st.View(t.Context(), func(store.Reader) error { return nil }), store.ErrUnavailable))
+			require.ErrorIs(t, err, store.ErrUnavailable)
+			require.Contains(t, err.Error(), "while it was open")
+			require.ErrorIs(t, st.View(t.Context(), func(store.Reader) error { return nil }), store.ErrUnavailable)
 			is.Equal(strings.Count(logged.String(), "level=ERROR"), 1)
-			is.True(strings.Contains(logged.String(), "restore a backup"))
+			require.Contains(t, logged.String(), "restore a backup")
 			is.NoErr(os.WriteFile(path, now, 0o600)) // too late: what was read meanwhile is unknown
-			is.True(errors.Is(st.Update(t.Context(), func(store.Tx) error { return nil }), store.ErrUnavailable))
+			require.ErrorIs(t, st.Update(t.Context(), func(store.Tx) error { return nil }), store.ErrUnavailable)
 
 			is.NoErr(os.WriteFile(path, tt.content(now, copied, backup), 0o600))
 			log, err := os.ReadFile(path + "-wal")
@@ -108,7 +109,7 @@ func TestVacuumByAnotherProcess(t *testing.T) {
 		}))
 		before := size()
 		is.NoErr(c.script("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"))
-		is.True(size() < before)
+		require.Less(t, size(), before)
 		is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, string(rune('a'+round))) }))
 		fillLog(t, st)
 		is.NoErr(st.writer.guard.check())

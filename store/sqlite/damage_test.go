@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -40,7 +40,7 @@ func TestDamagedPageEndsReadiness(t *testing.T) {
 			damaged++
 		}
 	}
-	is.True(damaged > 0)
+	require.Greater(t, damaged, 0)
 	is.NoErr(os.WriteFile(path, data, 0o600))
 
 	st, err = sqlite.Open(path)
@@ -49,7 +49,7 @@ func TestDamagedPageEndsReadiness(t *testing.T) {
 	h := licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler)})
 	is.Equal(getStatus(h, "/ready"), 200)
 	_, err = h.Service().Get(t.Context(), id(150))
-	is.True(errors.Is(err, store.ErrDamaged))
+	require.ErrorIs(t, err, store.ErrDamaged)
 	is.Equal(getStatus(h, "/ready"), 503)
 	_, err = st.License(t.Context(), id(10))
 	is.NoErr(err)

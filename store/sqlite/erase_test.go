@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -65,7 +65,7 @@ func TestErasedCustomerIsNotInTheFile(t *testing.T) {
 	words := []string{"gonecustomer", "gonename", "goneprint"}
 	is.NoErr(st.Checkpoint(ctx))
 	for _, word := range words {
-		is.True(count(word) > 0)
+		require.Greater(t, count(word), 0)
 	}
 	for n := range 3 {
 		_, err := h.Service().EraseCustomer(ctx, fmt.Sprintf("gonecustomer-%d", n))
@@ -77,7 +77,7 @@ func TestErasedCustomerIsNotInTheFile(t *testing.T) {
 			t.Errorf("%s is still there %d times", word, n)
 		}
 	}
-	is.True(count("kept") > 0)
+	require.Greater(t, count("kept"), 0)
 	info, err := os.Stat(path + "-wal")
 	is.NoErr(err)
 	is.Equal(info.Size(), int64(0))
@@ -92,13 +92,13 @@ func TestCheckpointWaitsForViews(t *testing.T) {
 	is.NoErr(addLicense(t, st, "a"))
 	is.NoErr(st.View(t.Context(), func(store.Reader) error {
 		is.NoErr(addLicense(t, st, "b"))
-		is.True(errors.Is(st.Checkpoint(t.Context()), store.ErrUnavailable))
+		require.ErrorIs(t, st.Checkpoint(t.Context()), store.ErrUnavailable)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		is.True(errors.Is(st.Checkpoint(ctx), context.Canceled))
+		require.ErrorIs(t, st.Checkpoint(ctx), context.Canceled)
 		return addLicense(t, st, "c") // other updates do not wait
 	}))
 	is.NoErr(st.Checkpoint(t.Context()))
 	is.NoErr(st.Close())
-	is.True(errors.Is(st.Checkpoint(t.Context()), store.ErrUnavailable))
+	require.ErrorIs(t, st.Checkpoint(t.Context()), store.ErrUnavailable)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -79,7 +80,7 @@ func TestFailedReadIsUnavailable(t *testing.T) {
 	restore := failReads(t, path)
 	_, err = st.License(ctx, benchLicense(150).ID)
 	restore()
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	w := httptest.NewRecorder()
 	licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("GET", "/license", nil), err)
 	is.Equal(w.Code, 503)

@@ -19,6 +19,7 @@ import (
 	engine "modernc.org/sqlite"
 
 	"github.com/seed-d8a106b4/licensekit/internal/bulk"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -250,7 +251,7 @@ func TestOneMembersTroubleIsItsOwn(t *testing.T) {
 				is.NoErr(b.err)
 				is.True(a.group == b.group && (a.group == bad.group) == (place < 3))
 				is.Equal([]int{a.runs, b.runs, bad.runs}, []int{1, 1, 1})
-				is.True(errors.Is(bad.err, tt.err))
+				require.ErrorIs(t, bad.err, tt.err)
 				is.Equal(bad.gone, tt.gone)
 				is.Equal(ids(t, st), "a b")
 			})
@@ -289,7 +290,7 @@ func TestFailedUpdateAnswersFromWhatIsCommitted(t *testing.T) {
 		return add(tx, "b")
 	}}
 	runGroup(t, st, adds("a"), fails, last)
-	is.True(errors.Is(fails.err, store.ErrExists))
+	require.ErrorIs(t, fails.err, store.ErrExists)
 }
 
 func TestContextEndsTheWaitForATurn(t *testing.T) {
@@ -304,7 +305,7 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 			}
 			waits.Go(func() {
 				err := st.Update(ctx, func(store.Tx) error { t.Error("fn was called"); return nil })
-				is.True(errors.Is(err, context.Canceled))
+				require.ErrorIs(t, err, context.Canceled)
 			})
 			waitFor(t, "update in line", func() bool { return inLine(st.writer) == 1 })
 			end()
@@ -332,7 +333,7 @@ func TestLockGrantedTooLateIsPassedOn(t *testing.T) {
 	w.queue = nil
 	close(granted)
 	w.mu.Unlock()
-	is.True(errors.Is(<-waits, context.Canceled))
+	require.ErrorIs(t, <-waits, context.Canceled)
 	is.NoErr(w.lock(t.Context())) // would otherwise wait forever
 	w.unlock()
 }

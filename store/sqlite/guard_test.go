@@ -14,6 +14,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -65,13 +66,13 @@ func TestMissingFileIsNoticed(t *testing.T) {
 					is.NoErr(os.WriteFile(path+suffix, nil, 0o600))
 				}
 				err := st.Update(t.Context(), func(tx store.Tx) error { t.Error("the update ran"); return nil })
-				is.True(errors.Is(err, store.ErrUnavailable))
+				require.ErrorIs(t, err, store.ErrUnavailable)
 				w := httptest.NewRecorder()
 				licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, httptest.NewRequest("POST", "/license", nil), err)
 				is.Equal(w.Code, 503)
 				is.Equal(getStatus(h, "/ready"), 503)
-				is.True(errors.Is(st.View(t.Context(), func(store.Reader) error { return nil }), store.ErrUnavailable))
-				is.True(errors.Is(addLicense(t, st, "b"), store.ErrUnavailable))
+				require.ErrorIs(t, st.View(t.Context(), func(store.Reader) error { return nil }), store.ErrUnavailable)
+				require.ErrorIs(t, addLicense(t, st, "b"), store.ErrUnavailable)
 				is.Equal(strings.Count(logged.String(), "level=ERROR"), 1)
 
 				is.NoErr(os.Rename(path+".moved", path+suffix))
@@ -92,7 +93,7 @@ func TestFileDeletedDuringAnUpdate(t *testing.T) {
 		is.NoErr(os.Remove(path))
 		return tx.CreateLicenses(t.Context(), store.License{ID: "a", Key: "a"})
 	})
-	is.True(errors.Is(err, store.ErrUnknownOutcome))
+	require.ErrorIs(t, err, store.ErrUnknownOutcome)
 	is.True(!errors.Is(err, store.ErrUnavailable)) // which says that nothing was written
 	is.Equal(runs, 1)
 }

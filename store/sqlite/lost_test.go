@@ -9,11 +9,11 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -78,9 +78,11 @@ func TestFullDiskHarmsOnlyWhoFillsIt(t *testing.T) {
 				runGroup(t, st, slices.Insert([]*member{a, b, a2}, place, bad)...)
 				is.NoErr(b.err)
 				is.True((a.err == nil) != (a2.err == nil)) // they may run again in another order
-				is.True(errors.Is(errors.Join(a.err, a2.err), store.ErrExists))
+				require.ErrorIs(t, errors.Join(a.err, a2.err), store.ErrExists)
 				is.Equal(bad.runs, map[bool]int{true: 2, false: 1}[tt.gone == nil]) // a full disk is retried once
-				is.True(a.runs <= 2 && b.runs <= 2 && a2.runs <= 2)
+				require.AtMost(t, a.runs, 2)
+				require.AtMost(t, b.runs, 2)
+				require.AtMost(t, a2.runs, 2)
 				is.Equal(bad.gone, tt.gone)
 				is.Equal(bad.gone == nil, errors.Is(bad.err, store.ErrUnavailable))
 				is.Equal(ids(t, st), "a b")
@@ -100,8 +102,8 @@ func TestFullDiskLeavesReadsAlone(t *testing.T) {
 	members := []*member{{fn: big}, {fn: big}, {fn: big}}
 	runGroup(t, st, members...)
 	for _, m := range members {
-		is.True(errors.Is(m.err, store.ErrUnavailable))
-		is.True(m.runs <= 2)
+		require.ErrorIs(t, m.err, store.ErrUnavailable)
+		require.AtMost(t, m.runs, 2)
 	}
 	is.Equal(ids(t, st), "a")
 	is.NoErr(st.View(t.Context(), func(r store.Reader) error { is.Equal(ids(t, r), "a"); return nil }))
@@ -117,13 +119,13 @@ func TestFullDiskShowsInHealth(t *testing.T) {
 	for n := 0; err == nil && n < 1000; n++ {
 		_, err = h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
 	}
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
 	is.Equal(w.Code, 200)
 	got := h.Health(t.Context())
 	is.Equal(got.Problems[0].Code, licensing.HealthWrites)
-	is.True(strings.Contains(got.Problems[0].Detail, "full"))
+	require.Contains(t, got.Problems[0].Detail, "full")
 }
 
 // TestFailedCommitIsTheFaultOfOne lets a member of a group make a write that

@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -122,7 +123,7 @@ func TestKilledMigrationToTexts(t *testing.T) {
 	is.Equal(lines.Text(), "migrated")
 	log, err := os.Stat(path + "-wal")
 	is.NoErr(err)
-	is.True(log.Size() > 1<<20) // pages that are not committed
+	require.Greater(t, log.Size(), 1<<20) // pages that are not committed
 	is.Equal(digest(), before)
 	is.NoErr(cmd.Process.Kill())
 	cmd.Wait()
@@ -282,7 +283,7 @@ func TestKilledMigrationStartsAgain(t *testing.T) {
 	is.Equal(lines.Text(), "migrated")
 	log, err := os.Stat(path + "-wal")
 	is.NoErr(err)
-	is.True(log.Size() > 1<<20) // pages that are not committed
+	require.Greater(t, log.Size(), 1<<20) // pages that are not committed
 	is.Equal(digest(), before)
 	_, err = old.exec(`DELETE FROM license`)
 	is.Equal(primary(code(err)), lib.SQLITE_BUSY)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -104,9 +105,11 @@ func TestBadOptions(t *testing.T) {
 	is := is.New(t)
 	path := filepath.Join(t.TempDir(), "licenses.db")
 	_, err := OpenWith(path, Options{BusyTimeout: -1})
-	is.True(err != nil && strings.Contains(err.Error(), "Options.BusyTimeout"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "Options.BusyTimeout")
 	_, err = OpenWith(path, Options{MmapSize: -1})
-	is.True(err != nil && strings.Contains(err.Error(), "Options.MmapSize"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "Options.MmapSize")
 	is.Equal(len(files(t, filepath.Dir(path))), 0)
 }
 
@@ -303,7 +306,7 @@ func TestOpeningAgainMigratesNothing(t *testing.T) {
 	names, err := migrations.ReadDir("migrations")
 	is.NoErr(err)
 	for i, name := range names { // in order, without a gap
-		is.True(strings.HasPrefix(name.Name(), fmt.Sprintf("%04d_", i+1)))
+		require.HasPrefix(t, name.Name(), fmt.Sprintf("%04d_", i+1))
 	}
 }
 
@@ -331,8 +334,8 @@ func TestCloseWaitsForWhatIsInProgress(t *testing.T) {
 		_, err := st.License(ctx, "a")
 		return errors.Is(err, store.ErrUnavailable)
 	})
-	is.True(errors.Is(st.Update(ctx, func(store.Tx) error { return nil }), store.ErrUnavailable))
-	is.True(errors.Is(st.View(ctx, func(store.Reader) error { return nil }), store.ErrUnavailable))
+	require.ErrorIs(t, st.Update(ctx, func(store.Tx) error { return nil }), store.ErrUnavailable)
+	require.ErrorIs(t, st.View(ctx, func(store.Reader) error { return nil }), store.ErrUnavailable)
 	select {
 	case <-closed:
 		t.Error("Close did not wait")
@@ -361,13 +364,13 @@ func TestUpdateGivesUpOnABusyFile(t *testing.T) {
 		for i := range 20 {
 			all.Go(func() {
 				err := st.Update(t.Context(), func(tx store.Tx) error { return add(tx, fmt.Sprint(i)) })
-				is.True(errors.Is(err, store.ErrUnavailable))
+				require.ErrorIs(t, err, store.ErrUnavailable)
 			})
 		}
 		all.Wait()
-		is.True(time.Since(begun) < 20*200*time.Millisecond/2)
+		require.Less(t, time.Since(begun), 20*200*time.Millisecond/2)
 		_, err := st.License(t.Context(), "a") // reads continue
-		is.True(errors.Is(err, store.ErrNotFound))
+		require.ErrorIs(t, err, store.ErrNotFound)
 		return add(tx, "a")
 	}))
 	is.NoErr(st.Update(t.Context(), func(tx store.Tx) error { return add(tx, "b") }))
@@ -412,7 +415,7 @@ func TestContextEndsTheWaitForAnotherProcess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		err := st.Update(ctx, func(store.Tx) error { return nil })
-		is.True(errors.Is(err, context.DeadlineExceeded))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		return nil
 	}))
 }

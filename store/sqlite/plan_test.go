@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -188,7 +189,7 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 		is.NoErr(err)
 		if all(q) && edges == nil {
 			is.Equal(len(p.plan), 1)
-			is.True(strings.Contains(p.plan[0], "USING COVERING INDEX"))
+			require.Contains(t, p.plan[0], "USING COVERING INDEX")
 			return
 		}
 		check(q, "USING COVERING "+index)
@@ -267,7 +268,7 @@ func TestNoReadScansATableOrSorts(t *testing.T) {
 	is.NoErr(err)
 	check("Entries of all kinds", "USING PRIMARY KEY (kind,key)>(?,?)")
 
-	is.True(checked > 5000)
+	require.Greater(t, checked, 5000)
 }
 
 // served reports whether the index in the plan serves every condition of a
@@ -324,7 +325,7 @@ func TestStatementsArePreparedOnce(t *testing.T) {
 				tx.DeleteLicense(ctx, "a"), tx.DeleteActivations(ctx, "a", "a"))
 		}))
 	}
-	is.True(len(st.writer.conn.stmts) > 20)
+	require.Greater(t, len(st.writer.conn.stmts), 20)
 	for text, stmt := range st.writer.conn.stmts {
 		if n := reprepared(stmt); n > 0 {
 			t.Errorf("prepared again %d times: %s", n, text)

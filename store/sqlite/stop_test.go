@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"sync"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -51,7 +51,7 @@ func TestListStopsWhenItsContextEnds(t *testing.T) {
 			during.Store(&stop)
 			defer during.Store(nil)
 			err := read(ctx)
-			is.True(errors.Is(err, context.Canceled))
+			require.ErrorIs(t, err, context.Canceled)
 
 			// The connection is as good as new.
 			during.Store(nil)
@@ -98,7 +98,7 @@ func TestReadsOfOneRowDoNotWaitForLists(t *testing.T) {
 	_, err = st.LicenseByKey(ctx, "a")
 	is.NoErr(err)
 	_, err = st.Entry(ctx, "token", "x")
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
 // TestListsDoNotWaitForSearches reads while a search has the connection of searches:
@@ -112,9 +112,9 @@ func TestListsDoNotWaitForSearches(t *testing.T) {
 	soon, end := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer end()
 	_, _, err = st.FindLicenses(soon, store.LicenseQuery{})
-	is.True(errors.Is(err, context.DeadlineExceeded))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = st.CountLicenses(soon, store.LicenseQuery{})
-	is.True(errors.Is(err, context.DeadlineExceeded))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	found, err := st.Licenses(ctx, store.LicenseQuery{})
 	is.NoErr(err)
 	is.Equal(len(found), 1)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestThrottle(t *testing.T) {
@@ -41,10 +43,10 @@ func TestThrottle(t *testing.T) {
 		is := is.New(t)
 		th := New(1, time.Minute)
 		is.Equal(th.Fail("a", netip.MustParseAddr("2001:db8::1"), start), 0*time.Second)
-		is.True(th.Fail("a", netip.MustParseAddr("2001:db8::ffff:2"), start) > 0)
+		require.Greater(t, th.Fail("a", netip.MustParseAddr("2001:db8::ffff:2"), start), 0)
 		is.Equal(th.Fail("a", netip.MustParseAddr("2001:db8:0:1::1"), start), 0*time.Second)
 		is.Equal(th.Fail("a", netip.MustParseAddr("::ffff:192.0.2.1"), start), 0*time.Second)
-		is.True(th.Fail("a", here, start) > 0) // the same address in IPv4
+		require.Greater(t, th.Fail("a", here, start), 0) // the same address in IPv4
 		is.Equal(th.Fail("a", netip.Addr{}, start), 0*time.Second)
 	})
 	t.Run("it keeps a bounded number of keys, and prefers those with many failures", func(t *testing.T) {
@@ -57,6 +59,6 @@ func TestThrottle(t *testing.T) {
 			th.Fail(fmt.Sprint(i), here, start)
 		}
 		is.Equal(len(th.paid), maxKeys)
-		is.True(th.Fail("a", here, start) > 0)
+		require.Greater(t, th.Fail("a", here, start), 0)
 	})
 }

@@ -7,13 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
 	"github.com/seed-d8a106b4/licensekit/example/internal/admin"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -40,10 +40,12 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 
 	t.Setenv(environment, "")
 	err = run("export", "postgres:public", "none.ndjson")
-	is.True(err != nil && strings.Contains(err.Error(), environment))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), environment)
 	t.Setenv(environment, server.DSN())
 	err = run("export", "postgres:public", "none.ndjson")
-	is.True(err != nil && strings.Contains(err.Error(), `the schema "public" has no tables`))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), `the schema "public" has no tables`)
 
 	is.NoErr(run("export", "licenses.db", "there.ndjson"))
 	is.NoErr(run("import", "there.ndjson", "postgres:public"))
@@ -57,5 +59,6 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	is.NoErr(run("create-operator", "postgres:public", "ada@example.com", "admin"))
 
 	err = run("backup", "postgres:public", filepath.Join(t.TempDir(), "copy.db"))
-	is.True(err != nil && strings.Contains(err.Error(), "pg_dump"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "pg_dump")
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -122,7 +122,7 @@ func (h *host) seed(t *testing.T) (licenseID, clientID string) {
 	none := int64(0)
 	locked := create(license.CreateParams{Name: "Compass, no seats", ProductID: "compass", CustomerID: "harbour-pilots", MaxActivations: &none})
 	_, err := svc.As(license.Caller{Address: "203.0.113.7"}).Activate(ctx, license.ActivateParams{Key: locked.Key, Fingerprint: "pilot-3"})
-	is.True(errors.Is(err, license.ErrActivationLimit))
+	require.ErrorIs(t, err, license.ErrActivationLimit)
 	full := create(license.CreateParams{
 		Name: "Atlas Pro, 25 seats", ProductID: "atlas-pro", CustomerID: "studio-meridian", StartsAt: in(-40), ExpiresAt: in(325),
 		GraceSeconds: 14 * 86400, MaxActivations: &seats, LeaseSeconds: &lease,

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestOperatorWorkflow sets up the dashboard, creates a credential, uses it in a
@@ -28,7 +30,7 @@ func TestOperatorWorkflow(t *testing.T) {
 			b.open("licenses")
 			b.see("Sign in")
 			is.New(t).Equal(b.policyErrors(), nil) // no policy violation, no exception
-			is.New(t).True(!strings.Contains(h.log.String(), secret))
+			require.NotContains(t, h.log.String(), secret)
 		})
 	}
 }
@@ -61,13 +63,13 @@ func setUp(t *testing.T, h *host, b *browser, script bool) {
 
 // createCredential creates a credential and reads its secret from the page.
 func createCredential(t *testing.T, b *browser) (id, secret string) {
-	is := is.New(t)
 	b.press("API credentials")
 	b.press("New credential")
 	b.fill("Name", "Web shop")
 	b.press("Create credential")
 	id, secret = b.read("#client-id"), b.read("#client-secret")
-	is.True(strings.HasPrefix(id, "cid_") && strings.HasPrefix(secret, "csk_"))
+	require.HasPrefix(t, id, "cid_")
+	require.HasPrefix(t, secret, "csk_")
 	b.press("I have copied it")
 	b.see("Web shop")
 	b.missing(secret)
@@ -106,7 +108,7 @@ func answer(t *testing.T, req *http.Request, v any) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	is.NoErr(err)
-	is.True(resp.StatusCode < 300)
+	require.Less(t, resp.StatusCode, 300)
 	is.NoErr(json.Unmarshal(body, v))
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // TestPhoneMenu checks that narrow screens have the navigation in a menu.
@@ -26,7 +28,7 @@ func TestPhoneMenu(t *testing.T) {
 			}
 			is.Equal(height(), 0.0) // closed
 			b.do("open the menu", chromedp.Do(b.ctx, chromedp.Click(`//header//summary[normalize-space()="Menu"]`)))
-			is.True(height() > 0)
+			require.Greater(t, height(), 0)
 			b.press("Customers")
 			b.see("No customers yet")
 		})
@@ -47,12 +49,12 @@ func TestLocalTime(t *testing.T) {
 	text := b.read(".facts time")
 	title, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(".facts time").title`))
 	is.NoErr(err)
-	is.True(regexp.MustCompile(`^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9$`).MatchString(text))
-	is.True(regexp.MustCompile(`^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$`).MatchString(title))
+	require.Matches(t, text, regexp.MustCompile(`^\d+ \w+ \d{4}, \d\d:\d\d:\d\d GMT\+9$`))
+	require.Matches(t, title, regexp.MustCompile(`^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$`))
 	b.see("Times are in Asia/Tokyo; forms use UTC")
 
 	b = newSignedIn(t, h, false)
 	b.open("licenses/" + id)
-	is.True(regexp.MustCompile(` UTC$`).MatchString(b.read(".facts time")))
+	require.Matches(t, b.read(".facts time"), regexp.MustCompile(` UTC$`))
 	b.see("All times are UTC")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // dashboardPages returns the paths of all pages of the dashboard, from the source of
@@ -23,7 +25,7 @@ func dashboardPages(t *testing.T) (paths []string) {
 		}
 	}
 	is.Equal(len(paths), strings.Count(string(source), "{method: get, ")-3) // without two CSV files and a JSON file
-	is.True(len(paths) > 50)
+	require.Greater(t, len(paths), 50)
 	return paths
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // keys focuses the element that a CSS selector matches and types keys into it.
@@ -69,8 +70,8 @@ func TestSettingsByKeyboard(t *testing.T) {
 			b.fill("Search", "retired")
 			b.keys("#actor", adminEmail) // selects the option
 			b.press("Apply")
-			is.True(strings.Contains(b.read("tbody"), "Credential deleted"))
-			is.True(!strings.Contains(b.read("tbody"), "Credential created")) // by the host application
+			require.Contains(t, b.read("tbody"), "Credential deleted")
+			require.NotContains(t, b.read("tbody"), "Credential created") // by the host application
 			is.True(!b.shown("table details p"))
 			b.keys("table summary", kb.Enter)
 			is.True(b.shown("table details p"))
@@ -107,10 +108,11 @@ func TestTablesOnNarrowScreens(t *testing.T) {
 		is.NoErr(err)
 		return n
 	}
-	is.True(measure("audit", `document.querySelector("td.changes").getBoundingClientRect().width`) > 250)
+	require.Greater(t, measure("audit", `document.querySelector("td.changes").getBoundingClientRect().width`), 250)
 	for page, most := range map[string]float64{"licenses": 80, "search?q=atlas": 108, "customer?id=studio-meridian": 80} {
 		height := measure(page, `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`)
-		is.True(height > 48 && height < most) // a row of a license list
+		require.Greater(t, height, 48)
+		require.Less(t, height, most) // a row of a license list
 		cut := measure(page, `[...document.querySelectorAll("td:has(.seats)")].filter((td) => td.scrollWidth > td.clientWidth).length`)
 		is.Equal(cut, 0.0) // all seats can be read
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/pgserver"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 // asProgram makes the test binary be the application itself.
@@ -115,7 +116,7 @@ func (r *running) ask(method, path, token, body string, answer any) {
 	resp, err := http.DefaultClient.Do(req)
 	is.NoErr(err)
 	defer resp.Body.Close()
-	is.True(resp.StatusCode < 300)
+	require.Less(r.t, resp.StatusCode, 300)
 	is.NoErr(json.NewDecoder(resp.Body).Decode(answer))
 }
 
@@ -136,7 +137,7 @@ func TestOneCommand(t *testing.T) {
 	is.NoErr(os.Chmod(dir, 0o755))
 	guide, err := os.ReadFile("../../../licensing/docs/stores.md")
 	is.NoErr(err)
-	is.True(strings.Contains(string(guide), "\n    "+command+"\n"))
+	require.Contains(t, string(guide), "\n    "+command+"\n")
 
 	words := append(strings.Fields(command), "-addr", "127.0.0.1:0")
 	one := exec.CommandContext(t.Context(), words[0], words[1:]...)

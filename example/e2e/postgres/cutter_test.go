@@ -13,6 +13,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -102,7 +103,7 @@ func TestConnectionIsLostWhileCommitting(t *testing.T) {
 					runs++
 					return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 				})
-				is.True(errors.Is(err, store.ErrUnknownOutcome))
+				require.ErrorIs(t, err, store.ErrUnknownOutcome)
 				is.True(!errors.Is(err, store.ErrUnavailable)) // which would mean that nothing was written
 				is.Equal(runs, 1)                              // an unknown outcome is not retried
 
@@ -154,7 +155,7 @@ func TestWaitForAnotherProcessEndsWithItsContext(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				defer cancel()
 				err := other.Update(ctx, func(store.Tx) error { return errors.New("has run") })
-				is.True(errors.Is(err, context.DeadlineExceeded))
+				require.ErrorIs(t, err, context.DeadlineExceeded)
 				return tx.CreateLicenses(t.Context(), store.License{ID: "lic_1", Key: "K"})
 			}))
 			is.NoErr(create(t, other, "lic_2"))
@@ -174,11 +175,11 @@ func TestTurnOfAVanishedMachineIsFreed(t *testing.T) {
 	c := newCutter(t, srv, "COMMIT\x00", vanishing)
 	vanished := newStore(t, open(t, "pgx", "host="+c.dir+" user=licensing dbname=postgres sslmode=disable"), schema)
 	c.armed.Store(true)
-	is.True(errors.Is(create(t, vanished, "lic_1"), store.ErrUnknownOutcome))
+	require.ErrorIs(t, create(t, vanished, "lic_1"), store.ErrUnknownOutcome)
 
 	begun := time.Now()
 	is.NoErr(create(t, staying, "lic_2"))
-	is.True(time.Since(begun) > time.Second) // it did wait
+	require.Greater(t, time.Since(begun), time.Second) // it did wait
 	_, err := staying.License(t.Context(), "lic_1")
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/example/internal/firstrelease"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 )
 
@@ -35,7 +36,7 @@ func TestFirstReleaseDump(t *testing.T) {
 	if err != nil {
 		found, err := filepath.Glob("/usr/lib/postgresql/*/bin/psql")
 		is.NoErr(err)
-		is.True(len(found) > 0) // psql is installed with the server
+		require.Greater(t, len(found), 0) // psql is installed with the server
 		psql = found[len(found)-1]
 	}
 	restore := exec.CommandContext(t.Context(), psql, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+dsn)

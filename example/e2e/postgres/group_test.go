@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -44,7 +45,7 @@ func TestRoundTripsOfACreate(t *testing.T) {
 			is.NoErr(createLicense(t, st, "lic_2"))
 			statements, trips := r.take()
 			is.Equal(len(statements), 4) // begin, license, event, commit
-			is.True(trips <= test.trips)
+			require.AtMost(t, trips, test.trips)
 		})
 	}
 }
@@ -129,8 +130,8 @@ func TestUpdatesOfAGroupAreApart(t *testing.T) {
 
 			statements, _ := r.take()
 			commits := count(statements, "COMMIT")
-			is.True(commits > 0)
-			is.True(commits < each) // some shared one
+			require.Greater(t, commits, 0)
+			require.Less(t, commits, each) // some shared one
 			t.Logf("%d commits for %d updates", commits, each)
 		})
 	}
@@ -156,7 +157,7 @@ func TestUpdatesWaitForARow(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	_, err = st.License(t.Context(), "lic_1") // does not wait
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 	is.NoErr(held.Rollback())
 	is.NoErr(<-done)
 }

@@ -2,13 +2,13 @@ package postgres_test
 
 import (
 	"database/sql"
-	"errors"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -30,7 +30,7 @@ func TestConnectionsAreCutUnderLoad(t *testing.T) {
 			}
 			l.await(t, 20)
 			l.end(t)
-			is.True(cut > 20)
+			require.Greater(t, cut, 20)
 			t.Logf("%d connections cut", cut)
 		})
 	}
@@ -51,19 +51,19 @@ func TestServerCrashesUnderLoad(t *testing.T) {
 				for begun := time.Now(); err == nil && time.Since(begun) < 10*time.Second; {
 					err = one.View(ctx, func(store.Reader) error { return nil }) // its processes take a moment to end
 				}
-				is.True(errors.Is(err, store.ErrUnavailable))
+				require.ErrorIs(t, err, store.ErrUnavailable)
 				_, err = other.License(ctx, "lic_1")
-				is.True(errors.Is(err, store.ErrUnavailable))
+				require.ErrorIs(t, err, store.ErrUnavailable)
 				err = other.View(ctx, func(store.Reader) error { return nil })
-				is.True(errors.Is(err, store.ErrUnavailable))
+				require.ErrorIs(t, err, store.ErrUnavailable)
 				err = other.Update(ctx, func(store.Tx) error { return nil })
-				is.True(errors.Is(err, store.ErrUnavailable))
+				require.ErrorIs(t, err, store.ErrUnavailable)
 				is.NoErr(srv.start())
 			}
 			l.await(t, 50) // it recovers without a restart
 			l.end(t)
-			is.True(len(l.refused) > 0)
-			is.True(l.slowest < 5*time.Second) // no caller was kept waiting
+			require.Greater(t, len(l.refused), 0)
+			require.Less(t, l.slowest, 5*time.Second) // no caller was kept waiting
 		})
 	}
 }
@@ -87,9 +87,9 @@ func TestServerThatDoesNotServe(t *testing.T) {
 				others = append(others, c)
 			}
 			err := create(t, st, "lic_2")
-			is.True(errors.Is(err, store.ErrUnavailable)) // too many connections
+			require.ErrorIs(t, err, store.ErrUnavailable) // too many connections
 			_, err = st.License(ctx, "lic_1")
-			is.True(errors.Is(err, store.ErrUnavailable))
+			require.ErrorIs(t, err, store.ErrUnavailable)
 			for _, c := range others {
 				c.Close()
 			}
@@ -100,13 +100,13 @@ func TestServerThatDoesNotServe(t *testing.T) {
 
 			reading := newStore(t, open(t, driver, srv.dsn()+" default_transaction_read_only=on"), "public")
 			err = create(t, reading, "lic_2")
-			is.True(errors.Is(err, store.ErrUnavailable)) // read-only
+			require.ErrorIs(t, err, store.ErrUnavailable) // read-only
 			_, err = reading.License(ctx, "lic_1")
 			is.NoErr(err)
 
 			srv.stop(syscall.SIGINT)
 			err = create(t, st, "lic_2")
-			is.True(errors.Is(err, store.ErrUnavailable)) // shut down
+			require.ErrorIs(t, err, store.ErrUnavailable) // shut down
 			is.NoErr(srv.start())
 			is.NoErr(create(t, st, "lic_2"))
 		})

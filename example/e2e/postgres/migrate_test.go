@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 )
@@ -165,11 +166,11 @@ func TestNewerSchemaIsRefusedAndLeftAlone(t *testing.T) {
 
 	_, err = postgres.New(ctx, db, opts)
 	is.True(err != nil)
-	is.True(strings.Contains(err.Error(), "version 9000")) // names the version of the tables
+	require.Contains(t, err.Error(), "version 9000") // names the version of the tables
 	is.True(!errors.Is(err, store.ErrUnavailable))
 	err = postgres.Migrate(ctx, db, opts)
 	is.True(err != nil)
-	is.True(strings.Contains(err.Error(), "version 9000"))
+	require.Contains(t, err.Error(), "version 9000")
 
 	_, err = st.License(ctx, "lic_1") // a running store continues
 	is.NoErr(err)
@@ -222,7 +223,7 @@ func TestSchemaNames(t *testing.T) {
 		is := is.New(t)
 		_, err := postgres.New(ctx, db, postgres.Options{Schema: name})
 		is.True(err != nil)
-		is.True(strings.HasPrefix(err.Error(), "postgres: Options.Schema "))
+		require.HasPrefix(t, err.Error(), "postgres: Options.Schema ")
 	}
 }
 
@@ -272,16 +273,15 @@ func TestOtherEncodingIsRefused(t *testing.T) {
 	})
 	_, err = postgres.New(t.Context(), db, postgres.Options{})
 	is.True(err != nil)
-	is.True(strings.Contains(err.Error(), "LATIN1"))
+	require.Contains(t, err.Error(), "LATIN1")
 }
 
 func TestNoServerIsUnavailable(t *testing.T) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
-			is := is.New(t)
 			db := open(t, driver, "host="+t.TempDir()+" user=licensing dbname=postgres sslmode=disable")
 			_, err := postgres.New(t.Context(), db, postgres.Options{})
-			is.True(errors.Is(err, store.ErrUnavailable))
+			require.ErrorIs(t, err, store.ErrUnavailable)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -50,8 +50,8 @@ func TestMove(t *testing.T) {
 	m.check(last)
 
 	// An existing store or archive is not overwritten.
-	is.True(errors.Is(move(t.Context(), first, last, "other"), store.ErrExists))
-	is.True(errors.Is(move(t.Context(), first, newFile(t), "last"), os.ErrExist))
+	require.ErrorIs(t, move(t.Context(), first, last, "other"), store.ErrExists)
+	require.ErrorIs(t, move(t.Context(), first, newFile(t), "last"), os.ErrExist)
 	m.live(last, 10) // the subscriber also receives the test event of the check before
 	m.check(last)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
 	"github.com/seed-d8a106b4/licensekit/storetest"
@@ -84,7 +85,7 @@ func TestSchemasAreApart(t *testing.T) {
 		return tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: "K"})
 	}))
 	_, err := other.License(ctx, "lic_1")
-	is.True(errors.Is(err, store.ErrNotFound))
+	require.ErrorIs(t, err, store.ErrNotFound)
 	events, err := other.Events(ctx, store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(len(events), 0)
@@ -106,11 +107,11 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	is.NoErr(st.Close())
 
 	_, err := st.License(ctx, "lic_1")
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	err = st.View(ctx, func(store.Reader) error { return nil })
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 	err = st.Update(ctx, func(store.Tx) error { return nil })
-	is.True(errors.Is(err, store.ErrUnavailable))
+	require.ErrorIs(t, err, store.ErrUnavailable)
 
 	is.NoErr(db.PingContext(ctx)) // the host's database stays open
 	is.NoErr(st.Close())          // a second call does nothing
@@ -125,20 +126,20 @@ func TestTextThatNoDatabaseHolds(t *testing.T) {
 	st := newStore(t, db, newSchema(t, db))
 	for _, text := range []string{"a\x00b", "a\xffb"} {
 		_, err := st.License(ctx, text)
-		is.True(errors.Is(err, store.ErrNotFound))
+		require.ErrorIs(t, err, store.ErrNotFound)
 		is.NoErr(st.Update(ctx, func(tx store.Tx) error {
 			is.True(tx.CreateLicenses(ctx, store.License{ID: "lic_1", Key: text}) != nil)
 			is.True(tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: text}) != nil)
 			_, err := tx.AppendEvents(ctx, store.Event{Actor: text})
 			is.True(err != nil)
 			_, err = tx.License(ctx, text)
-			is.True(errors.Is(err, store.ErrNotFound))
+			require.ErrorIs(t, err, store.ErrNotFound)
 			return tx.PutEntries(ctx, store.Entry{Kind: "kind", Key: "key"})
 		}))
 		_, err = st.Entry(ctx, "kind", "key")
 		is.NoErr(err)
 		_, err = st.License(ctx, "lic_1")
-		is.True(errors.Is(err, store.ErrNotFound))
+		require.ErrorIs(t, err, store.ErrNotFound)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -173,7 +174,7 @@ func TestKills(t *testing.T) {
 		_ = cmd.Wait() // killed, and says so
 		kill.Stop()
 	}
-	is.True(len(created) > 0)
+	require.Greater(t, len(created), 0)
 
 	// The leases of the dead have ended by this clock, and failed deliveries are
 	// due again.

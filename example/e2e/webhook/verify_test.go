@@ -17,6 +17,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/seed-d8a106b4/licensekit/example/e2e/internal/node"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -105,10 +106,10 @@ func TestStandardWebhooks(t *testing.T) {
 		}
 		is.NoErr(json.Unmarshal([]byte(m.Body), &e))
 		is.Equal(e.Type, "license.created")
-		is.True(time.Since(e.Timestamp) < time.Minute)
+		require.Less(t, time.Since(e.Timestamp), time.Minute)
 		is.Equal(m.Header.Get("webhook-id"), e.ID)
 		is.Equal(m.Header.Get("Content-Type"), "application/json")
-		is.True(!strings.Contains(string(e.Data), `"key"`))
+		require.NotContains(t, string(e.Data), `"key"`)
 	})
 	t.Run("Go", func(t *testing.T) {
 		is := is.New(t)

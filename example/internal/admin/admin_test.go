@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"net/http/httptest"
@@ -17,6 +16,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -73,26 +73,26 @@ func TestBackupRestoreCheck(t *testing.T) {
 
 	out, err := run(t, "backup", db, saved)
 	is.NoErr(err)
-	is.True(regexp.MustCompile(`^wrote \S+copy\.db, [\d,]+ bytes, in \S+\n$`).MatchString(out))
+	require.Matches(t, out, regexp.MustCompile(`^wrote \S+copy\.db, [\d,]+ bytes, in \S+\n$`))
 	_, err = run(t, "backup", db, saved)
-	is.True(errors.Is(err, os.ErrExist)) // a backup replaces no other
+	require.ErrorIs(t, err, os.ErrExist) // a backup replaces no other
 
 	_, err = run(t, "restore", saved, restored)
 	is.NoErr(err)
 	is.Equal(licensesIn(t, restored), 3)
 	_, err = run(t, "restore", saved, db)
-	is.True(errors.Is(err, os.ErrExist)) // nor the database that is there
+	require.ErrorIs(t, err, os.ErrExist) // nor the database that is there
 
 	out, err = run(t, "check", restored)
 	is.NoErr(err)
-	is.True(strings.HasPrefix(out, "found no damage in "))
+	require.HasPrefix(t, out, "found no damage in ")
 	f, err := os.OpenFile(restored, os.O_RDWR, 0)
 	is.NoErr(err)
 	_, err = f.WriteAt(bytes.Repeat([]byte{0xAA}, 8192), 3*4096)
 	is.NoErr(err)
 	is.NoErr(f.Close())
 	_, err = run(t, "check", restored)
-	is.True(errors.Is(err, sqlite.ErrDamaged))
+	require.ErrorIs(t, err, sqlite.ErrDamaged)
 }
 
 func TestExportImport(t *testing.T) {
@@ -106,7 +106,7 @@ func TestExportImport(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(info.Mode().Perm(), os.FileMode(0o600))
 	_, err = run(t, "export", db, archive)
-	is.True(errors.Is(err, os.ErrExist))
+	require.ErrorIs(t, err, os.ErrExist)
 
 	_, err = run(t, "import", archive, moved)
 	is.NoErr(err)
@@ -145,7 +145,8 @@ func TestCreateOperator(t *testing.T) {
 	is.Equal(op.Role, operator.RoleAdmin)
 
 	_, err = run(t, "create-operator", db, "grace@example.com", "owner")
-	is.True(err != nil && strings.Contains(err.Error(), "admin, support or viewer"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "admin, support or viewer")
 }
 
 // A mistyped name must not create a database.
@@ -157,7 +158,7 @@ func TestMissingDatabase(t *testing.T) {
 		{"create-operator", missing, "ada@example.com", "admin"},
 	} {
 		_, err := run(t, args...)
-		is.True(errors.Is(err, os.ErrNotExist)) // for each command
+		require.ErrorIs(t, err, os.ErrNotExist) // for each command
 	}
 	left, err := filepath.Glob(missing + "*")
 	is.NoErr(err)
@@ -174,9 +175,9 @@ func TestUsage(t *testing.T) {
 	is.Equal(err.Error(), "name a command")
 	var help bytes.Buffer
 	err = Run(t.Context(), "admin", OpenFile, []string{"-help"}, io.Discard, &help)
-	is.True(errors.Is(err, flag.ErrHelp))
+	require.ErrorIs(t, err, flag.ErrHelp)
 	for _, c := range commands {
-		is.True(strings.Contains(help.String(), c.usage()))
+		require.Contains(t, help.String(), c.usage())
 	}
 }
 
@@ -205,7 +206,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := Run(ctx, "admin", OpenFile, []string{"export", db, filepath.Join(dir, "a.ndjson")}, io.Discard, io.Discard)
-	is.True(errors.Is(err, context.Canceled))
+	require.ErrorIs(t, err, context.Canceled)
 	left, err := filepath.Glob(filepath.Join(dir, "*.ndjson"))
 	is.NoErr(err)
 	is.Equal(len(left), 0)

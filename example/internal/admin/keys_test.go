@@ -7,12 +7,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -45,27 +45,29 @@ func TestRotateKeyAndVerify(t *testing.T) {
 
 	out, err := run(t, "verify", file, keysFile)
 	is.NoErr(err)
-	is.True(strings.Contains(out, "the file is valid") && strings.Contains(out, "lic_1") && strings.Contains(out, "any machine"))
+	require.Contains(t, out, "the file is valid", "lic_1", "any machine")
 	claims.ExpiresAt = created.Add(time.Hour)
 	old, err := service.Sign(t.Context(), claims)
 	is.NoErr(err)
 	is.NoErr(os.WriteFile(file, []byte(old), 0o600))
 	out, err = run(t, "verify", file, keysFile)
 	is.NoErr(err)
-	is.True(strings.Contains(out, "has expired"))
+	require.Contains(t, out, "has expired")
 	is.NoErr(os.WriteFile(file, []byte(text[:len(text)-4]+"AAAA"), 0o600))
 	_, err = run(t, "verify", file, keysFile)
 	is.True(errors.Is(err, licensefile.ErrSignature) || errors.Is(err, licensefile.ErrEncoding))
 
 	_, err = run(t, "rotate-key", db)
-	is.True(err != nil && strings.Contains(err.Error(), "set "+masterKeyVariable))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "set "+masterKeyVariable)
 	t.Setenv(masterKeyVariable, "too short")
 	_, err = run(t, "rotate-key", db)
-	is.True(err != nil && strings.Contains(err.Error(), "32 bytes"))
+	is.True(err != nil)
+	require.Contains(t, err.Error(), "32 bytes")
 	t.Setenv(masterKeyVariable, base64.StdEncoding.EncodeToString(master))
 	out, err = run(t, "rotate-key", db)
 	is.NoErr(err)
-	is.True(strings.Contains(out, set.IDs()[1])) // the next key is active now
+	require.Contains(t, out, set.IDs()[1]) // the next key is active now
 	_, err = run(t, "rotate-key", db)
-	is.True(errors.Is(err, files.ErrKeyTooNew)) // the new next key was made just now
+	require.ErrorIs(t, err, files.ErrKeyTooNew) // the new next key was made just now
 }

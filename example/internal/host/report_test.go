@@ -3,11 +3,11 @@ package host
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
@@ -46,6 +46,6 @@ func TestReport(t *testing.T) {
 	} {
 		status, page := ask(key)
 		is.Equal(status, http.StatusForbidden)
-		is.True(strings.Contains(page, `"code":"`+code+`"`))
+		require.Contains(t, page, `"code":"`+code+`"`)
 	}
 }

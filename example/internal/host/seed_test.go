@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -34,10 +35,10 @@ func TestSeed(t *testing.T) {
 		}
 	}
 	for _, s := range []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired} {
-		is.True(statuses[s] >= 3)
+		require.AtLeast(t, statuses[s], 3)
 	}
 	is.Equal(len(products), len(seedProducts))
 	is.Equal(len(customers), len(seedCustomers))
-	is.True(soon > 0)
-	is.True(endless > 0)
+	require.Greater(t, soon, 0)
+	require.Greater(t, endless, 0)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
 )
 
@@ -79,5 +80,5 @@ func TestWriter(t *testing.T) {
 
 	w = csvfile.NewWriter(broken{})
 	w.Write([]string{"a"})
-	is.True(errors.Is(w.Flush(), errBroken))
+	require.ErrorIs(t, w.Flush(), errBroken)
 }

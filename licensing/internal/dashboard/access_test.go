@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -56,7 +57,8 @@ func TestRoutesEnforceAccess(t *testing.T) {
 			if !route.Public {
 				a := stranger.visit(route.Method, at(route.Path))
 				is.Equal(a.StatusCode, http.StatusSeeOther) // redirected to the sign-in
-				is.True(strings.HasPrefix(a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/"))) && strings.Contains(a.Header.Get("Location"), "sign-in"))
+				require.HasPrefix(t, a.Header.Get("Location"), strings.Repeat("../", strings.Count(at(route.Path), "/")))
+				require.Contains(t, a.Header.Get("Location"), "sign-in")
 			}
 			if route.Method == http.MethodPost {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/dashboard/"+at(route.Path), nil)
@@ -64,7 +66,7 @@ func TestRoutesEnforceAccess(t *testing.T) {
 				req.Header.Set("Sec-Fetch-Site", "same-site")
 				a := viewer.do(req)
 				is.Equal(a.StatusCode, http.StatusForbidden) // forms of other sites are rejected
-				is.True(a.says("sent from another site") && a.says("</html>"))
+				require.Contains(t, a.body, "sent from another site", "</html>")
 				req.Header.Del("Sec-Fetch-Site")
 				req.Header.Set("Origin", "https://evil.example")
 				is.Equal(viewer.do(req).StatusCode, http.StatusForbidden)
@@ -96,7 +98,7 @@ func TestViewersSeeNoAdminButtons(t *testing.T) {
 	admin := s.signedIn("ada@example.com")
 	button := regexp.MustCompile(`/(new|edit|suspend|reinstate|revoke|rekey|renew|release|delete|rotate|enable|disable|pause|resume|test|resend)"`)
 	for _, page := range []string{"licenses", "licenses/{id}", "settings/credentials", "settings/credentials/{id}", "settings/operators", "settings/webhooks", "settings/webhooks/{id}", "settings/webhooks/{id}/deliveries/{delivery}"} {
-		is.True(button.MatchString(admin.get(at(page)).body))
+		require.Matches(t, admin.get(at(page)).body, button)
 		a := viewer.get(at(page))
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(button.FindString(a.body), "")

@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 var sessionID = regexp.MustCompile(`name="session" value="([^"]+)"`)
@@ -24,8 +25,9 @@ func TestEndSessions(t *testing.T) {
 	a := desk.get("password")
 	ids := sessionID.FindAllStringSubmatch(a.body, -1)
 	is.Equal(len(ids), 1) // the session of this page has no button
-	is.True(a.says("this session") && a.says("127.0.0.1") && a.says("Go-http-client"))
-	is.True(a.says("Failed to sign in") && strings.Count(a.body, "<strong>Signed in</strong>") == 2)
+	require.Contains(t, a.body, "this session", "127.0.0.1", "Go-http-client")
+	require.Contains(t, a.body, "Failed to sign in")
+	is.Equal(strings.Count(a.body, "<strong>Signed in</strong>"), 2)
 	done := desk.post("sessions", "session", ids[0][1])
 	is.Equal(desk.follow(done).notice(), "The session has ended.")
 	is.Equal(phone.get("licenses").StatusCode, http.StatusSeeOther)
@@ -38,5 +40,6 @@ func TestEndSessions(t *testing.T) {
 	is.Equal(desk.get("licenses").StatusCode, http.StatusOK) // the form for the own account ends no other operator's session
 	is.Equal(admin.post(page, "change", "end-session", "session", id).StatusCode, http.StatusSeeOther)
 	is.Equal(desk.get("licenses").StatusCode, http.StatusSeeOther)
-	is.True(admin.get(page).says("No open sessions.") && admin.get(page).says("Sign-in history"))
+	require.Contains(t, admin.get(page).body, "No open sessions.")
+	require.Contains(t, admin.get(page).body, "Sign-in history")
 }

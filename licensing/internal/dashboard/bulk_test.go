@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -32,14 +33,14 @@ func TestBulkActions(t *testing.T) {
 	is.NoErr(s.Service().Delete(t.Context(), license.DeleteParams{ID: ids[2]}))
 	list := v.get("licenses")
 	is.Equal(strings.Count(list.body, `name="id"`), 3)
-	is.True(list.says(`formaction="./licenses/selected/suspend"`) && list.says(`formaction="./licenses/selected/revoke"`))
+	require.Contains(t, list.body, `formaction="./licenses/selected/suspend"`, `formaction="./licenses/selected/revoke"`)
 	s.operator("vic@example.com", operator.RoleViewer)
-	is.True(!s.signedIn("vic@example.com").get("licenses").says("licenses/selected/")) // not for viewers
+	require.NotContains(t, s.signedIn("vic@example.com").get("licenses").body, "licenses/selected/") // not for viewers
 
 	ask := v.get("licenses/selected/suspend?id=" + strings.Join(append(ids, ids[0]), "&id="))
 	is.Equal(ask.StatusCode, http.StatusOK)
-	is.True(ask.says("<title>Suspend: 4 licenses") && ask.says("Number 0") && ask.says("This license is revoked and will not be changed.") && ask.says("no longer exists"))
-	is.True(ask.says("<p>2 of 4 licenses will be changed.</p>") && ask.says("Suspend 2 licenses</button>"))
+	require.Contains(t, ask.body, "<title>Suspend: 4 licenses", "Number 0", "This license is revoked and will not be changed.", "no longer exists")
+	require.Contains(t, ask.body, "<p>2 of 4 licenses will be changed.</p>", "Suspend 2 licenses</button>")
 	is.Equal(confirmed(ask)["id"], []string{ids[0], ids[3]}) // only these
 	status := func(i int) license.Status {
 		l, err := s.Service().Get(t.Context(), ids[i])
@@ -53,15 +54,15 @@ func TestBulkActions(t *testing.T) {
 	is.Equal(status(0), license.StatusActive)
 	a := v.post("licenses/selected/suspend", append(form, "reason", "The invoice is open")...)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("2 of 4 succeeded.") && a.says("Cannot suspend this license: it is revoked.") && a.says("no longer exists"))
+	require.Contains(t, a.body, "2 of 4 succeeded.", "Cannot suspend this license: it is revoked.", "no longer exists")
 	is.Equal(strings.Count(a.body, `data-label="Result"><span>Done<`), 2)
 	is.Equal(status(0), license.StatusSuspended)
 	is.Equal(status(1), license.StatusRevoked)
 	is.Equal(status(3), license.StatusSuspended)
-	is.True(v.get("licenses/" + ids[3]).says("The invoice is open"))
-	is.True(v.post("licenses/selected/suspend", form...).says("0 of 4 succeeded."))
+	require.Contains(t, v.get("licenses/"+ids[3]).body, "The invoice is open")
+	require.Contains(t, v.post("licenses/selected/suspend", form...).body, "0 of 4 succeeded.")
 
-	is.True(v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).says("2 of 2 succeeded."))
+	require.Contains(t, v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).body, "2 of 2 succeeded.")
 	is.Equal(status(3), license.StatusRevoked)
 }
 
@@ -142,24 +143,28 @@ func TestAllMatching(t *testing.T) {
 
 	// Each is renewed once, although a renewed license still matches the filter.
 	const filter = "expires=365d&product=atlas"
-	is.True(v.get("licenses?" + filter).says("> Select all 1,030 matching licenses</label>"))
+	require.Contains(t, v.get("licenses?"+filter).body, "> Select all 1,030 matching licenses</label>")
 	ask := v.get("licenses/selected/renew?all=1&id=lic_1&list=" + url.QueryEscape(filter))
-	is.True(ask.says("Renew 1,000 licenses</button>") && ask.says("More licenses match the filter.") && ask.says("and 950 more."))
+	require.Contains(t, ask.body, "Renew 1,000 licenses</button>", "More licenses match the filter.", "and 950 more.")
 	form := confirmed(ask)
 	is.Equal(len(form["id"]), 1000)
 	form.Set("term", "P1M")
 	form.Set("from", "later")
 	done := v.submit(ask, form)
-	is.True(done.says("1000 of 1000 succeeded.") && done.says("and 950 more, all done."))
-	is.True(st.most > 0 && st.most <= 10) // in short Updates
+	require.Contains(t, done.body, "1000 of 1000 succeeded.", "and 950 more, all done.")
+	require.Greater(t, st.most, 0)
+	require.AtMost(t, st.most, 10) // in short Updates
 	again := v.submit(ask, form)
-	is.True(again.says("0 of 1000 succeeded.") && strings.Count(again.body, "was changed after you selected it") == 1000)
+	require.Contains(t, again.body, "0 of 1000 succeeded.")
+	is.Equal(strings.Count(again.body, "was changed after you selected it"), 1000)
 	ask = v.link(done, "Continue with the next licenses")
-	is.True(ask.says("Renew 30 licenses</button>") && !ask.says("More licenses match"))
+	require.Contains(t, ask.body, "Renew 30 licenses</button>")
+	require.NotContains(t, ask.body, "More licenses match")
 	form = confirmed(ask)
 	form.Set("term", "P1M")
 	done = v.submit(ask, form)
-	is.True(done.says("30 of 30 succeeded.") && !done.says("Continue with"))
+	require.Contains(t, done.body, "30 of 30 succeeded.")
+	require.NotContains(t, done.body, "Continue with")
 	is.Equal(revisions(atlas), map[int64]int{2: 1030})
 	is.Equal(revisions(license.ListParams{ProductID: "compass"}), map[int64]int{1: 10})
 	is.Equal(v.link(done, "Go to licenses").Request.URL.RawQuery, filter)
@@ -167,17 +172,17 @@ func TestAllMatching(t *testing.T) {
 	// Revoking them all requires their number.
 	const compass = "product=compass"
 	ask = v.get("licenses/selected/revoke?all=1&list=" + compass)
-	is.True(ask.says("Type 10 to confirm.") && ask.says("Revoke 10 licenses</button>"))
+	require.Contains(t, ask.body, "Type 10 to confirm.", "Revoke 10 licenses</button>")
 	form = confirmed(ask)
 	form.Set("number", "9")
 	refused := v.submit(ask, form)
 	is.Equal(refused.StatusCode, http.StatusUnprocessableEntity)
-	is.True(refused.says("This is not the number of licenses.") && refused.says("Revoke 10 licenses</button>"))
+	require.Contains(t, refused.body, "This is not the number of licenses.", "Revoke 10 licenses</button>")
 	form.Set("number", "10")
-	is.True(v.submit(refused, form).says("10 of 10 succeeded."))
-	is.True(v.get("licenses/selected/suspend?all=1&list=" + compass).says("<p>0 of 10 licenses will be changed.</p>"))
+	require.Contains(t, v.submit(refused, form).body, "10 of 10 succeeded.")
+	require.Contains(t, v.get("licenses/selected/suspend?all=1&list="+compass).body, "<p>0 of 10 licenses will be changed.</p>")
 	is.Equal(v.get("licenses/selected/suspend?all=1&list=product%3Dnone").StatusCode, http.StatusUnprocessableEntity)
-	is.True(!v.get("licenses?" + compass).says("data-every")) // all are on the page
+	require.NotContains(t, v.get("licenses?"+compass).body, "data-every") // all are on the page
 
 	// Exports of the selection and of everything that matches.
 	csv := func(query string) int {
@@ -190,7 +195,7 @@ func TestAllMatching(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(csv("&id="+page.Data[2].ID+"&id="+page.Data[0].ID), 2)
 	is.Equal(v.get("licenses.csv?of=selected").StatusCode, http.StatusUnprocessableEntity)
-	is.True(v.get("audit?type=license_export.created").says("2 licenses with keys, as CSV"))
+	require.Contains(t, v.get("audit?type=license_export.created").body, "2 licenses with keys, as CSV")
 }
 
 // TestBulkActionTime checks that an Update changes fewer licenses if each takes
@@ -214,7 +219,7 @@ func TestBulkActionTime(t *testing.T) {
 		{"revoke", time.Second, 1},
 	} {
 		st.most, st.onAppend = 0, func() { s.advance(tt.each) }
-		is.True(v.post("licenses/selected/"+tt.move, form...).says("25 of 25 succeeded."))
+		require.Contains(t, v.post("licenses/selected/"+tt.move, form...).body, "25 of 25 succeeded.")
 		is.Equal(st.most, tt.most)
 	}
 }
@@ -231,7 +236,7 @@ func TestBulkActionOfAnOperatorWithoutAccess(t *testing.T) {
 		st.onUpdate = end
 		done := v.post("licenses/selected/suspend", form...)
 		is.Equal(done.StatusCode, http.StatusOK)
-		is.True(done.says("10 of 25 succeeded."))
+		require.Contains(s.t, done.body, "10 of 25 succeeded.")
 		is.Equal(strings.Count(done.body, "Not attempted. Your session has ended or your role has changed."), 15)
 		list, err := s.Service().List(t.Context(), license.ListParams{Status: license.StatusSuspended})
 		is.NoErr(err)
@@ -282,13 +287,13 @@ func TestConfirmationDescribesTheSelection(t *testing.T) {
 		"q=zo%C3%AB&customer=harbour-pilots&sort=soonest": "all licenses with a match for “zoë” and the customer “harbour-pilots”",
 	} {
 		ask := v.get("licenses/selected/suspend?all=1&list=" + url.QueryEscape(list))
-		is.True(ask.says("<p>Selected: " + want + ".</p>")) // want
-		is.True(ask.says("Suspend 1 license</button>"))
+		require.Contains(t, ask.body, "<p>Selected: "+want+".</p>") // want
+		require.Contains(t, ask.body, "Suspend 1 license</button>")
 		wrong := v.submit(ask, url.Values{"id": {id}, "all": {"1"}, "reason": {"a\x01"}})
 		is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
-		is.True(wrong.says("<p>Selected: " + want + ".</p>"))
+		require.Contains(t, wrong.body, "<p>Selected: "+want+".</p>")
 	}
-	is.True(v.get("licenses/selected/suspend?list=product%3Datlas&id=" + id).says("<p>Selected: 1 license that you chose in the list.</p>"))
+	require.Contains(t, v.get("licenses/selected/suspend?list=product%3Datlas&id="+id).body, "<p>Selected: 1 license that you chose in the list.</p>")
 }
 
 func TestBulkRenewal(t *testing.T) {
@@ -302,25 +307,25 @@ func TestBulkRenewal(t *testing.T) {
 	s.operator("sue@example.com", operator.RoleSupport)
 	v := s.signedIn("sue@example.com")
 	list := v.get("licenses")
-	is.True(list.says("licenses/selected/renew") && list.says("licenses/selected/reinstate") && list.says(`value="selected" formaction="./licenses.csv">Export`))
-	is.True(!list.says("licenses/selected/suspend") && !list.says("licenses/selected/revoke"))
+	require.Contains(t, list.body, "licenses/selected/renew", "licenses/selected/reinstate", `value="selected" formaction="./licenses.csv">Export`)
+	require.NotContains(t, list.body, "licenses/selected/suspend", "licenses/selected/revoke")
 	is.Equal(v.get("licenses/selected/revoke?id="+a.ID).StatusCode, http.StatusForbidden)
-	is.True(!v.get("licenses.csv?of=selected&id=" + a.ID).says(a.Key))
+	require.NotContains(t, v.get("licenses.csv?of=selected&id="+a.ID).body, a.Key)
 
 	ask := v.get("licenses/selected/renew?id=" + a.ID + "&id=" + b.ID + "&id=" + c.ID)
-	is.True(ask.says("This license has no expiry and will not be changed.") && ask.says("Renew 2 licenses</button>"))
+	require.Contains(t, ask.body, "This license has no expiry and will not be changed.", "Renew 2 licenses</button>")
 	form := confirmed(ask)
 	form.Set("term", "length")
 	form.Set("duration", "0")
 	wrong := v.submit(ask, form)
 	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
-	is.True(wrong.says("Fix 1 error") && wrong.says("Renew 2 licenses</button>"))
+	require.Contains(t, wrong.body, "Fix 1 error", "Renew 2 licenses</button>")
 	form = confirmed(wrong)
 	form.Set("term", "date")
 	form.Set("duration", "")
 	form.Set("expires_at", end.AddDate(1, 0, 0).Format("2006-01-02T15:04:05"))
 	done := v.submit(wrong, form)
-	is.True(done.says("1 of 2 succeeded.") && done.says("must be later than the current expires_at"))
+	require.Contains(t, done.body, "1 of 2 succeeded.", "must be later than the current expires_at")
 	a, err := s.Service().Get(t.Context(), a.ID)
 	is.NoErr(err)
 	is.True(a.ExpiresAt.Equal(end.AddDate(1, 0, 0)))
@@ -349,7 +354,7 @@ func TestBulkActionErrors(t *testing.T) {
 			is := is.New(t)
 			a := v.post("licenses/selected/"+tt.path, tt.form...)
 			is.Equal(a.StatusCode, tt.status)
-			is.True(a.says(tt.title + " · Licensing</title>"))
+			require.Contains(t, a.body, tt.title+" · Licensing</title>")
 		})
 	}
 }

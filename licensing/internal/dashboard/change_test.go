@@ -1,13 +1,13 @@
 package dashboard_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -57,6 +57,6 @@ func TestReadableChanges(t *testing.T) {
 				t.Errorf("%s does not contain %q", page, line)
 			}
 		}
-		is.True(!strings.Contains(a.body, "Entitlement export")) // unchanged
+		require.NotContains(t, a.body, "Entitlement export") // unchanged
 	}
 }

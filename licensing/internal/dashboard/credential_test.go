@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -48,7 +48,7 @@ func TestCreateCredential(t *testing.T) {
 	is.Equal(a.Header.Get("Cache-Control"), "no-store")
 	id, secret := clientID.FindString(a.body), clientSecret.FindString(a.body)
 	is.Equal(s.token(id, secret), http.StatusOK)
-	is.True(a.says("-u &#39;" + id + ":" + secret + "&#39;")) // in the quick start
+	require.Contains(t, a.body, "-u &#39;"+id+":"+secret+"&#39;") // in the quick start
 
 	c, err := s.Auth().GetClient(t.Context(), id)
 	is.NoErr(err)
@@ -57,27 +57,28 @@ func TestCreateCredential(t *testing.T) {
 
 	again := v.post("settings/credentials/new", fields...)
 	is.Equal(again.StatusCode, http.StatusConflict)
-	is.True(again.says("Already submitted") && again.says(id) && !again.says(secret))
+	require.Contains(t, again.body, "Already submitted", id)
+	require.NotContains(t, again.body, secret)
 	clients, err := s.Auth().ListClients(t.Context(), auth.ListClientsParams{})
 	is.NoErr(err)
 	is.Equal(len(clients.Data), 1)
 
 	for _, page := range []string{"settings/credentials", "settings/credentials/" + id, "settings/credentials/" + id + "/edit"} {
-		is.True(!v.get(page).says(secret)) // the secret is not shown again
+		require.NotContains(t, v.get(page).body, secret) // the secret is not shown again
 	}
-	is.True(v.get("settings/credentials/" + id).says("csk_…" + secret[len(secret)-4:]))
-	is.True(!strings.Contains(s.log.String(), secret))
+	require.Contains(t, v.get("settings/credentials/"+id).body, "csk_…"+secret[len(secret)-4:])
+	require.NotContains(t, s.log.String(), secret)
 	events, err := s.st.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	all, err := json.Marshal(events)
 	is.NoErr(err)
-	is.True(!strings.Contains(string(all), secret))
+	require.NotContains(t, string(all), secret)
 	for _, kind := range []string{"once", "session", "client"} {
 		entries, err := s.st.Entries(t.Context(), store.EntryQuery{Kind: kind})
 		is.NoErr(err)
-		is.True(len(entries) > 0)
+		require.Greater(t, len(entries), 0)
 		for _, e := range entries {
-			is.True(!strings.Contains(string(e.Data), secret))
+			require.NotContains(t, string(e.Data), secret)
 		}
 	}
 }
@@ -89,10 +90,10 @@ func TestCreateCredentialErrors(t *testing.T) {
 	mark := v.get("settings/credentials/new").hidden("once")
 	a := v.post("settings/credentials/new", "name", "", "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says(`<a href="#f-scopes-0">Scopes</a>: Select at least one.`) && a.says(`<a href="#f-name">Name</a>`)) // both errors together
+	require.Contains(t, a.body, `<a href="#f-scopes-0">Scopes</a>: Select at least one.`, `<a href="#f-name">Name</a>`) // both errors together
 	a = v.post("settings/credentials/new", "name", "", "scopes", auth.ScopeLicenseRead, "once", mark)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says(`<a href="#f-name">Name</a>`) && a.says(`aria-invalid="true"`))
+	require.Contains(t, a.body, `<a href="#f-name">Name</a>`, `aria-invalid="true"`)
 	a = v.post("settings/credentials/new", "name", "Web shop", "scopes", auth.ScopeLicenseRead, "once", a.hidden("once"))
 	is.Equal(a.StatusCode, http.StatusOK) // the form can be submitted again after an error
 }
@@ -110,12 +111,12 @@ func TestRotateSecret(t *testing.T) {
 	is.True(second != "" && second != first)
 	is.Equal(s.token(id, first), http.StatusOK)
 	is.Equal(s.token(id, second), http.StatusOK)
-	is.True(v.get(page).says("expires in 1 hour"))
+	require.Contains(t, v.get(page).body, "expires in 1 hour")
 	is.Equal(v.post(page+"/rotate", fields...).StatusCode, http.StatusConflict) // the same form
 
 	a = v.post(page+"/rotate", "overlap", "24h", "once", v.get(page+"/rotate").hidden("once"))
 	is.Equal(a.StatusCode, http.StatusConflict) // two secrets are the maximum
-	is.True(a.says("Revoke both immediately"))
+	require.Contains(t, a.body, "Revoke both immediately")
 	s.advance(time.Hour)
 	is.Equal(s.token(id, first), http.StatusBadRequest)
 	is.Equal(s.token(id, second), http.StatusOK)
@@ -126,10 +127,10 @@ func TestRotateSecret(t *testing.T) {
 	is.Equal(s.token(id, third), http.StatusOK)
 
 	revoke := regexp.MustCompile(`secrets/\w+/revoke`).FindString(v.get(page).body)
-	is.True(v.get(page + "/" + revoke).says(third[len(third)-4:]))
+	require.Contains(t, v.get(page+"/"+revoke).body, third[len(third)-4:])
 	is.Equal(v.post(page+"/"+revoke).to(), "../../../../../"+page)
 	is.Equal(s.token(id, third), http.StatusBadRequest)
-	is.True(v.get(page).says("no secret"))
+	require.Contains(t, v.get(page).body, "no secret")
 	is.Equal(v.get(page+"/"+revoke).StatusCode, http.StatusNotFound)
 
 	fourth := clientSecret.FindString(v.post(page+"/rotate", "overlap", "now").body)
@@ -142,13 +143,13 @@ func TestDisableAndEditCredential(t *testing.T) {
 	v := s.admin()
 	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
 	page := "settings/credentials/" + id
-	is.True(v.get(page + "/disable").says("tokens stop working within one second"))
+	require.Contains(t, v.get(page+"/disable").body, "tokens stop working within one second")
 	is.Equal(v.post(page+"/disable").StatusCode, http.StatusSeeOther)
 	is.Equal(s.token(id, secret), http.StatusBadRequest)
-	is.True(v.get(page).says(`<span class="pill">disabled</span>`))
+	require.Contains(t, v.get(page).body, `<span class="pill">disabled</span>`)
 	is.Equal(v.post(page+"/enable").StatusCode, http.StatusSeeOther)
 	is.Equal(s.token(id, secret), http.StatusOK)
-	is.True(v.get(page).says("secret sent in a form"))
+	require.Contains(t, v.get(page).body, "secret sent in a form")
 
 	a := v.post(page+"/edit", "name", "Shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeEventRead, "products", "")
 	is.Equal(a.StatusCode, http.StatusSeeOther)

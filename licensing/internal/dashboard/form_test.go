@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -91,7 +92,9 @@ func TestFormsLimitLineErrors(t *testing.T) {
 	}
 	a := v.post("licenses/new", form...)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says("Row 10: enter") && !a.says("Row 11: enter") && a.says("There are more errors like these."))
+	require.Contains(t, a.body, "Row 10: enter")
+	require.NotContains(t, a.body, "Row 11: enter")
+	require.Contains(t, a.body, "There are more errors like these.")
 }
 
 // TestPairs adds rows to a form without submitting it, and edits entitlements and
@@ -107,7 +110,7 @@ func TestPairs(t *testing.T) {
 	form.Set("more", "entitlements")
 	a := v.post("licenses/new", flat(form)...)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(!a.says(`role="alert"`)) // the form is not checked yet
+	require.NotContains(t, a.body, `role="alert"`) // the form is not checked yet
 	more := fields(a)
 	is.Equal(more["entitlements_name"], []string{"seats", "sso", "", "", "", ""})
 	is.Equal(more["entitlements_value"], []string{"5", "", "", "", "", ""})
@@ -152,5 +155,5 @@ func TestExistingKey(t *testing.T) {
 	form := []string{"name", "Atlas", "product_id", "atlas", "customer_id", "ada", "key", " OLD-system/0123456789 "}
 	a := v.post("licenses/new", form...)
 	is.Equal(a.StatusCode, http.StatusSeeOther)
-	is.True(v.follow(a).says("OLD-system/0123456789"))
+	require.Contains(t, v.follow(a).body, "OLD-system/0123456789")
 }

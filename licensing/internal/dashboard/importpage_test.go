@@ -11,6 +11,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -49,7 +50,7 @@ func TestImportCSV(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	is.True(v.get("licenses/import").says(`enctype="multipart/form-data"`))
+	require.Contains(t, v.get("licenses/import").body, `enctype="multipart/form-data"`)
 	var file strings.Builder
 	file.WriteString("\ufeffname,product_id,customer_id,expires_at\r\n")
 	for i := range 25 {
@@ -57,21 +58,24 @@ func TestImportCSV(t *testing.T) {
 	}
 	a := v.upload("licenses/import", "file", file.String(), true)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("25 licenses will be created.") && a.says("Zoë 9") && !a.says("Zoë 10") && a.says("And 15 more.") && a.says("31 Jan 2027"))
+	require.Contains(t, a.body, "25 licenses will be created.", "Zoë 9")
+	require.NotContains(t, a.body, "Zoë 10")
+	require.Contains(t, a.body, "And 15 more.", "31 Jan 2027")
 	is.Equal(s.count(), 0) // nothing is written before the confirmation
 
 	lines := html.UnescapeString(a.hidden("lines"))
 	a = v.upload("licenses/import/run", "lines", lines, false)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("25 licenses created."))
+	require.Contains(t, a.body, "25 licenses created.")
 	is.Equal(s.count(), 25)
 	a = v.upload("licenses/import/run", "lines", lines, false) // a repeated form
-	is.True(a.says("0 licenses created.") && a.says("25 licenses existed already"))
+	require.Contains(t, a.body, "0 licenses created.", "25 licenses existed already")
 	is.Equal(s.count(), 25)
 
 	export := v.get("licenses.csv")
 	a = v.upload("licenses/import", "file", export.body, true)
-	is.True(a.says("Nothing to import.") && a.hidden("lines") == "")
+	require.Contains(t, a.body, "Nothing to import.")
+	is.Equal(a.hidden("lines"), "")
 }
 
 func TestImportCSVWithFaults(t *testing.T) {
@@ -80,11 +84,12 @@ func TestImportCSVWithFaults(t *testing.T) {
 	v := s.admin()
 	a := v.upload("licenses/import", "file", "name,product_id,customer_id,max_activations\nAda,atlas,cus_1,many\nBob,,cus_1,2\nEve,atlas,cus_1,3\n", true)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says("2 rows cannot be imported.") && a.hidden("lines") == "")
-	is.True(strings.Contains(a.body, `rowheader">Row 2</th>
-<td role="cell" data-label="Column"><code>max_activations</code>`))
-	is.True(strings.Contains(a.body, `rowheader">Row 3</th>
-<td role="cell" data-label="Column"><code>product_id</code>`))
+	require.Contains(t, a.body, "2 rows cannot be imported.")
+	is.Equal(a.hidden("lines"), "")
+	require.Contains(t, a.body, `rowheader">Row 2</th>
+<td role="cell" data-label="Column"><code>max_activations</code>`)
+	require.Contains(t, a.body, `rowheader">Row 3</th>
+<td role="cell" data-label="Column"><code>product_id</code>`)
 
 	for text, want := range map[string]string{
 		"name,product_id,customer_id,metadata\n" + strings.Repeat("a,b,c,\"{\"\"x\"\":\"\""+strings.Repeat("<", 500)+"\"\"}\"\n", 1900): "too long for one import",
@@ -94,7 +99,7 @@ func TestImportCSVWithFaults(t *testing.T) {
 	} {
 		a := v.upload("licenses/import", "file", text, text != "")
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-		is.True(a.says(want)) // want
+		require.Contains(t, a.body, want) // want
 	}
 	is.Equal(v.upload("licenses/import", "file", strings.Repeat("x", 4<<20+100<<10), true).StatusCode, http.StatusRequestEntityTooLarge)
 	is.Equal(v.upload("licenses/import/run", "lines", "not base64", false).StatusCode, http.StatusUnprocessableEntity)

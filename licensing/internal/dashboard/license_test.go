@@ -15,6 +15,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -98,7 +99,7 @@ func TestCreateLicense(t *testing.T) {
 
 	shown := v.get("licenses/" + l.ID)
 	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "<dd>25</dd>", "business hours", "ada@example.com"} {
-		is.True(shown.says(text))
+		require.Contains(t, shown.body, text)
 	}
 }
 
@@ -131,9 +132,10 @@ func TestCreateLicenseErrors(t *testing.T) {
 			a := v.post("licenses/new", flat(form)...)
 			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 			m := regexp.MustCompile(`<a href="#f-` + tt.field + `">[^<]*</a>: ([^<]+)<`).FindStringSubmatch(a.body) // in the summary
-			is.True(m != nil && strings.HasPrefix(m[1], tt.error))
-			is.True(a.says(`id="f-` + tt.field + `-error">` + m[1])) // and next to the field
-			is.True(fields(a).Get("customer_id") != "")              // the input is kept
+			is.True(m != nil)
+			require.HasPrefix(t, m[1], tt.error)
+			require.Contains(t, a.body, `id="f-`+tt.field+`-error">`+m[1]) // and next to the field
+			is.True(fields(a).Get("customer_id") != "")                    // the input is kept
 		})
 	}
 }
@@ -161,7 +163,7 @@ func TestExpiryShortcuts(t *testing.T) {
 			a := v.post("licenses/new", append(tt.form, "name", "Atlas", "product_id", "atlas", "customer_id", "ada")...)
 			if tt.bad != "" {
 				is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-				is.True(a.says(`<a href="#f-` + tt.bad + `">`))
+				require.Contains(t, a.body, `<a href="#f-`+tt.bad+`">`)
 				return
 			}
 			is.Equal(a.StatusCode, http.StatusSeeOther)
@@ -188,8 +190,8 @@ func TestDuplicateLicense(t *testing.T) {
 	form := v.link(v.get("licenses/"+l.ID), "Duplicate")
 	is.Equal(fields(form).Get("grace")+fields(form).Get("grace_unit"), "36h")
 	is.Equal(fields(form).Get("lease")+fields(form).Get("lease_unit"), "90s")
-	is.True(form.says(`<option value="atlas-pro"></option>`) && form.says(`<option value="ada"></option>`)) // known IDs are offered
-	is.True(!form.says(l.Key))
+	require.Contains(t, form.body, `<option value="atlas-pro"></option>`, `<option value="ada"></option>`) // known IDs are offered
+	require.NotContains(t, form.body, l.Key)
 	a := v.post("licenses/new", flat(fields(form))...)
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	page, err := s.Service().List(t.Context(), license.ListParams{})
@@ -241,7 +243,7 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	form.Set("name", "Too late")
 	a = v.post(page, flat(form)...) // an outdated form
 	is.Equal(a.StatusCode, http.StatusConflict)
-	is.True(a.says("changed while you were editing"))
+	require.Contains(t, a.body, "changed while you were editing")
 	is.Equal(fields(a).Get("name"), "Too late")
 	a = v.post(page, flat(fields(a))...)
 	is.Equal(a.StatusCode, http.StatusSeeOther) // after the operator reviewed it
@@ -260,32 +262,33 @@ func TestMoves(t *testing.T) {
 	}
 	refused := v.get(page + "/reinstate?list=q%3Datlas")
 	is.Equal(refused.StatusCode, http.StatusConflict)
-	is.True(strings.HasSuffix(v.link(refused, "Go to the license").Request.URL.String(), page+"?list=q%3Datlas"))
+	require.HasSuffix(t, v.link(refused, "Go to the license").Request.URL.String(), page+"?list=q%3Datlas")
 	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusConflict)
 	is.Equal(v.get(page+"/explode").StatusCode, http.StatusNotFound)
 	is.Equal(v.post(page+"/suspend", "reason", strings.Repeat("x", 256)).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post(page+"/suspend", "reason", "The invoice is open").to(), "../../"+page)
 	is.Equal(status(), license.StatusSuspended)
-	is.True(v.get(page).says("The invoice is open"))
-	is.True(regexp.MustCompile(`class="button primary" data-dialog href="[^"]*/reinstate"`).MatchString(v.get(page).body)) // the next step
+	require.Contains(t, v.get(page).body, "The invoice is open")
+	require.Matches(t, v.get(page).body, regexp.MustCompile(`class="button primary" data-dialog href="[^"]*/reinstate"`)) // the next step
 	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusSeeOther)
 	is.Equal(status(), license.StatusActive)
 	is.Equal(v.post(page+"/rekey", "reason", "Leaked").StatusCode, http.StatusSeeOther)
-	is.True(!v.get(page).says(l.Key) && !v.get(page+"/activity").says(l.Key)) // not even in the history
+	require.NotContains(t, v.get(page).body, l.Key)
+	require.NotContains(t, v.get(page+"/activity").body, l.Key) // not even in the history
 
 	is.Equal(v.post(page+"/revoke", "key", lastGroup(l.Key)).StatusCode, http.StatusUnprocessableEntity) // the old key
 	is.Equal(status(), license.StatusActive)
 	l, err := s.Service().Get(t.Context(), l.ID)
 	is.NoErr(err)
 	ask := v.get(page + "/revoke")
-	is.True(ask.says("Type " + lastGroup(l.Key) + " to confirm."))
+	require.Contains(t, ask.body, "Type "+lastGroup(l.Key)+" to confirm.")
 	is.Equal(v.post(page+"/revoke", "key", " "+strings.ToLower(lastGroup(l.Key))).StatusCode, http.StatusSeeOther)
 	is.Equal(status(), license.StatusRevoked)
 	is.Equal(v.post(page+"/revoke", "key", "wrong").StatusCode, http.StatusConflict) // the status is the problem
 
 	wrong := v.post(page+"/delete", "key", "")
 	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
-	is.True(wrong.says(`id="f-key-error">This is not the last group of the key.`))
+	require.Contains(t, wrong.body, `id="f-key-error">This is not the last group of the key.`)
 	is.Equal(v.post(page+"/delete", "key", lastGroup(l.Key)).to(), "../../licenses")
 	is.Equal(v.get(page).StatusCode, http.StatusNotFound)
 }
@@ -304,7 +307,7 @@ func TestConfirmationOfForeignKeys(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			is := is.New(t)
 			page := "licenses/" + s.license(license.CreateParams{Name: "Atlas", Key: key}).ID + "/delete"
-			is.True(v.get(page).says("Type " + end + " to confirm."))
+			require.Contains(t, v.get(page).body, "Type "+end+" to confirm.")
 			is.Equal(v.post(page, "key", end).StatusCode, http.StatusSeeOther)
 		})
 	}
@@ -393,16 +396,16 @@ func TestExportLicenses(t *testing.T) {
 	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // an invalid filter does not export everything
 
 	audit := v.get("audit?type=license_export.created")
-	is.True(audit.says("License export created") && audit.says("456 licenses with keys, as CSV") && audit.says("product_id: compass"))
+	require.Contains(t, audit.body, "License export created", "456 licenses with keys, as CSV", "product_id: compass")
 	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3)
-	is.True(strings.HasPrefix(events.Data[0].Actor, "operator:opr_"))
+	require.HasPrefix(t, events.Data[0].Actor, "operator:opr_")
 	is.Equal(string(events.Data[1].Data), `{"export":{"format":"csv","rows":225,"filter":{"product_id":"compass"}}}`)
 
 	s.operator("vic@example.com", operator.RoleViewer) // an export without keys
 	a := s.signedIn("vic@example.com").get("licenses.csv")
-	is.True(a.says("id,name,product_id,customer_id,status,") && a.says("Number 001"))
+	require.Contains(t, a.body, "id,name,product_id,customer_id,status,", "Number 001")
 	events, err = s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 3)
@@ -420,7 +423,7 @@ func TestHistoryPages(t *testing.T) {
 	}
 	var steps []string
 	page := "licenses/" + l.ID + "/activity"
-	is.True(v.get("licenses/" + l.ID).says("View all activity"))
+	require.Contains(t, v.get("licenses/"+l.ID).body, "View all activity")
 	for {
 		a := v.get(page)
 		for _, m := range regexp.MustCompile(`Name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
@@ -428,7 +431,7 @@ func TestHistoryPages(t *testing.T) {
 		}
 		older := regexp.MustCompile(`rel="next" href="(\?after=[\w-]+)"`).FindStringSubmatch(a.body)
 		if older == nil {
-			is.True(a.says("<strong>Created</strong>"))
+			require.Contains(t, a.body, "<strong>Created</strong>")
 			break
 		}
 		page = "licenses/" + l.ID + "/activity" + older[1]
@@ -475,12 +478,12 @@ func TestForbiddenMovesAreNamed(t *testing.T) {
 		"reinstate": "reinstate this license", "revoke": "revoke this license",
 	} {
 		want := "Cannot " + words + ": it is revoked."
-		is.True(v.get("licenses/" + l.ID + "/" + name).says(want)) // want
+		require.Contains(t, v.get("licenses/"+l.ID+"/"+name).body, want) // want
 		// Void files ends files whatever the status is.
 		if name != "void-files" {
 			a := v.post("licenses/" + l.ID + "/" + name)
 			is.Equal(a.StatusCode, http.StatusConflict)
-			is.True(a.says(want)) // want
+			require.Contains(t, a.body, want) // want
 		}
 	}
 }

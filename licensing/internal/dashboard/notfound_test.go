@@ -9,6 +9,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -24,11 +25,11 @@ func TestNotFoundPageKeepsNavigation(t *testing.T) {
 	for _, page := range []string{"nowhere", "licenses/a/b/c/d", "settings/nowhere"} {
 		a := v.get(page)
 		is.Equal(a.StatusCode, http.StatusNotFound)
-		is.True(a.says(navigation) && a.says("ada@example.com"))
+		require.Contains(t, a.body, navigation, "ada@example.com")
 	}
 	stranger := s.visitor().get("nowhere")
 	is.Equal(stranger.StatusCode, http.StatusNotFound)
-	is.True(!stranger.says(navigation))
+	require.NotContains(t, stranger.body, navigation)
 }
 
 func TestNotFoundPageUsesHostSignIn(t *testing.T) {
@@ -47,7 +48,7 @@ func TestNotFoundPageUsesHostSignIn(t *testing.T) {
 		req.Header.Set("X-User", "ada")
 		a := s.visitor().do(req)
 		is.Equal(a.StatusCode, http.StatusNotFound)
-		is.True(a.says(navigation) && a.says("ada@host.example"))
+		require.Contains(t, a.body, navigation, "ada@host.example")
 	}
 }
 
@@ -69,11 +70,11 @@ func TestPagesOfDeletedObjects(t *testing.T) {
 	} {
 		a := v.get(page)
 		is.Equal(a.StatusCode, http.StatusNotFound)
-		is.True(a.says(says) && a.says(navigation))
+		require.Contains(t, a.body, says, navigation)
 		id := regexp.MustCompile(`(lic|whk)_\w+`).FindString(page)
-		is.True(a.says(`href="` + strings.Repeat("../", strings.Count(page, "/")) + `audit?subject=` + id + `"`))
+		require.Contains(t, a.body, `href="`+strings.Repeat("../", strings.Count(page, "/"))+`audit?subject=`+id+`"`)
 	}
-	is.True(v.get("licenses/lic_nowhere").says("There is no license with this ID."))
-	is.True(v.get("settings/webhooks/whk_nowhere").says("There is no webhook with this ID."))
+	require.Contains(t, v.get("licenses/lic_nowhere").body, "There is no license with this ID.")
+	require.Contains(t, v.get("settings/webhooks/whk_nowhere").body, "There is no webhook with this ID.")
 	is.Equal(v.get("licenses/%00").StatusCode, http.StatusNotFound)
 }

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -47,7 +47,7 @@ func TestInterruptedFormTakesEffectOnce(t *testing.T) {
 	list, err := s.Service().List(t.Context(), license.ListParams{})
 	is.NoErr(err)
 	is.Equal(len(list.Data), 1)
-	is.True(strings.Contains(a.to(), list.Data[0].ID))
+	require.Contains(t, a.to(), list.Data[0].ID)
 }
 
 // TestFormRunsTheHookOnce although the hook writes through a pointer and the shortcut

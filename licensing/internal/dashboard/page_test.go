@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -96,7 +97,7 @@ func TestEveryPage(t *testing.T) {
 			is.Equal(count(a, `<a class="skip" href="#main">`), 1)
 			is.Equal(count(a, `<script`), 1)                      // one external file
 			is.Equal(count(a, `<style|style="|<[^>]* on\w+=`), 0) // nothing inline
-			is.True(!a.says("ZgotmplZ") && !a.says("<no value>") && !a.says("%!"))
+			require.NotContains(t, a.body, "ZgotmplZ", "<no value>", "%!")
 			for _, link := range regexp.MustCompile(`(?:href|src|action)="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
 				is.True(!strings.HasPrefix(link[1], "/") && (!strings.Contains(link[1], "://") || strings.HasPrefix(link[1], "otpauth://totp/"))) // relative, for any mount
 			}
@@ -111,11 +112,11 @@ func TestEveryPage(t *testing.T) {
 					continue
 				}
 				for id := range strings.FieldsSeq(ref[1]) {
-					is.True(a.says(` id="` + id + `"`)) // the target exists
+					require.Contains(t, a.body, ` id="`+id+`"`) // the target exists
 				}
 			}
 			if a.StatusCode == http.StatusUnprocessableEntity {
-				is.True(a.says(`<title>Error: `) && a.says(`role="alert"`))
+				require.Contains(t, a.body, `<title>Error: `, `role="alert"`)
 			}
 			title := regexp.MustCompile(`<title>(.*)</title>`).FindStringSubmatch(a.body)[1]
 			if other, taken := titles[title]; taken && !strings.HasPrefix(other, strings.Split(name, ",")[0]) && !strings.HasPrefix(name, strings.Split(other, ",")[0]) {
@@ -159,7 +160,7 @@ func TestUserInputIsEscaped(t *testing.T) {
 	} {
 		typed[page] = v.get(page)
 		is.Equal(typed[page].StatusCode, http.StatusOK)
-		is.True(typed[page].says("&lt;script&gt;")) // shown as text
+		require.Contains(t, typed[page].body, "&lt;script&gt;") // shown as text
 	}
 	escaped := strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+", "'", "%27", "=", "%3D").Replace(nasty)
 	typed["search everything"] = v.get("search?q=" + escaped)
@@ -183,8 +184,8 @@ func TestUserInputIsEscaped(t *testing.T) {
 	for page, a := range typed {
 		t.Run(page, func(t *testing.T) {
 			is := is.New(t)
-			is.True(a.StatusCode < 500)
-			is.True(!a.says("<script>") && !a.says("<img")) // escaped
+			require.Less(t, a.StatusCode, 500)
+			require.NotContains(t, a.body, "<script>", "<img") // escaped
 			is.True(!strings.ContainsAny(a.Header.Get("Location"), "<>\""))
 		})
 	}
@@ -202,8 +203,8 @@ func TestAssets(t *testing.T) {
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(a.Header.Get("Content-Type"), want.contentType)
 		is.Equal(a.Header.Get("Cache-Control"), "public, max-age=31536000, immutable")
-		is.True(len(a.body) <= want.most)
-		is.True(regexp.MustCompile(`^\w+\.[0-9a-f]{12}\.\w+$`).MatchString(dashboard.Assets()[name]))
+		require.AtMost(t, len(a.body), want.most)
+		require.Matches(t, dashboard.Assets()[name], regexp.MustCompile(`^\w+\.[0-9a-f]{12}\.\w+$`))
 	}
 }
 
@@ -211,13 +212,13 @@ func TestTheme(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
-	is.True(v.get("licenses?q=a").says(`<html lang="en">`)) // the theme of the system
+	require.Contains(t, v.get("licenses?q=a").body, `<html lang="en">`) // the theme of the system
 	a := v.post("theme", "theme", "dark", "return", "licenses?q=a")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.Header.Get("Location"), "./licenses?q=a")
-	is.True(v.get("licenses").says(`<html lang="en" data-theme="dark">`))
+	require.Contains(t, v.get("licenses").body, `<html lang="en" data-theme="dark">`)
 	v.post("theme", "theme", "")
-	is.True(v.get("licenses").says(`<html lang="en">`))
+	require.Contains(t, v.get("licenses").body, `<html lang="en">`)
 }
 
 func TestPagesWriteNothing(t *testing.T) {
@@ -241,8 +242,8 @@ func TestPagesWriteNothing(t *testing.T) {
 			}
 		}
 	}
-	is.True(v.get("licenses/" + l.ID + "/activations/" + a.ID + "/release").says("Activation: machine-1"))
-	is.True(v.post("licenses/"+l.ID+"/renew", "term", "P1M", "from", string(license.FromLater)).says("New expiry: ")) // not yet confirmed
+	require.Contains(t, v.get("licenses/"+l.ID+"/activations/"+a.ID+"/release").body, "Activation: machine-1")
+	require.Contains(t, v.post("licenses/"+l.ID+"/renew", "term", "P1M", "from", string(license.FromLater)).body, "New expiry: ") // not yet confirmed
 	is.True(v.follow(done).notice() != "")
 	is.Equal(v.follow(done).notice(), "")
 	is.Equal(st.left.Load(), int64(0)) // none was tried

@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -67,13 +68,13 @@ func TestQuickStart(t *testing.T) {
 			programs := s.quickStarts(a)
 			is.Equal(len(programs), 4)
 			for _, source := range programs {
-				is.True(strings.Contains(source, secret))
+				require.Contains(t, source, secret)
 			}
 			_, err := parser.ParseFile(token.NewFileSet(), "main.go", programs["go"], 0)
 			is.NoErr(err)
 			out, err := exec.CommandContext(t.Context(), "sh", "-c", programs["curl"]).CombinedOutput()
 			is.NoErr(err)
-			is.True(strings.Contains(strings.ReplaceAll(string(out), `": `, `":`), tt.says))
+			require.Contains(t, strings.ReplaceAll(string(out), `": `, `":`), tt.says)
 			is.Equal(licenses()-before, tt.creates)
 
 			later := s.quickStarts(v.get("settings/credentials/" + id)) // the secret is unknown then
@@ -89,15 +90,15 @@ func TestCredentialList(t *testing.T) {
 	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeLicenseWrite, "scopes", auth.ScopeEventRead, "products", "atlas\ncompass")
 	_, other, _ := create(v, "name", "Reports", "scopes", auth.ScopeLicenseWrite)
 	a := v.get("settings/credentials")
-	is.True(a.says(`id="id-`+id+`">`+id+`<`) && a.says(`data-copy="id-`+id+`"`) && a.says(`aria-label="Copy client ID of Web shop"`))
-	is.True(a.says(`Read and change licenses, read events <span class="sub">only atlas, compass</span>`))
-	is.True(a.says(`Change licenses <span class="sub">all products</span>`))
+	require.Contains(t, a.body, `id="id-`+id+`">`+id+`<`, `data-copy="id-`+id+`"`, `aria-label="Copy client ID of Web shop"`)
+	require.Contains(t, a.body, `Read and change licenses, read events <span class="sub">only atlas, compass</span>`)
+	require.Contains(t, a.body, `Change licenses <span class="sub">all products</span>`)
 	is.Equal(strings.Count(a.body, `<span class="muted">Never</span>`), 2)
 	s.token(id, secret)
 	a = v.get("settings/credentials")
 	is.Equal(strings.Count(a.body, `<span class="muted">Never</span>`), 1)
 	is.True(a.says("just now") || a.says("in a moment"))
-	is.True(v.get("settings/credentials/" + other).says("Change licenses <span class=\"muted\">· all products</span>"))
+	require.Contains(t, v.get("settings/credentials/"+other).body, "Change licenses <span class=\"muted\">· all products</span>")
 }
 
 func TestDeleteCredential(t *testing.T) {
@@ -106,19 +107,19 @@ func TestDeleteCredential(t *testing.T) {
 	v := s.admin()
 	_, id, secret := create(v, "name", "Web shop", "scopes", auth.ScopeLicenseRead)
 	page := "settings/credentials/" + id
-	is.True(v.get(page).says(`href="../../settings/credentials/` + id + `/delete"`))
-	is.True(v.get(page + "/delete").says("This cannot be undone."))
+	require.Contains(t, v.get(page).body, `href="../../settings/credentials/`+id+`/delete"`)
+	require.Contains(t, v.get(page+"/delete").body, "This cannot be undone.")
 	a := v.post(page + "/delete")
 	is.Equal(a.to(), "../../../settings/credentials")
 	is.Equal(v.follow(a).notice(), "The credential has been deleted.")
 	is.True(s.token(id, secret) != 200)
-	is.True(!v.get("settings/credentials").says(id))
+	require.NotContains(t, v.get("settings/credentials").body, id)
 
 	gone := v.get(page)
 	is.Equal(gone.StatusCode, 404)
-	is.True(gone.says("This credential was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com."))
+	require.Contains(t, gone.body, "This credential was deleted on 1 Mar 2026, 12:00:00 UTC by ada@example.com.")
 	audit := v.get("audit?subject=" + id)
-	is.True(audit.says("Credential deleted") && audit.says("Web shop"))
+	require.Contains(t, audit.body, "Credential deleted", "Web shop")
 	is.Equal(v.post(page+"/delete").StatusCode, 404)
-	is.True(v.get("settings/credentials/cid_nowhere").says("There is no credential with this ID."))
+	require.Contains(t, v.get("settings/credentials/cid_nowhere").body, "There is no credential with this ID.")
 }

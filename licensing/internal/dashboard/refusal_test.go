@@ -11,6 +11,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -20,8 +21,8 @@ func TestRefusalsOfLicense(t *testing.T) {
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr(int64(1)), ExpiresAt: ptr(s.now.AddDate(0, 1, 0))})
 	page := func() reply { return v.get("licenses/" + l.ID) }
-	is.True(page().says("No request was refused in the last 90 days."))
-	is.True(v.get("licenses/" + l.ID + "/refusals").says("No refusals"))
+	require.Contains(t, page().body, "No request was refused in the last 90 days.")
+	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, "No refusals")
 	activate := func(fingerprint string) {
 		_, _ = s.Service().As(license.Caller{Address: "203.0.113.7"}).Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
 	}
@@ -31,11 +32,11 @@ func TestRefusalsOfLicense(t *testing.T) {
 	activate("<pc-3>")
 	a := page()
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says(`<h3 class="label">No seat free</h3><span class="pill revoked">applies now</span>`))
-	is.True(a.says("2 times, last") && a.says("<p>1 of 1 seats used.</p>"))
+	require.Contains(t, a.body, `<h3 class="label">No seat free</h3><span class="pill revoked">applies now</span>`)
+	require.Contains(t, a.body, "2 times, last", "<p>1 of 1 seats used.</p>")
 	self := `href="../licenses/` + l.ID
-	is.True(a.says(self+`/activations">Release an activation</a>`) && a.says(self+`/edit#f-max_activations">Add a seat</a>`))
-	is.True(a.says("<code>activation_limit</code>"))
+	require.Contains(t, a.body, self+`/activations">Release an activation</a>`, self+`/edit#f-max_activations">Add a seat</a>`)
+	require.Contains(t, a.body, "<code>activation_limit</code>")
 	s.advance(24 * time.Hour)
 	v = s.signedIn("ada@example.com")
 	_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: l.Key, ProductID: "other"})
@@ -43,8 +44,8 @@ func TestRefusalsOfLicense(t *testing.T) {
 	a = page()
 	tab := v.link(a, "View all refusals")
 	is.Equal(tab.Request.URL.Path, mount+"/dashboard/licenses/"+l.ID+"/refusals")
-	is.True(regexp.MustCompile(`aria-current="page">Refusals</a>`).MatchString(tab.body))
-	is.True(tab.says(`applies now`) && tab.says("Last 3 requests"))
+	require.Matches(t, tab.body, regexp.MustCompile(`aria-current="page">Refusals</a>`))
+	require.Contains(t, tab.body, `applies now`, "Last 3 requests")
 	var rows []string
 	cellEnd, text := regexp.MustCompile(`</t[dh]>`), regexp.MustCompile(`(?s)<[^>]*>|\n`)
 	for _, m := range regexp.MustCompile(`(?s)<tr role="row">(<th scope="row".*?)</tr>`).FindAllStringSubmatch(tab.body, -1) {
@@ -61,9 +62,10 @@ func TestRefusalsOfLicense(t *testing.T) {
 
 	s.operator("vic@example.com", operator.RoleViewer)
 	viewer := s.signedIn("vic@example.com").get("licenses/" + l.ID)
-	is.True(viewer.says("Release an activation") && !viewer.says("Add a seat"))
+	require.Contains(t, viewer.body, "Release an activation")
+	require.NotContains(t, viewer.body, "Add a seat")
 	viewer = s.signedIn("vic@example.com").get("licenses/" + l.ID + "/refusals")
-	is.True(!viewer.says("Change the product") && !viewer.says("Resolved"))
+	require.NotContains(t, viewer.body, "Change the product", "Resolved")
 
 	support := s.operator("sue@example.com", operator.RoleSupport)
 	suspended := s.license(license.CreateParams{Name: "Held"})
@@ -72,16 +74,17 @@ func TestRefusalsOfLicense(t *testing.T) {
 	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: suspended.Key})
 	is.NoErr(err)
 	reinstate := "/reinstate\">Reinstate</a></p>"
-	is.True(s.signedIn(support.Email).get("licenses/" + suspended.ID).says(reinstate))
-	is.True(!s.signedIn("vic@example.com").get("licenses/" + suspended.ID).says(reinstate))
+	require.Contains(t, s.signedIn(support.Email).get("licenses/"+suspended.ID).body, reinstate)
+	require.NotContains(t, s.signedIn("vic@example.com").get("licenses/"+suspended.ID).body, reinstate)
 
-	is.True(strings.Index(a.body, `id="refusals"`) < strings.Index(a.body, `id="validity-title"`)) // at the top
+	require.Less(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="validity-title"`)) // at the top
 	_, err = s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: "pc-1"})
 	is.NoErr(err)
 	a = page()
-	is.True(v.get("licenses/" + l.ID + "/refusals").says(`<span class="muted">Resolved</span>`))
-	is.True(a.says("Resolved: a seat is free now.") && !a.says("applies now") && !a.says("Add a seat"))
-	is.True(strings.Index(a.body, `id="refusals"`) > strings.Index(a.body, `id="validity-title"`))
+	require.Contains(t, v.get("licenses/"+l.ID+"/refusals").body, `<span class="muted">Resolved</span>`)
+	require.Contains(t, a.body, "Resolved: a seat is free now.")
+	require.NotContains(t, a.body, "applies now", "Add a seat")
+	require.Greater(t, strings.Index(a.body, `id="refusals"`), strings.Index(a.body, `id="validity-title"`))
 }
 
 // TestRefusalActions checks what resolves each reason, while it applies and

@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -62,10 +63,10 @@ func TestSearchFromEveryPage(t *testing.T) {
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(found(a), want) // text
 		is.Equal(a.says("No matches"), want == nil && text != "")
-		is.True(a.says(`name="q" type="search" value="` + text + `"`))
+		require.Contains(t, a.body, `name="q" type="search" value="`+text+`"`)
 	}
 	a := v.link(v.get("search?q=harb"), "Harbour seats")
-	is.True(a.says(`<a class="crumb" href="../licenses?q=harb"`)) // back to all results
+	require.Contains(t, a.body, `<a class="crumb" href="../licenses?q=harb"`) // back to all results
 	for _, text := range []string{ada.ID, ada.Key, strings.ToLower(strings.ReplaceAll(ada.Key, "-", " "))} {
 		a := v.get("search?q=" + url.QueryEscape(text))
 		is.Equal(a.StatusCode, http.StatusSeeOther)

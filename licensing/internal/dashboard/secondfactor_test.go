@@ -16,6 +16,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/qr"
 )
 
@@ -38,11 +39,11 @@ func TestSecondFactor(t *testing.T) {
 	admin := s.admin()
 	bob := s.operator("bob@example.com", operator.RoleViewer)
 	v := s.signedIn("bob@example.com")
-	is.True(v.get("password").says("Set up second factor"))
+	require.Contains(t, v.get("password").body, "Set up second factor")
 
 	a := v.get("second-factor")
 	secret := a.hidden("secret")
-	is.True(a.says(`href="otpauth://totp/Licensing:bob@example.com?issuer=Licensing&amp;secret=` + secret))
+	require.Contains(t, a.body, `href="otpauth://totp/Licensing:bob@example.com?issuer=Licensing&amp;secret=`+secret)
 	shown := regexp.MustCompile(`id="secret">([A-Z2-7 ]+)<`).FindStringSubmatch(a.body)[1]
 	is.Equal(strings.ReplaceAll(shown, " ", ""), secret)
 
@@ -55,28 +56,33 @@ func TestSecondFactor(t *testing.T) {
 		for x := range row {
 			if row[x] {
 				dark++
-				is.True(strings.Contains(path, fmt.Sprintf("M%d %dh1v1h-1z", x+4, y+4)))
+				require.Contains(t, path, fmt.Sprintf("M%d %dh1v1h-1z", x+4, y+4))
 			}
 		}
 	}
 	is.Equal(strings.Count(path, "M"), dark)
 	long := s.operator("bob@"+strings.Repeat("long.", 40)+"example.com", operator.RoleViewer)
 	a = s.signedIn(long.Email).get("second-factor")
-	is.True(a.StatusCode == http.StatusOK && a.says("otpauth://") && !a.says(`class="qr"`)) // too long for a code
+	is.Equal(a.StatusCode, http.StatusOK)
+	require.Contains(t, a.body, "otpauth://")
+	require.NotContains(t, a.body, `class="qr"`) // too long for a code
 
 	a = v.post("second-factor", "secret", secret, "otp", "000000", "current", password)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says("This is not the current code") && a.hidden("secret") == secret && !a.says(password))
+	require.Contains(t, a.body, "This is not the current code")
+	is.Equal(a.hidden("secret"), secret)
+	require.NotContains(t, a.body, password)
 	a = v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", "wrong")
-	is.True(a.says("The current password is incorrect.") && a.hidden("secret") == secret)
+	require.Contains(t, a.body, "The current password is incorrect.")
+	is.Equal(a.hidden("secret"), secret)
 	is.Equal(v.post("second-factor", "secret", "short", "otp", s.appCode(secret), "current", password).StatusCode, http.StatusUnprocessableEntity)
 
 	a = v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", password)
 	is.Equal(a.StatusCode, http.StatusOK)
 	recovery := regexp.MustCompile(`(?m)([A-Z2-7]{4}-){3}[A-Z2-7]{4}`).FindAllString(a.body, -1)
 	is.Equal(len(recovery), 10)
-	is.True(v.get("password").says("10 recovery codes are left."))
-	is.True(!strings.Contains(s.log.String(), secret))
+	require.Contains(t, v.get("password").body, "10 recovery codes are left.")
+	require.NotContains(t, s.log.String(), secret)
 	is.Equal(v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", password).Header.Get("Location"), "./second-factor")
 
 	s.advance(30 * time.Second)
@@ -85,10 +91,11 @@ func TestSecondFactor(t *testing.T) {
 	a = w.post("sign-in", "email", "bob@example.com", "password", password, "return", "licenses")
 	is.Equal(a.Header.Get("Location"), "./sign-in-code?return=licenses")
 	is.Equal(w.get("licenses").StatusCode, http.StatusSeeOther) // not signed in yet
-	is.True(w.follow(a).says(`autocomplete="one-time-code"`))
+	require.Contains(t, w.follow(a).body, `autocomplete="one-time-code"`)
 	a = w.post("sign-in-code", "otp", "123", "return", "licenses")
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says("This code is incorrect or was used before.") && a.hidden("return") == "licenses")
+	require.Contains(t, a.body, "This code is incorrect or was used before.")
+	is.Equal(a.hidden("return"), "licenses")
 	is.Equal(w.post("sign-in-code", "otp", code, "return", "licenses").Header.Get("Location"), "./licenses")
 	is.Equal(w.get("licenses").StatusCode, http.StatusOK)
 
@@ -108,10 +115,10 @@ func TestSecondFactor(t *testing.T) {
 	is.True(a.Header.Get("Retry-After") != "")
 
 	page := "settings/operators/" + bob.ID
-	is.True(admin.get(page).says("Remove second factor"))
+	require.Contains(t, admin.get(page).body, "Remove second factor")
 	is.Equal(admin.post(page, "change", "remove-factor").StatusCode, http.StatusSeeOther)
-	is.True(!admin.get(page).says("Remove second factor"))
-	is.True(admin.get("audit?type=operator.updated").says("bob@example.com"))
+	require.NotContains(t, admin.get(page).body, "Remove second factor")
+	require.Contains(t, admin.get("audit?type=operator.updated").body, "bob@example.com")
 	s.signedIn("bob@example.com")
 }
 
@@ -121,7 +128,7 @@ func TestRemoveOwnSecondFactor(t *testing.T) {
 	v := s.admin()
 	secret := v.get("second-factor").hidden("secret")
 	is.Equal(v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", password).StatusCode, http.StatusOK)
-	is.True(v.get("second-factor").says("10 recovery codes are left."))
+	require.Contains(t, v.get("second-factor").body, "10 recovery codes are left.")
 	is.Equal(v.post("second-factor", "change", "remove", "current", "wrong").StatusCode, http.StatusUnprocessableEntity)
 	a := v.post("second-factor", "change", "remove", "current", password)
 	is.Equal(v.follow(a).notice(), "The second factor has been removed. Your other sessions have ended.")

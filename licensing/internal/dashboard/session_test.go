@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -161,7 +162,7 @@ func TestFormBodyTimeout(t *testing.T) {
 	go func() { _, _ = io.WriteString(typing, "email=") }() // and then nothing
 	a := s.visitor().do(req)
 	is.Equal(a.StatusCode, http.StatusRequestTimeout)
-	is.True(a.says("was not received in time"))
+	require.Contains(t, a.body, "was not received in time")
 }
 
 func TestWrongCodesAreThrottled(t *testing.T) {
@@ -175,7 +176,8 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 		}
 		is.Equal(a.StatusCode, http.StatusTooManyRequests)
 		is.Equal(a.Header.Get("Retry-After"), "3")
-		is.True(a.says("Try again in 3 seconds.") && !a.says(password))
+		require.Contains(t, a.body, "Try again in 3 seconds.")
+		require.NotContains(t, a.body, password)
 	}
 }
 
@@ -188,7 +190,7 @@ func TestSignInReturnsToPage(t *testing.T) {
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	is.Equal(a.Header.Get("Location"), "../sign-in?return=licenses%2Fnew%3Fproduct%3Datlas%26customer%3Da%2526b")
 	form := v.get(strings.TrimPrefix(a.Header.Get("Location"), "../"))
-	is.True(form.says(`name="return" value="licenses/new?product=atlas&amp;customer=a%26b"`))
+	require.Contains(t, form.body, `name="return" value="licenses/new?product=atlas&amp;customer=a%26b"`)
 	for to, want := range map[string]string{
 		"licenses/new?product=atlas&customer=a%26b": "./licenses/new?product=atlas&customer=a%26b",
 		"https://evil.example/":                     "./",
@@ -214,14 +216,14 @@ func TestSignInErrors(t *testing.T) {
 	unknown := v.post("sign-in", "email", "ada@example.con", "password", "not it")
 	is.Equal(unknown.StatusCode, wrong.StatusCode)
 	is.Equal(strings.ReplaceAll(unknown.body, "ada@example.con", "ada@example.com"), wrong.body) // the response does not reveal whether the account exists
-	is.True(!wrong.says("not it"))                                                               // the response does not contain the password
+	require.NotContains(t, wrong.body, "not it")                                                 // the response does not contain the password
 
 	for range 3 {
 		wrong = v.post("sign-in", "email", "ada@example.com", "password", "not it")
 	}
 	is.Equal(wrong.StatusCode, http.StatusTooManyRequests)
 	is.Equal(wrong.Header.Get("Retry-After"), "1")
-	is.True(wrong.says("Try again in 1 second."))
+	require.Contains(t, wrong.body, "Try again in 1 second.")
 }
 
 func TestHostSignIn(t *testing.T) {
@@ -240,7 +242,7 @@ func TestHostSignIn(t *testing.T) {
 		is.Equal(v.get(page).StatusCode, http.StatusNotFound)
 	}
 	is.Equal(v.post("sign-out").StatusCode, http.StatusNotFound)
-	is.True(!strings.Contains(s.log.String(), "code=")) // no setup code without the built-in sign-in
+	require.NotContains(t, s.log.String(), "code=") // no setup code without the built-in sign-in
 
 	visit := func(method, page string, form url.Values) reply {
 		req, err := http.NewRequestWithContext(t.Context(), method, s.base+"/dashboard/"+page, strings.NewReader(form.Encode()))
@@ -251,13 +253,14 @@ func TestHostSignIn(t *testing.T) {
 	}
 	a := visit(http.MethodGet, "licenses", nil)
 	is.Equal(a.StatusCode, http.StatusOK)
-	is.True(a.says("ida@host.example") && !a.says("Sign out"))
+	require.Contains(t, a.body, "ida@host.example")
+	require.NotContains(t, a.body, "Sign out")
 	a = visit(http.MethodPost, "licenses/new", url.Values{"name": {"Atlas"}, "product_id": {"atlas"}, "customer_id": {"bakery"}})
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	events, err := s.st.Events(t.Context(), store.EventQuery{})
 	is.NoErr(err)
 	is.Equal(events[0].Actor, "operator:ida")
-	is.True(visit(http.MethodGet, strings.TrimPrefix(a.Header.Get("Location"), "../"), nil).says("ida@host.example")) // the history shows the operator
+	require.Contains(t, visit(http.MethodGet, strings.TrimPrefix(a.Header.Get("Location"), "../"), nil).body, "ida@host.example") // the history shows the operator
 
 	role = operator.RoleViewer
 	is.Equal(visit(http.MethodGet, "licenses/new", nil).StatusCode, http.StatusForbidden)
@@ -282,10 +285,10 @@ func TestHostOperatorMustBeValid(t *testing.T) {
 			for _, page := range []string{"", "licenses", "licenses/" + l.ID, "licenses.csv", "licenses/new", "settings/credentials", "audit"} {
 				a := v.get(page)
 				is.Equal(a.StatusCode, http.StatusForbidden)
-				is.True(!a.says(l.Key) && !a.says("Atlas") && !a.says("ida"))
+				require.NotContains(t, a.body, l.Key, "Atlas", "ida")
 			}
 			is.Equal(v.post("licenses/"+l.ID+"/suspend").StatusCode, http.StatusForbidden)
-			is.True(strings.Contains(s.log.String(), tt.problem))
+			require.Contains(t, s.log.String(), tt.problem)
 		})
 	}
 }

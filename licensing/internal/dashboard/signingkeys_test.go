@@ -10,6 +10,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -34,11 +35,12 @@ func TestSigningKeys(t *testing.T) {
 	keys, _ := s.signingKeys()
 	is.Equal(len(keys), 2)
 	for _, k := range keys {
-		is.True(a.says(`<code>`+k.ID+`</code>`) && a.says(k.ID+"/compromise"))
+		require.Contains(t, a.body, `<code>`+k.ID+`</code>`, k.ID+"/compromise")
 	}
-	is.True(a.says(`<span class="pill active">active</span>`) && a.says(`<span class="pill scheduled">next</span>`))
-	is.True(a.says("EdDSA") && a.says("Store, unencrypted") && a.says("Private keys are stored unencrypted."))
-	is.True(a.says(`data-copy="jwks"`) && a.says("&#34;kid&#34;: &#34;"+keys[0].ID))
+	require.Contains(t, a.body, `<span class="pill active">active</span>`, `<span class="pill scheduled">next</span>`)
+	require.Contains(t, a.body, "EdDSA", "Store, unencrypted", "Private keys are stored unencrypted.")
+	require.Contains(t, a.body, `data-copy="jwks"`)
+	require.Contains(t, a.body, "&#34;kid&#34;: &#34;"+keys[0].ID)
 
 	download := v.get("settings/keys.json")
 	is.Equal(download.Header.Get("Content-Disposition"), `attachment; filename="license-keys.json"`)
@@ -53,10 +55,10 @@ func TestSigningKeys(t *testing.T) {
 }
 
 func TestSealedSigningKeys(t *testing.T) {
-	is := is.New(t)
 	s := newSiteOn(t, memory.New(), licensing.Options{MasterKey: make([]byte, 32)})
 	a := s.admin().get("settings/keys")
-	is.True(a.says("Store, encrypted") && !a.says("unencrypted"))
+	require.Contains(t, a.body, "Store, encrypted")
+	require.NotContains(t, a.body, "unencrypted")
 }
 
 func TestRotateSigningKey(t *testing.T) {
@@ -66,13 +68,14 @@ func TestRotateSigningKey(t *testing.T) {
 	before, _ := s.signingKeys()
 	const page = "settings/keys/rotate"
 	form := v.get(page)
-	is.True(form.says(before[1].ID) && form.says(`name="force"`))
+	require.Contains(t, form.body, before[1].ID)
+	require.Contains(t, form.body, `name="force"`)
 	next, once := form.hidden("next"), form.hidden("once")
 	is.Equal(next, before[1].ID)
 
 	a := v.post(page, "next", next, "once", once)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-	is.True(a.says(`<a href="#f-force-0">`) && a.says("Select this to rotate now"))
+	require.Contains(t, a.body, `<a href="#f-force-0">`, "Select this to rotate now")
 	a = v.post(page, "next", next, "once", once, "force", "1")
 	is.Equal(a.to(), "../../settings/keys")
 	is.Equal(v.follow(a).notice(), "The next key signs license files now.")
@@ -80,22 +83,25 @@ func TestRotateSigningKey(t *testing.T) {
 	is.Equal(states, "verify active next")
 	is.Equal(keys[1].ID, before[1].ID)
 
-	is.True(strings.HasPrefix(v.follow(v.post(page, "next", next, "once", once, "force", "1")).notice(), "This form was already submitted."))
+	require.HasPrefix(t, v.follow(v.post(page, "next", next, "once", once, "force", "1")).notice(), "This form was already submitted.")
 	a = v.post(page, "next", next, "force", "1") // an outdated page
 	is.Equal(a.StatusCode, http.StatusConflict)
-	is.True(a.says("The keys were changed after you opened this page.") && a.says(keys[2].ID))
+	require.Contains(t, a.body, "The keys were changed after you opened this page.")
+	require.Contains(t, a.body, keys[2].ID)
 	_, states = s.signingKeys()
 	is.Equal(states, "verify active next")
 
 	s.advance(files.MinPublished)
 	v = s.signedIn("ada@example.com")
 	form = v.get(page)
-	is.True(!form.says(`name="force"`))
+	require.NotContains(t, form.body, `name="force"`)
 	is.Equal(v.post(page, flat(fields(form))...).StatusCode, http.StatusSeeOther)
 	_, states = s.signingKeys()
 	is.Equal(states, "verify verify active next")
 	audit := v.get("audit?type=signing_key.rotated")
-	is.True(audit.says(keys[1].ID) && audit.says(keys[2].ID) && !audit.says(keys[0].ID))
+	require.Contains(t, audit.body, keys[1].ID)
+	require.Contains(t, audit.body, keys[2].ID)
+	require.NotContains(t, audit.body, keys[0].ID)
 }
 
 func TestCompromisedSigningKey(t *testing.T) {
@@ -107,18 +113,19 @@ func TestCompromisedSigningKey(t *testing.T) {
 	page := "settings/keys/" + id + "/compromise"
 	end := id[len(id)-6:]
 	form := v.get(page)
-	is.True(form.says("Type "+end+" to confirm.") && form.says("The next key becomes active immediately"))
+	require.Contains(t, form.body, "Type "+end+" to confirm.", "The next key becomes active immediately")
 	for _, typed := range []string{"", id[:6], strings.ToUpper(end) + "x"} {
 		a := v.post(page, "key", typed)
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-		is.True(a.says(`<a href="#f-key">`))
+		require.Contains(t, a.body, `<a href="#f-key">`)
 	}
 	_, states := s.signingKeys()
 	is.Equal(states, "active next")
 
 	a := v.follow(v.post(page, "key", end))
 	is.Equal(a.notice(), "The key has been marked as compromised.")
-	is.True(a.says(`<span class="pill revoked">compromised</span>`) && !a.says(id+"/compromise") && !a.says("&#34;kid&#34;: &#34;"+id))
+	require.Contains(t, a.body, `<span class="pill revoked">compromised</span>`)
+	require.NotContains(t, a.body, id+"/compromise", "&#34;kid&#34;: &#34;"+id)
 	_, states = s.signingKeys()
 	is.Equal(states, "compromised active next")
 	is.Equal(v.get(page).StatusCode, http.StatusConflict)
@@ -139,13 +146,13 @@ func TestKeysOutsideTheStore(t *testing.T) {
 	is.NoErr(err)
 	_, err = s.Files().RetireKey(t.Context(), keys[1].ID)
 	is.NoErr(err)
-	is.True(v.get("settings/keys").says("Kept elsewhere"))
+	require.Contains(t, v.get("settings/keys").body, "Kept elsewhere")
 	a := v.post("settings/keys/rotate", "next", elsewhere[0].ID, "force", "1")
 	is.Equal(a.StatusCode, http.StatusConflict)
-	is.True(a.says("The private half of the next key is kept elsewhere."))
+	require.Contains(t, a.body, "The private half of the next key is kept elsewhere.")
 	a = v.post("settings/keys/"+keys[0].ID+"/compromise", "key", keys[0].ID[len(keys[0].ID)-6:])
 	is.Equal(a.StatusCode, http.StatusConflict)
-	is.True(a.says("Pass it in Go"))
+	require.Contains(t, a.body, "Pass it in Go")
 	_, states := s.signingKeys()
 	is.Equal(states, "active retired next")
 }
@@ -153,11 +160,11 @@ func TestKeysOutsideTheStore(t *testing.T) {
 func TestOnlyAdminsManageSigningKeys(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
-	is.True(s.admin().get("").says("settings/keys"))
+	require.Contains(t, s.admin().get("").body, "settings/keys")
 	for _, role := range []operator.Role{operator.RoleSupport, operator.RoleViewer} {
 		s.operator(string(role)+"@example.com", role)
 		v := s.signedIn(string(role) + "@example.com")
-		is.True(!v.get("").says("settings/keys"))
+		require.NotContains(t, v.get("").body, "settings/keys")
 		is.Equal(v.get("settings/keys").StatusCode, http.StatusForbidden)
 		is.Equal(v.post("settings/keys/rotate", "force", "1").StatusCode, http.StatusForbidden)
 	}

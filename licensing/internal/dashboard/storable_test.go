@@ -12,6 +12,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -193,5 +194,5 @@ func TestInvalidTextIsClientError(t *testing.T) {
 			}
 		}
 	}
-	is.True(!strings.Contains(s.log.String(), "cannot hold"))
+	require.NotContains(t, s.log.String(), "cannot hold")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -90,22 +91,21 @@ func (s *site) start() (stop func()) {
 // TestTestEventShowsItsResult: the page after a test event has the result, even if
 // the receiver takes some time.
 func TestTestEventShowsItsResult(t *testing.T) {
-	is := is.New(t)
 	s, v, w, receiver := newReceiverSite(t)
 	s.run(t)
 	defer s.start()()
 	receiver.answer(http.StatusOK, "")
 	receiver.takes(50 * time.Millisecond)
 	a := v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
-	is.True(a.says("A test event has been sent.") && a.says("The delivery succeeded. Status 200 after "))
+	require.Contains(t, a.body, "A test event has been sent.", "The delivery succeeded. Status 200 after ")
 
 	receiver.answer(http.StatusBadRequest, "")
 	a = v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
-	is.True(a.says("The last attempt failed. Status 400 after "))
+	require.Contains(t, a.body, "The last attempt failed. Status 400 after ")
 
 	v.post("settings/webhooks/" + w.ID + "/pause") // no attempt follows
 	a = v.follow(v.post("settings/webhooks/" + w.ID + "/test"))
-	is.True(a.says("A test event has been queued.") && a.says("The delivery is pending. The webhook is paused."))
+	require.Contains(t, a.body, "A test event has been queued.", "The delivery is pending. The webhook is paused.")
 }
 
 func TestDeliveryPage(t *testing.T) {
@@ -116,13 +116,13 @@ func TestDeliveryPage(t *testing.T) {
 	is.NoErr(err)
 	at := "settings/webhooks/" + w.ID + "/deliveries/" + queued.ID
 	a := v.get(at)
-	is.True(a.says("The delivery is pending.") && a.says(">Refresh</a>") && a.says("No attempts yet."))
+	require.Contains(t, a.body, "The delivery is pending.", ">Refresh</a>", "No attempts yet.")
 
 	receiver.answer(http.StatusBadRequest, `unknown <b>event</b>`)
 	s.run(t, s.attempted(w, 1))
 	a = v.get(at)
-	is.True(a.says("The last attempt failed. Status 400 after ") && a.says("answered 400") && a.says("unknown &lt;b&gt;event&lt;/b&gt;") && a.says("Next attempt: in "))
-	is.True(a.says("Response body<span class=\"vh\"> of attempt 1</span>"))
+	require.Contains(t, a.body, "The last attempt failed. Status 400 after ", "answered 400", "unknown &lt;b&gt;event&lt;/b&gt;", "Next attempt: in ")
+	require.Contains(t, a.body, "Response body<span class=\"vh\"> of attempt 1</span>")
 
 	receiver.answer(http.StatusOK, "accepted")
 	stop := s.start()
@@ -130,7 +130,8 @@ func TestDeliveryPage(t *testing.T) {
 	is.Equal(sent.to(), "../../../../../"+at)
 	a = v.follow(sent) // shows the result
 	stop()
-	is.True(a.says("The delivery succeeded. Status 200 after ") && !a.says(">Refresh</a>") && !a.says("accepted"))
+	require.Contains(t, a.body, "The delivery succeeded. Status 200 after ")
+	require.NotContains(t, a.body, ">Refresh</a>", "accepted")
 
 	// The page shows what the receiver saw, except the signature.
 	last := len(receiver.requests) - 1
@@ -142,7 +143,8 @@ func TestDeliveryPage(t *testing.T) {
 		}
 		if name == "webhook-signature" {
 			is.Equal(shown[1], "Not shown")
-			is.True(!a.says(values[0]) && !a.says(html.EscapeString(values[0])))
+			require.NotContains(t, a.body, values[0])
+			require.NotContains(t, a.body, html.EscapeString(values[0]))
 			continue
 		}
 		is.Equal(shown[1], values[0])
@@ -155,7 +157,8 @@ func TestDeliveryPage(t *testing.T) {
 
 	s.operator("vic@example.com", operator.RoleViewer)
 	a = s.signedIn("vic@example.com").get(at)
-	is.True(a.StatusCode == http.StatusOK && !a.says("/resend"))
+	is.Equal(a.StatusCode, http.StatusOK)
+	require.NotContains(t, a.body, "/resend")
 
 	// The event was removed after the retention period.
 	id := at[strings.LastIndex(at, "/")+1:]
@@ -169,7 +172,9 @@ func TestDeliveryPage(t *testing.T) {
 		return outbox.Put(t.Context(), tx, rec)
 	}))
 	a = v.get(at)
-	is.True(a.says("The event is no longer stored") && !a.says(`id="payload"`) && a.says("The delivery failed, and no further attempt is scheduled."))
+	require.Contains(t, a.body, "The event is no longer stored")
+	require.NotContains(t, a.body, `id="payload"`)
+	require.Contains(t, a.body, "The delivery failed, and no further attempt is scheduled.")
 }
 
 func TestDeliveryPageOfAnEventThatWaits(t *testing.T) {
@@ -181,7 +186,8 @@ func TestDeliveryPageOfAnEventThatWaits(t *testing.T) {
 	at := "settings/webhooks/" + w.ID
 	link := regexp.MustCompile(`href="[^"]*(/deliveries/dlv_\w{26})">license.created<`).FindStringSubmatch(v.get(at).body)
 	a := v.get(at + link[1])
-	is.True(a.StatusCode == http.StatusOK && a.says("The delivery is pending.") && a.says(l.ID))
+	is.Equal(a.StatusCode, http.StatusOK)
+	require.Contains(t, a.body, "The delivery is pending.", l.ID)
 	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
 	for _, id := range []string{"dlv_x", "dlv_" + strings.Repeat("0", 26), "%00"} {
 		is.Equal(v.get(at+"/deliveries/"+id).StatusCode, http.StatusNotFound)

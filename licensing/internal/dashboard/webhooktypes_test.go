@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -38,8 +39,9 @@ func TestWebhookEventTypes(t *testing.T) {
 			t.Errorf("%s is offered: %t", eventType, slices.Contains(all, eventType))
 		}
 	}
-	is.True(slices.Contains(all, "license.*") && slices.Contains(all, "license_file.*"))
-	is.True(a.says("<legend>Licenses</legend>") && a.says("All license events"))
+	require.Includes(t, all, "license.*")
+	require.Includes(t, all, "license_file.*")
+	require.Contains(t, a.body, "<legend>Licenses</legend>", "All license events")
 
 	w := s.webhook("https://shop.example/hooks")
 	edit := "settings/webhooks/" + w.ID + "/edit"
@@ -80,7 +82,7 @@ func TestWebhookEventTypes(t *testing.T) {
 		}
 		a := v.post(edit, form...)
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
-		is.True(a.says(`id="f-types-error">`+want) && a.says(`href="#f-types"`))
+		require.Contains(t, a.body, `id="f-types-error">`+want, `href="#f-types"`)
 		_, checked := checkedTypes(a)
 		is.Equal(checked, types)
 	}

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func nested(depth int) string {
@@ -48,9 +50,8 @@ func TestBodiesThatAreNotIJSONAreInvalidJSON(t *testing.T) {
 		"a string with a lone half":   `"\ud83d"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			is := is.New(t)
 			_, err := JSON([]byte(body))
-			is.True(errors.As(err, new(*SyntaxError)))
+			require.ErrorAs(t, err, new(*SyntaxError))
 		})
 	}
 }

@@ -37,6 +37,6 @@ func TestKnownCodes(t *testing.T) {
 func TestLength(t *testing.T) {
 	is := is.New(t)
 	is.Equal(len(Encode(strings.Repeat("x", MaxLength))), 53)
-	is.True(Encode(strings.Repeat("x", MaxLength+1)) == nil)
+	is.Equal(Encode(strings.Repeat("x", MaxLength+1)), nil)
 	is.Equal(len(Encode("")), 21)
 }

@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -91,7 +91,7 @@ func TestDocumentsAreStrict(t *testing.T) {
 			is := is.New(t)
 			_, err := record.ReadLicense(store.License{ID: "lic_1", Document: []byte(document)})
 			is.True(err != nil)
-			is.True(strings.Contains(err.Error(), "lic_1"))
+			require.Contains(t, err.Error(), "lic_1")
 		})
 	}
 }
@@ -125,7 +125,7 @@ func TestEarlierRecordsBecomeTheSameDocuments(t *testing.T) {
 	is.NoErr(err)
 	others, err := imported.Licenses(ctx, store.LicenseQuery{})
 	is.NoErr(err)
-	is.True(len(rows) > 10)
+	require.Greater(t, len(rows), 10)
 	is.Equal(len(rows), len(others))
 	seats := 0 // compared
 	for i, row := range rows {
@@ -146,5 +146,5 @@ func TestEarlierRecordsBecomeTheSameDocuments(t *testing.T) {
 			seats++
 		}
 	}
-	is.True(seats > 0)
+	require.Greater(t, seats, 0)
 }

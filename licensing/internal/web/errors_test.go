@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -67,7 +68,7 @@ func TestEveryErrorOfThePackagesBelowHasAnAnswer(t *testing.T) {
 			p := ProblemOf(fmt.Errorf("doing something: %w", c.err))
 			is.Equal(p.Status, c.status)
 			is.True(p.Code != "")
-			is.True(strings.HasSuffix(p.Detail, "."))
+			require.HasSuffix(t, p.Detail, ".")
 		})
 	}
 	for pkg, dir := range map[string]string{"license": "../../license", "auth": "../../../auth", "operator": "../../../auth/operator", "store": "../../../store"} {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -48,7 +48,7 @@ func TestMalformedEntityTagsAre400(t *testing.T) {
 		is := is.New(t)
 		_, err := ifMatch(withHeader("If-Match", value))
 		var p *Problem
-		is.True(errors.As(err, &p)) // for each value
+		require.ErrorAs(t, err, &p) // for each value
 		is.Equal(p.Status, 400)
 		is.Equal(p.Errors[0].Header, "If-Match")
 	}
@@ -92,7 +92,7 @@ func TestRequestIDsAreTakenOverIfTheyFitALog(t *testing.T) {
 		is.Equal(NewRequestID(withHeader(requestIDHeader, id)), id)
 	}
 	for _, lines := range [][]string{{""}, {"a b"}, {"a\n"}, {"é"}, {strings.Repeat("x", 65)}, {"a", "b"}, {`"`}, nil} {
-		is.True(strings.HasPrefix(NewRequestID(withHeader(requestIDHeader, lines...)), "req_"))
+		require.HasPrefix(t, NewRequestID(withHeader(requestIDHeader, lines...)), "req_")
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
 )
 
 func TestARateLetsABurstThroughAndThenTheRate(t *testing.T) {
@@ -52,7 +54,8 @@ func TestARateForgivesAClockThatIsTurnedBack(t *testing.T) {
 	is.True(ok)
 	wait, ok := rate.Allow(t.Context(), "a")
 	is.True(!ok)
-	is.True(0 < wait && wait <= time.Second)
+	require.Greater(t, wait, 0)
+	require.AtMost(t, wait, time.Second)
 }
 
 func TestARateIsBoundedAndRemembersWhoComesBack(t *testing.T) {
@@ -68,7 +71,7 @@ func TestARateIsBoundedAndRemembersWhoComesBack(t *testing.T) {
 	for i := range 5 * maxCallers {
 		rate.Allow(t.Context(), "x"+strconv.Itoa(i))
 	}
-	is.True(len(rate.recent)+len(rate.older) <= 2*maxCallers)
+	require.AtMost(t, len(rate.recent)+len(rate.older), 2*maxCallers)
 }
 
 func TestRetryAfterIsWholeSecondsAndNeverShort(t *testing.T) {
@@ -78,7 +81,9 @@ func TestRetryAfterIsWholeSecondsAndNeverShort(t *testing.T) {
 			seconds, err := strconv.Atoi(retryAfter(wait))
 			is.NoErr(err)
 			got := time.Duration(seconds) * time.Second
-			is.True(got >= wait && got >= time.Second && got <= max(wait, time.Second)*5/4+2*time.Second)
+			require.AtLeast(t, got, wait)
+			require.AtLeast(t, got, time.Second)
+			require.AtMost(t, got, max(wait, time.Second)*5/4+2*time.Second)
 		}
 	}
 }
