@@ -25,8 +25,8 @@ type Activation struct {
 // order of (LeaseEndsAt, ID), those without a lease first.
 //
 // With FingerprintPrefix set, the activations of all licenses come in order of
-// (Fingerprint, LicenseID), byte by byte: also those that have ended, and those of
-// deleted licenses that DeleteActivations has not removed yet.
+// (Fingerprint, LicenseID), byte by byte, including activations that have ended, and
+// activations of deleted licenses that DeleteActivations has not removed yet.
 type ActivationQuery struct {
 	LicenseID string // only activations of this license; empty only with FingerprintPrefix
 	// LiveAt, when set, leaves only activations that hold a seat at that

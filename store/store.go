@@ -57,7 +57,7 @@ type Reader interface {
 	Licenses(ctx context.Context, q LicenseQuery) ([]License, error)
 	// FindLicenses searches the licenses that match every set field of q, in
 	// order of ID. It continues after q.After.ID, examines at most
-	// [MaxExamined] rows of the index it walks, and returns those that match,
+	// [MaxExamined] rows of the index it walks, and returns the matches,
 	// up to Limit. It ends there: next is the After.ID of the call that
 	// continues, and empty at the end. A call may find nothing and return a
 	// next, and next may lie far after the last license found.

@@ -94,8 +94,8 @@ func (k kind[R]) intact(b *bench, got R, rows []R, what string, args ...any) {
 	}
 }
 
-// stays passes a slice with room behind it, and checks that the call has written
-// neither to it nor behind it.
+// stays passes a slice with spare capacity, and checks that the call has written
+// neither to it nor to its spare capacity.
 func stays[E any](b *bench, what string, list []E, call func(list []E)) {
 	own := func() []E {
 		whole := slices.Concat(list, list)
@@ -108,7 +108,7 @@ func stays[E any](b *bench, what string, list []E, call func(list []E)) {
 	}
 	passed := own()
 	call(passed[:len(list)])
-	b.equal(passed, own(), "the argument of %s, with what is behind it", what)
+	b.equal(passed, own(), "the argument of %s, with its spare capacity", what)
 }
 
 // argumentsStay passes slices that are not sorted, and records with times that a

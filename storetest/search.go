@@ -123,8 +123,8 @@ func findChanged(b *bench) {
 	search("text", license(2).ID)
 }
 
-// findBetweenEdits changes other licenses between the calls of a chain: those that
-// the chain has passed, those ahead, and the one that the next call continues
+// findBetweenEdits changes other licenses between the calls of a chain: licenses that
+// the chain has passed, licenses ahead, and the one that the next call continues
 // after.
 func findBetweenEdits(b *bench) {
 	for _, descending := range []bool{false, true} {

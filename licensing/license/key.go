@@ -96,7 +96,7 @@ func setKey(rec *record.License, text string) {
 	}
 }
 
-// keyText returns the key of a license as it was supplied. A process of an
+// keyText returns the key of a license unchanged from what the caller supplied. A process of an
 // earlier version, which does not know KeyText, may have replaced the key.
 func keyText(rec record.License) string {
 	if rec.KeyText != "" && canonicalKey(rec.KeyText) == rec.Key {

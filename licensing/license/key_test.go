@@ -123,7 +123,7 @@ func foreignKey(t *testing.T) string {
 }
 
 // TestForeignKeysAreShownAsSupplied: a key of another system that reads as a
-// generated one is found in any form, and is shown and exported as it was supplied.
+// generated one is found in any form, and is shown and exported unchanged.
 func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -91,8 +91,8 @@ func TestOnlySpentSeats(t *testing.T) {
 	f.activate(t, l.Key, "b")
 }
 
-// TestSpentSeatsOfAnUnlimitedLicense: they count among those that a license may
-// have once it is limited.
+// TestSpentSeatsOfAnUnlimitedLicense: they count toward the limit that the
+// license gets later.
 func TestSpentSeatsOfAnUnlimitedLicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -15,7 +15,7 @@ var (
 
 // isStrong reports whether a key of 32 bytes is a point on the curve, in its only
 // encoding, and not one of the eight points whose order divides 8: with such a
-// key, signatures that nobody has made verify.
+// key, forged signatures verify.
 //
 // The coordinate y decides it. x² = (y²-1)/(dy²+1) must be a square other than 0,
 // which leaves out the orders 1 and 2. The points of order 4 have y = 0. Those of

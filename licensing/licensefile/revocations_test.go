@@ -118,7 +118,7 @@ func TestListsOfManyLicenses(t *testing.T) {
 	require.ErrorIs(t, file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got}), ErrRevoked)
 }
 
-// TestHostileListsAreCheap: a text of the maximum size that nobody has signed takes
+// TestHostileListsAreCheap: an unsigned text of the maximum size takes
 // little more memory than itself.
 func TestHostileListsAreCheap(t *testing.T) {
 	signer := edKey('a')

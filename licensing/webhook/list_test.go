@@ -73,7 +73,7 @@ func TestPagesOfWebhooks(t *testing.T) {
 	}
 }
 
-// TestTroubledWebhooks are those that fail or are disabled, the longest first.
+// Troubled webhooks fail or are disabled; the longest comes first.
 func TestTroubledWebhooks(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

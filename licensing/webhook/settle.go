@@ -228,7 +228,7 @@ func (b *batch) outcomes(tx *transaction, answers erasedAnswers) (rows []outbox.
 			if errors.Is(err, store.ErrNotFound) || err == nil && hasMoreAttempts(d, s.Delivery) { // with its webhook, or this has committed
 				continue
 			}
-			// If an operator has resent it meanwhile, the schedule is theirs.
+			// If an operator has resent it meanwhile, the schedule of that request stays.
 			mine = d.DueAt.Equal(s.DueAt) && d.State == string(DeliveryPending)
 		}
 		o := s.outcome

@@ -61,7 +61,7 @@ func TestACutWhileLanesAreTakenOver(t *testing.T) {
 				webhooks = append(webhooks, next.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated))
 			}
 			created := int64(len(before) + hooks) // the Seq of the last event so far
-			events := next.licenses(t, 10)        // the level ones have the first 6, those that lag the first 3
+			events := next.licenses(t, 10)        // the level webhooks have the first 6, the lagging ones the first 3
 			for i, w := range webhooks {
 				host := fmt.Sprintf("%d.example", i)
 				switch want[host] = events[6:]; i % 4 {

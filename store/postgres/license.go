@@ -64,7 +64,7 @@ func position(order store.LicenseOrder, p store.Position) []any {
 	return []any{p.Time.UnixMilli(), p.ID}
 }
 
-// licenses narrows a list of licenses to those that match q, in its order and
+// licenses narrows a list of licenses to the matches of q, in its order and
 // after its position. A list by ID uses the index that begins with the first
 // filter set of customer, product and state; a list by time uses the one that
 // begins with the product.

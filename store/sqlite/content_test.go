@@ -16,7 +16,7 @@ import (
 )
 
 // TestOverwrittenFileIsNoticed overwrites the file of an open store in place, as
-// cp and the shell do. From then on nothing may be acknowledged, and the log, which
+// cp and the shell do. Afterwards nothing may be acknowledged, and the log, which
 // has the newest changes, must stay.
 func TestOverwrittenFileIsNoticed(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -56,8 +56,8 @@ var orders = [...][]string{
 	store.ByStartsAt:  {`l.starts_at`, `l.id`},
 }
 
-// licenses narrows a SELECT from the table of licenses to those that match q and
-// are in its order, after its position.
+// licenses narrows a SELECT from the table of licenses to the matches of q, in its
+// order and after its position.
 func (s *selection) licenses(q store.LicenseQuery) {
 	s.walk(q)
 	switch q.Order {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
-// empty is a file without records. Migrating every file of the tests anew would
+// empty is a file without records. Migrating every file of the tests would
 // take most of their time.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "")

@@ -6,7 +6,7 @@ import "net/http"
 type route struct {
 	method   string
 	path     string // below dashboard/; a segment in braces is a parameter
-	query    string // the parameters of the query, besides list and done; one with a star may be repeated
+	query    string // the parameters of the query, in addition to list and done; one with a star may be repeated
 	access   access
 	handle   func(*visit) error
 	signIn   bool // part of the built-in sign-in

@@ -109,8 +109,8 @@ func showSearch(v *visit) error {
 }
 
 // isNamed reports whether a text is the ID or the key of a license, which is the
-// only one that a search for the text has found. A masked key is compared as far
-// as it is shown.
+// only one that a search for the text has found. Of a masked key, only
+// the part that is shown is compared.
 func (v *visit) isNamed(l license.License, text string) bool {
 	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
 	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.may(keyReaders) {

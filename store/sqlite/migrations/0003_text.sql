@@ -9,7 +9,7 @@ CREATE UNIQUE INDEX activation_fingerprint ON activation (fingerprint, license_i
 
 -- Licenses, by a number: the rows of a table by id would be in its inner pages too,
 -- of which few fit into one with their documents. The text is before the document, so
--- that no search reads the pages that a long document goes on in. A process of an
+-- that no search reads the overflow pages of a long document. A process of an
 -- earlier version that has the file open does not find the table under its new
 -- name, and so writes no license without its text.
 CREATE TABLE licenses (

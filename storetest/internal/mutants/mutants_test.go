@@ -36,7 +36,7 @@ type trial struct {
 }
 
 // trials are all trials. Of the cases of storetest.RunDurable, a disk supports
-// those that stay in one process, and a fileStore the others.
+// the cases of one process, and a fileStore the others.
 func trials() (list []trial) {
 	add := func(rule int, does, cases string, run func(*testing.T)) {
 		list = append(list, trial{rule, does, cases, run})
