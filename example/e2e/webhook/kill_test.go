@@ -100,6 +100,7 @@ func victim(file, receiver string, ahead time.Duration) error {
 			return err
 		}
 		fmt.Println(l.ID)
+		time.Sleep(3 * time.Millisecond) // a subscriber gets one event after another, and has to be done with them in time
 	}
 	return nil
 }
