@@ -117,17 +117,19 @@ func makeFile(path string) (os.FileInfo, error) {
 
 var errNotSQLite = errors.New("this is not a SQLite file; it was not changed; use another path")
 
+// fileState reads what identifies a file. It is one statement, because another process
+// may be creating the tables.
+const fileState = `SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+	(SELECT count(*) FROM sqlite_schema)`
+
 // version returns how many migrations the file has had, or an error if it is not
 // a file of this package.
 func version(c *conn) (int, error) {
-	id, err := c.integer("PRAGMA application_id")
+	var id, n, tables int64
+	err := c.query(context.Background(), fileState, nil, func(r *row) { id, n, tables = r.integer(), r.integer(), r.integer() })
 	if primary(code(err)) == lib.SQLITE_NOTADB {
 		return 0, fmt.Errorf("%w: %w", errNotSQLite, err)
 	} else if err != nil {
-		return 0, err
-	}
-	n, err := c.integer("PRAGMA user_version")
-	if err != nil {
 		return 0, err
 	}
 	if id == applicationID {
@@ -136,10 +138,6 @@ func version(c *conn) (int, error) {
 				"it was not changed; install the newer version or restore a backup", n, known)
 		}
 		return int(n), nil
-	}
-	tables, err := c.integer("SELECT count(*) FROM sqlite_schema")
-	if err != nil {
-		return 0, err
 	}
 	if id != 0 || n != 0 || tables != 0 {
 		return 0, fmt.Errorf("this is a SQLite file of another program (application id %#x, %d tables and indexes); "+
