@@ -250,6 +250,7 @@ var secretCases = []protocolCase{
 		c.mount = licensing.NewHandler(memory.New(), licensing.Options{Limiter: seen, Logger: discard})
 		is.Equal(c.elsewhere(licensing.Options{Limiter: refusing{}}).list(c.token), http.StatusTooManyRequests)
 		is.Equal(c.do("GET", "/ready", "", "Authorization", "").Code, http.StatusOK)
+		is.Equal(c.do("GET", "/health", "", "Authorization", "").Code, http.StatusOK) // has no limit
 		is.Equal(seen.keys, []string{"address:192.0.2.1"})
 	}},
 }

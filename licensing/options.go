@@ -187,9 +187,10 @@ type DashboardOptions struct {
 	// it has not, the answer is 500 and the log says so. Its answer does not
 	// get the security headers of the dashboard. An operator without an ID,
 	// with an unknown role, or with Disabled set gets 403, and the log names
-	// the fault. Operator is called again, with a ResponseWriter that discards,
-	// between the batches of a change of many licenses. It replaces the built-in
-	// sign-in with its operators and sessions. Default: the built-in sign-in.
+	// the fault. Operator is called again, with a ResponseWriter that discards
+	// what it gets, between the batches of a change or an import of many
+	// licenses. It replaces the built-in sign-in with its operators and
+	// sessions. Default: the built-in sign-in.
 	Operator func(http.ResponseWriter, *http.Request) (operator.Operator, bool)
 
 	// Origins are the origins, such as "https://admin.example.com", at which

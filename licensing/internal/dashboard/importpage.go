@@ -148,7 +148,7 @@ func runImport(v *visit) error {
 		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid_form", Detail: "The rows of the import are incomplete. Choose the file again."}
 	}
 	var results []license.ImportResult
-	err = v.licenses.Import(v.r.Context(), bytes.NewReader(lines), func(result license.ImportResult) error {
+	err = v.licenses.Import(v.r.Context(), accessReader{v, bytes.NewReader(lines)}, func(result license.ImportResult) error {
 		results = append(results, result)
 		return nil
 	})
@@ -163,4 +163,18 @@ func runImport(v *visit) error {
 		return err
 	}
 	return v.renderImport(status, body)
+}
+
+// An accessReader reads the lines of an import in parts, for as long as the
+// operator may import licenses.
+type accessReader struct {
+	v     *visit
+	lines io.Reader
+}
+
+func (r accessReader) Read(part []byte) (int, error) {
+	if err := r.v.checkAccess(); err != nil {
+		return 0, err
+	}
+	return r.lines.Read(part[:min(len(part), 64<<10)])
 }

@@ -11,8 +11,11 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // upload submits a form with a file, or with a value if there is no file.
@@ -105,4 +108,29 @@ func TestImportCSVWithFaults(t *testing.T) {
 	is.Equal(v.upload("licenses/import/run", "lines", "not base64", false).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post("licenses/import", "file", "x").StatusCode, http.StatusUnsupportedMediaType)
 	is.Equal(s.count(), 0)
+}
+
+// An import stops when its operator loses the access.
+func TestImportCSVOfADemotedOperator(t *testing.T) {
+	is := is.New(t)
+	st := &feedStore{Store: memory.New()}
+	s := newSiteOn(t, st, licensing.Options{})
+	s.admin()
+	eve, viewer := s.operator("eve@example.com", operator.RoleAdmin), operator.RoleViewer
+	v := s.signedIn("eve@example.com")
+	var file strings.Builder
+	file.WriteString("name,product_id,customer_id\n")
+	for i := range 2000 {
+		fmt.Fprintf(&file, "Number %d,atlas,cus_%s\n", i, strings.Repeat("x", 200))
+	}
+	lines := html.UnescapeString(v.upload("licenses/import", "file", file.String(), true).hidden("lines"))
+	st.onUpdate = func() {
+		_, err := s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Role: &viewer})
+		is.NoErr(err)
+	}
+	a := v.upload("licenses/import/run", "lines", lines, false)
+	is.Equal(a.StatusCode, http.StatusForbidden)
+	n := s.count()
+	is.True(0 < n && n < 2000)
+	is.True(a.says(fmt.Sprintf("The import stopped after %d rows. Your session has ended or your role has changed.", n)))
 }
