@@ -23,6 +23,8 @@ const (
 	otherPassword = "nine lamps along the harbour wall"
 )
 
+var costOfHosts = hashcost.Current // before init lowers it
+
 func init() { hashcost.ForTests() }
 
 // office is a Service on an empty store with a clock that tests set.

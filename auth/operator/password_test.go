@@ -13,7 +13,7 @@ import (
 func TestPasswordHash(t *testing.T) {
 	is := is.New(t)
 	ctx := t.Context()
-	hashcost.Current = hashcost.Default
+	hashcost.Current = costOfHosts
 	defer hashcost.ForTests()
 
 	phc, err := hashPassword(ctx, "a horse that reads the news")

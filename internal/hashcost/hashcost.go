@@ -8,12 +8,9 @@ type Cost struct {
 	Threads      uint8
 }
 
-// Default is the minimum in the OWASP Password Storage Cheat Sheet.
-var Default = Cost{Memory: 19456, Time: 2, Threads: 1}
-
-// Current is the cost of new hashes. A hash with a lower cost is replaced at the
-// next sign-in.
-var Current = Default
+// Current is the cost of new hashes: the minimum in the OWASP Password Storage
+// Cheat Sheet. A hash with a lower cost is replaced at the next sign-in.
+var Current = Cost{Memory: 19456, Time: 2, Threads: 1}
 
 // ForTests lowers Current for the rest of the process.
 func ForTests() { Current = Cost{Memory: 64, Time: 1, Threads: 1} }

@@ -131,7 +131,7 @@ type revokedFiles struct {
 	MinGeneration int64  `json:"min_generation"` // files of lower generations are refused
 }
 
-// revokeFiles puts a license on the revocation list of a product if the change
+// revokeFiles puts a license on the revocation list of its product if the change
 // from one record to the next outdates its files.
 func (tx *transaction) revokeFiles(ctx context.Context, before, after record.License) error {
 	if before.State == after.State && generation(before) == generation(after) {
@@ -155,7 +155,7 @@ func (tx *transaction) revokeFiles(ctx context.Context, before, after record.Lic
 }
 
 // revokeDeleted refuses all files of a license that is deleted, and stores its
-// generation for succeed.
+// generation for outdateDeleted.
 func (tx *transaction) revokeDeleted(ctx context.Context, l License) error {
 	_, until, err := filesOf(ctx, tx, l.ID)
 	if err != nil || !until.After(tx.now) {
@@ -167,10 +167,10 @@ func (tx *transaction) revokeDeleted(ctx context.Context, l License) error {
 	return tx.revokeBelow(ctx, l.ID, l.ProductID, licensefile.AllGenerations, until)
 }
 
-// succeed gives a license that is imported with the ID of a deleted one a higher
-// generation, if the deleted one may still have files: those stay refused, and
-// new files are accepted.
-func (tx *transaction) succeed(ctx context.Context, rec *record.License) error {
+// outdateDeleted gives a license that is imported with the ID of a deleted one a
+// higher generation, if the deleted one may still have files: those stay refused,
+// and new files are accepted.
+func (tx *transaction) outdateDeleted(ctx context.Context, rec *record.License) error {
 	deleted, until, err := filesOf(ctx, tx, rec.ID)
 	if err != nil || !until.After(tx.now) {
 		return err

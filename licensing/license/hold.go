@@ -52,7 +52,7 @@ const spentKind = "spent_seat"
 // A spentSeat is the data of such an entry. Entries of earlier versions have
 // none; with Options.HoldOffline, those were forced.
 type spentSeat struct {
-	Free bool `json:"free,omitempty"` // released or evicted without force
+	Unforced bool `json:"unforced,omitempty"` // released or evicted without force
 }
 
 // ErrSeatHeld: a license file holds the seat, so its program may run until the
@@ -97,7 +97,7 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 	}
 	return forced, tx.PutEntries(ctx, store.Entry{
 		Kind: spentKind, Key: spentKey(l.ID, a.ID), Owner: l.ID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
-		Data: encode(spentSeat{Free: !forced}),
+		Data: encode(spentSeat{Unforced: !forced}),
 	})
 }
 
@@ -146,7 +146,7 @@ func (f *facts) countSpent(ctx context.Context, r store.Reader, id string) error
 	}
 	n, err := spentSeats(ctx, r, id, f.at, f.license.MaxActivations+1, func(e store.Entry) bool {
 		var seat spentSeat
-		return e.Key != spentKey(id, f.seat.ID) && decode(e.Data, &seat) == nil && seat.Free
+		return e.Key != spentKey(id, f.seat.ID) && decode(e.Data, &seat) == nil && seat.Unforced
 	})
 	f.spent = int(n)
 	return err

@@ -56,8 +56,8 @@ const maxRefused = 1000
 // license that may still have files gets a higher generation, so that those stay
 // refused. New licenses start at revision 1, and each appends a license.created
 // event. Import does not call Options.BeforeCreate. A refused row does not affect
-// the others. After 1,000 refused rows Import reports [ImportStopped] for the next row and
-// returns nil. Import stops at the first error of r, report or the store;
+// the others. After 1,000 refused rows Import reports [ImportStopped] for the next
+// row and returns nil. Import stops at the first error of r, report or the store;
 // rows already reported stay imported.
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
 	ctx = bulk.Mark(ctx)
@@ -219,7 +219,7 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 		return "", err
 	}
 	rec := row.record(tx.now)
-	if err := tx.succeed(ctx, &rec); err != nil {
+	if err := tx.outdateDeleted(ctx, &rec); err != nil {
 		return "", err
 	}
 	_, err = s.add(ctx, tx, rec, row.CreateParams)

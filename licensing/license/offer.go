@@ -178,7 +178,7 @@ func (f facts) holdUntil(end time.Time) (exp, hold time.Time) {
 }
 
 // overLimit returns the reason not to hold another seat of a license that has
-// more active activations than seats, because its limit was lowered.
+// more taken seats than its limit, because that was lowered.
 func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
 	if f.license.MaxActivations < 0 {
 		return nil, nil
@@ -186,7 +186,7 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
 	}
-	return &Reason{VerdictActivationLimit, fmt.Sprintf("The license has %d seats and more active activations, so it allows no new license file.", f.license.MaxActivations)}, nil
+	return &Reason{VerdictActivationLimit, fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
 }
 
 // take adds an offer to a verdict, once it needs nothing else.

@@ -91,8 +91,8 @@ func TestOnlySpentSeats(t *testing.T) {
 	f.activate(t, l.Key, "b")
 }
 
-// TestSpentSeatsOfAnUnlimitedLicense: they count toward the limit that the
-// license gets later.
+// TestSpentSeatsOfAnUnlimitedLicense: once the license is limited, they count
+// toward the number of spent seats that it may have.
 func TestSpentSeatsOfAnUnlimitedLicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)

@@ -118,8 +118,8 @@ func TestListsOfManyLicenses(t *testing.T) {
 	require.ErrorIs(t, file.Check(Expect{ProductID: "atlas", Now: issued, Revocations: &got}), ErrRevoked)
 }
 
-// TestHostileListsAreCheap: an unsigned text of the maximum size takes
-// little more memory than itself.
+// TestHostileListsAreCheap: a text of the maximum size without a valid signature takes
+// at most three times its size in memory.
 func TestHostileListsAreCheap(t *testing.T) {
 	signer := edKey('a')
 	keys := set(t, signer)

@@ -140,7 +140,7 @@ func (r skipsNext) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]st
 type anyText struct{ store.Reader }
 
 func (r anyText) FindLicenses(ctx context.Context, q store.LicenseQuery) ([]store.License, string, error) {
-	if len(q.Text) == 2 && len(q.Text[1]) == 1 {
+	if len(q.Text) == 2 && len(q.Text[1]) == 1 { // text of rule 24, and not too many of rule 22
 		q.Text = q.Text[:1]
 	}
 	return r.Reader.FindLicenses(ctx, q)
