@@ -88,15 +88,6 @@ func filesOf(ctx context.Context, r store.Reader, id string) (known licenseFiles
 	return known, e.ExpiresAt, err
 }
 
-// haveFiles reports whether one of the IDs is of a license that may have files.
-func (tx *transaction) haveFiles(ctx context.Context, ids []string) (bool, error) {
-	if len(ids) == 0 {
-		return false, nil
-	}
-	entries, err := tx.Entries(ctx, store.EntryQuery{Kind: filesKind, Keys: ids})
-	return len(entries) > 0, err
-}
-
 // putFiles stores what filesOf returns.
 func (tx *transaction) putFiles(ctx context.Context, id string, known licenseFiles, until time.Time) error {
 	return tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: id, Data: encode(known), ExpiresAt: until, CreatedAt: tx.now})

@@ -63,15 +63,14 @@ func (s *Service) importIDs(ctx context.Context, tx *transaction, ids []string) 
 	if s.caller.Products != nil {
 		return store.ErrExists
 	}
-	deleted, err := tx.Entries(ctx, store.EntryQuery{Kind: deletedKind, Keys: ids})
-	if err != nil {
-		return err
+	for _, kind := range []string{deletedKind, filesKind} {
+		if found, err := tx.Entries(ctx, store.EntryQuery{Kind: kind, Keys: ids}); err != nil {
+			return err
+		} else if len(found) > 0 {
+			return store.ErrExists
+		}
 	}
-	files, err := tx.haveFiles(ctx, ids)
-	if err == nil && (files || len(deleted) > 0) {
-		return store.ErrExists
-	}
-	return err
+	return nil
 }
 
 // importDeleted removes what is left of a deleted license with the ID of a row, so
