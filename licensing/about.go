@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 )
 
 // about returns the settings that the dashboard shows: the values in effect, and

@@ -19,43 +19,43 @@ const module = "github.com/seed-d8a106b4/licensekit"
 // files that are not tests. Where none is named, only the standard library
 // and other modules remain.
 var arrows = map[string][]string{
-	"store":                      {},
-	"store/memory":               {"store"},
-	"store/sqlite":               {"internal/bulk", "store"},
-	"store/postgres":             {"store"},
-	"storetest":                  {"store", "storetest/internal/pick"},
-	"storetest/internal/mutants": {}, // tests only
-	"storetest/internal/pick":    {"store"},
-	"internal/bulk":              {},
-	"internal/hashcost":          {},
-	"internal/purge":             {"store"},
-	"internal/require":           {}, // tests only
-	"internal/rotation":          {},
-	"internal/valid":             {}, // for the tags of parameters and options
-	"auth":                       {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
-	"auth/internal/listing":      {"store"},
-	"auth/internal/throttle":     {},
-	"auth/internal/loopback":     {},
-	"auth/operator":              {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
-	"licensing/internal/input":   {"internal/valid", "auth"}, // of auth, the errors of fields
-	"internal/seal":              {},
-	"licensing/internal/csvfile": {},
-	"licensing/internal/outbox":  {"store"},
-	"licensing/internal/record":  {"store"},
+	"store":                           {},
+	"store/memory":                    {"store"},
+	"store/sqlite":                    {"internal/bulk", "store"},
+	"store/postgres":                  {"store"},
+	"storetest":                       {"store", "storetest/internal/pick"},
+	"storetest/internal/mutants":      {}, // tests only
+	"storetest/internal/pick":         {"store"},
+	"internal/bulk":                   {},
+	"internal/hashcost":               {},
+	"internal/purge":                  {"store"},
+	"internal/require":                {}, // tests only
+	"internal/rotation":               {},
+	"internal/valid":                  {}, // for the tags of parameters and options
+	"auth":                            {"store", "auth/internal/listing", "auth/internal/throttle", "internal/rotation", "internal/valid"},
+	"auth/internal/listing":           {"store"},
+	"auth/internal/throttle":          {},
+	"auth/internal/loopback":          {},
+	"auth/operator":                   {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
+	"licensing/internal/core/input":   {"internal/valid", "auth"}, // of auth, the errors of fields
+	"internal/seal":                   {},
+	"licensing/internal/core/csvfile": {},
+	"licensing/internal/core/outbox":  {"store"},
+	"licensing/internal/core/record":  {"store"},
 
-	"licensing/internal/feed":      {"store"},
-	"licensing/license":            {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/record", "licensing/internal/csvfile"},
-	"licensing/webhook":            {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/input", "licensing/internal/feed", "licensing/internal/outbox"},
-	"licensing/internal/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
-	"licensing/internal/api":       {"licensing/license", "licensing/webhook", "licensing/internal/input", "auth", "licensing/internal/web"},
-	"licensing/internal/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/feed", "licensing/internal/input", "auth", "auth/operator", "licensing/internal/csvfile", "licensing/internal/qr", "licensing/internal/web"},
-	"licensing/internal/qr":        {},
-	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/web", "licensing/internal/api", "licensing/internal/dashboard",
-		"licensing/internal/feed", "auth", "auth/operator", "store"},
+	"licensing/internal/core/feed":      {"store"},
+	"licensing/license":                 {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile"},
+	"licensing/webhook":                 {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox"},
+	"licensing/internal/http/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
+	"licensing/internal/http/endpoints": {"licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web"},
+	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web"},
+	"licensing/internal/http/qr":        {},
+	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard",
+		"licensing/internal/core/feed", "auth", "auth/operator", "store"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store"},
 	"licensing/client":        {"licensing/licensefile"},
-	"licensing/licensingtest": {"licensing", "licensing/internal/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
+	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                 {"example/internal/host", "store/sqlite"},
 	"example/internal/admin":  {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite"},

@@ -91,7 +91,7 @@ func init() {
 func TestWholeTestsAreThere(t *testing.T) {
 	is := is.New(t)
 	there := map[string]bool{}
-	for _, dir := range []string{".", "internal/web", "../auth", "../auth/operator"} {
+	for _, dir := range []string{".", "internal/http/web", "../auth", "../auth/operator"} {
 		files, err := filepath.Glob(dir + "/*_test.go")
 		is.NoErr(err)
 		for _, file := range files {

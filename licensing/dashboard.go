@@ -3,9 +3,9 @@ package licensing
 import (
 	"net/http"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // Dashboard returns the handler of the dashboard pages only, for hosts that serve
@@ -17,6 +17,6 @@ func (h *Handler) section() *web.Section {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
-		Description: api.Description, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
+		Description: endpoints.Description, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
 	}).Section()
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -28,7 +28,7 @@ func TestEveryEndpointRefusesWhatItDoesNotKnow(t *testing.T) {
 	known := strings.NewReplacer("{licenseID:lic_}", lic.ID, "{licenseID}", lic.ID, "{webhookID}", hook.ID, "{activationID}", "act_x", "{deliveryID}", "dlv_x")
 	before, err := c.Handler.Service().Events(t.Context(), license.EventsParams{})
 	is.NoErr(err)
-	for _, route := range api.Routes(api.Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1 << 20}) {
+	for _, route := range endpoints.Routes(endpoints.Config{Auth: auth.New(memory.New(), auth.Options{}), Metadata: http.NotFoundHandler(), MaxImport: 1 << 20}) {
 		if route.OAuth || route.Probe { // RFC 6749 requires the first to ignore them; see TestProbes
 			continue
 		}

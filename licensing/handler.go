@@ -9,9 +9,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -79,7 +79,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
 	}
 	pages := h.section()
-	routes := api.Routes(api.Config{
+	routes := endpoints.Routes(endpoints.Config{
 		Auth:        h.auth,
 		Webhooks:    h.webhooks,
 		Metadata:    h.metadata,

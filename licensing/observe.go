@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
 // An Observation is what [Options.Observe] is called with. Kind says what it is

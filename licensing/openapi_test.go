@@ -14,8 +14,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -64,7 +64,7 @@ func TestTheDescriptionHasEveryRouteAndNoOther(t *testing.T) {
 	operations, _ := description(t)
 	st := memory.New()
 	routed := map[string]bool{}
-	for _, route := range api.Routes(api.Config{Auth: auth.New(st, auth.Options{}), Metadata: http.NotFoundHandler()}) {
+	for _, route := range endpoints.Routes(endpoints.Config{Auth: auth.New(st, auth.Options{}), Metadata: http.NotFoundHandler()}) {
 		methods := []string{route.Method}
 		if route.Path == "/oauth/token" {
 			methods = []string{"GET", "POST"}

@@ -59,7 +59,7 @@ type apiOperation struct {
 
 func describe(t *testing.T) (d description, operations map[string]apiOperation) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash("../internal/api/openapi.json"))
+	text, err := os.ReadFile(filepath.FromSlash("../internal/http/endpoints/openapi.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &d)
 	}

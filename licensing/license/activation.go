@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

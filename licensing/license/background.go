@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/bulk"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 )
 
 // checker has the rules of this package for the tags of parameter structs.

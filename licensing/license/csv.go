@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
 )
 
 // csvColumns are the columns of a CSV file: the fields of a License after Object,

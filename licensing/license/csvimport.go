@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 )
 
 // The errors of this package. Methods return them wrapped, or as the type that

@@ -3,7 +3,7 @@ package license
 import (
 	"context"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
 // GiveNotices appends a batch of due expiry notices.

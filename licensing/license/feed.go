@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/bulk"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

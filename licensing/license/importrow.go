@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 )
 
 // maxRow is the maximum length of a line. It is twice the largest license.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
 // keyAlphabet is Crockford's base32: no I, L, O or U.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/input"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/record"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

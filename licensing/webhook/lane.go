@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 

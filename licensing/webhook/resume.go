@@ -3,7 +3,7 @@ package webhook
 import (
 	"context"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 )
 
 // A ResumeFrom says which events a webhook receives when it becomes active

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )

@@ -17,7 +17,7 @@ import (
 func dashboardPages(t *testing.T) (paths []string) {
 	t.Helper()
 	is := is.New(t)
-	source, err := os.ReadFile("../../../licensing/internal/dashboard/route.go")
+	source, err := os.ReadFile("../../../licensing/internal/http/dashboard/route.go")
 	is.NoErr(err)
 	for _, m := range regexp.MustCompile(`\{method: get, path: "([^"]*)"(.*)\},`).FindAllStringSubmatch(string(source), -1) {
 		if !strings.Contains(m[2], "download: true") && !strings.HasSuffix(m[1], ".json") {

@@ -1,7 +1,7 @@
 -- Counts, deliveries and search words become entries. A license or an activation
 -- is its ids, the columns that lists select by, and one document with all other
 -- fields, which nothing here looks into. The documents are in the form in which package
--- licensing/internal/record wrote them when this was made.
+-- licensing/internal/core/record wrote them when this was made.
 
 -- A process of the first release that has the database open does not notice that
 -- it was migrated. Under new names, it finds neither table: otherwise it could

@@ -1,7 +1,7 @@
 -- Counts, deliveries and search words become entries. A license or an activation
 -- is its ids, the columns that lists select by, and one document with all other
 -- fields, which nothing here looks into. The documents are in the form in which package
--- licensing/internal/record wrote them when this was made.
+-- licensing/internal/core/record wrote them when this was made.
 --
 -- Indexes that change go first, and those of large tables come last: their pages
 -- are used again, and an index is sorted once.

@@ -1,7 +1,0 @@
-/*
-Package api implements the JSON API. [Routes] lists its endpoints.
-
-The handlers only decode requests and encode responses; package license decides
-what a request may do. There is one file per resource.
-*/
-package api

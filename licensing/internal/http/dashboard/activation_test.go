@@ -1,0 +1,347 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// activate creates an activation of a license.
+func (s *site) activate(l license.License, fingerprint, name string) license.Activation {
+	s.t.Helper()
+	v, err := s.Service().Activate(s.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint, Name: name})
+	is.New(s.t).NoErr(err)
+	return *v.Activation
+}
+
+func TestActivationsOfLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](3600)})
+	page := "licenses/" + l.ID
+	tab := page + "/activations"
+	require.Contains(t, v.get(tab).body, "No active activations")
+	require.Contains(t, v.get(page).body, "0 of 3 seats used.")
+
+	gone := s.activate(l, "old-machine", "")
+	s.advance(2 * time.Hour)
+	one := s.activate(l, "machine-1", "Reception")
+	s.activate(l, "machine-2", "")
+	require.Contains(t, v.get(page).body, "2 of 3 seats used.")
+	require.Contains(t, v.get(page).body, `<rect width="67" height="6"/>`)
+	a := v.get(tab)
+	require.Contains(t, a.body, "2 of 3 seats used.", "Reception", "machine-1", "machine-2")
+	require.NotContains(t, a.body, "old-machine")
+	is.Equal(strings.Count(a.body, "/release"), 2) // only for active activations
+	both := v.get(tab + "?ended=1")
+	require.Contains(t, both.body, "lease ended", "old-machine")
+	require.NotContains(t, both.body, gone.ID+"/release")
+
+	ask := v.get(page + "/activations/" + one.ID + "/release")
+	require.Contains(t, ask.body, "Activation: Reception (machine-1)", one.ID)
+	require.Contains(t, v.get(page).body, "2 of 3 seats used.") // the confirmation page changes nothing
+	is.Equal(v.get(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
+	is.Equal(v.post(page+"/activations/"+one.ID+"/release", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
+	a = v.post(page+"/activations/"+one.ID+"/release", "reason", "Reception moved")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.to(), "../../../../licenses/"+l.ID+"/activations")
+	is.Equal(v.follow(a).notice(), "The activation has been released.")
+	a = v.get(page)
+	require.Contains(t, a.body, "1 of 3 seats used.", "released", "Reception moved") // the history shows the reason
+	is.Equal(v.post(page+"/activations/act_nowhere/release").StatusCode, http.StatusNotFound)
+
+	live := v.get(tab)
+	require.Contains(t, live.body, "machine-2")
+	require.NotContains(t, live.body, "machine-1")
+	both = v.get(tab + "?ended=1")
+	require.Contains(t, both.body, "machine-2", "machine-1", "old-machine")
+	is.Equal(v.get(tab+"?cursor=garbage").StatusCode, http.StatusBadRequest)
+}
+
+func TestActivationMetadata(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	s.activate(l, "machine-1", "")
+	tab := "licenses/" + l.ID + "/activations"
+	require.NotContains(t, v.get(tab).body, "Metadata</th>")
+	_, err := s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "machine-2", Metadata: map[string]string{"version": "1.2", "os": "<linux>"}})
+	is.NoErr(err)
+	require.Contains(t, v.get(tab).body, "Metadata</th>")
+	require.Contains(t, v.get(tab).body, "os: &lt;linux&gt; · version: 1.2</td>")
+}
+
+func TestManyActivations(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	for i := range 120 {
+		s.activate(l, fmt.Sprintf("machine-%03d", i), "")
+		s.advance(time.Second)
+	}
+	require.Contains(t, v.get("licenses/"+l.ID).body, "120 active, no maximum.")
+	var seen []string
+	page := "licenses/" + l.ID + "/activations"
+	for query := ""; ; {
+		a := v.get(page + query)
+		seen = append(seen, regexp.MustCompile(`<code>machine-\d+`).FindAllString(a.body, -1)...)
+		next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
+		if next == nil {
+			break
+		}
+		query = next[1]
+	}
+	is.Equal(len(seen), 120)
+	is.Equal(seen[len(seen)-1], "<code>machine-119")
+}
+
+// TestValidityBar checks the positions on the bar, of 1,000 units.
+func TestValidityBar(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	in := func(days int) *time.Time { at := now.AddDate(0, 0, days); return &at }
+	for name, tt := range map[string]struct {
+		starts, expires *time.Time
+		grace           int64
+		want            string
+		says            string
+	}{
+		"active":         {in(-25), in(75), 0, `valid 0 1000 grace 1000 0 today 250`, "Started <"},
+		"with grace":     {in(-30), in(60), 10 * 86400, `valid 0 900 grace 900 100 today 300`, "Grace until <"},
+		"scheduled":      {in(50), in(100), 0, `valid 500 500 grace 1000 0 today 0`, "Starts <"},
+		"expired":        {in(-100), in(-50), 0, `valid 0 500 grace 500 0 today 996`, "Expired <"},
+		"in grace":       {in(-80), in(-10), 30 * 86400, `valid 0 700 grace 700 300 today 800`, "Expired <"},
+		"longest grace":  {in(-1), in(1), 3155760000, `valid 0 0 grace 0 1000 today 0`, "Grace until <"},
+		"from creation":  {nil, in(10), 0, `valid 0 1000 grace 1000 0 today 0`, "Started <"},
+		"without expiry": {in(-1), nil, 0, "", "No expiry."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			l := s.license(license.CreateParams{Name: "Atlas", StartsAt: tt.starts, ExpiresAt: tt.expires, GraceSeconds: tt.grace})
+			a := v.get("licenses/" + l.ID)
+			got := ""
+			if m := regexp.MustCompile(`class="valid" x="(\d+)" width="(\d+)".*class="grace" x="(\d+)" width="(\d+)".*class="today" x="(\d+)"`).FindStringSubmatch(a.body); m != nil {
+				got = fmt.Sprintf("valid %s %s grace %s %s today %s", m[1], m[2], m[3], m[4], m[5])
+			}
+			is.Equal(got, tt.want)
+			require.Contains(t, a.body, tt.says)
+		})
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	l := s.license(license.CreateParams{Name: "Atlas", ProductID: "atlas", ExpiresAt: &end, GraceSeconds: 86400, MaxActivations: ptr[int64](1), Entitlements: map[string]any{"export": true}})
+	s.activate(l, "machine-1", "")
+	for _, tt := range []struct {
+		query  string
+		status int
+		says   []string
+	}{
+		{"", 200, []string{`<span class="pill active">valid</span><span>now`, "Next change:", "11 Mar 2026"}},
+		{"?at=2026-03-11T13:00", 200, []string{`<span class="pill ending">in grace</span>`, "12 Mar 2026", "<details open>"}},
+		{"?at=2026-04-01", 200, []string{`<span class="pill revoked">expired</span>`, "The license expired on 11 Mar 2026, 12:00:00 UTC.", "No change is scheduled."}},
+		{"?fingerprint=machine-1", 200, []string{`<span class="pill active">valid</span>`}},
+		{"?fingerprint=machine-2&product=beacon&entitlement=import", 200, []string{
+			`<span class="pill revoked">product mismatch</span>`, "not_activated", "activation_limit", "entitlement_missing", `value="machine-2"`,
+		}},
+		{"?at=tomorrow", 422, []string{`id="f-at-error">Enter a date`, `value="tomorrow"`}},
+		{"?entitlement=%01", 422, []string{`id="f-entitlement-error">`}},
+		{"?product=%01", 422, []string{`id="f-product-error">`}},
+	} {
+		t.Run(tt.query, func(t *testing.T) {
+			is := is.New(t)
+			a := v.get("licenses/" + l.ID + tt.query)
+			is.Equal(a.StatusCode, tt.status)
+			for _, text := range tt.says {
+				require.Contains(t, a.body, text)
+			}
+		})
+	}
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is := is.New(t)
+	is.NoErr(err)
+	is.Equal(after, l) // a test validation changes nothing
+}
+
+func TestRenew(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		form []string
+		want string // the new expiry; empty: the form is rejected
+		bad  string // the control with the error
+	}{
+		{"a year from the expiry", []string{"term", "P1Y", "from", "later"}, "2027-03-11T00:00:00Z", ""},
+		{"half a year from now", []string{"term", "P6M", "from", "now"}, "2026-09-01T12:00:00Z", ""},
+		{"custom length", []string{"term", "length", "duration", "1y 6mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"number and unit", []string{"term", "length", "duration", "18", "duration_unit", "mo", "from", "expiry"}, "2027-09-11T00:00:00Z", ""},
+		{"ISO 8601 duration", []string{"term", "length", "duration", "P2W", "from", "expiry"}, "2026-03-25T00:00:00Z", ""},
+		{"custom date", []string{"term", "date", "expires_at", "2030-01-31T09:00", "from", "later"}, "2030-01-31T09:00:00Z", ""},
+		{"a length with a fixed term", []string{"term", "P1Y", "duration", "45d"}, "", "term-0"},
+		{"a date with a fixed term", []string{"term", "P1Y", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a date with a custom length", []string{"term", "length", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"a length with a custom date", []string{"term", "date", "duration", "45d", "expires_at", "2026-06-01"}, "", "term-0"},
+		{"months or minutes", []string{"term", "length", "duration", "18m"}, "", "duration"},
+		{"nothing selected", []string{"from", "later"}, "", "term-0"},
+		{"no length", []string{"term", "length"}, "", "duration"},
+		{"invalid length", []string{"term", "length", "duration", "a while"}, "", "duration"},
+		{"zero length", []string{"term", "length", "duration", "0d"}, "", "duration"},
+		{"no date", []string{"term", "date"}, "", "expires_at"},
+		{"an earlier date", []string{"term", "date", "expires_at", "2026-03-02"}, "", "expires_at"},
+		{"not later than the current expiry", []string{"term", "length", "duration", "1d", "from", "now"}, "", "term-0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			end := time.Date(2026, 3, 11, 0, 0, 0, 0, time.UTC)
+			l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+			require.Contains(t, v.get("licenses/"+l.ID).body, "/renew")
+			a := v.post("licenses/"+l.ID+"/renew", append(tt.form, "reason", "Paid")...)
+			before, err := s.Service().Get(t.Context(), l.ID)
+			is.NoErr(err)
+			is.Equal(before, l) // not renewed before the confirmation
+			if tt.want != "" {
+				want, err := time.Parse(time.RFC3339, tt.want)
+				is.NoErr(err)
+				require.Contains(t, a.body, "New expiry: "+want.Format("2 Jan 2006, 15:04:05")+" UTC")
+				s.advance(time.Minute)
+				a = v.post("licenses/"+l.ID+"/renew", flat(fields(a))...)
+			}
+			after, err := s.Service().Get(t.Context(), l.ID)
+			is.NoErr(err)
+			if tt.want == "" {
+				is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+				require.Contains(t, a.body, `<a href="#f-`+tt.bad+`">`)
+				is.Equal(after.ExpiresAt, &end)
+				return
+			}
+			is.Equal(a.to(), "../../licenses/"+l.ID)
+			is.Equal(after.ExpiresAt.Format(time.RFC3339), tt.want)
+			require.Contains(t, v.follow(a).body, "Paid")
+		})
+	}
+}
+
+func TestRenewRejectsStaleConfirmation(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 10)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	page := "licenses/" + l.ID + "/renew"
+	seen := fields(v.post(page, "term", "P1Y"))
+	is.Equal(v.post(page, flat(seen)...).StatusCode, http.StatusSeeOther)
+
+	again := v.post(page, flat(seen)...) // submitted twice or from an outdated page
+	is.Equal(again.StatusCode, http.StatusConflict)
+	require.Contains(t, again.body, "was changed after you chose its new expiry")
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(*after.ExpiresAt, end.AddDate(1, 0, 0)) // one year, not two
+	is.Equal(v.post(page, "new_end", "soon", "version", after.Version().String()).StatusCode, http.StatusConflict)
+}
+
+func TestRenewRequiresExpiry(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	endless := s.license(license.CreateParams{Name: "Endless"})
+	require.NotContains(t, v.get("licenses/"+endless.ID).body, "/renew")
+	is.Equal(v.get("licenses/"+endless.ID+"/renew").StatusCode, http.StatusConflict)
+	is.Equal(v.post("licenses/"+endless.ID+"/renew", "term", "P1Y").StatusCode, http.StatusUnprocessableEntity)
+	end := s.now.AddDate(1, 0, 0)
+	revoked := s.license(license.CreateParams{Name: "Revoked", ExpiresAt: &end})
+	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
+	is.NoErr(err)
+	is.Equal(v.get("licenses/"+revoked.ID+"/renew").StatusCode, http.StatusConflict)
+	is.Equal(v.post("licenses/"+revoked.ID+"/renew", "term", "P1Y").StatusCode, http.StatusConflict)
+}
+
+func TestParseTerm(t *testing.T) {
+	is := is.New(t)
+	for s, want := range map[string]string{"2y": "P2Y", "1y 6mo": "P1Y6M", "18 MO": "P18M", "18 months": "P18M", "1 month 2 weeks": "P1M2W", "90min": "PT90M", "45d": "P45D", "P1Y6M": "P1Y6M", "pt12h": "PT12H"} {
+		d, err := dashboard.ParseTerm(s)
+		is.NoErr(err)
+		is.Equal(d.String(), want)
+	}
+	for _, s := range []string{"", "P", "a while", "18m", "1y 6m", "-1y", "1.5y", "0d", "999999999d"} {
+		_, err := dashboard.ParseTerm(s)
+		is.True(err != nil)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestReleaseOfAHeldSeat warns that the program may run offline, and forces the
+// release.
+func TestReleaseOfAHeldSeat(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](1)})
+	file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-1", Lifetime: license.Duration{Days: 14}})
+	is.NoErr(err)
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(0))})
+	is.NoErr(err)
+	path := "licenses/" + l.ID + "/activations/" + file.Activation.ID + "/release"
+	require.Contains(t, v.get(path).body, "It may run offline from a license file until")
+	is.Equal(v.post(path, "reason", "moved").StatusCode, http.StatusSeeOther)
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventActivationReleased, Subject: l.ID})
+	is.NoErr(err)
+	require.Contains(t, string(events.Data[0].Data), `"forced":true`)
+}
+
+// TestFilesOfALicense shows until when files may run, on the license and per
+// activation, and voids them.
+func TestFilesOfALicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](3)})
+	page := "licenses/" + l.ID
+	tab := page + "/activations"
+	require.Contains(t, v.get(page).body, "<dt>License files</dt><dd>None</dd>")
+	s.activate(l, "machine-1", "")
+	require.NotContains(t, v.get(tab).body, "Offline until")
+
+	file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-2", Lifetime: license.Duration{Days: 20}})
+	is.NoErr(err)
+	require.Contains(t, v.get(page).body, `<dt>License files may run until</dt><dd><time datetime="2026-03-2`) // the entry is up to a tenth longer
+	until := regexp.MustCompile(`data-label="Offline until"><time[^>]*title="21 Mar 2026`)
+	is.Equal(len(until.FindAllString(v.get(tab).body, -1)), 1)
+	_, err = s.Service().ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
+	is.NoErr(err)
+	require.NotContains(t, v.get(tab).body, "Offline until")
+	is.Equal(len(until.FindAllString(v.get(tab+"?ended=1").body, -1)), 1) // a spent seat
+
+	require.Contains(t, v.get(page).body, page+"/void-files")
+	require.Contains(t, v.get(page+"/void-files").body, "once they see the next revocation list")
+	is.Equal(v.post(page+"/void-files", "reason", "Reason\x01").StatusCode, http.StatusUnprocessableEntity)
+	a := v.follow(v.post(page+"/void-files", "reason", "Laptop stolen"))
+	is.Equal(a.notice(), "The license files have been voided.")
+	require.Contains(t, a.body, "<strong>License file voided</strong>", "Laptop stolen")
+	after, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(after.Generation, l.Generation+1)
+
+	s.advance(30 * 24 * time.Hour)
+	v = s.signedIn("ada@example.com")
+	require.Contains(t, v.get(page).body, "<dt>License files</dt><dd>None</dd>")
+	require.NotContains(t, v.get(tab+"?ended=1").body, "Offline until")
+}

@@ -1,0 +1,189 @@
+package dashboard
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// activationsPerPage is the number on a page of the list of activations.
+const activationsPerPage = 50
+
+// activationRow is an activation with its times formatted for a page.
+type activationRow struct {
+	license.Activation
+	Since, LastSeen, LeaseEnds, Ended *moment
+	Files                             *moment // until when it may run from a license file; nil: it may not
+}
+
+// Label returns the name of the activation, or its fingerprint if it has none.
+func (r activationRow) Label() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.Fingerprint
+}
+
+// Words returns the status as the page shows it.
+func (r activationRow) Words() string {
+	if r.Status == license.ActivationLeaseEnded {
+		return "lease ended"
+	}
+	if r.Status == license.ActivationLive {
+		return "active"
+	}
+	return string(r.Status)
+}
+
+func activationsPath(licenseID string) string {
+	return "licenses/" + url.PathEscape(licenseID) + "/activations"
+}
+
+// Details returns the metadata that the program sent, such as its version.
+func (r activationRow) Details() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {
+		parts = append(parts, name+": "+r.Metadata[name])
+	}
+	return strings.Join(parts, " · ")
+}
+
+// seatSummary returns the number of active activations of a license as a meter
+// and in words.
+func (v *visit) seatSummary(l license.License) (seatMeter, string, error) {
+	const most = 200
+	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: most})
+	if err != nil {
+		return seatMeter{}, "", err
+	}
+	n := thousands(int64(len(active.Data)))
+	if active.NextCursor != "" {
+		n = "More than " + n
+	}
+	text := n + " active, no maximum."
+	if l.MaxActivations != nil {
+		text = n + " of " + thousands(*l.MaxActivations) + " seats used."
+	}
+	return newSeatMeter(l, len(active.Data)), text, nil
+}
+
+// activationList is the body of the page that lists the activations of a license.
+type activationList struct {
+	licenseHead
+	Rows      []activationRow
+	Seats     seatMeter
+	SeatsText string
+	Ended     bool   // the list includes ended activations
+	Metadata  bool   // a program sent metadata
+	Files     bool   // an activation may run from a license file
+	Next      string // the query of the next page
+	First     string // the query of the first page, if this is another page
+	Other     string // the list with or without ended activations, as a reference from dashboard/
+}
+
+func showActivations(v *visit) error {
+	ctx, q := v.r.Context(), v.r.URL.Query()
+	l, err := v.licenses.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	body := activationList{licenseHead: newLicenseHead(l, "/activations"), Ended: q.Get("ended") != ""}
+	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
+		return err
+	}
+	filter := url.Values{}
+	body.Other = v.keepList(activationsPath(l.ID) + "?ended=1")
+	if body.Ended {
+		filter.Set("ended", "1")
+		body.Other = v.keepList(activationsPath(l.ID))
+	}
+	result, err := v.licenses.ListActivations(ctx, license.ListActivationsParams{LicenseID: l.ID, Ended: body.Ended, Limit: activationsPerPage, Cursor: q.Get("cursor")})
+	if errors.Is(err, license.ErrInvalid) {
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+	}
+	if err != nil {
+		return err
+	}
+	if state := v.listState(); state != "" {
+		filter.Set("list", state)
+	}
+	if q.Get("cursor") != "" {
+		body.First = "?" + filter.Encode()
+	}
+	if result.NextCursor != "" {
+		filter.Set("cursor", result.NextCursor)
+		body.Next = "?" + filter.Encode()
+	}
+	for _, a := range result.Data {
+		row := activationRow{Activation: a, Since: v.moment(a.CreatedAt), LastSeen: v.moment(a.LastSeenAt), LeaseEnds: v.momentOf(a.LeaseEndsAt), Ended: v.momentOf(a.EndedAt)}
+		if a.HeldUntil != nil && a.HeldUntil.After(v.h.opts.Now()) {
+			row.Files, body.Files = v.moment(*a.HeldUntil), true
+		}
+		body.Rows = append(body.Rows, row)
+		body.Metadata = body.Metadata || len(a.Metadata) > 0
+	}
+	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
+}
+
+func releaseForm() *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history.", Type: "text", MaxLength: 255},
+	}}}}
+}
+
+func showRelease(v *visit) error {
+	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+	if err != nil {
+		return err
+	}
+	return v.renderRelease(http.StatusOK, l, releaseForm())
+}
+
+func (v *visit) renderRelease(status int, l license.License, f *form) error {
+	released, err := v.licenses.Internal().PreviewRelease(v.r.Context(), l.ID, v.params["activation"])
+	if err != nil {
+		return err
+	}
+	a := activationRow{Activation: released}
+	label := "Activation: " + a.Label()
+	if a.Name != "" {
+		label += " (" + a.Fingerprint + ")"
+	}
+	effect := "The seat becomes available immediately. The program learns at its next validation that it is not activated. It can activate again while a seat is available."
+	if a.OfflineUntil != nil {
+		effect += " It may run offline from a license file until " + v.moment(*a.OfflineUntil).Full + "."
+	}
+	return v.render(status, "confirm", page{Title: "Release an activation of " + l.Name, Section: "licenses", Body: confirmation{
+		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.keepList(activationsPath(l.ID)), Subject: l.Name,
+		Text: []string{
+			label,
+			"Activation ID: " + a.ID,
+			effect,
+		},
+	}})
+}
+
+func release(v *visit) error {
+	ctx := v.r.Context()
+	l, err := v.licenses.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	f := releaseForm()
+	f.fill(v)
+	_, err = v.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: f.Field("reason").Value, Force: true})
+	if f.takeErrors(err) {
+		return v.renderRelease(http.StatusUnprocessableEntity, l, f)
+	}
+	if err != nil {
+		return err
+	}
+	v.redirectDone(v.keepList(activationsPath(l.ID)), "released")
+	return nil
+}

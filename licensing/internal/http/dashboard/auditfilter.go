@@ -1,0 +1,232 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// An auditFilter selects events of the audit log.
+type auditFilter struct {
+	Search, Type, Actor, From, To string // as submitted
+	Subject, Customer             string
+
+	since, until time.Time // From and the day after To; zero: no limit
+	actors       actorNames
+}
+
+// clockSkew is the largest difference between the clocks of processes for which
+// a date range is exact. Events are in the order in which they were committed,
+// which is that of their times except for this difference.
+const clockSkew = time.Hour
+
+// readAuditFilter returns the filter of a query, or a *license.InvalidError.
+func (v *visit) readAuditFilter(q url.Values) (*auditFilter, error) {
+	f := &auditFilter{
+		Search: strings.TrimSpace(q.Get("q")), Type: q.Get("type"), Actor: q.Get("actor"), From: q.Get("from"), To: q.Get("to"),
+		Subject: strings.TrimSpace(q.Get("subject")), Customer: q.Get("customer"), actors: actorNames{v: v},
+	}
+	var err error
+	day := func(name, value string) (t time.Time) {
+		if value != "" {
+			var wrong error
+			if t, wrong = time.Parse(time.DateOnly, value); wrong != nil && err == nil {
+				err = license.Invalid(name, license.CodeInvalidFormat, "must be a date, such as 2027-01-31")
+			}
+		}
+		return t
+	}
+	f.since, f.until = day("from", f.From), day("to", f.To)
+	if !f.until.IsZero() {
+		f.until = f.until.AddDate(0, 0, 1)
+		if !f.since.Before(f.until) && err == nil {
+			err = license.Invalid("to", license.CodeOutOfRange, "must not be before the first day")
+		}
+	}
+	return f, err
+}
+
+// query returns the parameters of the filter.
+func (f *auditFilter) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"q": f.Search, "type": f.Type, "actor": f.Actor, "from": f.From, "to": f.To, "subject": f.Subject, "customer": f.Customer,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}
+
+// params returns the parameters of a read for a page that has room for some more
+// events.
+func (f *auditFilter) params(after string, room int) license.EventsParams {
+	if f.partial() {
+		room = auditReads
+	}
+	return license.EventsParams{Type: f.Type, Subject: f.Subject, CustomerID: f.Customer, After: after, NewestFirst: true, Limit: room}
+}
+
+// ended reports whether e and all older events are before the first day.
+func (f *auditFilter) ended(e license.Event) bool {
+	return !f.since.IsZero() && e.Timestamp.Before(f.since.Add(-clockSkew))
+}
+
+// partial reports whether the filter has conditions that the feed cannot check.
+func (f *auditFilter) partial() bool {
+	return f.Search != "" || f.Actor != "" || f.From != "" || f.To != ""
+}
+
+// matches reports whether an event satisfies the conditions that the feed cannot
+// check.
+func (f *auditFilter) matches(e license.Event) bool {
+	switch {
+	case !f.since.IsZero() && e.Timestamp.Before(f.since), !f.until.IsZero() && !e.Timestamp.Before(f.until):
+		return false
+	case !actorMatches(f.Actor, e.Actor):
+		return false
+	}
+	return f.Search == "" || f.found(e)
+}
+
+// systemActors is the filter for events without a person or program behind them.
+const systemActors = "system"
+
+// actorMatches reports whether an actor is the one of a filter: an actor, a kind
+// such as "client:", or systemActors. An empty filter matches all.
+func actorMatches(filter, actor string) bool {
+	switch {
+	case filter == systemActors:
+		return actor == "clock" || actor == "delivery"
+	case strings.HasSuffix(filter, ":"):
+		return strings.HasPrefix(actor, filter)
+	}
+	return filter == "" || filter == actor
+}
+
+// found reports whether the search text is part of a name, an ID or a text of the
+// event. Case does not matter.
+func (f *auditFilter) found(e license.Event) bool {
+	text := strings.ToLower(f.Search)
+	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	name, _ := f.actors.actor(e.Actor)
+	for _, s := range []string{e.ID, e.Subject, e.CustomerID, e.ProductID, e.RequestID, e.Actor, name} {
+		if in(s) {
+			return true
+		}
+	}
+	// Decoding is slow, and the texts occur in the data in their JSON form.
+	part, _ := json.Marshal(text) // strings always encode
+	if !strings.Contains(strings.ToLower(string(e.Data)), strings.Trim(string(part), `"`)) {
+		return false
+	}
+	var data eventData
+	if json.Unmarshal(e.Data, &data) != nil {
+		return false
+	}
+	texts := []string{data.Reason, data.Address, data.name()}
+	if x := data.Activation; x != nil {
+		texts = append(texts, x.Name, x.Fingerprint, x.ID)
+	}
+	for _, s := range append(texts, describeChanges(data.Changes)...) {
+		if in(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// seekAudit returns the cursor of a list, newest first, that begins with the last
+// day of the filter, or "" for the newest event. It reads a few events, whatever
+// the size of the log.
+func (v *visit) seekAudit(f *auditFilter) (string, error) {
+	limit := f.until.Add(clockSkew)
+	if f.until.IsZero() || limit.After(v.h.opts.Now()) {
+		return "", nil
+	}
+	// before returns the newest event with a Seq below seq, or of all for 0.
+	before := func(seq int64) (license.Event, error) {
+		p := license.EventsParams{NewestFirst: true, Limit: 1}
+		if seq > 0 {
+			p.After = placeAt(seq)
+		}
+		page, err := v.licenses.Events(v.r.Context(), p)
+		if err != nil || len(page.Data) == 0 {
+			return license.Event{}, err
+		}
+		return page.Data[0], nil
+	}
+	e, err := before(0)
+	if err != nil || e.Timestamp.Before(limit) {
+		return "", err
+	}
+	// The event before low is older than the limit, the event before high is not.
+	low, high := int64(1), e.Seq+1
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		if e, err = before(middle); err != nil {
+			return "", err
+		}
+		if e.ID == "" || e.Timestamp.Before(limit) {
+			low = middle
+		} else {
+			high = e.Seq + 1
+		}
+	}
+	return placeAt(high), nil
+}
+
+// placeAt returns the cursor for the events below a Seq, newest first.
+func placeAt(seq int64) string { return feed.PlaceAt(seq).String() }
+
+// actorChoices returns the actors for the filter.
+func (v *visit) actorChoices(f *auditFilter) ([]choices, error) {
+	people := choices{Label: "Operators"}
+	if v.h.opts.Operator == nil {
+		list, err := v.operators.List(v.r.Context(), operator.ListParams{})
+		if err != nil {
+			return nil, err
+		}
+		for _, op := range list.Data {
+			people.Options = append(people.Options, option{Value: "operator:" + op.ID, Label: op.Email})
+		}
+	} else {
+		people.Options = append(people.Options, option{Value: v.actor(), Label: "You"}, option{Value: "operator:", Label: "All operators"})
+	}
+	others := choices{Label: "Others", Options: []option{
+		{Value: "client:", Label: "API credentials"}, {Value: "license:", Label: "License key holders"},
+		{Value: "go", Label: "The host application"}, {Value: systemActors, Label: "The system"}, {Value: "anonymous", Label: "Anonymous visitors"},
+	}}
+	list, known := []choices{people, others}, f.Actor == ""
+	for _, c := range list {
+		for i := range c.Options {
+			c.Options[i].Chosen = c.Options[i].Value == f.Actor
+			known = known || c.Options[i].Chosen
+		}
+	}
+	if !known {
+		name, _ := f.actors.actor(f.Actor)
+		list = append(list, choices{Label: "Selected", Options: []option{{Value: f.Actor, Label: name, Chosen: true}}})
+	}
+	return list, nil
+}
+
+// auditProblem returns the message for an error of the filter or the cursor.
+func auditProblem(err error) (problem string, ok bool) {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	if !ok {
+		return "", false
+	}
+	x := invalid.Fields[0]
+	if x.Field == "after" {
+		return "This page of the list does not exist. Start again from the newest events.", true
+	}
+	return sentence(strings.TrimSuffix(x.Field, "_id") + " " + x.Detail), true
+}

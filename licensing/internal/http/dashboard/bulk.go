@@ -1,0 +1,292 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// bulkMoves are the moves that one form can make for several licenses.
+var bulkMoves = append([]move{{
+	name: "renew", label: "Renew", verb: "renew this license", text: "The expiry moves to a later time.",
+	from: []license.Status{license.StatusActive, license.StatusScheduled, license.StatusExpired, license.StatusSuspended},
+}}, movesNamed("suspend", "reinstate", "revoke")...)
+
+func movesNamed(names ...string) []move {
+	return slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return !slices.Contains(names, m.name) })
+}
+
+const (
+	maxSelected   = 1000 // licenses that one form can change
+	rowsSelected  = 50   // licenses that a page about them shows
+	movedTogether = 10   // licenses that one Update changes at most
+	pagesMatched  = 10   // pages of a list that are read to select all licenses
+)
+
+// maxMoving is the time after which an Update starts no further change, so that it
+// holds the write lock for less than 20 ms, large licenses included.
+const maxMoving = 10 * time.Millisecond
+
+// A selection is the body of the pages that change several licenses.
+type selection struct {
+	Form    *form
+	Text    []string
+	Action  string // the label of the button; empty: there is nothing to confirm
+	Path    string // the target of the form, as a reference from dashboard/
+	Heading string
+	Danger  bool
+	Done    bool // the action is complete, and Rows has the results
+	All     bool // all licenses that match the filter were selected
+	Rows    []selectedRow
+	Moved   int
+	Next    string // the same action for the next licenses, as a reference from dashboard/; empty: there are none
+}
+
+// Shown returns the rows that the page shows: all with a problem, which come first,
+// and some of the others.
+func (s selection) Shown() []selectedRow {
+	problems := 0
+	for _, row := range s.Rows {
+		if row.Problem != "" {
+			problems++
+		}
+	}
+	return s.Rows[:min(len(s.Rows), max(problems, rowsSelected))]
+}
+
+// More returns the number of rows that the page does not show.
+func (s selection) More() string {
+	if n := len(s.Rows) - len(s.Shown()); n > 0 {
+		return thousands(int64(n))
+	}
+	return ""
+}
+
+// selectedRow is one of the selected licenses.
+type selectedRow struct {
+	ID, Name, Problem string
+	Value             string // what the form sends for the license; empty: nothing
+	Status            license.Status
+	Expires           *moment
+}
+
+// bulkMove returns the move in the path.
+func (v *visit) bulkMove() (move, error) {
+	i := slices.IndexFunc(bulkMoves, func(m move) bool { return m.name == v.params["move"] })
+	if i < 0 {
+		return move{}, notFound("This page does not exist.")
+	}
+	return bulkMoves[i], nil
+}
+
+// isRenewal reports whether a move is a renewal, which has a form of its own.
+func (m move) isRenewal() bool { return m.name == "renew" }
+
+// bulkForm is the form for several licenses. To revoke all licenses that match a
+// filter, the operator types their number.
+func (m move) bulkForm(all bool, n int) *form {
+	f := m.form()
+	if m.isRenewal() {
+		f = renewForm("P1Y", license.FromLater)
+	}
+	if m.danger && all {
+		number := strconv.Itoa(n)
+		f.Groups[0].Fields = append(f.Groups[0].Fields, &field{
+			Name: "number", Label: "Number of licenses", Hint: "Type " + number + " to confirm.", Type: "text", Autocomplete: "off", Required: true, MaxLength: 10,
+		})
+	}
+	return f
+}
+
+// distinct returns the different values, in order.
+func distinct(values []string) (unique []string) {
+	seen := make(map[string]bool, len(values))
+	for _, value := range values {
+		if !seen[value] {
+			seen[value] = true
+			unique = append(unique, value)
+		}
+	}
+	return unique
+}
+
+// checkSelected returns an error if a form selects no license, or too many.
+func checkSelected(n int) error {
+	switch {
+	case n == 0:
+		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "none_selected", Detail: "Go back to the list and select at least one license."}
+	case n > maxSelected:
+		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "too_many_selected", Detail: "At most " + thousands(maxSelected) + " licenses can be selected. Go back to the list and select fewer."}
+	}
+	return nil
+}
+
+func showSelected(v *visit) error {
+	m, err := v.bulkMove()
+	if err != nil {
+		return err
+	}
+	c := confirming{move: m, all: v.r.URL.Query().Get("all") != ""}
+	if c.all {
+		if c.licenses, c.next, err = v.allMatching(m); err != nil {
+			return err
+		}
+		for _, l := range c.licenses {
+			c.ids = append(c.ids, l.ID)
+		}
+		if c.next != "" {
+			return v.confirmSelected(http.StatusOK, c)
+		}
+	} else {
+		c.ids = distinct(v.r.URL.Query()["id"])
+	}
+	if err := checkSelected(len(c.ids)); err != nil {
+		return err
+	}
+	if !c.all {
+		if c.licenses, err = v.licensesOf(c.ids); err != nil {
+			return err
+		}
+	}
+	return v.confirmSelected(http.StatusOK, c)
+}
+
+// allMatching returns the licenses that match the filter of the license list, up
+// to maxSelected, and the same action for the next ones.
+func (v *visit) allMatching(m move) (list []license.License, next string, err error) {
+	q := v.r.URL.Query()
+	state := v.listValues()
+	f := readFilter(state)
+	p := f.params(v.h.opts.Now())
+	for _, from := range []url.Values{state, q} { // q of a page that continues
+		if from, until, ok := readWindow(from); ok && f.Expires != "" {
+			p.ExpiresAfter, p.ExpiresBefore = from, until
+		}
+	}
+	// A renewed license moves towards the end of a list by expiry. Reading
+	// backward from the end does not meet it again.
+	p.NewestFirst = p.NewestFirst || m.isRenewal()
+	p.Cursor = q.Get("cursor")
+	for range pagesMatched {
+		p.Limit = min(maxSelected-len(list), 200)
+		page, err := v.licenses.List(v.r.Context(), p)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, page.Data...)
+		if p.Cursor = page.NextCursor; p.Cursor == "" || len(list) == maxSelected {
+			break
+		}
+	}
+	if p.Cursor != "" {
+		to := url.Values{"all": {"1"}, "cursor": {p.Cursor}}
+		if f.Expires != "" {
+			to.Set("window", windowOf(p))
+		}
+		next = v.keepList("licenses/selected/" + m.name + "?" + to.Encode())
+	}
+	return list, next, nil
+}
+
+// licensesOf returns the licenses with some IDs that exist.
+func (v *visit) licensesOf(ids []string) (list []license.License, err error) {
+	for l, err := range v.licenses.All(v.r.Context(), license.ListParams{IDs: ids}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// confirming is what the page that asks for confirmation is about.
+type confirming struct {
+	move     move
+	ids      []string
+	licenses []license.License // those of ids that exist
+	all      bool
+	next     string
+	form     *form // nil: a new one
+}
+
+// confirmSelected renders the page that asks for confirmation. It names the number
+// of licenses that will be changed and says which of the selected ones will not.
+func (v *visit) confirmSelected(status int, c confirming) error {
+	m := c.move
+	found := make(map[string]license.License, len(c.licenses))
+	for _, l := range c.licenses {
+		found[l.ID] = l
+	}
+	var rows []selectedRow
+	n := 0
+	for _, id := range c.ids {
+		row := selectedRow{ID: id, Name: id, Problem: "This license no longer exists."}
+		if l, ok := found[id]; ok {
+			row = v.selectedRow(l)
+			switch {
+			case !slices.Contains(m.from, l.Status):
+				row.Problem = "This license is " + string(l.Status) + " and will not be changed."
+			case m.isRenewal() && l.ExpiresAt == nil:
+				row.Problem = "This license has no expiry and will not be changed."
+			default:
+				n++
+				if row.Value = id; m.isRenewal() { // so that a form that is sent twice renews once
+					row.Value += " " + l.Version().String()
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	sortProblemsFirst(rows)
+	if c.form == nil {
+		c.form = m.bulkForm(c.all, n)
+	}
+	body := selection{
+		Form: c.form, Heading: m.label + " licenses", Path: "licenses/selected/" + m.name, Danger: m.danger, All: c.all, Rows: rows, Next: c.next,
+	}
+	if c.all {
+		body.Text = append(body.Text, "Selected: "+readFilter(v.listValues()).describe()+".")
+	} else {
+		body.Text = append(body.Text, "Selected: "+licenses(len(rows))+" that you chose in the list.")
+	}
+	if n < len(rows) {
+		body.Text = append(body.Text, thousands(int64(n))+" of "+thousands(int64(len(rows)))+" licenses will be changed.")
+	}
+	switch {
+	case c.next != "" && len(c.ids) < maxSelected: // the search took too long
+		body.Text = append(body.Text, "The search has not reached its end. You can continue it afterwards.")
+	case c.next != "":
+		body.Text = append(body.Text, "More licenses match the filter. You can continue with them afterwards.")
+	}
+	if n > 0 {
+		body.Text = append(body.Text, "For each license: "+strings.ToLower(m.text[:1])+m.text[1:])
+		body.Action = m.label + " " + licenses(n)
+	}
+	return v.render(status, "selected", page{Title: m.label + ": " + licenses(len(rows)), Section: "licenses", Body: body})
+}
+
+// licenses returns "1 license", "2 licenses", "1,000 licenses".
+func licenses(n int) string { return matchCount{n: int64(n)}.text("license") }
+
+// selectedRow returns the row of a license.
+func (v *visit) selectedRow(l license.License) selectedRow {
+	return selectedRow{ID: l.ID, Name: l.Name, Status: l.Status, Expires: v.momentOf(l.ExpiresAt)}
+}
+
+func sortProblemsFirst(rows []selectedRow) {
+	slices.SortStableFunc(rows, func(a, b selectedRow) int { return rank(a) - rank(b) })
+}
+
+// rank returns 0 for a row with a problem, and 1 for others.
+func rank(row selectedRow) int {
+	if row.Problem != "" {
+		return 0
+	}
+	return 1
+}

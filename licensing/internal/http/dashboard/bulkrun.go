@@ -1,0 +1,166 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// moveSelected changes the licenses that the operator has confirmed and reports a
+// result for each. Submitting the same form again changes nothing.
+func moveSelected(v *visit) error {
+	m, err := v.bulkMove()
+	if err != nil {
+		return err
+	}
+	values, all, next := distinct(v.r.PostForm["id"]), v.sent("all") != "", local(v.sent("next"))
+	if err := checkSelected(len(values)); err != nil {
+		return err
+	}
+	f := m.bulkForm(all, len(values))
+	f.fill(v)
+	if number := f.Field("number"); number != nil && strings.TrimSpace(number.Value) != strconv.Itoa(len(values)) {
+		f.addError("number", "This is not the number of licenses.")
+	}
+	do := m.doSelected(f)
+	body := selection{Form: f, Heading: m.label + " licenses", Done: true, Next: next}
+	stopped := "" // why no further license is changed
+	for rest := values; len(rest) > 0; rest = values[len(body.Rows):] {
+		some := rest[:min(len(rest), movedTogether)]
+		if stopped != "" {
+			body.Rows = append(body.Rows, failedRows(some, "Not attempted. "+stopped)...)
+			continue
+		}
+		if f.HasErrors() {
+			break
+		}
+		if len(body.Rows) > 0 {
+			if err := v.checkAccess(); err != nil {
+				stopped = web.ProblemOf(err).Detail
+				continue
+			}
+		}
+		rows, err := v.moveTogether(m, some, do)
+		switch {
+		case isAboutForm(err): // nothing was changed yet
+			f.takeErrors(err)
+		case err != nil && len(body.Rows) == 0:
+			return err
+		case err != nil:
+			rows, stopped = failedRows(some, web.ProblemOf(err).Detail), "An earlier license failed."
+		}
+		body.Rows = append(body.Rows, rows...)
+	}
+	if f.HasErrors() {
+		c := confirming{move: m, all: all, next: next, form: f}
+		for _, value := range values {
+			c.ids = append(c.ids, idOf(value))
+		}
+		if c.licenses, err = v.licensesOf(c.ids); err != nil {
+			return err
+		}
+		return v.confirmSelected(http.StatusUnprocessableEntity, c)
+	}
+	for _, row := range body.Rows {
+		if row.Problem == "" {
+			body.Moved++
+		}
+	}
+	sortProblemsFirst(body.Rows)
+	return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: body})
+}
+
+// idOf returns the ID in a value of the form.
+func idOf(value string) string {
+	id, _, _ := strings.Cut(value, " ")
+	return id
+}
+
+func failedRows(values []string, problem string) (rows []selectedRow) {
+	for _, value := range values {
+		rows = append(rows, selectedRow{ID: idOf(value), Name: idOf(value), Problem: problem})
+	}
+	return rows
+}
+
+// A bulkFunc changes the license of a value of the form.
+type bulkFunc func(s *license.Service, ctx context.Context, value string) (license.License, error)
+
+// doSelected returns the change that the form describes. It adds errors to the
+// form.
+func (m move) doSelected(f *form) bulkFunc {
+	if !m.isRenewal() {
+		return func(s *license.Service, ctx context.Context, value string) (license.License, error) {
+			return m.do(s, ctx, license.MoveParams{ID: value, Reason: f.Field("reason").Value})
+		}
+	}
+	p := f.readRenewal()
+	if p.ExpiresAt == nil && p.Duration.IsZero() && !f.HasErrors() {
+		f.addError("duration", "enter a length")
+	}
+	return func(s *license.Service, ctx context.Context, value string) (license.License, error) {
+		id, version, _ := strings.Cut(value, " ")
+		v, ok := license.ParseVersion(version)
+		if !ok {
+			return license.License{}, license.ErrStale
+		}
+		p := p
+		p.ID, p.IfMatch = id, []license.Version{v}
+		return s.Renew(ctx, p)
+	}
+}
+
+// isAboutForm reports whether an error is about a value that is the same for all
+// licenses. The license service reports it for the first license that exists.
+func isAboutForm(err error) bool {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	return ok && !slices.ContainsFunc(invalid.Fields, func(x license.FieldError) bool { return x.Field != "reason" && x.Field != "duration" })
+}
+
+// moveTogether changes the first of some licenses in one Update: as many as
+// maxMoving allows, and at least one. It returns a row for each of them. A license
+// that cannot be changed does not affect the others. If it returns an error, none
+// is changed.
+func (v *visit) moveTogether(m move, values []string, do bulkFunc) (rows []selectedRow, err error) {
+	ctx := v.r.Context()
+	err = v.licenses.Atomically(ctx, func(s *license.Service) error {
+		rows = rows[:0] // the function may run again
+		start := v.h.opts.Now()
+		for _, value := range values {
+			if len(rows) > 0 && v.h.opts.Now().Sub(start) >= maxMoving {
+				break
+			}
+			row := failedRows([]string{value}, "This license no longer exists.")[0]
+			before, err := s.Get(ctx, row.ID)
+			if err == nil {
+				row = v.selectedRow(before)
+				var l license.License
+				if l, err = do(s, ctx, value); err == nil {
+					row = v.selectedRow(l)
+				}
+			}
+			refused, isMove := errors.AsType[*license.MoveError](err)
+			invalid, isInvalid := errors.AsType[*license.InvalidError](err)
+			switch {
+			case err == nil || errors.Is(err, license.ErrNotFound):
+			case isMove:
+				row.Problem = m.refused(refused.From)
+			case errors.Is(err, license.ErrStale):
+				row.Problem = "This license was changed after you selected it. Select it again."
+			case isInvalid && !isAboutForm(err):
+				row.Problem = sentence(invalid.Fields[0].Field + " " + invalid.Fields[0].Detail)
+			default:
+				return err
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, err
+}

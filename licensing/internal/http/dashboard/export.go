@@ -1,0 +1,88 @@
+package dashboard
+
+import (
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// exportLicenses streams all licenses that match the filter, or the licenses
+// selected in the list, as CSV.
+func exportLicenses(v *visit) error {
+	q := v.r.URL.Query()
+	p := readFilter(q).params(v.h.opts.Now())
+	selected := q.Has("of") || q.Has("id") || q.Has("all")
+	switch {
+	case selected && readFilter(q) != filter{}:
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_query", Detail: "The address of a download has either selected licenses or a filter. Correct the address."}
+	case selected && q.Get("all") != "":
+		p = readFilter(v.listValues()).params(v.h.opts.Now())
+	case selected:
+		p = license.ListParams{IDs: distinct(q["id"])}
+		if err := checkSelected(len(p.IDs)); err != nil {
+			return err
+		}
+	}
+	d := &csvDownload{v: v, name: "licenses"}
+	err := v.licenses.Internal().ExportCSV(v.r.Context(), d, p)
+	if err != nil && d.broken {
+		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
+		return nil
+	}
+	return err
+}
+
+// partTimeout is the write timeout for one part of an export.
+const partTimeout = 30 * time.Second
+
+// A csvDownload is the response of an export. It sends its headers with the first
+// part, so that an export that fails before it can answer with an error page.
+type csvDownload struct {
+	v       *visit
+	name    string // the beginning of the file name
+	started bool
+	broken  bool // the browser has disconnected
+	control *http.ResponseController
+}
+
+func (d *csvDownload) Write(part []byte) (int, error) {
+	if !d.started {
+		d.started = true
+		h := d.v.w.Header()
+		h.Set("Content-Type", "text/csv; charset=utf-8")
+		h.Set("Content-Disposition", `attachment; filename="`+d.name+`-`+d.v.h.opts.Now().UTC().Format("2006-01-02")+`.csv"`)
+		web.CloseAfter(d.v.w, d.v.r) // the write deadlines must not apply to a later request
+		d.control = http.NewResponseController(d.v.w)
+	}
+	// Each part gets a new deadline in place of the one of the server.
+	_ = d.control.SetWriteDeadline(time.Now().Add(partTimeout))
+	n, err := d.v.w.Write(part)
+	if err != nil {
+		d.broken = true
+		return n, err
+	}
+	_ = d.control.Flush()
+	return n, nil
+}
+
+// exportData is the data of an event about an export.
+type exportData struct {
+	Format string         `json:"format"`
+	Rows   int            `json:"rows"`
+	Filter map[string]any `json:"filter"`
+}
+
+// describe returns what was exported, with the filters.
+func (d exportData) describe() []string {
+	lines := []string{count(d.Rows, "license") + " with keys, as " + strings.ToUpper(d.Format)}
+	for _, name := range slices.Sorted(maps.Keys(d.Filter)) {
+		lines = append(lines, name+": "+formatValue(d.Filter[name]))
+	}
+	return lines
+}

@@ -1,0 +1,180 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+const (
+	maxCSV        = 1 << 20 // the maximum size of a CSV file, in bytes
+	maxImport     = 4 << 20 // the maximum size of a form of an import: the rows of a file, encoded
+	rowsPreviewed = 10
+
+	maxImportOverhead = 4 << 10 // of a form, beside the rows
+	faultsReported    = 500
+)
+
+// importPage is the body of the pages of a CSV import: the form, the preview and
+// the result.
+type importPage struct {
+	Problems []string // faults of the whole file
+	MaxRows  string
+	Checked  bool // the page is a preview
+	Imported bool // the page is a result
+
+	Rows                     []previewRow
+	Created, Exists, Refused string // numbers of licenses
+	Faults                   []csvFault
+	MoreFaults               int
+	More                     int    // rows that are not shown
+	Lines                    string // the rows to import; empty: there is nothing to confirm
+	None                     bool   // all licenses exist
+	WithFaults, AnyExist     bool
+}
+
+// previewRow is a row of a CSV file as the preview shows it.
+type previewRow struct {
+	Line            int
+	Row             license.ImportRow
+	Expires         *moment
+	Refused, Exists bool
+}
+
+// A csvFault is one thing that is wrong with a row.
+type csvFault struct {
+	Row            int
+	Column, Detail string
+}
+
+func showImport(v *visit) error { return v.renderImport(http.StatusOK, importPage{}) }
+
+func (v *visit) renderImport(status int, body importPage) error {
+	body.MaxRows = thousands(csvfile.MaxRows)
+	return v.render(status, "import", page{Title: "Import licenses", Section: "licenses", Body: body})
+}
+
+// previewImport shows what the import of a file would do. It writes nothing.
+func previewImport(v *visit) error {
+	refuse := func(problems ...string) error {
+		return v.renderImport(http.StatusUnprocessableEntity, importPage{Problems: problems})
+	}
+	file, _, err := v.r.FormFile("file")
+	if err != nil {
+		return refuse("Choose a CSV file.")
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxCSV+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxCSV {
+		return refuse("The file is larger than 1 MiB. Split it into smaller files.")
+	}
+	preview, err := v.licenses.Internal().PreviewCSV(v.r.Context(), text)
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+		var problems []string
+		for _, x := range invalid.Fields {
+			if x.Field != "" {
+				x.Detail = "Column “" + x.Field + "” " + x.Detail
+			}
+			problems = append(problems, errorText(x.Detail))
+		}
+		return refuse(problems...)
+	}
+	if err != nil {
+		return err
+	}
+	body, status := v.previewPage(preview.Results, preview.Rows, preview.NDJSON), http.StatusOK
+	if len(body.Lines) > maxImport-maxImportOverhead {
+		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
+	}
+	if body.WithFaults {
+		status = http.StatusUnprocessableEntity
+	}
+	return v.renderImport(status, body)
+}
+
+// previewPage shows the results of a preview, the rows that they are about, and
+// sends the lines to import back with the confirmation.
+func (v *visit) previewPage(results []license.ImportResult, rows []license.ImportRow, lines []byte) importPage {
+	body := importPage{Checked: true, More: max(0, len(results)-rowsPreviewed)}
+	body.take(results)
+	for i, result := range results[:min(len(results), rowsPreviewed)] {
+		row := rows[i]
+		body.Rows = append(body.Rows, previewRow{result.Line, row, v.momentOf(row.ExpiresAt), result.Result == license.ImportRefused, result.Result == license.ImportExists})
+	}
+	if body.Lines = base64.StdEncoding.EncodeToString(lines); body.None {
+		body.Lines = ""
+	}
+	return body
+}
+
+// take counts results and lists their faults.
+func (b *importPage) take(results []license.ImportResult) {
+	n := map[string]int{}
+	for _, result := range results {
+		n[result.Result]++
+		for _, x := range result.Errors {
+			if len(b.Faults) == faultsReported {
+				b.MoreFaults++
+				continue
+			}
+			column, part, _ := strings.Cut(x.Field, "/")
+			if part != "" {
+				x.Detail = "“" + part + "” " + x.Detail
+			}
+			b.Faults = append(b.Faults, csvFault{result.Line, column, errorText(x.Detail)})
+		}
+	}
+	b.Created, b.Exists = count(n[license.ImportCreated], "license"), count(n[license.ImportExists], "license")
+	b.Refused, b.WithFaults = count(n[license.ImportRefused], "row"), n[license.ImportRefused] > 0
+	b.None, b.AnyExist = n[license.ImportCreated] == 0, n[license.ImportExists] > 0
+}
+
+// runImport imports the rows that a preview has checked. Submitting the form again
+// creates no license twice, because each row has an ID or a key.
+func runImport(v *visit) error {
+	lines, err := base64.StdEncoding.DecodeString(v.sent("lines"))
+	if err != nil || len(lines) == 0 {
+		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid_form", Detail: "The rows of the import are incomplete. Choose the file again."}
+	}
+	var results []license.ImportResult
+	err = v.licenses.Import(v.r.Context(), accessReader{v, bytes.NewReader(lines)}, func(result license.ImportResult) error {
+		results = append(results, result)
+		return nil
+	})
+	body := importPage{Imported: true}
+	body.take(results)
+	status := http.StatusOK
+	if err != nil && len(results) > 0 {
+		p := web.ProblemOf(err)
+		status = p.Status
+		body.Problems = []string{fmt.Sprintf("The import stopped after %s. %s Import the file again: licenses that exist stay unchanged.", count(len(results), "row"), sentence(p.Detail))}
+	} else if err != nil {
+		return err
+	}
+	return v.renderImport(status, body)
+}
+
+// An accessReader reads the lines of an import in parts, for as long as the
+// operator may import licenses.
+type accessReader struct {
+	v     *visit
+	lines io.Reader
+}
+
+func (r accessReader) Read(part []byte) (int, error) {
+	if err := r.v.checkAccess(); err != nil {
+		return 0, err
+	}
+	return r.lines.Read(part[:min(len(part), 64<<10)])
+}

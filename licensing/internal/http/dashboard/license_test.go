@@ -1,0 +1,489 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// fields returns the values of the form on a page, as a browser would submit them.
+func fields(a reply) url.Values {
+	form := url.Values{}
+	for _, m := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+		unchecked := strings.Contains(m[0], `type="radio"`) && !strings.Contains(a.body, m[0]+" checked")
+		if strings.HasSuffix(m[1], "_name") || strings.HasSuffix(m[1], "_value") { // a row
+			form.Add(m[1], html.UnescapeString(m[2]))
+		} else if m[1] != "return" && m[1] != "theme" && !unchecked {
+			form.Set(m[1], html.UnescapeString(m[2]))
+		}
+	}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+		form.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for _, m := range regexp.MustCompile(`<select name="([^"]*)"[^>]*>.*<option value="([^"]*)" selected`).FindAllStringSubmatch(a.body, -1) {
+		form.Set(m[1], m[2])
+	}
+	for _, m := range regexp.MustCompile(`(?s)<textarea[^>]* name="([^"]*)"[^>]*>\n(.*?)</textarea>`).FindAllStringSubmatch(a.body, -1) {
+		form.Set(m[1], strings.ReplaceAll(html.UnescapeString(m[2]), "\n", "\r\n"))
+	}
+	return form
+}
+
+// setPairs replaces the rows of a field with names and values.
+func setPairs(form url.Values, field string, pairs ...string) {
+	form.Del(field + "_name")
+	form.Del(field + "_value")
+	for i := 0; i < len(pairs); i += 2 {
+		form.Add(field+"_name", pairs[i])
+		form.Add(field+"_value", pairs[i+1])
+	}
+}
+
+func flat(form url.Values) (list []string) {
+	for name, values := range form {
+		for _, value := range values {
+			list = append(list, name, value)
+		}
+	}
+	return list
+}
+
+func TestCreateLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	form := fields(v.get("licenses/new"))
+	for name, value := range map[string]string{
+		"term": "date", "name": "Atlas Pro", "product_id": "atlas-pro", "customer_id": "studio", "starts_at": "2026-04-01T09:30", "expires_at": "2027-04-01",
+		"grace": "1d 12h", "max_activations": "25", "lease": "15min",
+	} {
+		form.Set(name, value)
+	}
+	setPairs(form, "entitlements", "export", "", "projects", "250", "", "", " support ", " business hours ", "level", `"7"`)
+	setPairs(form, "metadata", "order", "17 = b", "", "", "note", `"x"`)
+	a := v.post("licenses/new", flat(form)...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	m := regexp.MustCompile(`^\.\./licenses/(lic_\w+)$`).FindStringSubmatch(a.to())
+	is.Equal(v.follow(a).notice(), "The license has been created.")
+	l, err := s.Service().Get(t.Context(), m[1])
+	is.NoErr(err)
+	is.Equal(l.Name+l.ProductID+l.CustomerID, "Atlas Proatlas-prostudio")
+	is.Equal(*l.StartsAt, time.Date(2026, 4, 1, 9, 30, 0, 0, time.UTC))
+	is.Equal(*l.ExpiresAt, time.Date(2027, 4, 1, 0, 0, 0, 0, time.UTC))
+	is.Equal(l.GraceSeconds, int64(36*3600))
+	is.Equal(*l.MaxActivations, int64(25))
+	is.Equal(*l.LeaseSeconds, int64(900))
+	is.Equal(l.Entitlements, map[string]any{"export": true, "projects": 250.0, "support": "business hours", "level": "7"})
+	is.Equal(l.Metadata, map[string]string{"order": "17 = b", "note": "x"})
+
+	again := v.post("licenses/new", flat(form)...)
+	is.Equal(again.to(), "../licenses/"+l.ID) // the same form creates no second license
+	is.Equal(v.follow(again).notice(), "This form was already submitted. Nothing was created this time.")
+	page, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 1)
+
+	shown := v.get("licenses/" + l.ID)
+	for _, text := range []string{l.Key, "1 Apr 2027, 00:00:00 UTC", "in 13 months", "1 day 12 hours", "<dd>25</dd>", "business hours", "ada@example.com"} {
+		require.Contains(t, shown.body, text)
+	}
+}
+
+func TestCreateLicenseErrors(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	for _, tt := range []struct{ field, value, error string }{
+		{"name", "", ""},
+		{"name", strings.Repeat("x", 256), ""},
+		{"name", "a\tb", ""},
+		{"customer_id", "lic_x", ""},
+		{"starts_at", "tomorrow", "Enter a date"},
+		{"expires_at", "2026-13-01", "Enter a date"},
+		{"grace", "a while", "Enter a whole number and select its unit"},
+		{"grace", "-1d", "Enter a whole number and select its unit"},
+		{"grace", "14", "Enter a whole number and select its unit"},
+		{"grace", "18m", "The unit m is ambiguous"},
+		{"lease", "1mo", "Months and years are not allowed"},
+		{"max_activations", "many", "Enter a whole number"},
+		{"max_activations", "-1", ""},
+		{"lease", "0", ""},
+		{"key", "short", ""},
+		{"key", l.Key, "Is the key of another license."},
+	} {
+		t.Run(tt.field+"="+tt.value[:min(len(tt.value), 12)], func(t *testing.T) {
+			is := is.New(t)
+			form := url.Values{"name": {"Atlas"}, "product_id": {"atlas"}, "customer_id": {"bakery"}}
+			form.Set(tt.field, tt.value)
+			a := v.post("licenses/new", flat(form)...)
+			is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+			m := regexp.MustCompile(`<a href="#f-` + tt.field + `">[^<]*</a>: ([^<]+)<`).FindStringSubmatch(a.body) // in the summary
+			is.True(m != nil)
+			require.HasPrefix(t, m[1], tt.error)
+			require.Contains(t, a.body, `id="f-`+tt.field+`-error">`+m[1]) // and next to the field
+			is.True(fields(a).Get("customer_id") != "")                    // the input is kept
+		})
+	}
+}
+
+func TestExpiryShortcuts(t *testing.T) {
+	for _, tt := range []struct {
+		form []string
+		want string // the expiry; empty: none
+		bad  string // the control with the error
+	}{
+		{[]string{"term", "never"}, "", ""},
+		{[]string{"term", "30d"}, "2026-03-31T12:00:00Z", ""},
+		{[]string{"term", "1y"}, "2027-03-01T12:00:00Z", ""},
+		{[]string{"term", "1y", "starts_at", "2028-02-29"}, "2029-03-01T00:00:00Z", ""},
+		{[]string{"term", "date", "expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
+		{[]string{"expires_at", "2030-01-01"}, "2030-01-01T00:00:00Z", ""},
+		{[]string{"term", "date"}, "", "expires_at"},
+		{[]string{"term", "30d", "expires_at", "2030-01-01"}, "", "term-0"},
+		{[]string{"term", "never", "expires_at", "2030-01-01"}, "", "term-0"},
+	} {
+		t.Run(strings.Join(tt.form, " "), func(t *testing.T) {
+			is := is.New(t)
+			s := newSite(t)
+			v := s.admin()
+			a := v.post("licenses/new", append(tt.form, "name", "Atlas", "product_id", "atlas", "customer_id", "ada")...)
+			if tt.bad != "" {
+				is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+				require.Contains(t, a.body, `<a href="#f-`+tt.bad+`">`)
+				return
+			}
+			is.Equal(a.StatusCode, http.StatusSeeOther)
+			page, err := s.Service().List(t.Context(), license.ListParams{})
+			is.NoErr(err)
+			end := ""
+			if at := page.Data[0].ExpiresAt; at != nil {
+				end = at.Format(time.RFC3339)
+			}
+			is.Equal(end, tt.want)
+		})
+	}
+}
+
+func TestDuplicateLicense(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	end := s.now.AddDate(0, 0, 45)
+	l := s.license(license.CreateParams{
+		Name: "Atlas", ProductID: "atlas-pro", CustomerID: "ada", ExpiresAt: &end, GraceSeconds: 36 * 3600, MaxActivations: ptr[int64](3), LeaseSeconds: ptr[int64](90),
+		Entitlements: map[string]any{"export": true}, Metadata: map[string]string{"order": "7"},
+	})
+	form := v.link(v.get("licenses/"+l.ID), "Duplicate")
+	is.Equal(fields(form).Get("grace")+fields(form).Get("grace_unit"), "36h")
+	is.Equal(fields(form).Get("lease")+fields(form).Get("lease_unit"), "90s")
+	require.Contains(t, form.body, `<option value="atlas-pro"></option>`, `<option value="ada"></option>`) // known IDs are offered
+	require.NotContains(t, form.body, l.Key)
+	a := v.post("licenses/new", flat(fields(form))...)
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	page, err := s.Service().List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 2)
+	twin := page.Data[0]
+	if twin.ID == l.ID {
+		twin = page.Data[1]
+	}
+	is.True(twin.Key != l.Key)
+	twin.ID, twin.Key = l.ID, l.Key
+	is.Equal(twin, l) // the clock stands still
+	is.Equal(v.get("licenses/new?from=lic_nowhere").StatusCode, http.StatusNotFound)
+}
+
+func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	expires := time.Date(2027, 4, 1, 1, 2, 3, 456e6, time.UTC)
+	seats := int64(3)
+	l := s.license(license.CreateParams{
+		Name: "Atlas", ExpiresAt: &expires, MaxActivations: &seats, GraceSeconds: 90,
+		Entitlements: map[string]any{"a": true, "b": 1.5, "c": "true"}, Metadata: map[string]string{"x": "1", "y": "", "z": "\"quoted\""},
+	})
+	page := "licenses/" + l.ID + "/edit"
+	a := v.post(page, flat(fields(v.get(page)))...)
+	is.Equal(a.to(), "../../licenses/"+l.ID)
+	is.Equal(v.follow(a).notice(), "Nothing was changed.") // unchanged, to the millisecond
+	same, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(same, l)
+
+	form := fields(v.get(page))
+	form.Set("name", "Atlas Pro")
+	form.Set("max_activations", "")
+	setPairs(form, "entitlements", "b", "2", "e", "")
+	setPairs(form, "metadata", "y", "2")
+	a = v.post(page, flat(form)...)
+	is.Equal(a.to(), "../../licenses/"+l.ID)
+	l, err = s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(l.Name, "Atlas Pro")
+	is.Equal(*l.ExpiresAt, expires)
+	is.Equal(l.MaxActivations, nil)
+	is.Equal(l.Entitlements, map[string]any{"b": 2.0, "e": true})
+	is.Equal(l.Metadata, map[string]string{"y": "2"})
+
+	form.Set("name", "Too late")
+	a = v.post(page, flat(form)...) // an outdated form
+	is.Equal(a.StatusCode, http.StatusConflict)
+	require.Contains(t, a.body, "changed while you were editing")
+	is.Equal(fields(a).Get("name"), "Too late")
+	a = v.post(page, flat(fields(a))...)
+	is.Equal(a.StatusCode, http.StatusSeeOther) // after the operator reviewed it
+}
+
+func TestMoves(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	page := "licenses/" + l.ID
+	status := func() license.Status {
+		l, err := s.Service().Get(t.Context(), l.ID)
+		is.NoErr(err)
+		return l.Status
+	}
+	refused := v.get(page + "/reinstate?list=q%3Datlas")
+	is.Equal(refused.StatusCode, http.StatusConflict)
+	require.HasSuffix(t, v.link(refused, "Go to the license").Request.URL.String(), page+"?list=q%3Datlas")
+	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusConflict)
+	is.Equal(v.get(page+"/explode").StatusCode, http.StatusNotFound)
+	is.Equal(v.post(page+"/suspend", "reason", strings.Repeat("x", 256)).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.post(page+"/suspend", "reason", "The invoice is open").to(), "../../"+page)
+	is.Equal(status(), license.StatusSuspended)
+	require.Contains(t, v.get(page).body, "The invoice is open")
+	require.Matches(t, v.get(page).body, regexp.MustCompile(`class="button primary" data-dialog href="[^"]*/reinstate"`)) // the next step
+	is.Equal(v.post(page+"/reinstate").StatusCode, http.StatusSeeOther)
+	is.Equal(status(), license.StatusActive)
+	is.Equal(v.post(page+"/rekey", "reason", "Leaked").StatusCode, http.StatusSeeOther)
+	require.NotContains(t, v.get(page).body, l.Key)
+	require.NotContains(t, v.get(page+"/activity").body, l.Key) // not even in the history
+
+	is.Equal(v.post(page+"/revoke", "key", lastGroup(l.Key)).StatusCode, http.StatusUnprocessableEntity) // the old key
+	is.Equal(status(), license.StatusActive)
+	l, err := s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	ask := v.get(page + "/revoke")
+	require.Contains(t, ask.body, "Type "+lastGroup(l.Key)+" to confirm.")
+	is.Equal(v.post(page+"/revoke", "key", " "+strings.ToLower(lastGroup(l.Key))).StatusCode, http.StatusSeeOther)
+	is.Equal(status(), license.StatusRevoked)
+	is.Equal(v.post(page+"/revoke", "key", "wrong").StatusCode, http.StatusConflict) // the status is the problem
+
+	wrong := v.post(page+"/delete", "key", "")
+	is.Equal(wrong.StatusCode, http.StatusUnprocessableEntity)
+	require.Contains(t, wrong.body, `id="f-key-error">This is not the last group of the key.`)
+	is.Equal(v.post(page+"/delete", "key", lastGroup(l.Key)).to(), "../../licenses")
+	is.Equal(v.get(page).StatusCode, http.StatusNotFound)
+}
+
+// lastGroup returns the part of a license key that confirms a dangerous change.
+func lastGroup(key string) string { return key[len(key)-5:] }
+
+// TestConfirmationOfForeignKeys checks keys from other systems, which need not
+// have groups.
+func TestConfirmationOfForeignKeys(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	for key, end := range map[string]string{
+		"ABCDEFGHIJKLMNOPQRST": "OPQRST", "1234-5678-9012-3456-78": "78", "trailing-dash-is-odd-": "s-odd-", "long-groupofmanyletters": "etters",
+	} {
+		t.Run(key, func(t *testing.T) {
+			is := is.New(t)
+			page := "licenses/" + s.license(license.CreateParams{Name: "Atlas", Key: key}).ID + "/delete"
+			require.Contains(t, v.get(page).body, "Type "+end+" to confirm.")
+			is.Equal(v.post(page, "key", end).StatusCode, http.StatusSeeOther)
+		})
+	}
+}
+
+func TestListLicenses(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	soon, late := s.now.AddDate(0, 0, 10), s.now.AddDate(1, 0, 0)
+	for i := range 120 {
+		p := license.CreateParams{Name: fmt.Sprintf("Number %03d", i), ProductID: "atlas", CustomerID: "bakery", ExpiresAt: &late}
+		if i%2 == 1 {
+			p.ProductID, p.ExpiresAt = "compass", &soon
+		}
+		s.license(p)
+		s.advance(time.Millisecond)
+	}
+	names := func(page string) (list []string) {
+		for {
+			a := v.get(page)
+			is.Equal(a.StatusCode, http.StatusOK)
+			for _, m := range regexp.MustCompile(`rowheader"><a href="[^"]*">([^<]*)</a>`).FindAllStringSubmatch(a.body, -1) {
+				list = append(list, m[1])
+			}
+			next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
+			if next == nil {
+				return list
+			}
+			page = "licenses" + html.UnescapeString(next[1])
+			s.advance(time.Hour) // the list stays the same over time
+		}
+	}
+	all := names("licenses")
+	is.Equal(len(all), 120)
+	is.Equal(all[0], "Number 119") // newest first
+	is.True(slices.IsSortedFunc(all, func(a, b string) int { return strings.Compare(b, a) }))
+	is.Equal(len(names("licenses?product=compass&status=active")), 60)
+	is.Equal(len(names("licenses?expires=30d")), 60)
+	is.Equal(len(names("licenses?customer=unknown")), 0)
+	_, err := s.Service().EraseCustomer(t.Context(), "nobody") // completes the index
+	is.NoErr(err)
+	is.Equal(names("licenses?q=007+number"), []string{"Number 007"})
+	is.Equal(len(names("licenses?q=+NUMBER+bakery")), 120)
+	page, err := s.Service().List(t.Context(), license.ListParams{Search: "number 042"})
+	is.NoErr(err)
+	one := page.Data[0]
+	is.Equal(names("licenses?q="+one.ID), []string{"Number 042"})
+	is.Equal(names("licenses?q="+strings.ToLower(one.Key)), []string{"Number 042"})
+
+	is.Equal(v.get("licenses?status=asleep").StatusCode, http.StatusBadRequest)
+	is.Equal(v.get("licenses?cursor=garbage").StatusCode, http.StatusBadRequest)
+}
+
+func TestExportLicenses(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	for i := range 450 {
+		s.license(license.CreateParams{Name: fmt.Sprintf("Number %03d, \"quoted\"", i), ProductID: []string{"atlas", "compass"}[i%2]})
+	}
+	formulas := []string{"=1+1", "+1", "-1", "@SUM(A1)", "＝1", "one;=1+1; +2;-b;\"@c"}
+	texts := []string{"'=1+1", "'+1", "'-1", "'@SUM(A1)", "'＝1", "one;'=1+1; '+2;'-b;\"'@c"}
+	for _, name := range formulas {
+		s.license(license.CreateParams{Name: name, ProductID: "formula", Metadata: map[string]string{"a": "b"}})
+		s.advance(time.Millisecond)
+	}
+	read := func(query string) [][]string {
+		a := v.get("licenses.csv" + query)
+		is.Equal(a.StatusCode, http.StatusOK)
+		is.Equal(a.Header.Get("Content-Type"), "text/csv; charset=utf-8")
+		is.Equal(a.Header.Get("Content-Disposition"), `attachment; filename="licenses-2026-03-01.csv"`)
+		text, marked := strings.CutPrefix(a.body, "\ufeff") // so that spreadsheets read it as UTF-8
+		is.True(marked)
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		is.NoErr(err)
+		return rows
+	}
+	rows := read("")
+	is.Equal(len(rows), 1+450+len(formulas))
+	is.Equal(rows[0][:4], []string{"id", "name", "product_id", "customer_id"})
+	is.Equal(len(read("?product=compass")), 1+225)
+	for i, row := range read("?product=formula")[1:] {
+		is.Equal(row[1], texts[len(texts)-1-i]) // not a formula for a spreadsheet
+	}
+	is.Equal(v.get("licenses.csv?status=asleep").StatusCode, http.StatusUnprocessableEntity) // an invalid filter does not export everything
+
+	audit := v.get("audit?type=license_export.created")
+	require.Contains(t, audit.body, "License export created", "456 licenses with keys, as CSV", "product_id: compass")
+	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 3)
+	require.HasPrefix(t, events.Data[0].Actor, "operator:opr_")
+	is.Equal(string(events.Data[1].Data), `{"export":{"format":"csv","rows":225,"filter":{"product_id":"compass"}}}`)
+
+	s.operator("vic@example.com", operator.RoleViewer) // an export without keys
+	a := s.signedIn("vic@example.com").get("licenses.csv")
+	require.Contains(t, a.body, "id,name,product_id,customer_id,status,", "Number 001")
+	events, err = s.Service().Events(t.Context(), license.EventsParams{Type: license.EventLicensesExported})
+	is.NoErr(err)
+	is.Equal(len(events.Data), 3)
+}
+
+func TestHistoryPages(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Name 0"})
+	for i := range 24 {
+		name := fmt.Sprintf("Name %d", i+1)
+		_, err := s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &name})
+		is.NoErr(err)
+	}
+	var steps []string
+	page := "licenses/" + l.ID + "/activity"
+	require.Contains(t, v.get("licenses/"+l.ID).body, "View all activity")
+	for {
+		a := v.get(page)
+		for _, m := range regexp.MustCompile(`Name: Name \d+ → (Name \d+)`).FindAllStringSubmatch(a.body, -1) {
+			steps = append(steps, m[1])
+		}
+		older := regexp.MustCompile(`rel="next" href="(\?after=[\w-]+)"`).FindStringSubmatch(a.body)
+		if older == nil {
+			require.Contains(t, a.body, "<strong>Created</strong>")
+			break
+		}
+		page = "licenses/" + l.ID + "/activity" + older[1]
+	}
+	is.Equal(len(steps), 24)
+	is.Equal(steps[0], "Name 24")
+	is.Equal(steps[23], "Name 1")
+	is.Equal(v.get("licenses/"+l.ID+"/activity?after=wrong").StatusCode, http.StatusUnprocessableEntity)
+}
+
+func TestParseSeconds(t *testing.T) {
+	is := is.New(t)
+	for s, want := range map[string]int64{"0": 0, "90s": 90, "15min": 900, "1 day 12 hours": 129600, "2w": 1209600, "36h": 129600, "1d 12h": 129600, "14D": 1209600} {
+		n, err := dashboard.ParseSeconds(s)
+		is.NoErr(err)
+		is.Equal(n, want)
+	}
+	for _, s := range []string{"", " ", "d", "90", "15m", "1mo", "1y", "-1d", "1.5h", "99999999999999999999", "9999999999999d"} {
+		_, err := dashboard.ParseSeconds(s)
+		is.True(err != nil)
+	}
+}
+
+func TestRelative(t *testing.T) {
+	is := is.New(t)
+	for d, want := range map[time.Duration]string{
+		0: "in a moment", -time.Second: "just now", time.Minute: "in 1 minute", -90 * time.Second: "2 minutes ago", 59*time.Minute + 40*time.Second: "in 1 hour",
+		24*time.Hour - time.Second: "in 1 day", -25 * time.Hour: "1 day ago", 36 * time.Hour: "in 2 days", 59 * 24 * time.Hour: "in 59 days", 800 * 24 * time.Hour: "in 2 years",
+	} {
+		is.Equal(dashboard.Relative(d), want)
+	}
+}
+
+// A move that the status forbids is named as the pages name it.
+func TestForbiddenMovesAreNamed(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	_, err := s.Service().Revoke(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	for name, words := range map[string]string{
+		"void-files": "void the files of this license", "rekey": "replace the key of this license", "suspend": "suspend this license",
+		"reinstate": "reinstate this license", "revoke": "revoke this license",
+	} {
+		want := "Cannot " + words + ": it is revoked."
+		require.Contains(t, v.get("licenses/"+l.ID+"/"+name).body, want) // want
+		// Void files ends files whatever the status is.
+		if name != "void-files" {
+			a := v.post("licenses/" + l.ID + "/" + name)
+			is.Equal(a.StatusCode, http.StatusConflict)
+			require.Contains(t, a.body, want) // want
+		}
+	}
+}

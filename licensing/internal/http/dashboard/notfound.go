@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// notFoundPage responds to a path without a page. A signed-in operator keeps the
+// navigation. With Options.Dashboard.Operator, the host application can respond
+// instead.
+func (h *Handler) notFoundPage(w http.ResponseWriter, r *http.Request) error {
+	problem := notFound("This page does not exist. Check the address.")
+	v := h.visit(w, r)
+	if r.URL.Path == "" && v.isRead() && r.RequestURI != "" {
+		redirectFromMount(w, r)
+		return nil
+	}
+	if !v.isRead() || v.path == "" || web.PathTooLong(r.URL.EscapedPath()) {
+		return problem
+	}
+	rt := &route{access: public}
+	if h.opts.Operator != nil {
+		rt.access = operators
+	}
+	done, err := v.identify(rt)
+	switch {
+	case done:
+		return nil
+	case err == nil:
+		err = problem
+	}
+	web.Fail(v.w, v.r, err)
+	return nil
+}
+
+// explainNotFound replaces the error for an unknown license, webhook or
+// credential. If the events show that the object was deleted, the new error says
+// when and by whom.
+func (v *visit) explainNotFound(err error) error {
+	id := v.params["id"]
+	if id == "" {
+		return err
+	}
+	kind := "license"
+	switch isCredential := strings.HasPrefix(v.path, "settings/credentials/"); {
+	case isCredential && errors.Is(err, auth.ErrNotFound):
+		kind = "credential"
+	case isCredential || !errors.Is(err, license.ErrNotFound):
+		return err
+	case strings.HasPrefix(v.path, "settings/webhooks/"):
+		kind = "webhook"
+	}
+	newest, failed := v.licenses.Events(v.r.Context(), license.EventsParams{Subject: id, NewestFirst: true, Limit: 1})
+	switch {
+	case failed != nil && !errors.Is(failed, license.ErrInvalid): // ErrInvalid: the id is malformed
+		return failed
+	case len(newest.Data) > 0 && strings.HasSuffix(newest.Data[0].Type, ".deleted"):
+		e := newest.Data[0]
+		names := actorNames{v: v}
+		name, _ := names.actor(e.Actor)
+		return &web.Problem{Status: http.StatusNotFound, Code: "deleted", Cause: err,
+			Detail: "This " + kind + " was deleted on " + v.moment(e.Timestamp).Full + " by " + name + "."}
+	case len(newest.Data) > 0: // the object exists; the error is about something else
+		return err
+	}
+	return &web.Problem{Status: http.StatusNotFound, Code: "not_found", Cause: err,
+		Detail: "There is no " + kind + " with this ID. If there was one, the record of its deletion is no longer kept."}
+}

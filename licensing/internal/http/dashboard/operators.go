@@ -1,0 +1,239 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+)
+
+// operatorRow is an operator with times formatted for a page.
+type operatorRow struct {
+	operator.Operator
+	Created, LastSignIn *moment
+}
+
+func (v *visit) operatorRow(op operator.Operator) operatorRow {
+	return operatorRow{op, v.moment(op.CreatedAt), v.moment(op.LastSignInAt)}
+}
+
+// inviteRow is an invitation with its expiry formatted for a page.
+type inviteRow struct {
+	operator.Invitation
+	Expires *moment
+}
+
+func showOperators(v *visit) error {
+	ctx := v.r.Context()
+	list, err := v.operators.List(ctx, operator.ListParams{Cursor: v.r.URL.Query().Get("after"), Limit: 50})
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Rows    []operatorRow
+		Invites []inviteRow
+		Next    string // the query of the next page
+		First   string // the query of the first page, if this is another page
+	}
+	if v.r.URL.Query().Get("after") != "" {
+		body.First = "?"
+	}
+	if list.HasMore {
+		body.Next = "?" + url.Values{"after": {list.NextCursor}}.Encode()
+	}
+	for _, op := range list.Data {
+		body.Rows = append(body.Rows, v.operatorRow(op))
+	}
+	if v.admin() && body.First == "" {
+		invites, err := v.operators.Invitations(ctx)
+		if err != nil {
+			return err
+		}
+		for _, i := range invites {
+			body.Invites = append(body.Invites, inviteRow{i, v.moment(i.ExpiresAt)})
+		}
+	}
+	return v.render(http.StatusOK, "operators", page{Title: "Operators", Section: "operators", Body: body})
+}
+
+func roleField(chosen operator.Role) *field {
+	return &field{Name: "role", Label: "Role", Type: "radios", Options: []option{
+		{Value: string(operator.RoleViewer), Label: "Viewer", Hint: "Can view everything except license keys. Can change nothing but their own account.", Chosen: chosen == operator.RoleViewer},
+		{Value: string(operator.RoleSupport), Label: "Support", Hint: "Can also renew and reinstate licenses and release activations. Cannot see license keys or API credentials.", Chosen: chosen == operator.RoleSupport},
+		{Value: string(operator.RoleAdmin), Label: "Admin", Hint: "Can view and change everything, including operators.", Chosen: chosen == operator.RoleAdmin},
+	}}
+}
+
+func inviteForm() *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
+		roleField(operator.RoleViewer),
+	}}}}
+}
+
+func showInvite(v *visit) error { return v.renderInvite(http.StatusOK, inviteForm()) }
+
+func (v *visit) renderInvite(status int, f *form) error {
+	return v.render(status, "confirm", page{Title: "Invite an operator", Section: "operators", Body: confirmation{
+		Heading: "Invite an operator", Form: f, Action: "Create invitation", Back: "settings/operators", Subject: "Operators",
+		Text: []string{"This creates a link for you to share. Anyone who opens it within 72 hours can choose a password and sign in."},
+	}})
+}
+
+func invite(v *visit) error {
+	f := inviteForm()
+	f.fill(v)
+	code, err := v.operators.Invite(v.r.Context(), operator.InviteParams{Email: v.sent("email"), Role: operator.Role(v.sent("role"))})
+	if f.takeErrors(err) {
+		return v.renderInvite(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.renderInvited(v.sent("email"), code)
+}
+
+// renderInvited shows the code of an invitation. The code appears only in this
+// response.
+func (v *visit) renderInvited(email, code string) error {
+	return v.render(http.StatusOK, "invited", page{Title: "Invitation for " + email, Section: "operators", Body: struct {
+		Email, Code string
+		Link        command
+	}{email, code, v.command("Link", "", "/dashboard/join#code="+code)}})
+}
+
+func revokeInvitation(v *visit) error {
+	if err := v.operators.RevokeInvitation(v.r.Context(), v.sent("id")); err != nil && !errors.Is(err, auth.ErrNotFound) {
+		return err
+	}
+	v.redirectDone("settings/operators", "invitation-revoked")
+	return nil
+}
+
+func (v *visit) operator() (operator.Operator, error) {
+	return v.operators.Get(v.r.Context(), v.params["id"])
+}
+
+func operatorPath(id string) string { return "settings/operators/" + url.PathEscape(id) }
+
+func showOperator(v *visit) error {
+	op, err := v.operator()
+	if err != nil {
+		return err
+	}
+	return v.renderOperator(http.StatusOK, op, &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}})
+}
+
+func (v *visit) renderOperator(status int, op operator.Operator, f *form) error {
+	a, err := v.operatorAccess(op.ID)
+	if err != nil {
+		return err
+	}
+	return v.render(status, "operator", page{Title: op.Email, Section: "operators", Body: struct {
+		operatorRow
+		operatorAccess
+		Form *form
+		Self bool
+	}{v.operatorRow(op), a, f, op.ID == v.op.ID}})
+}
+
+// changeOperator performs one of the actions on the page of an operator.
+func changeOperator(v *visit) error {
+	op, err := v.operator()
+	if err != nil {
+		return err
+	}
+	p := operator.UpdateParams{ID: op.ID}
+	yes, no := true, false
+	switch v.sent("change") {
+	case "role":
+		role := operator.Role(v.sent("role"))
+		p.Role = &role
+	case "disable":
+		p.Disabled = &yes
+	case "enable":
+		p.Disabled = &no
+	case "sign-out":
+		if err := v.operators.SignOutEverywhere(v.r.Context(), op.ID); err != nil {
+			return err
+		}
+		v.redirectDone(operatorPath(op.ID), "signed-out")
+		return nil
+	case "end-session":
+		if err := v.endSession(op.ID); err != nil {
+			return err
+		}
+		v.redirectDone(operatorPath(op.ID), "session-ended")
+		return nil
+	case "remove-factor":
+		if _, err := v.operators.RemoveSecondFactor(v.r.Context(), op.ID); err != nil {
+			return err
+		}
+		v.redirectDone(operatorPath(op.ID), "updated")
+		return nil
+	case "password":
+		code, err := v.operators.CreatePasswordReset(v.r.Context(), op.ID)
+		if err != nil {
+			return err
+		}
+		return v.renderInvited(op.Email, code)
+	default:
+		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "Unknown action."}
+	}
+	f := &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}}
+	_, err = v.operators.Update(v.r.Context(), p)
+	switch {
+	case errors.Is(err, operator.ErrLastAdmin):
+		f.Problem = "This is the last admin who can sign in. Make another operator an admin first."
+		return v.renderOperator(http.StatusConflict, op, f)
+	case f.takeErrors(err):
+		return v.renderOperator(http.StatusUnprocessableEntity, op, f)
+	case err != nil:
+		return err
+	}
+	v.redirectDone(operatorPath(op.ID), "updated")
+	return nil
+}
+
+func joinForm() *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "code", Label: "Invitation code", Type: "text", Autocomplete: "one-time-code", Required: true, Mono: true},
+		newPassword("password", "Password"),
+	}}}}
+}
+
+func showJoin(v *visit) error { return v.renderJoin(http.StatusOK, joinForm()) }
+
+func (v *visit) renderJoin(status int, f *form) error {
+	return v.render(status, "signin", page{Title: "Accept invitation", Standalone: true, Body: signInPage{
+		Heading: "Choose a password", Path: "join", Action: "Continue", Form: f, Insecure: v.insecure(),
+		Text: "Use the invitation code from an admin of this dashboard.",
+	}})
+}
+
+// join accepts an invitation.
+func join(v *visit) error {
+	f := joinForm()
+	f.fill(v)
+	status := http.StatusUnprocessableEntity
+	_, err := v.operators.AcceptInvitation(v.w, v.r, v.sent("code"), v.r.PostForm.Get("password"))
+	switch {
+	case err == nil:
+		v.redirect("")
+		return nil
+	case errors.Is(err, operator.ErrSecondFactor):
+		v.askForCode("")
+		return nil
+	case errors.Is(err, operator.ErrInvitationCode):
+		f.addError("code", "This code is incorrect, expired or already used. Ask an admin for a new one.")
+	case f.takeErrors(err):
+	default:
+		if status, err = v.rejectPassword(f, err, ""); err != nil {
+			return err
+		}
+	}
+	return v.renderJoin(status, f)
+}

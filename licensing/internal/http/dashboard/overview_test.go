@@ -1,0 +1,191 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func TestOverviewOfEmptyStore(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	done := func(a reply) int { return strings.Count(a.body, `<li class="done">`) }
+	a := v.get("")
+	is.Equal(a.StatusCode, http.StatusOK)
+	require.Contains(t, a.body, "No licenses yet", `href="./licenses/new"`, `href="./settings/credentials/new"`)
+	is.Equal(done(a), 0)
+	_, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	is.Equal(done(v.get("")), 1)
+	s.operator("vic@example.com", operator.RoleViewer)
+	is.Equal(done(v.get("")), 1)
+	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "/new\"") // no buttons for viewers
+	s.license(license.CreateParams{Name: "Atlas"})
+	require.NotContains(t, v.get("").body, "No licenses yet")
+}
+
+func TestOverview(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://example.com/licensing"})
+	v := s.admin()
+	in := func(days int) license.CreateParams {
+		at := s.now.AddDate(0, 0, days)
+		return license.CreateParams{Name: "Atlas", ExpiresAt: &at}
+	}
+	for _, days := range []int{-5, 10, 20, 40} {
+		p := in(days)
+		if days < 0 {
+			p.StartsAt = ptr(s.now.AddDate(-1, 0, 0))
+		}
+		s.license(p)
+	}
+	suspended := s.license(license.CreateParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
+	s.license(license.CreateParams{Name: "Atlas", StartsAt: ptr(s.now.AddDate(0, 1, 0))})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	is.NoErr(err)
+
+	a := v.get("")
+	require.Contains(t, a.body, "6 licenses by status")
+	var counts []string
+	for _, m := range regexp.MustCompile(`href="\./licenses\?status=(\w+)"><span class="number(?: muted)?">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
+		counts = append(counts, m[1]+" "+m[2])
+	}
+	is.Equal(counts, []string{"active 3", "scheduled 1", "expired 1", "suspended 1", "revoked 0"})
+	require.Contains(t, a.body, `<a href="./licenses?status=active&amp;expires=30d">2 licenses</a> expire in the next 30 days`)
+	require.NotContains(t, a.body, "is suspended", "unencrypted")  // nothing to act on
+	is.Equal(strings.Count(a.body, `<tr><th scope="row">`), 90+13) // the tables of the charts; nothing was validated
+	require.Contains(t, a.body, "6 total, peak 6 a day. Counted by the time in the license ID.", `<title>1 Mar 2026: 6</title>`)
+	is.Equal(strings.Count(a.body, "harbour-pilots ·"), 2) // expiring soon
+}
+
+func TestThousands(t *testing.T) {
+	is := is.New(t)
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100", -1000: "-1,000"} {
+		is.Equal(dashboard.Thousands(n), want)
+	}
+}
+
+func TestOverviewUsage(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	validate := func(key, product string) {
+		_, err := s.Service().Validate(t.Context(), license.ValidateParams{Key: key, ProductID: product})
+		is.NoErr(err)
+	}
+	validate(l.Key, "other")
+	s.advance(40 * 24 * time.Hour)
+	validate(l.Key, "")
+	validate(license.NewKey(), "")
+	validate(license.NewKey(), "")
+	validate(l.Key, "other")
+	v := s.admin()
+
+	a := v.get("")
+	require.Contains(t, a.body, `<a href="./?days=90" aria-current="true">90 days</a>`)
+	require.Contains(t, a.body, "Validations in the last 90 days", "5 total, peak 4 a day.")
+	require.Contains(t, a.body, "<title>1 Mar 2026: 1</title>", "<title>10 Apr 2026: 4</title>")
+	require.Contains(t, a.body, `text-anchor="end">4</text>`, `>Apr</text>`) // the axes
+	ranking := func(a reply) (list []string) {
+		for _, m := range regexp.MustCompile(`<li><p><span>(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {
+			list = append(list, m[1]+" "+m[2])
+		}
+		return list
+	}
+	is.Equal(ranking(a), []string{"Unknown key 2", "Wrong product 2"})
+
+	a = v.get("?days=30")
+	require.Contains(t, a.body, "Validations in the last 30 days", "4 total, peak 4 a day.")
+	require.NotContains(t, a.body, ">1 Mar 2026")
+	require.Contains(t, a.body, "Expiring in the next 5 weeks", `href="./licenses?status=active&amp;expires=30d"`)
+	is.Equal(ranking(a), []string{"Unknown key 2", "Wrong product 1"})
+	a = v.get("?days=365")
+	require.Contains(t, a.body, "5 total, peak 4 a week.", `<th scope="col">Week of</th>`, "expires=365d")
+	require.Contains(t, v.get("licenses?status=active&expires=365d").body, "In the next 365 days")
+	require.Contains(t, v.get("?days=7").body, "Validations in the last 90 days")
+
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	validate(l.Key, "")
+	is.Equal(ranking(v.get(""))[2], `<a href="./licenses?status=suspended">Suspended</a> 1`)
+}
+
+// TestRefusedLicensesNeedAttention: a license that was refused because no seat
+// is free or it has expired is listed until that is resolved.
+func TestRefusedLicensesNeedAttention(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	full := s.license(license.CreateParams{Name: "Full", MaxActivations: ptr(int64(1))})
+	expired := s.license(license.CreateParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
+	suspended := s.license(license.CreateParams{Name: "Held"})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
+	is.NoErr(err)
+	for _, l := range []license.License{full, full, expired, suspended} {
+		_, _ = s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: license.NewKey()})
+	}
+	s.advance(2 * time.Hour)
+	a := v.get("")
+	require.Contains(t, a.body, `<a href="./licenses/`+full.ID+`">Full</a> was refused 2 hours ago: no seat free`)
+	require.Contains(t, a.body, `">Ended</a> was refused 2 hours ago: expired`)
+	require.NotContains(t, a.body, ">Held</a> was refused")
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: full.ID, MaxActivations: license.To(int64(2))})
+	is.NoErr(err)
+	_, err = s.Service().Renew(t.Context(), license.RenewParams{ID: expired.ID, Duration: license.Duration{Years: 1}})
+	is.NoErr(err)
+	require.NotContains(t, v.get("").body, "was refused")
+}
+
+// TestSetup: admins see the checklist until each step is done.
+func TestSetup(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{PublicURL: "https://example.com/licensing", MasterKey: make([]byte, 32)})
+	v := s.admin()
+	s.license(license.CreateParams{Name: "Atlas"})
+	require.Contains(t, v.get("").body, "Setup: 2 steps left")
+	s.operator("vic@example.com", operator.RoleViewer)
+	s.operator("sue@example.com", operator.RoleSupport)
+	eve, yes, no := s.operator("eve@example.com", operator.RoleAdmin), true, false
+	_, err := s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Disabled: &yes})
+	is.NoErr(err)
+	require.Contains(t, v.get("").body, "Setup: 2 steps left")
+	require.Contains(t, v.get("").body, "Invite a second admin") // none of them can reset a password
+	_, err = s.Operators().Update(t.Context(), operator.UpdateParams{ID: eve.ID, Disabled: &no})
+	is.NoErr(err)
+	require.Contains(t, v.get("").body, "Setup: 1 step left")
+	require.NotContains(t, s.signedIn("vic@example.com").get("").body, "Setup:")
+	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	require.NotContains(t, v.get("").body, "Setup:")
+}
+
+// TestOverviewIsInOrder: what needs attention comes first.
+func TestOverviewIsInOrder(t *testing.T) {
+	s := newSite(t)
+	s.license(license.CreateParams{Name: "Atlas"})
+	a := s.admin().get("")
+	at := -1
+	for _, heading := range []string{"Needs attention", "1 license by status", "Validations in", "Issued in", "Expiring in", "Top refusal reasons", "Setup:"} {
+		i := strings.Index(a.body, heading)
+		if i <= at {
+			t.Errorf("%q is missing or too early", heading)
+		}
+		at = i
+	}
+	if !a.says("Nothing needs attention.") {
+		t.Error("something needs attention")
+	}
+}

@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates has the pages by name, each with the layout and the parts. A page is
+// parsed when it is first shown: all pages take 10 MB, and a host may show none.
+var templates = pageTemplates()
+
+func pageTemplates() map[string]func() *template.Template {
+	base := sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("layout.html").Funcs(template.FuncMap{
+			"inc":   func(i int) int { return i + 1 },
+			"asset": func(name string) string { return "static/" + hashedNames[name] },
+		}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/licensehead.html", "templates/operatorparts.html"))
+	})
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err)
+	}
+	pages := map[string]func() *template.Template{}
+	for _, f := range files {
+		if name := strings.TrimSuffix(f.Name(), path.Ext(f.Name())); name != "layout" && name != "parts" && name != "licensehead" && name != "operatorparts" {
+			pages[name] = sync.OnceValue(func() *template.Template {
+				return template.Must(template.Must(base().Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+			})
+		}
+	}
+	return pages
+}
+
+// A page has the data for the layout. Body has the data for the page itself.
+type page struct {
+	Title      string
+	Section    string // the current entry of the navigation
+	Invalid    bool   // a form has errors
+	Notice     string // the result of the last change
+	Standalone bool   // the page has no navigation
+	Root       string
+	List       string // the license list with its state, as a reference from dashboard/
+	State      string // the state of that list
+	Keep       string // the state as a query for pages about licenses
+	Here       string // this page, for the redirect after a change of theme
+	Theme      string
+	Operator   operator.Operator
+	Known      bool
+	Admin      bool   // the operator may make all changes
+	Supports   bool   // the operator may renew, reinstate and release
+	Audits     bool   // the operator may view the API credentials
+	SeesKeys   bool   // the operator may see license keys
+	Home       string // the URL of the host application; empty: no link
+	SignOut    string // where the host application signs operators out; empty: no link
+	SignIn     bool   // the built-in sign-in is enabled
+	Base       string // the mount as a relative reference, if PublicURL is not set
+	Body       any
+}
+
+// A licenseTable is a table of licenses that links to their pages.
+type licenseTable struct {
+	Root, Keep string
+	Rows       []licenseRow
+}
+
+// Table returns a table of licenses, whose pages get the query keep.
+func (p page) Table(rows []licenseRow, keep string) licenseTable {
+	return licenseTable{p.Root, keep, rows}
+}
+
+// render writes a page. It executes the template before it writes, so that the
+// response is complete or an error.
+func (v *visit) render(status int, name string, p page) error {
+	p.Root, p.Here, p.Theme = v.root, v.here(), v.theme()
+	p.List, p.State, p.Keep = v.listRef(), v.listState(), v.keepList("")
+	p.Operator, p.Known, p.Admin = v.op, v.signedIn, v.admin()
+	p.Supports, p.Audits, p.SeesKeys = v.may(supporters), v.may(auditors), v.may(keyReaders)
+	p.Home, p.SignOut, p.SignIn = v.h.opts.HomeURL, v.h.opts.SignOutURL, v.h.opts.Operator == nil
+	p.Invalid = p.Invalid || status == http.StatusUnprocessableEntity
+	p.Notice = v.notice()
+	if v.r.Method == http.MethodPost {
+		p.Here = ""
+	}
+	if v.h.opts.PublicURL == "" {
+		p.Base = v.root + "../"
+	}
+	var b bytes.Buffer
+	if err := templates[name]().Execute(&b, p); err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes()) // fails if the browser has disconnected
+	return nil
+}
+
+// renderError writes the page for an error.
+func (v *visit) renderError(p *web.Problem) {
+	title := map[int]string{
+		http.StatusNotFound:            "Not found",
+		http.StatusForbidden:           "Not allowed",
+		http.StatusConflict:            "Not possible",
+		http.StatusPreconditionFailed:  "Changed in the meantime",
+		http.StatusUnprocessableEntity: "Invalid request",
+		http.StatusServiceUnavailable:  "Temporarily unavailable",
+		http.StatusInternalServerError: "Something went wrong",
+	}[p.Status]
+	deleted := ""
+	switch p.Code {
+	case "deleted":
+		title, deleted = "Deleted", v.params["id"]
+	case "invalid_query":
+		title = "Invalid address"
+	case "none_selected":
+		title = "No license selected"
+	case "too_many_selected":
+		title = "Too many licenses selected"
+	}
+	if title == "" {
+		title = http.StatusText(p.Status)
+	}
+	licenseRef := ""
+	if id := v.params["id"]; id != "" && strings.HasPrefix(v.path, "licenses/") && p.Status < http.StatusInternalServerError && p.Status != http.StatusNotFound {
+		licenseRef = v.licenseRef(id)
+	}
+	if err := v.render(p.Status, "error", page{Title: title, Standalone: !v.signedIn, Body: struct {
+		Detail, RequestID string
+		Status            int
+		Deleted           string // the id of the deleted object
+		License           string // the license that the page is about, as a reference from dashboard/
+	}{p.Detail, v.id, p.Status, deleted, licenseRef}}); err != nil {
+		http.Error(v.w, p.Detail, p.Status)
+	}
+}
+
+// themeCookie stores the theme. Like the session cookie, it has no Path, so that
+// browsers limit it to the folder of the dashboard.
+const themeCookie = "licensing_theme"
+
+// theme returns "light", "dark", or "" for the theme of the system.
+func (v *visit) theme() string {
+	c, err := v.r.Cookie(themeCookie)
+	if err != nil || c.Value != "light" && c.Value != "dark" {
+		return ""
+	}
+	return c.Value
+}
+
+// chooseTheme stores the theme for a year and redirects to the page where it was
+// chosen.
+func chooseTheme(v *visit) error {
+	c := &http.Cookie{Name: themeCookie, Value: v.sent("theme"), MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if c.Value != "light" && c.Value != "dark" {
+		c.Value, c.MaxAge = "", -1
+	}
+	http.SetCookie(v.w, c)
+	v.redirect(local(v.sent("return")))
+	return nil
+}

@@ -1,0 +1,250 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
+
+func newRequest(path string) *http.Request {
+	return httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
+}
+
+// everyPage returns the responses of all GET routes and of some invalid forms.
+func everyPage(s *site) map[string]reply {
+	pages := map[string]reply{}
+	stranger := s.visitor()
+	pages["setup"] = stranger.get("setup")
+	pages["setup, wrong"] = stranger.post("setup", "code", "x")
+	v := s.admin()
+	pages["sign-in"] = stranger.get("sign-in")
+	pages["sign-in, wrong"] = stranger.post("sign-in", "email", "eve@example.com")
+	at := s.paths()
+	soon := s.clock().AddDate(0, 0, 7)
+	s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &soon}) // shown on the overview
+	for _, route := range dashboard.Routes() {
+		if a := v.get(at(route.Path)); route.Method == http.MethodGet && a.StatusCode == http.StatusOK && strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
+			pages[route.Path] = a
+		}
+	}
+	pages["licenses, wrong"] = v.get("licenses?status=asleep")
+	pages["search, found"] = v.get("search?q=harb")
+	pages["search, none"] = v.get("search?q=unheard+of")
+	pages["licenses, none"] = v.get("licenses?q=unheard+of")
+	pages["licenses/new, wrong"] = v.post("licenses/new", "grace", "a while")
+	pages["credentials/new, wrong"] = v.post("settings/credentials/new")
+	pages["password, wrong"] = v.post("password", "password", "short")
+	pages["settings/keys/rotate, wrong"] = v.post("settings/keys/rotate", "next", v.get("settings/keys/rotate").hidden("next"))
+	pages["settings/keys/{id}/compromise, wrong"] = v.post(at("settings/keys/{id}/compromise"))
+	pages["customer"] = v.get("customer?id=harbour-pilots")
+	pages["product"] = v.get("product?id=atlas")
+	pages["customer, unknown"] = v.get("customer?id=unknown")
+	pages["customer/erase"] = v.get("customer/erase?id=harbour-pilots")
+	pages["customer/erase, wrong"] = v.post("customer/erase?id=harbour-pilots", "customer", "other")
+	pages["not found"] = v.get("nowhere")
+	pages["licenses/{id}, wrong"] = v.get(at("licenses/{id}") + "?at=soon")
+	pages["licenses/{id}/renew, wrong"] = v.post(at("licenses/{id}/renew"))
+	pages["licenses/{id}/file, wrong"] = v.post(at("licenses/{id}/file"))
+	pages["licenses/selected/{move}"] = v.get("licenses/selected/suspend?id=" + at("licenses/{id}")[len("licenses/"):])
+	pages["licenses/selected/{move}, done"] = v.post("licenses/selected/suspend", "id", at("licenses/{id}")[len("licenses/"):])
+	pages["reference/{name}, object"] = v.get("reference/License")
+	pages["audit, wrong"] = v.get("audit?type=mislaid")
+	pages["webhooks/new, wrong"] = v.post("settings/webhooks/new", "url", "nowhere")
+	pages["webhook secret"] = v.post("settings/webhooks/new", "url", "https://shop.example/other", "types", "all")
+	pages["secret"] = v.post("settings/credentials/new", "name", "Partner", "scopes", auth.ScopeLicenseRead)
+	return pages
+}
+
+func TestEveryPage(t *testing.T) {
+	s := newSite(t)
+	pages := everyPage(s)
+	titles := map[string]string{}
+	count := func(a reply, pattern string) int { return len(regexp.MustCompile(pattern).FindAllString(a.body, -1)) }
+	if len(pages) < 25 {
+		t.Fatalf("only %d pages were opened", len(pages))
+	}
+	for name, a := range pages {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			h := a.Header
+			is.Equal(h.Get("Content-Type"), "text/html; charset=utf-8")
+			is.Equal(h.Get("Cache-Control"), "no-store")
+			is.Equal(h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+				"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'")
+			is.Equal(h.Get("Referrer-Policy"), "same-origin")
+			is.Equal(h.Get("X-Content-Type-Options"), "nosniff")
+			is.Equal(h.Get("Cross-Origin-Opener-Policy"), "same-origin")
+			is.Equal(h.Get("Cross-Origin-Resource-Policy"), "same-origin")
+			is.True(h.Get("X-Request-Id") != "")
+
+			is.Equal(count(a, `<html lang="en"`), 1)
+			is.Equal(count(a, `<h1[ >]`), 1)
+			is.Equal(count(a, `<main id="main"`), 1)
+			is.Equal(count(a, `<a class="skip" href="#main">`), 1)
+			is.Equal(count(a, `<script`), 1)                      // one external file
+			is.Equal(count(a, `<style|style="|<[^>]* on\w+=`), 0) // nothing inline
+			require.NotContains(t, a.body, "ZgotmplZ", "<no value>", "%!")
+			for _, link := range regexp.MustCompile(`(?:href|src|action)="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+				is.True(!strings.HasPrefix(link[1], "/") && (!strings.Contains(link[1], "://") || strings.HasPrefix(link[1], "otpauth://totp/"))) // relative, for any mount
+			}
+			for _, control := range regexp.MustCompile(`<(?:input|select|textarea)[^>]* id="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+				is.True(a.says(`<label class="choice">`+control[0]) || a.says(`<label for="`+control[1]+`"`)) // each control has a label
+			}
+			for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(a.body, -1) {
+				is.Equal(strings.Count(a.body, ` id="`+id[1]+`"`), 1) // each id is unique
+			}
+			for _, ref := range regexp.MustCompile(`(?:aria-describedby|aria-labelledby|href)="#?([^"/?]+)"`).FindAllStringSubmatch(a.body, -1) {
+				if strings.Contains(ref[0], `href="`) && !strings.Contains(ref[0], `href="#`) {
+					continue
+				}
+				for id := range strings.FieldsSeq(ref[1]) {
+					require.Contains(t, a.body, ` id="`+id+`"`) // the target exists
+				}
+			}
+			if a.StatusCode == http.StatusUnprocessableEntity {
+				require.Contains(t, a.body, `<title>Error: `, `role="alert"`)
+			}
+			title := regexp.MustCompile(`<title>(.*)</title>`).FindStringSubmatch(a.body)[1]
+			if other, taken := titles[title]; taken && !strings.HasPrefix(other, strings.Split(name, ",")[0]) && !strings.HasPrefix(name, strings.Split(other, ",")[0]) {
+				t.Errorf("%q is also the title of %s", title, other)
+			}
+			titles[title] = name
+		})
+	}
+}
+
+func TestUserInputIsEscaped(t *testing.T) {
+	is := is.New(t)
+	const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{
+		Name: nasty, ProductID: nasty, CustomerID: nasty,
+		Entitlements: map[string]any{"support": nasty}, Metadata: map[string]string{"note": nasty},
+	})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: nasty})
+	is.NoErr(err)
+	other := nasty + "2"
+	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, Name: &other})
+	is.NoErr(err)
+	c, _, err := s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: nasty, Products: []string{nasty}})
+	is.NoErr(err)
+	soon := s.now.AddDate(0, 0, 7)
+	l2, err := s.Service().As(license.Caller{Actor: "client:" + c.ID}).Create(t.Context(), license.CreateParams{Name: nasty, ProductID: nasty, CustomerID: nasty, ExpiresAt: &soon})
+	is.NoErr(err)
+
+	s.activate(l2, nasty, nasty)
+	hook, _, err := s.Webhooks().Create(t.Context(), webhook.CreateParams{URL: "https://shop.example/<script>", Description: nasty, Products: []string{nasty}})
+	is.NoErr(err)
+
+	typed := map[string]reply{}
+	for _, page := range []string{
+		"licenses/" + l2.ID, "licenses/" + l2.ID + "/activations", "licenses/" + l2.ID + "/renew", "licenses/selected/suspend?id=" + l2.ID,
+		"", "customers", "products", "audit", "settings/webhooks", "settings/webhooks/" + hook.ID, "settings/webhooks/" + hook.ID + "/edit",
+		"licenses", "licenses/" + l.ID, "licenses/" + l.ID + "/edit", "licenses/" + l.ID + "/delete", "licenses/" + l.ID + "/revoke",
+		"settings/credentials", "settings/credentials/" + c.ID, "settings/credentials/" + c.ID + "/edit", "settings/credentials/" + c.ID + "/rotate",
+	} {
+		typed[page] = v.get(page)
+		is.Equal(typed[page].StatusCode, http.StatusOK)
+		require.Contains(t, typed[page].body, "&lt;script&gt;") // shown as text
+	}
+	escaped := strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", " ", "+", "'", "%27", "=", "%3D").Replace(nasty)
+	typed["search everything"] = v.get("search?q=" + escaped)
+	typed["search"] = v.get("licenses?q=" + escaped + "&status=" + escaped + "&product=" + escaped + "&customer=" + escaped + "&cursor=" + escaped)
+	typed["verdict"] = v.get("licenses/" + l.ID + "?at=" + escaped + "&fingerprint=" + escaped + "&product=" + escaped)
+	typed["directory"] = v.get("customers?q=" + escaped + "&after=" + escaped)
+	typed["audit search"] = v.get("audit?type=" + escaped + "&subject=" + escaped + "&customer=" + escaped)
+	typed["renew"] = v.post("licenses/"+l2.ID+"/renew", "term", "length", "duration", nasty, "expires_at", nasty, "reason", nasty)
+	typed["new webhook"] = v.post("settings/webhooks/new", "url", nasty, "description", nasty, "types", nasty, "products", nasty)
+	typed["selected"] = v.post("licenses/selected/suspend", "id", l2.ID, "id", nasty, "reason", nasty)
+	typed["no such license"] = v.get("licenses/" + strings.ReplaceAll(escaped, "+", "%20"))
+	typed["sign-in"] = s.visitor().post("sign-in", "email", nasty, "password", nasty, "return", nasty)
+	typed["new license"] = v.post("licenses/new", "name", nasty, "product_id", nasty, "customer_id", nasty, "starts_at", nasty, "expires_at", nasty,
+		"grace", nasty, "max_activations", nasty, "lease", nasty, "entitlements_name", nasty, "entitlements_value", nasty, "metadata_name", nasty, "metadata_value", nasty, "key", nasty, "once", nasty)
+	typed["new credential"] = v.post("settings/credentials/new", "name", nasty, "products", nasty, "scopes", nasty)
+	typed["reason"] = v.post("licenses/"+l.ID+"/revoke", "reason", nasty+"\x00")
+	typed["delete"] = v.post("licenses/"+l.ID+"/delete", "name", nasty)
+	typed["password"] = v.post("password", "current", nasty, "password", nasty)
+	typed["secret"] = v.post("settings/credentials/new", "name", nasty, "scopes", auth.ScopeLicenseRead)
+	typed["theme"] = v.post("theme", "theme", nasty, "return", nasty)
+	for page, a := range typed {
+		t.Run(page, func(t *testing.T) {
+			is := is.New(t)
+			require.Less(t, a.StatusCode, 500)
+			require.NotContains(t, a.body, "<script>", "<img") // escaped
+			is.True(!strings.ContainsAny(a.Header.Get("Location"), "<>\""))
+		})
+	}
+}
+
+func TestAssets(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.visitor()
+	for name, want := range map[string]struct {
+		contentType string
+		most        int
+	}{"app.css": {"text/css; charset=utf-8", 24 << 10}, "app.js": {"text/javascript; charset=utf-8", 7 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
+		a := v.get("static/" + dashboard.Assets()[name])
+		is.Equal(a.StatusCode, http.StatusOK)
+		is.Equal(a.Header.Get("Content-Type"), want.contentType)
+		is.Equal(a.Header.Get("Cache-Control"), "public, max-age=31536000, immutable")
+		require.AtMost(t, len(a.body), want.most)
+		require.Matches(t, dashboard.Assets()[name], regexp.MustCompile(`^\w+\.[0-9a-f]{12}\.\w+$`))
+	}
+}
+
+func TestTheme(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	require.Contains(t, v.get("licenses?q=a").body, `<html lang="en">`) // the theme of the system
+	a := v.post("theme", "theme", "dark", "return", "licenses?q=a")
+	is.Equal(a.StatusCode, http.StatusSeeOther)
+	is.Equal(a.Header.Get("Location"), "./licenses?q=a")
+	require.Contains(t, v.get("licenses").body, `<html lang="en" data-theme="dark">`)
+	v.post("theme", "theme", "")
+	require.Contains(t, v.get("licenses").body, `<html lang="en">`)
+}
+
+func TestPagesWriteNothing(t *testing.T) {
+	is := is.New(t)
+	st := &limitedStore{Store: memory.New()}
+	st.left.Store(1000)
+	s := newSiteOn(t, st, licensing.Options{})
+	v := s.admin()
+	at := s.paths()
+	end := s.clock().AddDate(0, 0, 7)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	a := s.activate(l, "machine-1", "")
+	done := v.post("licenses/" + l.ID + "/suspend")
+
+	v.get("licenses") // brings the search index up to date
+	st.left.Store(0)  // from now on, every Update fails
+	for _, route := range dashboard.Routes() {
+		if route.Method == http.MethodGet && route.Path != "licenses.csv" { // an export appends an event
+			if a := v.get(at(route.Path)); a.StatusCode >= 500 || st.left.Load() != 0 {
+				t.Errorf("%s: %d, %d Updates", route.Path, a.StatusCode, -st.left.Swap(0))
+			}
+		}
+	}
+	require.Contains(t, v.get("licenses/"+l.ID+"/activations/"+a.ID+"/release").body, "Activation: machine-1")
+	require.Contains(t, v.post("licenses/"+l.ID+"/renew", "term", "P1M", "from", string(license.FromLater)).body, "New expiry: ") // not yet confirmed
+	is.True(v.follow(done).notice() != "")
+	is.Equal(v.follow(done).notice(), "")
+	is.Equal(st.left.Load(), int64(0)) // none was tried
+}

@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+)
+
+// parameterValues are the values of the parameters that have a fixed set of them.
+var parameterValues = map[string]func(value string) bool{
+	"all":     func(value string) bool { return value == "1" },
+	"back":    func(value string) bool { return value == "1" },
+	"of":      func(value string) bool { return value == "selected" },
+	"expires": func(value string) bool { return windowLabel(value) != "" },
+	"sort":    func(value string) bool { return sortLabels[value] != "" },
+}
+
+// checkQuery returns an error if the query of a request has a part that the page
+// would ignore. A page without a filter that the operator has mistyped would be
+// about other licenses than the operator means.
+func (r *route) checkQuery(query string) error {
+	names := append(strings.Fields(r.query), "done")
+	if strings.HasPrefix(r.path, "licenses/") || r.path == "licenses.csv" {
+		names = append(names, "list")
+	}
+	values, err := checkParameters(query, names)
+	if err == nil {
+		_, err = checkParameters(values.Get("list"), listNames)
+	}
+	return err
+}
+
+// checkParameters parses a query that may have some parameters, each once unless
+// its name has a star.
+func checkParameters(query string, names []string) (url.Values, error) {
+	refuse := func(detail string) (url.Values, error) {
+		return nil, &web.Problem{Status: http.StatusBadRequest, Code: "invalid_query", Detail: detail + " Correct the address."}
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return refuse("The address of this page is malformed.")
+	}
+	for name, sent := range values {
+		if slices.Contains(names, name+"*") {
+			continue
+		}
+		known := parameterValues[name]
+		switch {
+		case !slices.Contains(names, name):
+			return refuse("This page has no parameter “" + name + "”.")
+		case len(sent) > 1:
+			return refuse("The address of this page has the parameter “" + name + "” more than once.")
+		case known != nil && sent[0] != "" && !known(sent[0]):
+			return refuse("The parameter “" + name + "” cannot be “" + sent[0] + "”.")
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,74 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestUnknownParameters opens every page with a parameter that it does not have.
+func TestUnknownParameters(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	parameter := regexp.MustCompile(`{[^}]*}`)
+	for _, route := range dashboard.Routes() {
+		if route.Method != http.MethodGet {
+			continue
+		}
+		t.Run(route.Path, func(t *testing.T) {
+			is := is.New(t)
+			a := v.get(parameter.ReplaceAllString(route.Path, "x") + "?product_id=atlas")
+			is.Equal(a.StatusCode, http.StatusBadRequest)
+			require.Contains(t, a.body, "This page has no parameter “product_id”.")
+		})
+	}
+}
+
+// A filter that the operator has mistyped must not select all licenses.
+func TestFiltersThatWouldBeIgnored(t *testing.T) {
+	s := newSite(t)
+	v := s.admin()
+	one, other := s.license(license.CreateParams{Name: "one"}), s.license(license.CreateParams{Name: "other"})
+	const all = "licenses/selected/suspend?all=1"
+	for _, page := range []string{
+		all + "&product=compass", all + "&product_id=compass",
+		all + "&list=product_id%3Dcompass", all + "&list=product%3Dcompass%26product%3Datlas", all + "&list=expires%3D31d", all + "&list=status%3Dsuspend",
+		all + "&list=product%3D%25zz", all + "&list=;product%3Dcompass", all + "&list=a%3Bproduct%3Dcompass", all + "&list=&list=product%3Dcompass",
+		all + "&%zz", "licenses/selected/suspend?all=0&id=" + one.ID,
+		"licenses.csv?product_id=compass", "licenses.csv?expires=31d", "licenses.csv?of=select&id=" + one.ID, "licenses.csv?of=selected&all=1&product=compass",
+		"licenses?product=compass&product=atlas", "customer/erase?id=a&id=b",
+	} {
+		t.Run(page, func(t *testing.T) {
+			is := is.New(t)
+			a := v.get(page)
+			is.True(a.StatusCode == http.StatusBadRequest || a.StatusCode == http.StatusUnprocessableEntity && strings.Contains(page, "status"))
+			require.NotContains(t, a.body, one.Key, "Suspend 2")
+		})
+	}
+	is := is.New(t)
+	is.Equal(v.post("licenses/selected/suspend?list=product_id%3Dcompass", "id", one.ID).StatusCode, http.StatusBadRequest)
+	csv := v.get("licenses.csv?id=" + other.ID)
+	require.Contains(t, csv.body, other.Key)
+	require.NotContains(t, csv.body, one.Key)
+}
+
+// The sign-in of a host may have parameters of its own on every page.
+func TestParametersOfAHostSignIn(t *testing.T) {
+	is := is.New(t)
+	s := signInBy(t, func(w http.ResponseWriter, r *http.Request) (op operator.Operator, ok bool) {
+		if r.URL.Query().Has("code") {
+			http.Redirect(w, r, "licenses", http.StatusFound)
+			return op, false
+		}
+		return operator.Operator{ID: "7", Role: operator.RoleAdmin}, true
+	})
+	is.Equal(s.visitor().get("licenses?code=1").StatusCode, http.StatusFound)
+}

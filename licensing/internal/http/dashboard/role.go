@@ -1,0 +1,98 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+)
+
+// access is what a route requires of the operator.
+type access int
+
+const (
+	operators  access = iota // any operator who is signed in
+	supporters               // operators who may renew and reinstate licenses and release activations
+	auditors                 // operators who may view the API credentials
+	admins                   // operators who may make all changes
+	keyReaders               // operators who may see license keys
+	byMove                   // what the move in the path requires; see accessOfMove
+	public                   // no sign-in
+)
+
+// granted has the rule of who may do what, for each role. Everything else in
+// this package asks may. An unknown role may do nothing.
+var granted = map[operator.Role][]access{
+	operator.RoleAdmin:   {operators, supporters, auditors, admins, keyReaders},
+	operator.RoleSupport: {operators, supporters},
+	operator.RoleViewer:  {operators, auditors},
+}
+
+// may reports whether the operator has an access.
+func (v *visit) may(a access) bool {
+	return a == public || v.signedIn && !v.op.Disabled && slices.Contains(granted[v.op.Role], a)
+}
+
+// accessOfMove returns what a move of a license requires.
+func accessOfMove(name string) access {
+	switch name {
+	case "reinstate", "renew":
+		return supporters
+	}
+	return admins
+}
+
+// errAccessEnded means that an operator may no longer make a change that takes
+// several steps.
+var errAccessEnded = &web.Problem{Status: http.StatusForbidden, Code: "access_ended", Detail: "Your session has ended or your role has changed."}
+
+// checkAccess returns [errAccessEnded] if the operator was signed out or disabled,
+// or has a role that may not use the route, since the request began.
+func (v *visit) checkAccess() error {
+	op, signedIn := operator.Operator{}, true
+	if v.h.opts.Operator != nil {
+		op, signedIn = v.h.opts.Operator(discardedResponse{}, v.r)
+		signedIn = signedIn && operatorProblem(op) == ""
+	} else {
+		var err error
+		if op, err = v.operators.Session(v.r); errors.Is(err, operator.ErrNoSession) {
+			signedIn = false
+		} else if err != nil {
+			return err
+		}
+	}
+	if !signedIn || op.ID != v.op.ID {
+		return errAccessEnded
+	}
+	if v.op = op; !v.mayOpen(v.route) {
+		return errAccessEnded
+	}
+	return nil
+}
+
+// A discardedResponse is for a sign-in of the host application in the middle of
+// a change: the response to the request is about the change.
+type discardedResponse struct{}
+
+func (discardedResponse) Header() http.Header         { return http.Header{} }
+func (discardedResponse) Write(p []byte) (int, error) { return len(p), nil }
+func (discardedResponse) WriteHeader(int)             {}
+
+// mayOpen reports whether the operator may use a route.
+func (v *visit) mayOpen(r *route) bool {
+	if r.access == byMove {
+		return v.may(accessOfMove(v.params["move"]))
+	}
+	return v.may(r.access)
+}
+
+// credentialLink returns the page of an API credential as a reference from
+// dashboard/, or "" if the operator may not open it.
+func (v *visit) credentialLink(id string) string {
+	if !v.may(auditors) {
+		return ""
+	}
+	return credentialPath(id)
+}

@@ -1,0 +1,237 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+)
+
+// The rule of who may do what, stated without the table of the package: a page
+// with a form action is for operators who may submit the form, and every other
+// page is for all operators. These are the exceptions.
+var (
+	// ownAccount are forms about the account of the operator.
+	ownAccount = []string{"password", "sessions", "second-factor"}
+	// supportMoves are the changes that the support role may make.
+	supportMoves = []string{
+		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",
+		"licenses/{id}/activations/{activation}/release",
+	}
+	// adminPages are pages for admins without a form action.
+	adminPages = []string{"settings/keys", "settings/keys.json"}
+)
+
+// mayUse reports whether a role may use a route.
+func mayUse(role operator.Role, route dashboard.Route, hasForm bool) bool {
+	switch {
+	case role == operator.RoleAdmin, route.Public, slices.Contains(ownAccount, route.Path):
+		return true
+	case role == operator.RoleSupport && slices.Contains(supportMoves, route.Path):
+		return true
+	case role == operator.RoleSupport && strings.HasPrefix(route.Path, "settings/credentials"):
+		return false
+	}
+	return !hasForm && !slices.Contains(adminPages, route.Path)
+}
+
+// roleRoutes returns every route, with one for each move of a license.
+func roleRoutes() (list []dashboard.Route) {
+	for _, r := range dashboard.Routes() {
+		if !strings.Contains(r.Path, "{move}") {
+			list = append(list, r)
+			continue
+		}
+		for _, move := range []string{"suspend", "reinstate", "revoke", "rekey", "renew", "void-files", "export"} {
+			each := r
+			each.Path = strings.Replace(r.Path, "{move}", move, 1)
+			if !slices.ContainsFunc(dashboard.Routes(), func(o dashboard.Route) bool { return o.Path == each.Path }) {
+				list = append(list, each)
+			}
+		}
+	}
+	return list
+}
+
+func TestEveryRouteKnowsTheRoles(t *testing.T) {
+	s := newSite(t)
+	at := s.paths()
+	routes := roleRoutes()
+	forms := map[string]bool{}
+	for _, r := range routes {
+		forms[r.Path] = forms[r.Path] || r.Method == http.MethodPost
+	}
+	for _, role := range []operator.Role{operator.RoleAdmin, operator.RoleSupport, operator.RoleViewer} {
+		email := string(role) + "@example.com"
+		s.operator(email, role)
+		v := s.signedIn(email)
+		for _, route := range routes {
+			// An admin may submit every form; other tests do.
+			if route.Public || role == operator.RoleAdmin && route.Method == http.MethodPost {
+				continue
+			}
+			t.Run(string(role)+" "+route.Method+" "+route.Path, func(t *testing.T) {
+				is := is.New(t)
+				allowed := v.visit(route.Method, at(route.Path)).StatusCode != http.StatusForbidden
+				is.Equal(allowed, mayUse(role, route, forms[route.Path]))
+			})
+		}
+	}
+}
+
+// keyParts returns the texts that would give away a license key: its groups. Of the
+// last one, a masked key shows the last four characters.
+func keyParts(key string) []string {
+	parts := strings.Split(key, "-")
+	return parts
+}
+
+func TestKeysAreShownOnlyToAdmins(t *testing.T) {
+	s := newSite(t)
+	at := s.paths()
+	page, err := s.Service().List(t.Context(), license.ListParams{})
+	is := is.New(t)
+	is.NoErr(err)
+	key := page.Data[0].Key
+	secret := func(body string) string {
+		for _, part := range keyParts(key) {
+			if strings.Contains(strings.ToUpper(body), part) {
+				return part
+			}
+		}
+		return ""
+	}
+	masked := "…" + key[len(key)-4:]
+	s.operator("ada@example.com", operator.RoleAdmin)
+	require.Contains(t, s.signedIn("ada@example.com").get(at("licenses/{id}")).body, key)
+	require.Contains(t, s.signedIn("ada@example.com").get("licenses.csv").body, key)
+
+	for _, role := range []operator.Role{operator.RoleSupport, operator.RoleViewer} {
+		email := string(role) + "@example.com"
+		s.operator(email, role)
+		v := s.signedIn(email)
+		require.Contains(t, v.get(at("licenses/{id}")).body, masked)
+		for _, route := range roleRoutes() {
+			// Without a query, and with the queries that pages read.
+			for _, query := range []string{"", "?q=Atlas", "?search=Atlas", "?from=" + page.Data[0].ID, "?id=atlas", "?ended=1"} {
+				if route.Method == http.MethodPost && query != "" {
+					continue
+				}
+				if a := v.visit(route.Method, at(route.Path)+query); secret(a.body) != "" {
+					t.Errorf("%s %s%s shows a part of a key to %s: %s", route.Method, route.Path, query, role, secret(a.body))
+				}
+			}
+		}
+	}
+}
+
+// A search for a group of a key or the beginning of one gets the same answer as a
+// search for nothing, so that it cannot be used to guess a key. The whole key that
+// a customer sends finds the license, whose page masks it.
+func TestSearchDoesNotRevealKeys(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	imported := s.license(license.CreateParams{Name: "Atlas", Key: "OLD-SYSTEM-KEY-00000001"})
+	s.operator("ada@example.com", operator.RoleAdmin)
+	link := regexp.MustCompile(`licenses/lic_\w+`)
+	finds := func(v *visitor, page, text string) bool {
+		return link.MatchString(v.get(page + url.QueryEscape(text)).body)
+	}
+	admin := s.signedIn("ada@example.com")
+	is.True(finds(admin, "licenses?q=", l.Key) && finds(admin, "licenses?q=", l.Key[:5]) && finds(admin, "licenses?q=", imported.Key))
+	for _, role := range []operator.Role{operator.RoleSupport, operator.RoleViewer} {
+		email := string(role) + "@example.com"
+		s.operator(email, role)
+		v := s.signedIn(email)
+		is.True(finds(v, "licenses?q=", "atlas") && finds(v, "licenses?q=", l.ID))
+		for _, text := range []string{l.Key, strings.ToLower(l.Key), imported.Key} {
+			is.True(finds(v, "licenses?q=", text))
+			is.Equal(v.get("search?q="+url.QueryEscape(text)).StatusCode, http.StatusSeeOther)
+			is.True(!finds(v, "audit?subject=", text))
+			page := v.follow(v.get("search?q=" + url.QueryEscape(text)))
+			require.Contains(t, page.body, "Atlas")
+			require.NotContains(t, page.body, text)
+		}
+		for _, text := range []string{l.Key[:len(l.Key)-1], l.Key[:5], l.Key[:3], l.Key[6:11], l.Key[len(l.Key)-5:], l.Key[len(l.Key)-4:], l.Key[:11], imported.Key[:10], imported.Key[:22], "00000001"} {
+			for _, page := range []string{"licenses?q=", "licenses.csv?q=", "audit?subject=", "search?q="} {
+				if finds(v, page, text) {
+					t.Errorf("%s%s finds the license for %s", page, text, role)
+				}
+			}
+			require.NotContains(t, v.get("licenses.csv?q="+url.QueryEscape(text)).body, "Atlas")
+		}
+	}
+}
+
+func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	end := s.clock().AddDate(0, 1, 0)
+	l := s.license(license.CreateParams{Name: "Atlas", ExpiresAt: &end})
+	a := s.activate(l, "machine-1", "Reception")
+	s.operator("sue@example.com", operator.RoleSupport)
+	v := s.signedIn("sue@example.com")
+	home := "licenses/" + l.ID
+
+	body := v.get(home).body
+	require.Contains(t, body, home+`/renew"`)
+	for _, no := range []string{"/edit", "/suspend", "/revoke", "/rekey", "/delete", "from=", `data-copy="key"`} {
+		require.NotContains(t, body, no) // no
+	}
+	require.Contains(t, v.get(home+"/activations").body, a.ID+"/release")
+	is.Equal(v.post(home+"/activations/"+a.ID+"/release").StatusCode, http.StatusSeeOther)
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	require.Contains(t, v.get(home).body, home+"/reinstate")
+	is.Equal(v.post(home+"/reinstate").StatusCode, http.StatusSeeOther)
+	confirm := v.post(home+"/renew", "term", "P1Y", "from", "later")
+	is.Equal(confirm.StatusCode, http.StatusOK)
+	is.Equal(v.post(home+"/renew", "new_end", confirm.hidden("new_end"), "version", confirm.hidden("version")).StatusCode, http.StatusSeeOther)
+	l, err = s.Service().Get(t.Context(), l.ID)
+	is.NoErr(err)
+	is.Equal(l.Status, license.StatusActive)
+	is.True(l.ExpiresAt.Equal(end.AddDate(1, 0, 0)))
+
+	is.Equal(v.get("settings").Header.Get("Location"), "./settings/webhooks")
+	_, _, err = s.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "Web shop"})
+	is.NoErr(err)
+	require.Contains(t, v.get("audit").body, "Web shop")
+	for _, page := range []string{"", "audit"} {
+		require.NotContains(t, v.get(page).body, "settings/credentials") // no link to a page that is forbidden
+	}
+	require.Contains(t, v.get("password").body, "Support")
+	require.Contains(t, v.get(home+"/edit").body, "Your role, support, does not allow this.")
+}
+
+// The host application can return each role. It cannot return an unknown one.
+func TestHostReturnsRoles(t *testing.T) {
+	is := is.New(t)
+	role := operator.RoleSupport
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{
+		Operator: func(http.ResponseWriter, *http.Request) (operator.Operator, bool) {
+			return operator.Operator{ID: "7", Role: role}, true
+		},
+	}})
+	l := s.license(license.CreateParams{Name: "Atlas"})
+	get := func(page string) reply { return s.visitor().get(page) }
+	require.NotContains(t, get("licenses/"+l.ID).body, l.Key)
+	is.Equal(get("settings/credentials").StatusCode, http.StatusForbidden)
+	role = operator.RoleAdmin
+	require.Contains(t, get("licenses/"+l.ID).body, l.Key)
+	role = "owner"
+	is.Equal(get("licenses").StatusCode, http.StatusForbidden)
+	require.Contains(t, s.log.String(), `the role \"owner\" is unknown; it must be \"admin\", \"support\" or \"viewer\"`)
+}

@@ -1,0 +1,120 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// The number of licenses, and of customers or products, that a search shows.
+const (
+	licensesFound = 10
+	namesFound    = 5
+)
+
+// searchPage is the body of the results of the search in the top bar.
+type searchPage struct {
+	Search  string
+	Rows    []licenseRow
+	Keep    string       // the query that makes the pages of a license link back to All
+	All     string       // the list of all licenses found, as a reference from dashboard/
+	More    bool         // it has more licenses, or the search did not reach its end
+	Names   []foundNames // customers and products
+	Problem string
+	Reached string // how far the search has come, if it did not reach its end
+
+	Continue  string // the list that continues it, as a reference from dashboard/
+	Elsewhere elsewhere
+	First     string // the first page of a search, if this has more activations
+}
+
+// None reports whether nothing was found.
+func (p searchPage) None() bool {
+	return len(p.Rows) == 0 && !p.More && p.First == "" && p.Elsewhere.None() && !slices.ContainsFunc(p.Names, func(n foundNames) bool { return len(n.Rows) > 0 || n.More })
+}
+
+// foundNames are some of the customers or products that a search found.
+type foundNames struct {
+	Title, Path string
+	Rows        []nameRow
+	All         string // the list of all that were found, as a reference from dashboard/
+	More        bool
+}
+
+// showSearch shows what the search in the top bar has found. The ID or the key of
+// a license leads to that license.
+func showSearch(v *visit) error {
+	ctx, text := v.r.Context(), strings.TrimSpace(v.r.URL.Query().Get("q"))
+	body := searchPage{Search: text}
+	render := func(status int) error {
+		return v.render(status, "search", page{Title: "Search", Section: "search", Body: body})
+	}
+	if text == "" {
+		return render(http.StatusOK)
+	}
+	if cursor := v.r.URL.Query().Get("activations"); cursor != "" {
+		body.First = "search?" + url.Values{"q": {text}}.Encode()
+		if err := body.Elsewhere.addFingerprints(v, text, cursor); errors.Is(err, license.ErrInvalid) {
+			return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+		} else if err != nil {
+			return err
+		}
+		return render(http.StatusOK)
+	}
+	f := filter{Search: text}
+	params := f.params(v.h.opts.Now())
+	params.Limit = licensesFound
+	found, err := v.licenses.List(ctx, params)
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
+		body.Problem = sentence("the search text " + invalid.Fields[0].Detail)
+		return render(http.StatusBadRequest)
+	}
+	if err != nil {
+		return err
+	}
+	if len(found.Data) == 1 && v.isNamed(found.Data[0], text) {
+		v.redirect(licensePath(found.Data[0].ID))
+		return nil
+	}
+	list := f.query().Encode()
+	body.All, body.Keep = "licenses?"+list, "?"+url.Values{"list": {list}}.Encode()
+	body.More, body.Reached = found.HasMore, reached(found, params.NewestFirst)
+	body.Continue = withQuery(body.All, url.Values{"cursor": {found.NextCursor}}.Encode())
+	if body.Rows, err = v.foundRows(found.Data, text); err != nil {
+		return err
+	}
+	if err := body.Elsewhere.addKeys(v, f, found); err != nil {
+		return err
+	}
+	if err := body.Elsewhere.addFingerprints(v, text, ""); err != nil {
+		return err
+	}
+	for _, d := range []directory{customers, products} {
+		names, err := d.list(v.licenses, ctx, license.NamesParams{Search: text, Limit: namesFound})
+		if err != nil {
+			return err
+		}
+		found := foundNames{Title: d.title, Path: d.path, All: d.path + "?" + url.Values{"q": {text}}.Encode(), More: names.HasMore}
+		for _, n := range names.Data {
+			found.Rows = append(found.Rows, nameRow{Name: n.Name, Count: count(int(n.N), "license"), Link: d.namePath(n.Name)})
+		}
+		body.Names = append(body.Names, found)
+	}
+	return render(http.StatusOK)
+}
+
+// isNamed reports whether a text is the ID or the key of a license, which is the
+// only one that a search for the text has found. Of a masked key, only
+// the part that is shown is compared.
+func (v *visit) isNamed(l license.License, text string) bool {
+	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
+	if end, masked := strings.CutPrefix(l.Key, "…"); masked && !v.may(keyReaders) {
+		return text == l.ID || len(text) > len(end) && strings.HasSuffix(plain(text), plain(end))
+	}
+	return text == l.ID || plain(text) == plain(l.Key)
+}

@@ -1,0 +1,92 @@
+package dashboard
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// verdictPanel shows the verdict that a program gets when it validates the
+// license.
+type verdictPanel struct {
+	Verdict *license.Verdict // nil if the parameters are invalid
+	At      *moment          // nil for now
+	Changes *moment
+	Form    *form
+	Tested  bool // the query has parameters of the form
+}
+
+// verdictForm returns the form for a test validation.
+func verdictForm() *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "at", Label: "Time", Hint: "In UTC. Leave blank for now.", Type: "datetime-local"},
+		{Name: "fingerprint", Label: "Fingerprint", Hint: "The fingerprint that the program sends.", Type: "text", MaxLength: 255},
+		{Name: "product", Label: "Product", Hint: "The product ID that the program sends.", Type: "text", MaxLength: 255},
+		{Name: "entitlement", Label: "Entitlement", Hint: "The entitlement that the program requires.", Type: "text", MaxLength: 255},
+	}}}}
+}
+
+// verdictPanel validates the license with the parameters of the query. It does
+// not change the license.
+func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
+	q := v.r.URL.Query()
+	p := verdictPanel{Form: verdictForm()}
+	for _, x := range p.Form.Groups[0].Fields {
+		x.Value = strings.TrimSpace(q.Get(x.Name))
+		p.Tested = p.Tested || x.Value != ""
+	}
+	value := func(name string) string { return p.Form.Field(name).Value }
+	params := license.ExplainParams{ID: l.ID, Fingerprint: value("fingerprint"), ProductID: value("product")}
+	if s := value("entitlement"); s != "" {
+		params.Entitlements = []string{s}
+	}
+	if s := value("at"); s != "" {
+		if at, err := parseTime(s); err != nil {
+			p.Form.addError("at", err.Error())
+		} else {
+			params.At, p.At = at, v.moment(at)
+			p.Form.Field("at").Value = formatTime(&at)
+		}
+	}
+	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.fieldErrors()), params)
+	if p.Form.takeVerdictErrors(err) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	for i, reason := range verdict.Reasons {
+		verdict.Reasons[i].Detail = v.readable(reason.Detail)
+	}
+	p.Verdict, p.Changes = &verdict, v.momentOf(verdict.NextChangeAt)
+	return p, nil
+}
+
+var instantInText = regexp.MustCompile(`\bat (\d{4}-\d\d-\d\dT[\d:.]+Z)`)
+
+// readable returns a text of the API with its times as pages show them.
+func (v *visit) readable(text string) string {
+	return instantInText.ReplaceAllStringFunc(text, func(at string) string {
+		t, err := time.Parse(time.RFC3339, strings.TrimPrefix(at, "at "))
+		if err != nil {
+			return at
+		}
+		return "on " + v.moment(t).Full
+	})
+}
+
+// takeVerdictErrors is takeErrors for the field names of the verdict form.
+func (f *form) takeVerdictErrors(err error) bool {
+	return f.takeErrors(renamed(err, map[string]string{"product_id": "product", "entitlements/0": "entitlement"}))
+}
+
+// Words returns the code of the verdict in words.
+func (p verdictPanel) Words() string { return strings.ReplaceAll(string(p.Verdict.Code), "_", " ") }
+
+// Recheck returns the time until a program validates again.
+func (p verdictPanel) Recheck() string {
+	return relative(time.Duration(p.Verdict.RecheckAfter) * time.Second)
+}

@@ -1,0 +1,328 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+)
+
+// webhookPath returns the page of a webhook, as a reference from dashboard/.
+func webhookPath(id string) string { return "settings/webhooks/" + url.PathEscape(id) }
+
+// webhookRow is a webhook with its times formatted for a page.
+type webhookRow struct {
+	webhook.Webhook
+	Created, Failing *moment
+}
+
+// State returns the status of the webhook, or "failing" if it is active and its
+// deliveries fail.
+func (r webhookRow) State() string {
+	if r.Status == webhook.StatusActive && r.FailingSince != nil {
+		return "failing"
+	}
+	return string(r.Status)
+}
+
+// Pill returns the CSS class of the state.
+func (r webhookRow) Pill() string {
+	return map[string]string{"active": "active", "failing": "ending", "disabled": "revoked"}[r.State()]
+}
+
+// Host returns the host of the URL, which pages use as a short name.
+func (r webhookRow) Host() string {
+	if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return r.URL
+}
+
+// ratedWebhook is a row of the list of webhooks.
+type ratedWebhook struct {
+	webhookRow
+	Rate successRate
+}
+
+func (v *visit) webhookRow(w webhook.Webhook) webhookRow {
+	return webhookRow{w, v.moment(w.CreatedAt), v.momentOf(w.FailingSince)}
+}
+
+// webhooksPage is the number of webhooks on a page. The success rate of each
+// costs a read of rateOf deliveries.
+const webhooksPage = 50
+
+func showWebhooks(v *visit) error {
+	ctx := v.r.Context()
+	after := v.r.URL.Query().Get("after")
+	hooks, err := v.webhooks.List(ctx, webhook.ListParams{Cursor: after, Limit: webhooksPage})
+	if errors.Is(err, license.ErrInvalid) {
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the webhooks does not exist. Start again from the first page."}
+	}
+	if err != nil {
+		return err
+	}
+	body := struct {
+		Rows        []ratedWebhook
+		Rates       int // what the rates cover
+		Stalled     string
+		Unencrypted string
+		Next        string // the query of the next page
+		First       string // the query of the first page, if this is another page
+	}{Rates: rateOf}
+	if after != "" {
+		body.First = "?"
+	}
+	if hooks.HasMore {
+		body.Next = "?" + url.Values{"after": {hooks.NextCursor}}.Encode()
+	}
+	for _, w := range hooks.Data {
+		rate, err := v.successRate(w.ID)
+		if err != nil {
+			return err
+		}
+		body.Rows = append(body.Rows, ratedWebhook{v.webhookRow(w), rate})
+	}
+	if len(hooks.Data) > 0 {
+		backlog, err := v.h.opts.Backlog(ctx)
+		if err != nil {
+			return err
+		}
+		body.Stalled = stalledNotice(backlog)
+		if !v.h.opts.Sealed {
+			body.Unencrypted = unencryptedNotice
+		}
+	}
+	return v.render(http.StatusOK, "webhooks", page{Title: "Webhooks", Section: "webhooks", Body: body})
+}
+
+// stalledNotice returns a warning if background work is overdue, or "".
+func stalledNotice(b feed.Backlog) string {
+	if b.Running && !b.Waiting {
+		return ""
+	}
+	return "Events, deliveries or expiry notices are overdue. Check that the host application calls Handler.Run."
+}
+
+// failingNotices returns a warning for each subscriber that fails.
+func failingNotices(b feed.Backlog) (list []string) {
+	for _, f := range b.Failing {
+		list = append(list, fmt.Sprintf("Subscriber %q has failed %s in a row on event %s. Later events are waiting. See the service log for the error.", f.Name, count(f.Failures, "time"), f.EventID))
+	}
+	return list
+}
+
+// unencryptedNotice is the warning about webhook secrets without a master key.
+const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
+
+// webhookForm returns the form of a webhook. Without types, all events are selected.
+func webhookForm(w webhook.Webhook) *form {
+	return &form{Groups: []group{{Fields: []*field{
+		{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
+		{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
+		typesField(len(w.Types) == 0, w.Types),
+	}}}}
+}
+
+// productsField returns the field for the products of a new webhook, which
+// cannot be changed later.
+func productsField() *field {
+	return &field{
+		Name: "products", Label: "Products", Type: "textarea", Rows: 3, List: true,
+		Hint: "One product ID per line. Leave blank for all products and for events without a product. This cannot be changed later.",
+	}
+}
+
+func newWebhookForm() *form {
+	f := webhookForm(webhook.Webhook{})
+	f.Groups[0].Fields = append(f.Groups[0].Fields, productsField())
+	return f
+}
+
+// lines returns the non-blank lines of a textarea, without surrounding space.
+func (f *form) lines(name string) (list []string) {
+	for line := range strings.SplitSeq(f.Field(name).Value, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+func showNewWebhook(v *visit) error {
+	f := newWebhookForm()
+	f.Once = newMark()
+	return v.renderNewWebhook(http.StatusOK, f)
+}
+
+func (v *visit) renderNewWebhook(status int, f *form) error {
+	return v.render(status, "confirm", page{Title: "New webhook", Section: "webhooks", Body: confirmation{
+		Heading: "New webhook", Form: f, Action: "Create webhook", Back: "settings/webhooks", Subject: "Webhooks",
+		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
+	}})
+}
+
+func createWebhook(v *visit) error {
+	f := newWebhookForm()
+	f.fill(v)
+	var w webhook.Webhook
+	var secret string
+	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+		w, secret, err = tx.webhooks.Create(v.r.Context(), webhook.CreateParams{
+			URL: strings.TrimSpace(f.Field("url").Value), Description: strings.TrimSpace(f.Field("description").Value),
+			Types: f.selectedTypes(), Products: f.lines("products"),
+		})
+		return w.ID, err
+	})
+	switch {
+	case f.takeErrors(err):
+		return v.renderNewWebhook(http.StatusUnprocessableEntity, f)
+	case err != nil:
+		return err
+	case repeated:
+		return v.renderRepeated("webhooks", "Webhooks", webhookPath(id))
+	}
+	return v.renderWebhookSecret(w, secret, "Webhook created")
+}
+
+// renderWebhookSecret shows a new secret. The secret appears only in this
+// response.
+func (v *visit) renderWebhookSecret(w webhook.Webhook, secret, title string) error {
+	return v.render(http.StatusOK, "secret", page{Title: title, Section: "webhooks", Body: secretPage{
+		ListTitle: "Webhooks", ListPath: "settings/webhooks", Name: w.URL, Next: webhookPath(w.ID),
+		Values: []fact{{Label: "Secret", Code: secret, ID: "webhook-secret"}},
+		Hint: "Store it in the program that receives the events. The program verifies the headers webhook-id, webhook-timestamp " +
+			"and webhook-signature with a Standard Webhooks library.",
+	}})
+}
+
+// webhookBody is the body of the page of a webhook.
+type webhookBody struct {
+	webhookRow
+	Facts      []fact
+	Stalled    string
+	Secrets    []fact
+	Statuses   []option
+	Filtered   bool
+	Deliveries []deliveryRow
+	Next       string // the query of the next page of deliveries
+	First      string // the query of the first page, if this is another page
+}
+
+// deliveryRow is a delivery with its times formatted for a page.
+type deliveryRow struct {
+	webhook.Delivery
+	Created, NextAttempt *moment
+	Last                 string // the result of the last attempt
+	Error                string
+}
+
+// Pill returns the CSS class of the status.
+func (r deliveryRow) Pill() string {
+	return map[webhook.DeliveryStatus]string{webhook.DeliverySucceeded: "active", webhook.DeliveryFailed: "revoked", webhook.DeliveryPending: "scheduled"}[r.Status]
+}
+
+func (v *visit) deliveryRow(d webhook.Delivery) deliveryRow {
+	row := deliveryRow{Delivery: d, Created: v.moment(d.CreatedAt), NextAttempt: v.momentOf(d.NextAttemptAt), Last: "No attempts yet"}
+	if n := len(d.Attempts); n > 0 {
+		last := d.Attempts[n-1]
+		row.Last, row.Error = "No response", last.Error
+		if last.StatusCode != 0 {
+			row.Last = "Status " + strconv.Itoa(last.StatusCode)
+		}
+		row.Last += " after " + strconv.FormatInt(last.DurationMS, 10) + " ms"
+		if n > 1 {
+			row.Last += ", " + count(n, "attempt")
+		}
+	}
+	return row
+}
+
+func showWebhook(v *visit) error {
+	ctx, q := v.r.Context(), v.r.URL.Query()
+	w, err := v.webhooks.Get(ctx, v.params["id"])
+	if err != nil {
+		return err
+	}
+	p := webhook.DeliveriesParams{WebhookID: w.ID, Status: webhook.DeliveryStatus(q.Get("status")), Limit: 25, Cursor: q.Get("cursor")}
+	result, err := v.webhooks.Deliveries(ctx, p)
+	if errors.Is(err, license.ErrInvalid) {
+		return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_list", Detail: "This page of the deliveries does not exist. Start again from the webhook page."}
+	}
+	if err != nil {
+		return err
+	}
+	rate, err := v.successRate(w.ID)
+	if err != nil {
+		return err
+	}
+	backlog, err := v.h.opts.Backlog(ctx)
+	if err != nil {
+		return err
+	}
+	body := webhookBody{webhookRow: v.webhookRow(w), Facts: v.webhookFacts(w), Stalled: stalledNotice(backlog), Filtered: p.Status != ""}
+	if rate.Attempted > 0 {
+		body.Facts = append(body.Facts, fact{Label: "Success rate", Text: rate.Percent(), Note: rate.Detail() + " attempted among the last " + strconv.Itoa(rateOf) + " deliveries"})
+	}
+	for _, secret := range w.Secrets {
+		x := fact{Label: "Active", Moment: v.moment(secret.CreatedAt)}
+		if secret.ExpiresAt != nil {
+			x.Label = "Expires " + v.momentOf(secret.ExpiresAt).Relative
+		}
+		body.Secrets = append(body.Secrets, x)
+	}
+	for _, s := range []webhook.DeliveryStatus{webhook.DeliveryPending, webhook.DeliverySucceeded, webhook.DeliveryFailed} {
+		body.Statuses = append(body.Statuses, option{Value: string(s), Label: sentenceCase(string(s)), Chosen: s == p.Status})
+	}
+	filter := url.Values{}
+	if p.Status != "" {
+		filter.Set("status", string(p.Status))
+	}
+	if p.Cursor != "" {
+		body.First = "?" + filter.Encode() + "#deliveries"
+	}
+	if result.NextCursor != "" {
+		filter.Set("cursor", result.NextCursor)
+		body.Next = "?" + filter.Encode() + "#deliveries"
+	}
+	for _, d := range result.Data {
+		body.Deliveries = append(body.Deliveries, v.deliveryRow(d))
+	}
+	return v.render(http.StatusOK, "webhook", page{Title: "Webhook " + body.Host(), Section: "webhooks", Body: body})
+}
+
+func (v *visit) webhookFacts(w webhook.Webhook) []fact {
+	tags := func(label string, list []string, none string) fact {
+		if len(list) == 0 {
+			return fact{Label: label, Text: none}
+		}
+		return fact{Label: label, Tags: list}
+	}
+	facts := []fact{
+		{Label: "URL", Code: w.URL, ID: "url"},
+		{Label: "Webhook ID", Code: w.ID, ID: "id"},
+		tags("Events", w.Types, "All"),
+		tags("Products", w.Products, "All"),
+	}
+	if w.Description != "" {
+		facts = slices.Insert(facts, 0, fact{Label: "Description", Text: w.Description})
+	}
+	if w.StatusReason != "" {
+		facts = slices.Insert(facts, 0, fact{Label: "Reason", Text: sentence(w.StatusReason)})
+	}
+	if w.FailingSince != nil {
+		facts = append(facts, fact{Label: "Failing since", Moment: v.momentOf(w.FailingSince)})
+	}
+	if w.SkippedEvents > 0 {
+		facts = append(facts, fact{Label: "Skipped events", Text: strconv.FormatInt(w.SkippedEvents, 10)})
+	}
+	return append(facts, fact{Label: "Created", Moment: v.moment(w.CreatedAt)}, fact{Label: "Last changed", Moment: v.moment(w.UpdatedAt)})
+}

@@ -1,0 +1,61 @@
+package endpoints
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// keepFileLists is how long caches may keep the keys and the revocation lists of
+// license files.
+const keepFileLists = 5 * time.Minute
+
+// fileKeys returns the keys that license files are verified with.
+func (c Config) fileKeys(_ *license.Service, ctx context.Context, _ struct{}) (web.Document, error) {
+	body, err := c.KeySet(ctx)
+	return web.Document{MediaType: web.JSON, Keep: keepFileLists, Body: body}, err
+}
+
+type revocationsParams struct {
+	ProductID string `json:"product_id"`
+}
+
+// revocations returns an endpoint with the signed revocation list of a product.
+func revocations(list func(ctx context.Context, productID string) (string, error)) *web.Endpoint {
+	return web.Do(func(_ *license.Service, ctx context.Context, p revocationsParams) (web.Document, error) {
+		if p.ProductID == "" {
+			return web.Document{}, license.Invalid("product_id", license.CodeRequired, "is required")
+		}
+		text, err := list(ctx, p.ProductID)
+		return web.Document{MediaType: "application/jwt", Keep: keepFileLists, Body: []byte(text)}, err
+	})
+}
+
+// voidFilesParams are the parameters of VoidFiles, whose reason no license key
+// holder can read.
+type voidFilesParams struct {
+	ID      string
+	Reason  string `json:"reason" validate:"omitempty,text"`
+	IfMatch []license.Version
+}
+
+func voidFiles(rules *license.Service, ctx context.Context, p voidFilesParams) (license.License, error) {
+	return rules.VoidFiles(ctx, license.MoveParams(p))
+}
+
+// keyFileParams are the parameters of a license file for a license key holder.
+type keyFileParams struct {
+	Key string `json:"key" validate:"required"`
+	license.IssueFileParams
+}
+
+func issueFileByKey(rules *license.Service, ctx context.Context, p keyFileParams) (license.File, error) {
+	if p.Key == "" {
+		return license.File{}, input.Invalid(ctx, license.FieldError{Field: "key", Code: license.CodeRequired, Detail: "is required"})
+	}
+	p.IssueFileParams.Key = p.Key
+	return rules.IssueFile(ctx, p.IssueFileParams)
+}

@@ -1,0 +1,145 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func getLicense(rules *license.Service, ctx context.Context, p byID) (license.License, error) {
+	return rules.Get(ctx, p.ID)
+}
+
+func createOnce(rules *license.Service, ctx context.Context, key, fingerprint string, p license.CreateParams, answer func(license.License) ([]byte, error)) ([]byte, bool, error) {
+	return rules.Internal().CreateOnce(ctx, key, fingerprint, p, answer)
+}
+
+func listLicenses(rules *license.Service, ctx context.Context, p license.ListParams) (license.Page[license.License], error) {
+	page, err := rules.List(ctx, p)
+	return page.Page, err
+}
+
+type customerParams struct {
+	ID     string // customer ID
+	Limit  int    `json:"limit" validate:"max=200"`
+	Cursor string `json:"cursor"`
+}
+
+// listOfCustomer lists the licenses of a customer. A customer without licenses
+// is a 404, because the path may be a mistyped license ID.
+func listOfCustomer(rules *license.Service, ctx context.Context, p customerParams) (license.Page[license.License], error) {
+	page, err := rules.List(ctx, license.ListParams{CustomerID: p.ID, Limit: p.Limit, Cursor: p.Cursor})
+	if isAbout(err, "customer_id") || err == nil && len(page.Data) == 0 && p.Cursor == "" {
+		err = license.ErrNotFound
+	}
+	return page.Page, err
+}
+
+// isAbout reports whether err says that a field is invalid.
+func isAbout(err error, field string) bool {
+	invalid, ok := errors.AsType[*license.InvalidError](err)
+	return ok && slices.ContainsFunc(invalid.Fields, func(f license.FieldError) bool { return f.Field == field })
+}
+
+// updateParams are the parameters of an update whose path identifies the
+// license. The member id, if present, must be equal.
+type updateParams struct {
+	license.UpdateParams
+	BodyID *string `json:"id"`
+}
+
+func updateLicense(rules *license.Service, ctx context.Context, p updateParams) (license.License, error) {
+	if p.BodyID != nil && *p.BodyID != p.ID {
+		return license.License{}, &web.Problem{
+			Status: http.StatusBadRequest, Code: "id_mismatch",
+			Detail: "The path and the member id identify different licenses. Omit id, or use the same value.",
+		}
+	}
+	return rules.Update(ctx, p.UpdateParams)
+}
+
+// updateByQueryParams are the parameters of an update that identifies the
+// license by its id in the query or body, or by its product and customer.
+type updateByQueryParams struct {
+	QueryID string `query:"id"`
+	updateParams
+}
+
+func updateByQuery(rules *license.Service, ctx context.Context, p updateByQueryParams) (license.License, error) {
+	switch {
+	case p.QueryID != "":
+		p.ID = p.QueryID
+		return updateLicense(rules, ctx, p.updateParams)
+	case p.BodyID != nil:
+		p.ID = *p.BodyID
+		return rules.Update(ctx, p.UpdateParams)
+	}
+	return updateByMatch(rules, ctx, p.UpdateParams)
+}
+
+// updateByMatch is the update as the specification defines it: the product and
+// the customer identify the license, and the name is set. All three are
+// required.
+func updateByMatch(rules *license.Service, ctx context.Context, p license.UpdateParams) (license.License, error) {
+	var missing []license.FieldError
+	require := func(name string, value *string) {
+		if value == nil {
+			missing = append(missing, license.FieldError{Field: name, Code: license.CodeRequired, Detail: "is required"})
+		}
+	}
+	require("name", p.Name)
+	require("product_id", p.ProductID)
+	require("customer_id", p.CustomerID)
+	if len(missing) > 0 {
+		return license.License{}, input.Invalid(ctx, missing...)
+	}
+	p.Match = &license.Match{ProductID: *p.ProductID, CustomerID: *p.CustomerID}
+	return rules.Update(ctx, p)
+}
+
+type deleteParams struct {
+	ID      string
+	IfMatch []license.Version
+}
+
+func deleteLicense(rules *license.Service, ctx context.Context, p deleteParams) (deleted, error) {
+	err := rules.Delete(ctx, license.DeleteParams(p))
+	return deleted{"license", p.ID, true}, err
+}
+
+type deactivateParams struct {
+	Key          string  `json:"key" validate:"required"`
+	Fingerprint  *string `json:"fingerprint"`
+	ActivationID *string `json:"activation_id"`
+	Reason       *string `json:"reason"`
+}
+
+// deactivate releases the activation of the caller's own fingerprint or, if the
+// options allow it, any activation by its ID.
+func deactivate(rules *license.Service, ctx context.Context, p deactivateParams) (license.Activation, error) {
+	invalid := func(field, code, detail string) (license.Activation, error) {
+		return license.Activation{}, input.Invalid(ctx, license.FieldError{Field: field, Code: code, Detail: detail})
+	}
+	switch {
+	case p.ActivationID == nil && p.Reason != nil:
+		return invalid("reason", license.CodeUnknown, "is only allowed with activation_id; omit it")
+	case p.ActivationID == nil:
+		return rules.Deactivate(ctx, license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)})
+	case p.Fingerprint != nil:
+		return invalid("fingerprint", license.CodeImmutable, "cannot be combined with activation_id; omit one of them")
+	}
+	return rules.ReleaseActivation(ctx, license.ReleaseParams{Key: p.Key, ActivationID: *p.ActivationID, Reason: value(p.Reason)})
+}
+
+// value returns what p points to, or the zero value.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

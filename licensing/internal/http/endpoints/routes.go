@@ -1,0 +1,118 @@
+package endpoints
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+)
+
+// Config holds what the API is built on.
+type Config struct {
+	Auth     *auth.Auth
+	Webhooks *webhook.Service
+	Metadata http.Handler                          // authorization server metadata (RFC 8414)
+	KeySet   func(context.Context) ([]byte, error) // the keys of license files, as a JWKS
+	// Revocations returns the signed revocation list of a product.
+	Revocations func(ctx context.Context, productID string) (string, error)
+	Ready       func(context.Context) error // whether the store responds
+	Health      func(context.Context) (any, error)
+	MaxImport   int64 // in bytes
+}
+
+// Routes returns the endpoints of the API. A row defines everything about HTTP;
+// the functions only call the rules.
+func Routes(c Config) []web.Route {
+	const (
+		read  = auth.ScopeLicenseRead
+		write = auth.ScopeLicenseWrite
+		hook  = auth.ScopeWebhookWrite
+
+		created  = http.StatusCreated
+		accepted = http.StatusAccepted
+	)
+	type rules = license.Service
+	hooks := c.Webhooks
+	return []web.Route{
+		{Method: "GET", Path: "/oauth/token", Handle: serve(c.Auth.ServeToken), OAuth: true}, // POST too
+		{Method: "POST", Path: "/oauth/revoke", Handle: serve(c.Auth.ServeRevoke), OAuth: true},
+		{Method: "POST", Path: "/oauth/introspect", Handle: serve(c.Auth.ServeIntrospect), OAuth: true},
+		{Method: "GET", Path: "/.well-known/oauth-authorization-server", Handle: serve(c.Metadata.ServeHTTP)},
+
+		// GET /license/{licenseID} returns one license, or all licenses of a
+		// customer. License IDs begin with "lic_"; customer IDs never do.
+		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created},
+		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
+		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery)},
+		{Method: "GET", Path: "/license/{licenseID:lic_}", Scope: read, Do: web.Do(getLicense)},
+		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.List(listOfCustomer)},
+		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense)},
+		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
+
+		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Do: web.Do((*rules).Suspend), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/reinstate", Scope: write, Do: web.Do((*rules).Reinstate), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/revoke", Scope: write, Do: web.Do((*rules).Revoke), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/renew", Scope: write, Do: web.Do((*rules).Renew), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/rekey", Scope: write, Do: web.Do((*rules).Rekey), OptionalBody: true},
+
+		{Method: "GET", Path: "/license/{licenseID}/verdict", Scope: read, Do: web.Do((*rules).Explain)},
+		{Method: "GET", Path: "/license/{licenseID}/refusal", Scope: read, Do: web.List((*rules).Refusals)},
+		{Method: "GET", Path: "/license/{licenseID}/activation", Scope: read, Do: web.List((*rules).ListActivations)},
+		{Method: "DELETE", Path: "/license/{licenseID}/activation/{activationID}", Scope: write, Do: web.Do((*rules).ReleaseActivation)},
+
+		{Method: "POST", Path: "/license/{licenseID}/file", Scope: write, Do: web.Do((*rules).IssueFile), OptionalBody: true},
+		{Method: "POST", Path: "/license/{licenseID}/file/void", Scope: write, Do: web.Do(voidFiles), OptionalBody: true},
+
+		// The license key is the credential; no token is needed.
+		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
+		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
+		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate)},
+		{Method: "POST", Path: "/license/file", Key: true, Do: web.Do(issueFileByKey)},
+		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
+
+		// These paths are not below /license because GET /license/export
+		// would list the licenses of a customer with that ID.
+		{Method: "GET", Path: "/export/license", Scope: read, Do: web.Stream(exportLicenses), Bulk: true},
+		{Method: "POST", Path: "/import/license", Scope: write, Do: web.Stream(importLicenses), Bulk: true, Rows: c.MaxImport, Concurrent: 4},
+
+		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
+
+		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook)), Status: created, OptionalBody: true, Secret: true},
+		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).List))},
+		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, getWebhook))},
+		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update))},
+		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, deleteWebhook))},
+		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Do: web.Do(on(hooks, rotateWebhook)), OptionalBody: true, Secret: true},
+		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(on(hooks, testWebhook)), Status: accepted},
+		{Method: "GET", Path: "/webhook/{webhookID}/delivery", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).Deliveries))},
+		{Method: "POST", Path: "/webhook/{webhookID}/delivery/{deliveryID}/resend", Scope: hook, Do: web.Do(on(hooks, resend)), Status: accepted},
+
+		{Method: "GET", Path: "/file/keys", Do: web.Do(c.fileKeys)},
+		{Method: "GET", Path: "/file/revocations", Do: revocations(c.Revocations)},
+
+		{Method: "GET", Path: "/openapi.json", Do: web.Do(describe)},
+		{Method: "GET", Path: "/health", Do: web.Do(healthy), Probe: true, Unlimited: true},
+		{Method: "GET", Path: "/ready", Do: web.Do(c.ready), Probe: true, Scope: auth.ScopeEventRead, ScopeFor: "verbose"},
+	}
+}
+
+// serve adapts a handler that sends its own errors.
+func serve(h http.HandlerFunc) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h(w, r)
+		return nil
+	}
+}
+
+// byID are the parameters of a call that only needs an ID.
+type byID struct{ ID string }
+
+// deleted is the response to a deletion.
+type deleted struct {
+	Object  string `json:"object"`
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
+}

@@ -1,0 +1,69 @@
+package endpoints
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
+)
+
+// newSecret is a webhook with its new secret, which is not shown again.
+type newSecret struct {
+	webhook.Webhook
+	Secret string `json:"secret"`
+}
+
+// on adapts a function of the webhooks to one that acts as the rules of a
+// request do.
+func on[P, R any](hooks *webhook.Service, fn func(*webhook.Service, context.Context, P) (R, error)) func(*license.Service, context.Context, P) (R, error) {
+	return func(rules *license.Service, ctx context.Context, p P) (R, error) {
+		return fn(hooks.In(rules), ctx, p)
+	}
+}
+
+func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.CreateParams) (newSecret, error) {
+	hook, secret, err := hooks.Create(ctx, p)
+	return newSecret{hook, secret}, err
+}
+
+func getWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Webhook, error) {
+	return hooks.Get(ctx, p.ID)
+}
+
+func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byID) (deleted, error) {
+	err := hooks.Delete(ctx, p.ID)
+	return deleted{"webhook", p.ID, true}, err
+}
+
+type rotateParams struct {
+	ID             string
+	OverlapSeconds *int64 `json:"overlap_seconds"`
+}
+
+// defaultOverlap is how long an old secret stays valid by default.
+const defaultOverlap = 24 * time.Hour
+
+func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) (newSecret, error) {
+	if len(input.Errors(ctx, nil)) > 0 {
+		return newSecret{}, input.Invalid(ctx)
+	}
+	overlap := defaultOverlap
+	if p.OverlapSeconds != nil {
+		const beyond = 1 << 32 // above the limit of the rules, without overflow
+		overlap = time.Duration(min(max(*p.OverlapSeconds, -1), beyond)) * time.Second
+	}
+	hook, secret, err := hooks.RotateSecret(ctx, webhook.RotateParams{ID: p.ID, Overlap: overlap})
+	return newSecret{hook, secret}, err
+}
+
+func testWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Delivery, error) {
+	return hooks.Test(ctx, p.ID)
+}
+
+type resendParams struct{ WebhookID, DeliveryID string }
+
+func resend(hooks *webhook.Service, ctx context.Context, p resendParams) (webhook.Delivery, error) {
+	return hooks.Resend(ctx, p.WebhookID, p.DeliveryID)
+}

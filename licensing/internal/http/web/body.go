@@ -1,0 +1,185 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+)
+
+// The media types of bodies.
+const (
+	JSON       = "application/json"
+	MergePatch = "application/merge-patch+json" // RFC 7396
+	NDJSON     = "application/x-ndjson"         // one JSON object per line
+)
+
+// readObject reads the body of r: a JSON object with one of the media types.
+func readObject(r *http.Request, types ...string) (input.Object, error) {
+	if err := checkContent(r, types); err != nil {
+		return nil, err
+	}
+	data, err := readBody(r, exchangeOf(r.Context()).site.cfg.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	o, err := input.JSON(data)
+	if syntax, ok := errors.AsType[*input.SyntaxError](err); ok {
+		return nil, &Problem{Status: http.StatusBadRequest, Code: "invalid_json", Detail: "The body " + syntax.Detail + "."}
+	}
+	return o, err
+}
+
+// readOptionalObject is readObject for a request with only optional members: no
+// body is the same as an empty object.
+func readOptionalObject(r *http.Request, types ...string) (input.Object, error) {
+	present, err := hasBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if !present {
+		return input.Object{}, nil
+	}
+	return readObject(r, types...)
+}
+
+// hasBody reports whether r has a body of at least one byte. If the length is
+// unknown, as with chunked encoding, it reads the first byte and puts it back.
+func hasBody(r *http.Request) (bool, error) {
+	if r.ContentLength >= 0 {
+		return r.ContentLength > 0, nil
+	}
+	var first [1]byte
+	if _, err := io.ReadFull(r.Body, first[:]); err == io.EOF {
+		return false, nil
+	} else if err != nil {
+		return false, bodyError(err)
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first[:]), r.Body), r.Body}
+	return true, nil
+}
+
+// readRows reads the NDJSON body of r, of at most that many bytes, unparsed.
+func readRows(r *http.Request, most int64) ([]byte, error) {
+	if err := checkContent(r, []string{NDJSON}); err != nil {
+		return nil, err
+	}
+	return readBody(r, most)
+}
+
+// noBody refuses a body on a request that reads none. Ignoring the body would
+// ignore what the client meant.
+func noBody(r *http.Request) error {
+	if present, err := hasBody(r); err != nil || !present {
+		return err
+	}
+	return &Problem{Status: http.StatusBadRequest, Code: "unexpected_body", Detail: "This request does not take a body; omit it."}
+}
+
+func checkContent(r *http.Request, types []string) error {
+	for _, coding := range r.Header.Values("Content-Encoding") {
+		if !strings.EqualFold(coding, "identity") {
+			return unsupported("Send the body without Content-Encoding.", "Accept-Encoding", "identity")
+		}
+	}
+	if given := r.Header.Values("Content-Type"); len(given) == 1 {
+		if slices.Contains(types, given[0]) {
+			return nil
+		}
+		mediaType, params, err := mime.ParseMediaType(given[0])
+		charset, has := params["charset"]
+		if err == nil && slices.Contains(types, mediaType) && (!has || strings.EqualFold(charset, "utf-8")) {
+			return nil
+		}
+	}
+	p := unsupported("Send the body with Content-Type: "+strings.Join(types, " or ")+".", "Accept", strings.Join(types, ", "))
+	if r.Method == http.MethodPatch {
+		p.Header.Set("Accept-Patch", strings.Join(types, ", "))
+	}
+	return p
+}
+
+func unsupported(detail, header, value string) *Problem {
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type", Detail: detail,
+		Header: http.Header{header: {value}},
+	}
+}
+
+// readBody reads the body of r within the size and time limits.
+func readBody(r *http.Request, most int64) ([]byte, error) {
+	x := exchangeOf(r.Context())
+	if r.ContentLength > most {
+		return nil, tooLarge()
+	}
+	size, length := int64(512), most
+	if r.ContentLength >= 0 {
+		length = r.ContentLength
+		size = min(length+1, 16<<10) // one more, to read the end
+	}
+	data, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, most), make([]byte, 0, size), length)
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	return data, nil
+}
+
+// readAll is [io.ReadAll] with a buffer, which it uses as long as that is large
+// enough. Then it doubles the buffer, up to what a body of at most most bytes needs.
+func readAll(r io.Reader, buf []byte, most int64) ([]byte, error) {
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		case len(buf) == cap(buf):
+			buf = append(make([]byte, 0, max(int64(len(buf))+512, min(2*int64(len(buf)), most)+1)), buf...)
+		}
+	}
+}
+
+// A timedBody is a body with a read deadline. The deadline is cleared once the
+// body has been read to its end: the server continues to read from the
+// connection to detect that it closes, and must not see a timeout. An unread
+// body keeps the deadline, because the server discards the rest of it before it
+// responds.
+type timedBody struct {
+	io.ReadCloser
+	connection *http.ResponseController
+}
+
+func (b timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.connection.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
+
+// TimeBody limits how long the body of r may take. It does nothing if the
+// host's server has a read timeout, because a later deadline would override it,
+// or if the writer does not support deadlines.
+func TimeBody(w http.ResponseWriter, r *http.Request, most time.Duration) {
+	if r.ContentLength == 0 {
+		return
+	}
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
+		return
+	}
+	b := timedBody{r.Body, http.NewResponseController(w)}
+	if b.connection.SetReadDeadline(time.Now().Add(most)) == nil {
+		r.Body = b
+	}
+}

@@ -1,0 +1,303 @@
+package web
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// An Endpoint is the function of a [Route], with typed parameters and a typed
+// result. The two types and the route determine how the request is decoded and
+// the result is encoded.
+//
+// A path parameter {licenseID} sets the field LicenseID or, without one, ID. A
+// field IfMatch receives the versions of If-Match; without that field, the
+// request must not have preconditions. Package input maps members to fields,
+// from the query for GET and DELETE, from the body for any other method.
+type Endpoint struct {
+	params reflect.Type
+	form   *input.Struct
+	result reflect.Type
+	names  map[string]bool  // of the members of the result; nil: it is not a struct
+	paged  bool             // the result is a page of a list
+	fields map[string][]int // of the parameters, by name, with their indexes
+	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
+	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
+	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
+}
+
+// Do returns an Endpoint for a function with one result.
+func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *Endpoint {
+	return &Endpoint{
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
+		result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
+		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
+			return fn(rules, ctx, *params.(*P))
+		},
+	}
+}
+
+// DoOnce is Do with a function for requests with an Idempotency-Key, in place of
+// fn inside [license.Service.Once]. It returns the stored reply, or stores the
+// reply that answer makes of its result.
+func DoOnce[P, R any](fn func(*license.Service, context.Context, P) (R, error),
+	once func(rules *license.Service, ctx context.Context, key, fingerprint string, p P, answer func(R) ([]byte, error)) (reply []byte, replayed bool, err error),
+) *Endpoint {
+	e := Do(fn)
+	e.once = func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) ([]byte, bool, error) {
+		return once(rules, ctx, key, fingerprint, *params.(*P), func(result R) ([]byte, error) { return answer(result) })
+	}
+	return e
+}
+
+// List returns an Endpoint for a function that returns a page of a list.
+func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[T], error)) *Endpoint {
+	e := Do(fn)
+	e.paged = true
+	do := e.do
+	e.do = func(ctx context.Context, rules *license.Service, params any) (any, error) {
+		result, err := do(ctx, rules, params)
+		if err != nil {
+			return nil, err
+		}
+		return listOf(result.(license.Page[T])), nil
+	}
+	return e
+}
+
+// Stream returns an Endpoint for a function that writes NDJSON line by line.
+func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
+	return &Endpoint{
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
+		stream: func(ctx context.Context, rules *license.Service, params any, w io.Writer) error {
+			return fn(rules, ctx, *params.(*P), w)
+		},
+	}
+}
+
+// Types returns the types of the parameters and of the result: of one element
+// if the result is a page, and nil if the endpoint writes lines.
+func (e *Endpoint) Types() (params, result reflect.Type, paged bool) {
+	if e.paged {
+		data, _ := e.result.FieldByName("Data")
+		return e.params, data.Type.Elem(), true
+	}
+	return e.params, e.result, false
+}
+
+// reads reports whether the parameters of a route stand in its query.
+func (rt *Route) reads() bool { return rt.Method == http.MethodGet || rt.Method == http.MethodDelete }
+
+// serve handles an authorized request: it reads the parameters, from the path
+// to the body, and calls the function.
+func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
+	params := reflect.New(e.params)
+	if err := e.readQuery(r, route, params); err != nil {
+		return err
+	}
+	if err := e.readConditions(r, route, params); err != nil {
+		return err
+	}
+	key, err := idempotencyKeyFor(r, route)
+	if err != nil {
+		return err
+	}
+	release, err := route.slots.take(r.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
+	body, err := e.readBody(r, route, params)
+	if err != nil {
+		return err
+	}
+	e.bindPath(x, params)
+	rules := x.site.rules(r, route)
+	if e.stream != nil {
+		lines := newLines(x)
+		if err := e.stream(r.Context(), rules, params.Interface(), lines); err != nil {
+			return route.queryError(err)
+		}
+		lines.end()
+		return nil
+	}
+	if route.reads() || route.Scope == "" || key == "" {
+		result, err := e.do(body.context(r.Context()), rules, params.Interface())
+		if err != nil {
+			return route.queryError(err)
+		}
+		return e.answer(x, r, route, result)
+	}
+	return e.serveOnce(x, r, route, rules, key, body, params.Interface())
+}
+
+// rules returns a Service that acts for the client of r, or for a license key
+// holder if the route needs no token.
+func (s *Site) rules(r *http.Request, route *Route) *license.Service {
+	caller := license.Caller{RequestID: RequestID(r.Context())}
+	if route.needsToken(r) {
+		grant := exchangeOf(r.Context()).grant
+		caller.Actor, caller.Products = "client:"+grant.ClientID, grant.Products
+	}
+	if route.Key { // the only calls that record it
+		if ip := s.clientAddress(r); ip.IsValid() {
+			caller.Address = ip.String()
+		}
+	}
+	return s.cfg.Rules.As(caller)
+}
+
+func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
+	for i, name := range x.resource.fields {
+		index, ok := e.fields[name]
+		if !ok {
+			index = e.fields["ID"]
+		}
+		params.Elem().FieldByIndex(index).SetString(x.values[i])
+	}
+}
+
+func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value) error {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if route.Probe {
+		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasMember(name) })
+	} else if err != nil {
+		return Invalid(FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
+	}
+	if errs := e.form.Query(params, values, route.reads()); len(errs) > 0 {
+		return invalidQuery(errs)
+	}
+	return nil
+}
+
+// queryError returns err or, if the route takes its parameters from the query
+// and err is about them, the error for an invalid query.
+func (rt *Route) queryError(err error) error {
+	if rt.reads() {
+		if invalid, ok := isInvalid(err); ok {
+			return invalidQuery(invalid.Fields)
+		}
+	}
+	return err
+}
+
+func invalidQuery(errs []license.FieldError) error {
+	invalid := make([]FieldError, len(errs))
+	for i, e := range errs {
+		invalid[i] = FieldError{Parameter: e.Field, Code: e.Code, Detail: e.Detail}
+	}
+	return Invalid(invalid...)
+}
+
+// readConditions reads the preconditions of a change. Preconditions of a read
+// are evaluated with its result.
+func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.Value) error {
+	if route.Method == http.MethodGet {
+		return nil
+	}
+	index, ok := e.fields["IfMatch"]
+	if !ok {
+		return unconditional(r)
+	}
+	if err := noneMatchOnRead(r); err != nil {
+		return err
+	}
+	versions, err := ifMatch(r)
+	if err == nil && versions != nil {
+		params.Elem().FieldByIndex(index).Set(reflect.ValueOf(versions))
+	}
+	return err
+}
+
+// A body is the decoded body of a request.
+type body struct {
+	object input.Object
+	errs   []license.FieldError
+}
+
+// context returns a context that carries the decoding errors.
+func (b body) context(ctx context.Context) context.Context { return input.WithErrors(ctx, b.errs) }
+
+// readBody reads the body of r into the parameters. A request whose parameters
+// have no members must not have a body.
+func (e *Endpoint) readBody(r *http.Request, route *Route, params reflect.Value) (b body, err error) {
+	switch {
+	case route.Probe:
+		return b, nil
+	case route.Rows > 0:
+		rows, err := readRows(r, route.Rows)
+		if err == nil {
+			params.Elem().FieldByName("Rows").SetBytes(rows)
+		}
+		return b, err
+	case route.reads() || !e.form.HasMembers():
+		return b, noBody(r)
+	case route.OptionalBody:
+		b.object, err = readOptionalObject(r, mediaTypes(route)...)
+	default:
+		b.object, err = readObject(r, mediaTypes(route)...)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.errs = e.form.Body(params, b.object, e.immutable(route), immutableDetail(route))
+	if route.Key {
+		key := params.Elem().FieldByName("Key").String()
+		return b, limitKey(r, key)
+	}
+	return b, nil
+}
+
+func mediaTypes(route *Route) []string {
+	if route.Method == http.MethodPatch {
+		return []string{JSON, MergePatch}
+	}
+	return []string{JSON}
+}
+
+// immutable returns the members of the result that clients cannot set, for a
+// route that creates or updates a whole record.
+func (e *Endpoint) immutable(route *Route) map[string]bool {
+	if route.Method != http.MethodPatch && route.Status != http.StatusCreated {
+		return nil
+	}
+	return e.names
+}
+
+// fieldsOf returns the indexes of the fields of a struct type by their names.
+func fieldsOf(t reflect.Type) map[string][]int {
+	fields := make(map[string][]int)
+	for _, f := range reflect.VisibleFields(t) {
+		fields[f.Name] = f.Index
+	}
+	return fields
+}
+
+// memberNames returns the names of the JSON members of a struct type, or nil for
+// another type.
+func memberNames(t reflect.Type) map[string]bool {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+func immutableDetail(route *Route) string {
+	if route.Method == http.MethodPatch {
+		return "cannot be changed by a patch; omit it"
+	}
+	return "is set by the service; omit it"
+}

@@ -1,0 +1,130 @@
+package web
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// sentinels are the errors of the packages below, and the status of each. A
+// store's ErrNotFound, ErrExists and ErrTxDone never come as far as here but
+// through a fault of ours.
+var sentinels = map[string]struct {
+	err    error
+	status int
+}{
+	"license.ErrNotFound":         {license.ErrNotFound, 404},
+	"license.ErrInvalid":          {&license.InvalidError{}, 422},
+	"license.ErrStale":            {&license.StaleError{Current: license.Version{Revision: 2, Status: license.StatusActive}}, 412},
+	"license.ErrAmbiguous":        {&license.AmbiguousError{IDs: []string{"lic_1"}}, 409},
+	"license.ErrProductForbidden": {license.ErrProductForbidden, 403},
+	"license.ErrKeyTaken":         {license.ErrKeyTaken, 409},
+	"license.ErrOnceMismatch":     {license.ErrOnceMismatch, 422},
+	"license.ErrMove":             {&license.MoveError{Move: "renew", From: license.StatusRevoked, To: license.StatusRevoked}, 409},
+	"license.ErrDenied":           {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictSuspended}}, 409},
+	"license.ErrActivationLimit":  {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictActivationLimit}}, 409},
+	"license.ErrCursorGone":       {license.ErrCursorGone, 410},
+	"license.ErrSeatHeld":         {&license.SeatHeldError{OfflineUntil: time.Now()}, 409},
+	"license.ErrNoFile":           {&license.NoFileError{Reason: license.Reason{Code: license.FileOfflineForbidden, Detail: "No files."}}, 409},
+	"license.ErrForbidden":        {license.ErrForbidden, 403},
+	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
+	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},
+	"auth.ErrTooManySecrets":      {auth.ErrTooManySecrets, 409},
+	"operator.ErrLastAdmin":       {operator.ErrLastAdmin, 409},
+	"operator.ErrAlreadySetUp":    {operator.ErrAlreadySetUp, 409},
+	"operator.ErrSetupCode":       {operator.ErrSetupCode, 422},
+	"operator.ErrInvitationCode":  {operator.ErrInvitationCode, 422},
+	"operator.ErrCredentials":     {operator.ErrCredentials, 422},
+	"operator.ErrSecondFactor":    {operator.ErrSecondFactor, 422},
+	"operator.ErrCode":            {operator.ErrCode, 422},
+	"operator.ErrNoSession":       {operator.ErrNoSession, 403},
+	"operator.ErrThrottled":       {&operator.ThrottledError{RetryAfter: time.Minute}, 429},
+	"store.ErrConflict":           {store.ErrConflict, 503},
+	"store.ErrUnavailable":        {store.ErrUnavailable, 503},
+	"store.ErrDamaged":            {store.ErrDamaged, 503},
+	"store.ErrUnknownOutcome":     {store.ErrUnknownOutcome, 503},
+	"store.ErrNotFound":           {store.ErrNotFound, 500},
+	"store.ErrExists":             {store.ErrExists, 500},
+	"store.ErrTxDone":             {store.ErrTxDone, 500},
+}
+
+func TestEveryErrorOfThePackagesBelowHasAnAnswer(t *testing.T) {
+	for name, c := range sentinels {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			p := ProblemOf(fmt.Errorf("doing something: %w", c.err))
+			is.Equal(p.Status, c.status)
+			is.True(p.Code != "")
+			require.HasSuffix(t, p.Detail, ".")
+		})
+	}
+	for pkg, dir := range map[string]string{"license": "../../../license", "auth": "../../../../auth", "operator": "../../../../auth/operator", "store": "../../../../store"} {
+		for _, name := range exportedErrors(t, dir) {
+			if _, listed := sentinels[pkg+"."+name]; !listed {
+				t.Errorf("%s.%s has no answer", pkg, name)
+			}
+		}
+	}
+}
+
+// exportedErrors returns the names of the exported errors of a package.
+func exportedErrors(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range f.Decls {
+			vars, ok := decl.(*ast.GenDecl)
+			if !ok || vars.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range vars.Specs {
+				for _, name := range spec.(*ast.ValueSpec).Names {
+					if strings.HasPrefix(name.Name, "Err") {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func TestAnswersCarryWhatOnlyTheErrorKnows(t *testing.T) {
+	is := is.New(t)
+	is.Equal(ProblemOf(sentinels["license.ErrStale"].err).Header.Get("ETag"), `"2.active"`)
+	is.Equal(ProblemOf(sentinels["license.ErrAmbiguous"].err).IDs, []string{"lic_1"})
+	move := ProblemOf(sentinels["license.ErrMove"].err)
+	is.Equal([]string{move.From, move.To}, []string{"revoked", "revoked"})
+	is.Equal(move.Detail, "Cannot renew a license that is revoked.")
+	full := ProblemOf(sentinels["license.ErrActivationLimit"].err)
+	is.Equal(full.Code, "activation_limit")
+	is.Equal(full.Verdict.Code, license.VerdictActivationLimit)
+	unknown := ProblemOf(&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictNotFound}})
+	is.Equal(unknown.Status, 404)
+	is.Equal(unknown.Verdict, nil) // as for everything that is not there
+	is.True(ProblemOf(sentinels["operator.ErrThrottled"].err).Header.Get("Retry-After") != "")
+	is.True(ProblemOf(store.ErrConflict).Header.Get("Retry-After") != "")
+}

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// replayedHeader marks an idempotent replay.
+const replayedHeader = "Idempotency-Replayed"
+
+// serveOnce applies a change and sends its reply, which it stores in the same
+// Update. A later request with the same key and content gets the stored reply
+// instead of changing anything. Keys are scoped to the client. A failed change
+// has no effect and stores nothing.
+func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body body, params any) error {
+	print, err := fingerprint(r, body.object)
+	if err != nil {
+		return err
+	}
+	ctx := body.context(r.Context())
+	answer := func(result any) ([]byte, error) {
+		p, err := e.reply(r, route, result)
+		if err != nil {
+			return nil, err
+		}
+		return p.keep()
+	}
+	var kept []byte
+	var replayed bool
+	if e.once != nil {
+		kept, replayed, err = e.once(ctx, rules, key, print, params, answer)
+	} else {
+		kept, replayed, err = rules.Once(ctx, key, print, func(rules *license.Service) ([]byte, error) {
+			result, err := e.do(ctx, rules, params)
+			if err != nil {
+				return nil, err
+			}
+			return answer(result)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	p, err := keptReply(kept)
+	if err != nil {
+		return err
+	}
+	if replayed {
+		x.Header().Set(replayedHeader, "true")
+	}
+	return p.send(x, r)
+}
+
+// fingerprint returns a digest that is equal for equal requests: it covers the
+// method, the path below the mount, the query, and the body without regard to
+// member order and white space.
+func fingerprint(r *http.Request, body input.Object) (string, error) {
+	canonical, err := body.Canonical()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %s?%s\n", r.Method, r.URL.EscapedPath(), r.URL.Query().Encode())
+	h.Write(canonical)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// idempotencyKeyFor returns the Idempotency-Key of r, or "" if there is none or
+// the route does not use it. Responses with a secret are not stored, so their
+// requests cannot be replayed.
+func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
+	if route.reads() || route.Scope == "" || route.Rows > 0 {
+		return "", nil
+	}
+	if route.Secret && r.Header.Get("Idempotency-Key") != "" {
+		return "", Invalid(FieldError{Header: "Idempotency-Key", Code: license.CodeUnknown,
+			Detail: "not supported: the response contains a secret and is not stored; omit the header"})
+	}
+	return idempotencyKey(r)
+}
+
+// idempotencyKey returns the Idempotency-Key of r, or "". The header is a quoted
+// string (RFC 9651) or, as many clients send it, the same string without quotes.
+func idempotencyKey(r *http.Request) (string, error) {
+	lines := r.Header["Idempotency-Key"]
+	if len(lines) == 0 {
+		return "", nil
+	}
+	key := strings.Trim(lines[0], " \t")
+	good := len(lines) == 1
+	if quoted, ok := strings.CutPrefix(key, `"`); ok {
+		key, good = unquote(quoted, good)
+	}
+	if !good || key == "" || len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return "", Invalid(FieldError{Header: "Idempotency-Key", Code: license.CodeInvalidFormat,
+			Detail: "must be a single key of 1 to 255 visible ASCII characters, such as a UUID"})
+	}
+	return key, nil
+}
+
+// unquote parses an RFC 9651 string after its opening quote.
+func unquote(rest string, good bool) (string, bool) {
+	var key []byte
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '"':
+			return string(key), good && i == len(rest)-1
+		case c == '\\':
+			i++
+			if i == len(rest) || rest[i] != '"' && rest[i] != '\\' {
+				return "", false
+			}
+			key = append(key, rest[i])
+		default:
+			key = append(key, c)
+		}
+	}
+	return "", false
+}
