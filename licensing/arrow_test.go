@@ -49,8 +49,9 @@ var arrows = map[string][]string{
 	"licensing/internal/http/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web"},
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web"},
+	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web"},
 	"licensing/internal/http/qr":        {},
-	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard",
+	"licensing": {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal",
 		"licensing/internal/core/feed", "auth", "auth/operator", "store"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store"},

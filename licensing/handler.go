@@ -32,6 +32,7 @@ type Handler struct {
 	pages     http.Handler
 	metadata  http.Handler
 	engine    *feed.Engine
+	site      web.Config
 	watch     watch
 }
 
@@ -73,7 +74,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
-	cfg := web.Config{
+	h.site = web.Config{
 		Logger: opts.Logger, RequestLog: opts.RequestLog, Observe: h.observe, Authenticate: h.auth.Authenticate, Rules: h.service, SignFile: h.files.Sign,
 		MaxBody: opts.Limits.MaxBody, BodyTimeout: opts.Limits.BodyTimeout, Timeout: opts.Limits.Timeout,
 		Limiters: limiters, ClientIP: opts.ClientIP, AllowedOrigins: opts.AllowedOrigins,
@@ -89,9 +90,9 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		Health:      func(ctx context.Context) (any, error) { return h.readHealth(ctx) },
 		MaxImport:   opts.Limits.MaxImport,
 	})
-	h.whole = h.watched(web.NewSite(cfg, routes, pages))
-	h.api = h.watched(web.NewSite(cfg, routes, nil))
-	h.pages = h.watched(web.NewSite(cfg, nil, pages))
+	h.whole = h.watched(web.NewSite(h.site, routes, pages))
+	h.api = h.watched(web.NewSite(h.site, routes, nil))
+	h.pages = h.watched(web.NewSite(h.site, nil, pages))
 	return h
 }
 

@@ -123,7 +123,7 @@ func (s *Service) ensureSeat(ctx context.Context, tx *transaction, p ActivatePar
 	switch {
 	case !f.holdsSeat():
 		return s.takeSeat(ctx, tx, p, f)
-	case ask != nil && ask.issue && !ask.holder: // the program has not been seen
+	case ask != nil && ask.issue && (!ask.holder || s.owner != nil): // the program has not been seen
 		return false, nil
 	}
 	return false, s.keepSeat(ctx, tx, p, f)

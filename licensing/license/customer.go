@@ -3,89 +3,119 @@ package license
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/seed-d8a106b4/licensekit/internal/valid"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ValidateCustomerParams are the parameters of [Service.ValidateCustomer].
-// The host supplies the customer ID, for instance that of the signed-in
-// user.
-type ValidateCustomerParams struct {
-	CustomerID   string   `json:"customer_id" validate:"text"`
-	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // a single license must have all of them
+// A Customer is what one customer may do with the own licenses, for pages on
+// which customers help themselves. A license or an activation of anyone else is
+// [ErrNotFound]. It is safe for concurrent use.
+type Customer struct {
+	s *Service
 }
 
-// customerBatch is how many licenses ValidateCustomer reads in each part of
-// its search.
-const customerBatch = store.MaxLimit
+// Customer returns the licenses of one customer as that customer may use them.
+// Take the ID from a verified session. If the ID is empty or otherwise invalid,
+// each method returns an [*InvalidError]. Events have the actor "customer", unless
+// the Caller has one.
+func (s *Service) Customer(id string) *Customer {
+	one := *s
+	one.owner, one.holder = &id, true
+	if one.caller.Actor == "" {
+		one.caller.Actor = "customer"
+	}
+	return &Customer{&one}
+}
 
-// ValidateCustomer reports whether a customer has a license that is valid
-// now, without a license key or an activation. It returns the verdict on the
-// newest valid license; if none is valid, the verdict on the newest license;
-// and if the customer has no license for the product, [VerdictNotFound]. It
-// writes nothing. It returns an [*InvalidError] or a wrapped store error.
-//
-// For a customer with more than 50 licenses, it prefers licenses that have
-// not expired to those in grace, and reads the newest 1,000 of each.
-func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
-	if err := check(ctx, p); err != nil {
+// owned reports whether licenses of a customer exist for the Service.
+func (s *Service) owned(customerID string) bool { return s.owner == nil || *s.owner == customerID }
+
+// check checks the ID of the customer.
+func (c *Customer) check(ctx context.Context) error {
+	if *c.s.owner == "" {
+		return Invalid("customer_id", CodeRequired, "is required")
+	}
+	return check(ctx, ListParams{CustomerID: *c.s.owner})
+}
+
+// checkWith is check for a call about a license.
+func (c *Customer) checkWith(ctx context.Context, licenseID string) error {
+	if err := c.check(ctx); err != nil || licenseID != "" {
+		return err
+	}
+	return fmt.Errorf("license: %w", ErrNotFound)
+}
+
+// Get returns a license, or [ErrNotFound].
+func (c *Customer) Get(ctx context.Context, licenseID string) (License, error) {
+	if err := c.checkWith(ctx, licenseID); err != nil {
+		return License{}, err
+	}
+	return c.s.Get(ctx, licenseID)
+}
+
+// List returns a page of the customer's licenses as [Service.List] does, oldest
+// first: limit is at most 200, 0 stands for 50, and cursor is the NextCursor of the
+// previous page.
+func (c *Customer) List(ctx context.Context, limit int, cursor string) (ListPage, error) {
+	if err := c.check(ctx); err != nil {
+		return ListPage{}, err
+	}
+	return c.s.List(ctx, ListParams{CustomerID: *c.s.owner, Limit: limit, Cursor: cursor})
+}
+
+// Verdict says whether a license is valid now, and every reason why not, as
+// [Service.Explain] does. It returns [ErrNotFound].
+func (c *Customer) Verdict(ctx context.Context, licenseID string) (Verdict, error) {
+	if err := c.checkWith(ctx, licenseID); err != nil {
 		return Verdict{}, err
 	}
-	none := deny(Reason{VerdictNotFound, "The customer has no matching license."})
-	none.RecheckAfter = seconds(recheckInvalid)
-	q := question{entitlements: p.Entitlements}
-	var v Verdict
-	err := s.view(ctx, func(r store.Reader) error {
-		v = none
-		now := s.now()
-		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: valid.DefaultLimit}
-		newest := true
-		look := func() (rows []store.License, err error) {
-			if rows, err = r.Licenses(ctx, page); err != nil {
-				return nil, err
-			}
-			for _, row := range rows {
-				if !s.sees(row.ProductID) {
-					continue
-				}
-				rec, err := record.ReadLicense(row)
-				if err != nil {
-					return nil, err
-				}
-				found, err := evaluate(q, facts{at: now, license: rec, found: true})
-				if err != nil {
-					return nil, err
-				}
-				if newest || found.Valid {
-					v, newest = found, false
-				}
-				if v.Valid {
-					break
-				}
-			}
-			return rows, nil
-		}
-		rows, err := look()
-		if err != nil || v.Valid || len(rows) < page.Limit {
-			return err
-		}
-		page.After.ID, page.State, page.Limit = rows[len(rows)-1].ID, store.StateActive, customerBatch
-		for _, page.Expires = range []store.TimeRange{
-			{From: now.Add(time.Millisecond), OrNone: true},
-			{Before: now.Add(time.Millisecond)}, // may be in grace
-		} {
-			if _, err := look(); err != nil || v.Valid {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return Verdict{}, fmt.Errorf("validate customer: %w", err)
+	return c.s.Explain(ctx, ExplainParams{ID: licenseID})
+}
+
+// Activations returns a page of the activations of a license, as
+// [Service.ListActivations] does. It returns [ErrNotFound] or an [*InvalidError].
+func (c *Customer) Activations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
+	if err := c.checkWith(ctx, p.LicenseID); err != nil {
+		return Page[Activation]{}, err
 	}
-	return v, nil
+	p.Key = ""
+	return c.s.ListActivations(ctx, p)
+}
+
+// Release releases an activation, so that its seat can be taken elsewhere. An
+// activation that has ended is returned unchanged. It returns [ErrNotFound] or a
+// [*SeatHeldError], which says when a seat becomes free that a license file holds.
+func (c *Customer) Release(ctx context.Context, licenseID, activationID string) (Activation, error) {
+	if err := c.checkWith(ctx, licenseID); err != nil {
+		return Activation{}, err
+	}
+	return c.s.ReleaseActivation(ctx, ReleaseParams{LicenseID: licenseID, ActivationID: activationID})
+}
+
+// LicenseFile issues a license file for an activation or, with an empty
+// activation ID, for any machine if the license does not limit activations. It is
+// valid for as long as that of a program with the key may be: see
+// License.OfflineSeconds. Sign FileClaims as for [Service.IssueFile], whose errors it
+// returns.
+func (c *Customer) LicenseFile(ctx context.Context, licenseID, activationID string) (File, error) {
+	return c.issue(ctx, IssueFileParams{LicenseID: licenseID, ActivationID: activationID})
+}
+
+// AnswerRequest issues the license file that answers the request text of a
+// program without a network; see [licensefile.Request]. The machine takes a seat
+// if it has none. The file is otherwise that of LicenseFile.
+func (c *Customer) AnswerRequest(ctx context.Context, licenseID, request string) (File, error) {
+	if request == "" {
+		if _, err := c.Get(ctx, licenseID); err != nil {
+			return File{}, err
+		}
+		return File{}, Invalid("request", CodeRequired, "is required: the whole request text of the program")
+	}
+	return c.issue(ctx, IssueFileParams{LicenseID: licenseID, Request: request})
+}
+
+func (c *Customer) issue(ctx context.Context, p IssueFileParams) (File, error) {
+	if err := c.checkWith(ctx, p.LicenseID); err != nil {
+		return File{}, err
+	}
+	return c.s.IssueFile(ctx, p)
 }

@@ -1,80 +1,130 @@
 package license_test
 
 import (
-	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
-// TestValidateCustomer: a customer who has any license that is valid and has what is
-// asked for is let in, however many others there are.
-func TestValidateCustomer(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	ask := func(entitlements ...string) license.Verdict {
-		t.Helper()
-		v, err := f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada", ProductID: "prod_editor", Entitlements: entitlements})
-		is.NoErr(err)
-		return v
+// requestText is what a program without a network shows.
+func requestText(t *testing.T, fingerprint string) string {
+	t.Helper()
+	text, err := licensefile.NewRequest("", fingerprint).Text()
+	if err != nil {
+		t.Fatal(err)
 	}
-	v := ask()
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotFound})
-	is.Equal(v.License, nil)
-	is.True(!v.Valid)
-	require.Greater(t, v.RecheckAfter, 0)
-
-	good := f.create(t, func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true} })
-	for range 60 { // more than a page of newer ones
-		f.now = f.now.Add(time.Millisecond)
-		newer := f.create(t)
-		_, err := f.Suspend(t.Context(), license.MoveParams{ID: newer.ID})
-		is.NoErr(err)
-	}
-	v = ask("export")
-	is.True(v.Valid)
-	is.Equal(v.License.ID, good.ID)
-	is.Equal(v.License.Key, "")                                                                                     // the signed-in user is not shown the key
-	is.Equal(codes(ask("sso")), []license.VerdictCode{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
-
-	// A license in its grace is good enough; one that has ended is none.
-	ends := f.now.Add(time.Hour)
-	_, err := f.Update(t.Context(), license.UpdateParams{ID: good.ID, ExpiresAt: license.To(ends), GraceSeconds: ptr(int64(60))})
-	is.NoErr(err)
-	f.now = ends
-	is.Equal(ask("export").Code, license.VerdictInGrace)
-	f.now = ends.Add(time.Minute)
-	is.True(!ask("export").Valid)
-
-	// Products outside the caller's limit do not exist.
-	limited := f.As(license.Caller{Products: []string{"prod_viewer"}})
-	v, err = limited.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada"})
-	is.NoErr(err)
-	is.Equal(v.Code, license.VerdictNotFound)
-	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
-	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
+	return text
 }
 
-// TestInputErrorsComeWithWhatTheRulesFind: what was wrong before parameters had
-// Go types is reported together with what else is, once for each field.
-func TestInputErrorsComeWithWhatTheRulesFind(t *testing.T) {
+// calls are all methods of a Customer about one license and one activation.
+func calls(t *testing.T, c *license.Customer, id, activation string) map[string]error {
+	ctx := t.Context()
+	errs := map[string]error{}
+	_, errs["get"] = c.Get(ctx, id)
+	_, errs["verdict"] = c.Verdict(ctx, id)
+	_, errs["activations"] = c.Activations(ctx, license.ListActivationsParams{LicenseID: id})
+	_, errs["release"] = c.Release(ctx, id, activation)
+	_, errs["file"] = c.LicenseFile(ctx, id, activation)
+	_, errs["request"] = c.AnswerRequest(ctx, id, requestText(t, "fp-9"))
+	_, errs["empty request"] = c.AnswerRequest(ctx, id, "")
+	return errs
+}
+
+func TestNothingOfAnotherCustomerExists(t *testing.T) {
+	f := newFixture(t)
+	own, other := f.create(t), f.create(t, func(p *license.CreateParams) { p.CustomerID = "cus_bo" })
+	seat := func(l license.License, fingerprint string) string {
+		v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: fingerprint})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.Activation.ID
+	}
+	ownSeat, otherSeat := seat(own, "fp-1"), seat(other, "fp-2")
+	ada := f.Customer("cus_ada")
+	for name, id := range map[string]string{"another's": other.ID, "unknown": "lic_01234567890123456789012345", "malformed": "x", "empty": ""} {
+		for call, err := range calls(t, ada, id, otherSeat) {
+			if !errors.Is(err, license.ErrNotFound) {
+				t.Errorf("%s of %s license: %v", call, name, err)
+			}
+		}
+	}
+	for _, activation := range []string{otherSeat, "x", ""} {
+		if _, err := ada.Release(t.Context(), own.ID, activation); !errors.Is(err, license.ErrNotFound) {
+			t.Errorf("release %q of own license: %v", activation, err)
+		}
+	}
+	if _, err := ada.LicenseFile(t.Context(), own.ID, otherSeat); !errors.Is(err, license.ErrNotFound) {
+		t.Errorf("file for another's activation: %v", err)
+	}
+	page, err := ada.List(t.Context(), 0, "")
+	if err != nil || len(page.Data) != 1 || page.Data[0].ID != own.ID {
+		t.Errorf("list: %v %v", page, err)
+	}
+	if _, err := ada.Release(t.Context(), own.ID, ownSeat); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{"", "lic_x", " a"} {
+		invalid := calls(t, f.Customer(id), own.ID, ownSeat)
+		_, invalid["list"] = f.Customer(id).List(t.Context(), 0, "")
+		for call, err := range invalid {
+			if _, ok := errors.AsType[*license.InvalidError](err); !ok {
+				t.Errorf("%s of customer %q: %v", call, id, err)
+			}
+		}
+	}
+}
+
+func TestCustomerHasTheBoundsOfAKeyHolder(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	with := func(field, code string) context.Context {
-		return input.WithErrors(t.Context(), []license.FieldError{{Field: field, Code: code, Detail: "is wrong"}})
-	}
-	_, err := f.Validate(with("key", "invalid_type"), license.ValidateParams{Fingerprint: " pc"})
-	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeInvalidFormat})
-	_, err = f.Activate(with("key", "invalid_type"), license.ActivateParams{})
-	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeRequired})
+	day := int64(24 * 60 * 60)
+	l := f.create(t, func(p *license.CreateParams) { p.OfflineSeconds = &day; p.MaxActivations = new(int64(1)) })
+	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "fp-1"})
+	is.NoErr(err)
+	f.now = f.now.Add(time.Hour)
+	ada := f.Customer("cus_ada")
+	file, err := ada.LicenseFile(t.Context(), l.ID, v.Activation.ID)
+	is.NoErr(err)
+	is.Equal(file.ExpiresAt, f.now.Add(24*time.Hour))
+	is.Equal(file.Activation.LastSeenAt, v.Activation.LastSeenAt) // the program was not seen
+	_, err = ada.AnswerRequest(t.Context(), l.ID, requestText(t, "fp-2"))
+	is.True(errors.Is(err, license.ErrActivationLimit))
+	_, err = ada.LicenseFile(t.Context(), l.ID, "")
+	_, invalid := errors.AsType[*license.InvalidError](err)
+	is.True(invalid)
+	_, err = ada.Release(t.Context(), l.ID, v.Activation.ID)
+	is.NoErr(err)
+	events, err := f.Events(t.Context(), license.EventsParams{Subject: l.ID})
+	is.NoErr(err)
+	is.Equal(events.Data[len(events.Data)-1].Actor, "customer")
+
+	file, err = ada.AnswerRequest(t.Context(), l.ID, requestText(t, "fp-2"))
+	is.NoErr(err)
+	is.True(file.FileClaims().Nonce != "")
+	_, err = ada.Release(t.Context(), l.ID, file.Activation.ID)
+	var held *license.SeatHeldError
+	is.True(errors.As(err, &held)) // one seat is spent already
+	is.True(held.OfflineUntil.After(f.now))
+}
+
+func TestAsOnlyNarrows(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
 	l := f.create(t)
-	_, err = f.Suspend(with("why", license.CodeUnknown), license.MoveParams{ID: l.ID, Reason: "a\nb"})
-	is.Equal(fields(t, err), map[string]string{"why": license.CodeUnknown, "reason": license.CodeInvalidCharacters})
-	_, err = f.Renew(with("duration", license.CodeInvalidFormat), license.RenewParams{ID: l.ID})
-	is.Equal(fields(t, err), map[string]string{"duration": license.CodeInvalidFormat})
+	limited := f.As(license.Caller{Products: []string{"other"}, MaskKeys: true})
+	for _, c := range []license.Caller{{}, {Products: []string{"prod_editor"}}} {
+		_, err := limited.As(c).Get(t.Context(), l.ID)
+		is.True(errors.Is(err, license.ErrNotFound))
+	}
+	both := f.As(license.Caller{Products: []string{"other", "prod_editor"}}).As(license.Caller{Products: []string{"prod_editor", "third"}})
+	_, err := both.Get(t.Context(), l.ID)
+	is.NoErr(err)
+	_, err = both.Create(t.Context(), license.CreateParams{Name: "x", ProductID: "third", CustomerID: "c"})
+	is.True(errors.Is(err, license.ErrProductForbidden))
 }

@@ -97,8 +97,9 @@ func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error
 	if err != nil {
 		return File{}, fmt.Errorf("issue file: %w", err)
 	}
+	ask.holder = p.Key != "" || s.owner != nil
 	if p.Key != "" {
-		s, ask.holder = s.asHolder(), true
+		s = s.asHolder()
 	}
 	a := ActivateParams{Fingerprint: p.Fingerprint}
 	find := func(r store.Reader, now time.Time) (facts, error) { return s.findForFile(ctx, r, p, &a, ask, now) }

@@ -26,7 +26,7 @@ func (s *Service) find(ctx context.Context, r store.Reader, id string) (record.L
 		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
 	}
 	row, err := r.License(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !(s.sees(row.ProductID) && s.owned(row.CustomerID)) {
 		return record.License{}, fmt.Errorf("license %s: %w", id, ErrNotFound)
 	}
 	if err != nil {

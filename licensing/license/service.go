@@ -101,6 +101,7 @@ type Service struct {
 	caller    Caller
 	tx        *transaction // set inside Atomically and Once
 	holder    bool         // acts for a license key holder
+	owner     *string      // the only customer whose licenses exist; nil: all customers
 }
 
 // New returns a Service that uses st. It does no I/O and starts no goroutines.
@@ -147,17 +148,29 @@ type Caller struct {
 	Products []string
 	// MaskKeys hides license keys from the caller: of each key, only the last
 	// four characters are returned, a search finds a license by its whole key
-	// but not by a part of it, and an export has no keys. As keeps it set.
+	// but not by a part of it, and an export has no keys.
 	// Methods that take a key still do.
 	MaskKeys bool
 }
 
-// As returns a Service on the same store that acts for c. Inside Atomically
-// or Once, its calls are part of the same Update.
+// As returns a Service on the same store that acts for c. It never lifts a limit
+// of s: only products that both list exist for it, and keys that s masks stay
+// masked. Inside Atomically or Once, its calls are part of the same Update.
 func (s *Service) As(c Caller) *Service {
 	as := *s
 	as.caller = c
 	as.caller.MaskKeys = c.MaskKeys || s.caller.MaskKeys
+	if limit := s.caller.Products; limit != nil {
+		if c.Products == nil {
+			c.Products = limit
+		}
+		as.caller.Products = make([]string, 0, len(c.Products))
+		for _, product := range c.Products {
+			if slices.Contains(limit, product) {
+				as.caller.Products = append(as.caller.Products, product)
+			}
+		}
+	}
 	return &as
 }
 

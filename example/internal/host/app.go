@@ -16,6 +16,15 @@ import (
 // mount is where the licensing service lives in this application.
 const mount = "/licensing"
 
+// account is where the customers of this application see their own licenses.
+const account = "/account/licenses"
+
+// currentUser takes the place of this application's sign-in: everyone is one of the
+// sample customers. A real application returns the user of its session.
+func currentUser(http.ResponseWriter, *http.Request) (customerID string, ok bool) {
+	return seedCustomers[0], true
+}
+
 // newApp is the application: two pages of its own, a receiver of events, and
 // the licensing service.
 func newApp(h *licensing.Handler, hook http.Handler, logger *slog.Logger) http.Handler {
@@ -24,6 +33,7 @@ func newApp(h *licensing.Handler, hook http.Handler, logger *slog.Logger) http.H
 	handleReport(mux, h)
 	mux.Handle("POST "+receiverPath, hook)
 	mux.Handle(mount+"/", http.StripPrefix(mount, h))
+	mux.Handle(account+"/", http.StripPrefix(account, h.Portal(licensing.Portal{Customer: currentUser})))
 	// Where clients look for the OAuth endpoints of a service below a path (RFC 8414, section 3.1).
 	mux.Handle("/.well-known/oauth-authorization-server"+mount, h.Metadata())
 	mux.Handle(mount, http.RedirectHandler(mount+"/", http.StatusSeeOther))

@@ -1,0 +1,90 @@
+package portal
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// release releases an activation and shows the license.
+func release(v *visit) error {
+	_, err := v.customer.Release(v.r.Context(), v.id, v.r.PostFormValue("device"))
+	if held, ok := errors.AsType[*license.SeatHeldError](err); ok {
+		return v.showLicense(http.StatusConflict, v.text("SeatHeld", "date", v.date(&held.OfflineUntil)))
+	}
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Location", v.root()+v.id+"?released")
+	v.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// downloadFile responds with a license file for an activation.
+func downloadFile(v *visit) error {
+	file, err := v.customer.LicenseFile(v.r.Context(), v.id, v.r.PostFormValue("device"))
+	return v.send(file, err)
+}
+
+// answerRequest responds with the license file for a request text, which is
+// pasted or uploaded.
+func answerRequest(v *visit) error {
+	text := v.r.PostFormValue("request")
+	if upload, _, err := v.r.FormFile("file"); err == nil && strings.TrimSpace(text) == "" {
+		content, err := io.ReadAll(upload)
+		_ = upload.Close()
+		if err != nil {
+			return err
+		}
+		text = string(content)
+	}
+	file, err := v.customer.AnswerRequest(v.r.Context(), v.id, strings.TrimSpace(text))
+	return v.send(file, err)
+}
+
+// notInFileName matches what a file name must not have.
+var notInFileName = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)
+
+// send responds with a license file, or with the page of the license if the rules
+// refuse it.
+func (v *visit) send(file license.File, err error) error {
+	if name := refusal(err); name != "" {
+		return v.showLicense(http.StatusConflict, v.text(name))
+	}
+	if err != nil {
+		return err
+	}
+	claims := file.FileClaims()
+	text, err := v.h.opts.Sign(v.r.Context(), *claims)
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "application/jwt")
+	h.Set("Content-Disposition", `attachment; filename="`+strings.Trim(notInFileName.ReplaceAllString(claims.ProductID, "-"), "-.")+`.license"`)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = io.WriteString(v.w, text) // fails if the browser has disconnected
+	return nil
+}
+
+// refusal returns the name of the text for an error of the rules that the customer
+// can understand, or "".
+func refusal(err error) string {
+	_, invalid := errors.AsType[*license.InvalidError](err)
+	switch {
+	case errors.Is(err, license.ErrActivationLimit):
+		return "DevicesFull"
+	case errors.Is(err, license.ErrDenied):
+		return "NotValid"
+	case errors.Is(err, license.ErrNoFile):
+		return "NoOffline"
+	case invalid:
+		return "BadRequest"
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+package portal
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A licenseView is a license as the pages show it.
+type licenseView struct {
+	license.License
+	State string // in words
+	Help  string // what the customer can do; empty: nothing is wrong
+	Good  bool   // the license works
+	Until string // the end of its validity, as a date
+}
+
+// view returns a license with its verdict in words.
+func (v *visit) view(l license.License, verdict license.Verdict) licenseView {
+	out := licenseView{License: l, Good: verdict.Valid, Until: v.date(l.ExpiresAt)}
+	name := map[license.VerdictCode]string{
+		license.VerdictValid: "Active", license.VerdictInGrace: "Grace", license.VerdictExpired: "Expired",
+		license.VerdictScheduled: "Scheduled", license.VerdictSuspended: "Suspended", license.VerdictRevoked: "Revoked",
+	}[verdict.Code]
+	at := l.ExpiresAt
+	switch {
+	case verdict.Code == license.VerdictInGrace:
+		end := at.Add(time.Duration(l.GraceSeconds) * time.Second)
+		at, out.Help = &end, v.text("ExpiredHelp")
+	case verdict.Code == license.VerdictScheduled:
+		at = l.StartsAt
+	case !verdict.Valid:
+		out.Help = v.text(name + "Help")
+	}
+	out.State = v.text(name, "date", v.date(at))
+	return out
+}
+
+// text returns a text with the values in their places: pairs of a name and a value.
+func (v *visit) text(name string, values ...string) string {
+	text := v.h.opts.Texts[name]
+	for i := 0; i+1 < len(values); i += 2 {
+		text = strings.ReplaceAll(text, "{"+values[i]+"}", values[i+1])
+	}
+	return text
+}
+
+// date returns the day of an instant; nil: "".
+func (v *visit) date(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(v.h.opts.Texts["Date"])
+}
+
+// showLicenses shows all licenses of the customer.
+func showLicenses(v *visit) error {
+	page, err := v.customer.List(v.r.Context(), 0, v.r.URL.Query().Get("cursor"))
+	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field == "cursor" {
+		err = license.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	body := struct {
+		Licenses []licenseView
+		Next     string
+	}{Next: page.NextCursor}
+	for _, l := range page.Data {
+		verdict, err := v.verdict(l)
+		if errors.Is(err, license.ErrNotFound) { // deleted since
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		body.Licenses = append(body.Licenses, v.view(l, verdict))
+	}
+	return v.render(200, "list", v.text("Title"), body)
+}
+
+// verdict returns the verdict on a license of a list. Only that on an expired one
+// depends on more than its status: it may be in its grace period.
+func (v *visit) verdict(l license.License) (license.Verdict, error) {
+	switch l.Status {
+	case license.StatusExpired:
+		return v.customer.Verdict(v.r.Context(), l.ID)
+	case license.StatusActive:
+		return license.Verdict{Valid: true, Code: license.VerdictValid}, nil
+	}
+	return license.Verdict{Code: license.VerdictCode(l.Status)}, nil
+}
+
+// A device is an activation as the pages show it.
+type device struct {
+	license.Activation
+	Label         string
+	Seen          string // when it was last seen, in words
+	Held          string // until when it works offline, in words; empty: not
+	ReleaseLabel  string // of the buttons, for screen readers
+	DownloadLabel string
+}
+
+// showLicense shows one license.
+func showLicense(v *visit) error { return v.showLicense(200, "") }
+
+// showLicense shows one license and what is wrong with the form that was sent.
+func (v *visit) showLicense(status int, problem string) error {
+	ctx := v.r.Context()
+	l, err := v.customer.Get(ctx, v.id)
+	if err != nil {
+		return err
+	}
+	verdict, err := v.customer.Verdict(ctx, v.id)
+	if err != nil {
+		return err
+	}
+	query := v.r.URL.Query()
+	list, err := v.customer.Activations(ctx, license.ListActivationsParams{LicenseID: v.id, Cursor: query.Get("devices")})
+	if _, ok := errors.AsType[*license.InvalidError](err); ok {
+		err = license.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	body := struct {
+		licenseView
+		Here      string // relative reference to this page
+		Problem   string
+		Released  bool
+		Devices   []device
+		Used      string // how many devices use the license, in words; empty: there is no limit
+		Next      string
+		Offline   bool // license files can be had
+		AnyDevice bool // a file needs no activation
+	}{
+		licenseView: v.view(l, verdict), Here: v.root() + l.ID, Problem: problem, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
+		Offline: verdict.Valid && !(l.OfflineSeconds != nil && *l.OfflineSeconds == 0), AnyDevice: l.MaxActivations == nil,
+	}
+	for _, a := range list.Data {
+		label := cmp.Or(a.Name, a.Fingerprint)
+		d := device{
+			Activation: a, Label: label, Seen: v.text("LastSeen", "date", v.date(&a.LastSeenAt)),
+			ReleaseLabel: v.text("ReleaseLabel", "name", label), DownloadLabel: v.text("DownloadLabel", "name", label),
+		}
+		if a.HeldUntil != nil && a.HeldUntil.After(a.LastSeenAt) {
+			d.Held = v.text("HeldUntil", "date", v.date(a.HeldUntil))
+		}
+		body.Devices = append(body.Devices, d)
+	}
+	if l.MaxActivations != nil && !list.HasMore && query.Get("devices") == "" {
+		body.Used = v.text("DevicesUsed", "used", strconv.Itoa(len(list.Data)), "limit", strconv.FormatInt(*l.MaxActivations, 10))
+	}
+	return v.render(status, "license", l.Name, body)
+}

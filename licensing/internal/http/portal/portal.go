@@ -1,0 +1,98 @@
+package portal
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// Options configure a Handler. All but Page are required; see licensing.Portal.
+type Options struct {
+	Licenses *license.Service
+	Sign     func(context.Context, licensefile.Claims) (string, error)
+	Logger   *slog.Logger
+
+	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
+	Page     func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
+	Texts    map[string]string // by the names of the fields of licensing.PortalTexts
+}
+
+// A Handler serves the pages. It is safe for concurrent use.
+type Handler struct {
+	opts   Options
+	origin *http.CrossOriginProtection
+}
+
+// New returns a Handler.
+func New(opts Options) *Handler { return &Handler{opts, http.NewCrossOriginProtection()} }
+
+// Section returns the routes of the pages.
+func (h *Handler) Section() *web.Section {
+	missing := func(http.ResponseWriter, *http.Request) error { return license.ErrNotFound }
+	return &web.Section{Header: header, Fail: h.fail, Missing: missing, Routes: []web.Route{
+		{Method: http.MethodGet, Path: "/", Handle: h.visit(showLicenses)},
+		{Method: http.MethodGet, Path: "/static/{name}", Handle: serveAsset},
+		{Method: http.MethodGet, Path: "/{license}", Handle: h.visit(showLicense)},
+		{Method: http.MethodPost, Path: "/{license}/release", Handle: h.visit(release)},
+		{Method: http.MethodPost, Path: "/{license}/file", Handle: h.visit(downloadFile)},
+		{Method: http.MethodPost, Path: "/{license}/request", Handle: h.visit(answerRequest)},
+	}}
+}
+
+// A visit is one request of a customer.
+type visit struct {
+	h        *Handler
+	w        http.ResponseWriter
+	r        *http.Request
+	customer *license.Customer
+	id       string // of the license in the path
+}
+
+// maxForm is the maximum size of a form, in bytes. The request text of a program is
+// at most a few hundred.
+const maxForm = 64 << 10
+
+// visit returns the handler of a page: it checks the origin of the request and who
+// makes it, in this order.
+func (h *Handler) visit(serve func(*visit) error) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := h.origin.Check(r); err != nil {
+			return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err}
+		}
+		id, ok, err := h.identify(w, r)
+		if !ok || err != nil {
+			return err
+		}
+		caller := license.Caller{RequestID: web.RequestID(r.Context())}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		return serve(&visit{h, w, r, h.opts.Licenses.As(caller).Customer(id), web.Params(r)["license"]})
+	}
+}
+
+// identify asks the host application who makes the request. If it writes a
+// response, that is a page of its own, without the headers of the pages here.
+func (h *Handler) identify(w http.ResponseWriter, r *http.Request) (id string, ok bool, err error) {
+	for name := range pageHeader {
+		w.Header().Del(name)
+	}
+	answer := &web.Answer{ResponseWriter: w}
+	id, ok = h.opts.Customer(answer, r)
+	switch {
+	case ok && id == "":
+		h.opts.Logger.LogAttrs(r.Context(), slog.LevelError, "licensing: Portal.Customer returned true with an empty ID",
+			slog.String("request_id", web.RequestID(r.Context())))
+		err = &web.Problem{Status: http.StatusForbidden, Code: "customer_refused"}
+	case !ok && answer.Status == 0 && r.Context().Err() == nil:
+		err = errors.New("Portal.Customer returned false without writing a response")
+	case !ok:
+		return "", false, nil
+	}
+	header(w.Header())
+	return id, ok, err
+}

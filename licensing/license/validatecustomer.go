@@ -1,0 +1,91 @@
+package license
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// ValidateCustomerParams are the parameters of [Service.ValidateCustomer].
+// The host supplies the customer ID, for instance that of the signed-in
+// user.
+type ValidateCustomerParams struct {
+	CustomerID   string   `json:"customer_id" validate:"text"`
+	ProductID    string   `json:"product_id" validate:"omitempty,text"`      // empty: any product
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // a single license must have all of them
+}
+
+// customerBatch is how many licenses ValidateCustomer reads in each part of
+// its search.
+const customerBatch = store.MaxLimit
+
+// ValidateCustomer reports whether a customer has a license that is valid
+// now, without a license key or an activation. It returns the verdict on the
+// newest valid license; if none is valid, the verdict on the newest license;
+// and if the customer has no license for the product, [VerdictNotFound]. It
+// writes nothing. It returns an [*InvalidError] or a wrapped store error.
+//
+// For a customer with more than 50 licenses, it prefers licenses that have
+// not expired to those in grace, and reads the newest 1,000 of each.
+func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
+	if err := check(ctx, p); err != nil {
+		return Verdict{}, err
+	}
+	none := deny(Reason{VerdictNotFound, "The customer has no matching license."})
+	none.RecheckAfter = seconds(recheckInvalid)
+	q := question{entitlements: p.Entitlements}
+	var v Verdict
+	err := s.view(ctx, func(r store.Reader) error {
+		v = none
+		now := s.now()
+		page := store.LicenseQuery{CustomerID: p.CustomerID, ProductID: p.ProductID, Descending: true, Limit: valid.DefaultLimit}
+		newest := true
+		look := func() (rows []store.License, err error) {
+			if rows, err = r.Licenses(ctx, page); err != nil {
+				return nil, err
+			}
+			for _, row := range rows {
+				if !s.sees(row.ProductID) {
+					continue
+				}
+				rec, err := record.ReadLicense(row)
+				if err != nil {
+					return nil, err
+				}
+				found, err := evaluate(q, facts{at: now, license: rec, found: true})
+				if err != nil {
+					return nil, err
+				}
+				if newest || found.Valid {
+					v, newest = found, false
+				}
+				if v.Valid {
+					break
+				}
+			}
+			return rows, nil
+		}
+		rows, err := look()
+		if err != nil || v.Valid || len(rows) < page.Limit {
+			return err
+		}
+		page.After.ID, page.State, page.Limit = rows[len(rows)-1].ID, store.StateActive, customerBatch
+		for _, page.Expires = range []store.TimeRange{
+			{From: now.Add(time.Millisecond), OrNone: true},
+			{Before: now.Add(time.Millisecond)}, // may be in grace
+		} {
+			if _, err := look(); err != nil || v.Valid {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Verdict{}, fmt.Errorf("validate customer: %w", err)
+	}
+	return v, nil
+}

@@ -1,0 +1,80 @@
+package license_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestValidateCustomer: a customer who has any license that is valid and has what is
+// asked for is let in, however many others there are.
+func TestValidateCustomer(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	ask := func(entitlements ...string) license.Verdict {
+		t.Helper()
+		v, err := f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada", ProductID: "prod_editor", Entitlements: entitlements})
+		is.NoErr(err)
+		return v
+	}
+	v := ask()
+	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotFound})
+	is.Equal(v.License, nil)
+	is.True(!v.Valid)
+	require.Greater(t, v.RecheckAfter, 0)
+
+	good := f.create(t, func(p *license.CreateParams) { p.Entitlements = map[string]any{"export": true} })
+	for range 60 { // more than a page of newer ones
+		f.now = f.now.Add(time.Millisecond)
+		newer := f.create(t)
+		_, err := f.Suspend(t.Context(), license.MoveParams{ID: newer.ID})
+		is.NoErr(err)
+	}
+	v = ask("export")
+	is.True(v.Valid)
+	is.Equal(v.License.ID, good.ID)
+	is.Equal(v.License.Key, "")                                                                                     // the signed-in user is not shown the key
+	is.Equal(codes(ask("sso")), []license.VerdictCode{license.VerdictSuspended, license.VerdictEntitlementMissing}) // of the newest
+
+	// A license in its grace is good enough; one that has ended is none.
+	ends := f.now.Add(time.Hour)
+	_, err := f.Update(t.Context(), license.UpdateParams{ID: good.ID, ExpiresAt: license.To(ends), GraceSeconds: ptr(int64(60))})
+	is.NoErr(err)
+	f.now = ends
+	is.Equal(ask("export").Code, license.VerdictInGrace)
+	f.now = ends.Add(time.Minute)
+	is.True(!ask("export").Valid)
+
+	// Products outside the caller's limit do not exist.
+	limited := f.As(license.Caller{Products: []string{"prod_viewer"}})
+	v, err = limited.ValidateCustomer(t.Context(), license.ValidateCustomerParams{CustomerID: "cus_ada"})
+	is.NoErr(err)
+	is.Equal(v.Code, license.VerdictNotFound)
+	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
+	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
+}
+
+// TestInputErrorsComeWithWhatTheRulesFind: what was wrong before parameters had
+// Go types is reported together with what else is, once for each field.
+func TestInputErrorsComeWithWhatTheRulesFind(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	with := func(field, code string) context.Context {
+		return input.WithErrors(t.Context(), []license.FieldError{{Field: field, Code: code, Detail: "is wrong"}})
+	}
+	_, err := f.Validate(with("key", "invalid_type"), license.ValidateParams{Fingerprint: " pc"})
+	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeInvalidFormat})
+	_, err = f.Activate(with("key", "invalid_type"), license.ActivateParams{})
+	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeRequired})
+	l := f.create(t)
+	_, err = f.Suspend(with("why", license.CodeUnknown), license.MoveParams{ID: l.ID, Reason: "a\nb"})
+	is.Equal(fields(t, err), map[string]string{"why": license.CodeUnknown, "reason": license.CodeInvalidCharacters})
+	_, err = f.Renew(with("duration", license.CodeInvalidFormat), license.RenewParams{ID: l.ID})
+	is.Equal(fields(t, err), map[string]string{"duration": license.CodeInvalidFormat})
+}

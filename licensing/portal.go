@@ -1,0 +1,121 @@
+package licensing
+
+import (
+	"html/template"
+	"net/http"
+	"reflect"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/portal"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+)
+
+// A Portal configures the pages of [Handler.Portal].
+type Portal struct {
+	// Customer returns the ID of the customer who makes the request, as the
+	// host's own sign-in knows it: take it from a verified session, never from
+	// unverified request data. If nobody is signed in, Customer answers the
+	// request, for instance with a redirect to the sign-in, and returns false.
+	// An empty ID with true is refused with 403 and logged. Required.
+	Customer func(http.ResponseWriter, *http.Request) (id string, ok bool)
+
+	// Page writes a page in the layout of the host. The body needs no inline
+	// style or script; it links a style sheet and a script of the portal, which
+	// are served below the same mount. The Content-Security-Policy is then the
+	// host's; it must allow both. The status of an error is set by the first
+	// Write. Default: a plain page with a strict Content-Security-Policy.
+	Page func(w http.ResponseWriter, r *http.Request, title string, body template.HTML)
+
+	// Texts replace texts of the pages, for customers who read another language.
+	Texts PortalTexts
+}
+
+// PortalTexts are the texts of the customers' pages. An empty text stands for the
+// English one in its tag. In braces are places for values.
+type PortalTexts struct {
+	Lang string `text:"en"`             // of the pages, as in the lang attribute of HTML
+	Date string `text:"2 January 2006"` // layout of dates, as of package time; times are in UTC
+
+	Title    string `text:"Your licenses"`
+	None     string `text:"You have no licenses yet."`
+	NextPage string `text:"Next page"`
+	AllOfMy  string `text:"All your licenses"`
+	Product  string `text:"Product"`
+	Key      string `text:"License key"`
+	Copy     string `text:"Copy"`
+	Copied   string `text:"Copied"`
+	Validity string `text:"Valid until"`
+	Never    string `text:"No end date"`
+
+	Active    string `text:"Active"`
+	Grace     string `text:"Ended; works until {date}"`
+	Expired   string `text:"Ended on {date}"`
+	Scheduled string `text:"Starts on {date}"`
+	Suspended string `text:"Paused"`
+	Revoked   string `text:"No longer valid"`
+
+	ExpiredHelp   string `text:"Renew it where you bought it. The key stays the same."`
+	SuspendedHelp string `text:"Contact us to have it switched on again."`
+	RevokedHelp   string `text:"Contact us if you think that this is a mistake."`
+
+	Devices      string `text:"Devices"`
+	DevicesUsed  string `text:"{used} of {limit} in use"`
+	NoDevices    string `text:"No device uses this license now."`
+	LastSeen     string `text:"Last used on {date}"`
+	HeldUntil    string `text:"Works offline until {date}"`
+	Release      string `text:"Remove"`
+	Released     string `text:"The device was removed. Its place is free for another one."`
+	SeatHeld     string `text:"This device works offline until {date} and can be removed then. Until then it keeps its place."`
+	DevicesFull  string `text:"All devices of this license are in use. Remove one of them first."`
+	ReleaseLabel string `text:"Remove {name}"`
+
+	Offline       string `text:"Use without a network"`
+	OfflineHelp   string `text:"A license file lets the program run without a network for a while. Download it for a device and open it in the program there."`
+	Download      string `text:"Download license file"`
+	DownloadLabel string `text:"Download license file for {name}"`
+	Request       string `text:"Request of a device without a network"`
+	RequestHelp   string `text:"On such a device the program shows a request text or saves it as a file. Paste the text or choose the file; you get a license file to carry back."`
+	RequestFile   string `text:"Or choose the request file"`
+	Answer        string `text:"Get license file"`
+	BadRequest    string `text:"This is not the whole request text of a program with this license. Copy it again, from the first to the last character."`
+	NoOffline     string `text:"This license cannot be used without a network."`
+	NotValid      string `text:"The license is not valid now, so there is no license file."`
+
+	NotFound    string `text:"There is no such page, or it is not yours."`
+	NotAllowed  string `text:"This is not allowed."`
+	Unavailable string `text:"The service cannot answer at the moment. Try again in a minute."`
+	Failed      string `text:"Something went wrong, and nothing was changed. Try again."`
+}
+
+// withDefaults returns the texts by the names of their fields.
+func (t PortalTexts) withDefaults() map[string]string {
+	texts := map[string]string{}
+	for field, value := range reflect.ValueOf(t).Fields() {
+		if texts[field.Name] = value.String(); value.String() == "" {
+			texts[field.Name] = field.Tag.Get("text")
+		}
+	}
+	return texts
+}
+
+// Portal returns the handler of pages on which customers help themselves with
+// their own licenses: they see keys and validity, remove devices, and get license
+// files. Mount it below the host's own login, with a trailing slash in the
+// pattern:
+//
+//	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", h.Portal(licensing.Portal{Customer: currentUser})))
+//
+// The pages work without JavaScript and under any prefix. Forms from other sites
+// are refused. Nothing of another customer exists on them. A host with a front end
+// of its own uses [license.Service.Customer] instead, which has the same rules.
+//
+// Portal panics if p.Customer is nil.
+func (h *Handler) Portal(p Portal) http.Handler {
+	if p.Customer == nil {
+		panic("licensing: Portal.Customer is required: the function that returns the ID of the signed-in customer")
+	}
+	pages := portal.New(portal.Options{
+		Licenses: h.service, Sign: h.files.Sign, Logger: h.opts.Logger,
+		Customer: p.Customer, Page: p.Page, Texts: p.Texts.withDefaults(),
+	})
+	return h.watched(web.NewSite(h.site, nil, pages.Section()))
+}

@@ -1,0 +1,260 @@
+package licensing_test
+
+import (
+	"bytes"
+	"html/template"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensingtest"
+)
+
+// A portalHost is a host application with the customers' pages.
+type portalHost struct {
+	*licensingtest.Kit
+	t     *testing.T
+	mount http.Handler
+	user  string // who is signed in
+}
+
+func newPortalHost(t *testing.T, opts licensing.Options, p licensing.Portal) *portalHost {
+	host := &portalHost{Kit: licensingtest.New(t, opts), t: t, user: "cus_ada"}
+	p.Customer = func(w http.ResponseWriter, r *http.Request) (string, bool) {
+		if host.user == "nobody" {
+			http.Redirect(w, r, "/login", http.StatusSeeOther)
+			return "", false
+		}
+		return host.user, true
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/account/licenses/", http.StripPrefix("/account/licenses", host.Handler.Portal(p)))
+	host.mount = mux
+	return host
+}
+
+// visit requests a page, or sends a form to it.
+func (host *portalHost) visit(method, path string, form url.Values, header ...string) *httptest.ResponseRecorder {
+	host.t.Helper()
+	r := httptest.NewRequestWithContext(host.t.Context(), method, "/account/licenses/"+path, strings.NewReader(form.Encode()))
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	host.mount.ServeHTTP(w, r)
+	if w.Code != http.StatusMethodNotAllowed && w.Header().Get("Location") != "/login" && !strings.HasPrefix(path, "static/") {
+		if got := w.Header().Get("Cache-Control"); got != "no-store" {
+			host.t.Errorf("%s %s: Cache-Control is %q", method, path, got)
+		}
+	}
+	return w
+}
+
+// license adds a license with one activation.
+func (host *portalHost) license(customer, name string) (license.License, license.Activation) {
+	host.t.Helper()
+	l, err := host.Handler.Service().Create(host.t.Context(), license.CreateParams{Name: name, ProductID: "atlas", CustomerID: customer, MaxActivations: new(int64(2))})
+	if err != nil {
+		host.t.Fatal(err)
+	}
+	v, err := host.Handler.Service().Activate(host.t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "fp-" + customer, Name: "desk of " + customer})
+	if err != nil {
+		host.t.Fatal(err)
+	}
+	return l, *v.Activation
+}
+
+func TestPortalShowsNothingOfAnotherCustomer(t *testing.T) {
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	own, seat := host.license("cus_ada", "Workshop")
+	other, otherSeat := host.license("cus_bo", "Bo's license")
+	gone, goneSeat := host.license("cus_ada", "deleted")
+	if err := host.Handler.Service().Delete(t.Context(), license.DeleteParams{ID: gone.ID}); err != nil {
+		t.Fatal(err)
+	}
+	request, err := licensefile.NewRequest("", "fp-new").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := ""
+	check := func(name, method, path string, form url.Values, want int) {
+		t.Helper()
+		w := host.visit(method, path, form)
+		if w.Code != want {
+			t.Errorf("%s: %s %s answers %d, want %d", name, method, path, w.Code, want)
+		}
+		for _, secret := range []string{other.ID, other.Name, other.Key, otherSeat.ID, "cus_bo"} {
+			if strings.Contains(w.Body.String(), secret) {
+				t.Errorf("%s: %s %s shows %q", name, method, path, secret)
+			}
+		}
+		if w.Code == http.StatusNotFound {
+			body := strings.ReplaceAll(w.Body.String(), "../", "")
+			if missing == "" {
+				missing = body
+			}
+			if body != missing {
+				t.Errorf("%s: %s %s answers another page:\n%s", name, method, path, body)
+			}
+		}
+	}
+	for name, row := range map[string]struct{ id, seat string }{
+		"another's":                        {other.ID, otherSeat.ID},
+		"another's with own activation":    {other.ID, seat.ID},
+		"deleted":                          {gone.ID, goneSeat.ID},
+		"malformed":                        {"x", "y"},
+		"unknown":                          {"lic_01234567890123456789012345", seat.ID},
+		"own license, another's seat":      {own.ID, otherSeat.ID},
+		"own license, malformed seat":      {own.ID, "y"},
+		"own license, another's name":      {own.ID, other.ID},
+		"another's with another's license": {otherSeat.ID, other.ID},
+	} {
+		device := url.Values{"device": {row.seat}}
+		check(name, "POST", row.id+"/release", device, http.StatusNotFound)
+		check(name, "POST", row.id+"/file", device, http.StatusNotFound)
+		if row.id != own.ID {
+			check(name, "GET", row.id, nil, http.StatusNotFound)
+			check(name, "POST", row.id+"/request", url.Values{"request": {request}}, http.StatusNotFound)
+			check(name, "POST", row.id+"/request", url.Values{"request": {""}}, http.StatusNotFound)
+			check(name, "POST", row.id+"/request", url.Values{"request": {strings.Repeat("x", 100_000)}}, http.StatusNotFound)
+		}
+	}
+	check("list", "GET", "", nil, http.StatusOK)
+	check("a cursor of nobody", "GET", "?cursor=x", nil, http.StatusNotFound)
+	check("own", "GET", own.ID, nil, http.StatusOK)
+	check("own", "GET", own.ID+"?devices=x", nil, http.StatusNotFound)
+	check("no page", "GET", "a/b/c", nil, http.StatusNotFound)
+
+	if page := host.visit("GET", "", nil).Body.String(); !strings.Contains(page, own.Name) {
+		t.Errorf("the list misses %q:\n%s", own.Name, page)
+	}
+}
+
+func TestPortalReleasesAndIssuesFiles(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{})
+	l, seat := host.license("cus_ada", "Workshop")
+	page := host.visit("GET", l.ID, nil).Body.String()
+	for _, text := range []string{l.Key, "desk of cus_ada", "1 of 2 in use", "Active", "No end date"} {
+		require.Contains(t, page, text)
+	}
+	device := url.Values{"device": {seat.ID}}
+	w := host.visit("POST", l.ID+"/release", device)
+	is.Equal(w.Code, http.StatusSeeOther)
+	is.Equal(w.Header().Get("Location"), "./../"+l.ID+"?released")
+	require.Contains(t, host.visit("GET", l.ID+"?released", nil).Body.String(), "The device was removed")
+
+	// The upload of a request takes the seat again, and its file holds it.
+	text, err := licensefile.NewRequest(l.Key, "fp-air").Text()
+	is.NoErr(err)
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "request.txt")
+	is.NoErr(err)
+	_, _ = io.WriteString(part, text+"\n")
+	is.NoErr(form.Close())
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/account/licenses/"+l.ID+"/request", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	w = httptest.NewRecorder()
+	host.mount.ServeHTTP(w, r)
+	is.Equal(w.Code, http.StatusOK)
+	is.Equal(w.Header().Get("Content-Disposition"), `attachment; filename="atlas.license"`)
+	keys, err := host.Handler.Files().KeySet(t.Context())
+	is.NoErr(err)
+	claims, err := keys.Verify(w.Body.String())
+	is.NoErr(err)
+	is.Equal(claims.LicenseID, l.ID)
+
+	for path, form := range map[string]url.Values{"/file": {"device": {""}}, "/request": {"request": {"half of a text"}}} {
+		w := host.visit("POST", l.ID+path, form)
+		is.Equal(w.Code, http.StatusConflict)
+		require.Contains(t, w.Body.String(), `role="alert"`)
+		require.Contains(t, w.Body.String(), `action="./../`+l.ID+`/request"`)
+	}
+	_, err = host.Handler.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "The invoice is open"})
+	is.NoErr(err)
+	page = host.visit("GET", l.ID, nil).Body.String()
+	require.Contains(t, page, "The invoice is open")
+	require.Contains(t, page, "Contact us to have it switched on again.")
+	require.NotContains(t, page, "Download license file")
+	is.Equal(host.visit("POST", l.ID+"/file", device).Code, http.StatusConflict)
+}
+
+func TestPortalSaysWhenAHeldSeatIsFree(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{HoldOffline: true}, licensing.Portal{})
+	l, seat := host.license("cus_ada", "Workshop")
+	device := url.Values{"device": {seat.ID}}
+	is.Equal(host.visit("POST", l.ID+"/file", device).Code, http.StatusOK)
+	w := host.visit("POST", l.ID+"/release", device)
+	is.Equal(w.Code, http.StatusConflict)
+	a, err := host.Handler.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	is.NoErr(err)
+	until := a.Data[0].HeldUntil.Format("2 January 2006")
+	require.Contains(t, w.Body.String(), "works offline until "+until+" and can be removed then")
+}
+
+func TestPortalBelongsToTheSignedInCustomer(t *testing.T) {
+	is := is.New(t)
+	var log bytes.Buffer
+	host := newPortalHost(t, licensing.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, licensing.Portal{})
+	l, seat := host.license("cus_ada", "Workshop")
+	device := url.Values{"device": {seat.ID}}
+
+	w := host.visit("POST", l.ID+"/release", device, "Sec-Fetch-Site", "cross-site")
+	is.Equal(w.Code, http.StatusForbidden)
+	host.user = "nobody"
+	is.Equal(host.visit("GET", "", nil).Header().Get("Location"), "/login")
+	is.Equal(host.visit("POST", l.ID+"/release", device).Header().Get("Location"), "/login")
+	require.NotContains(t, log.String(), "Portal.Customer")
+	host.user = ""
+	is.Equal(host.visit("GET", l.ID, nil).Code, http.StatusForbidden)
+	require.Contains(t, log.String(), "empty ID")
+	host.user = "cus_ada"
+	require.Contains(t, host.visit("GET", l.ID, nil).Body.String(), "1 of 2 in use") // nothing was released
+
+	page := host.visit("GET", "", nil)
+	require.Contains(t, page.Header().Get("Content-Security-Policy"), "default-src 'none'")
+	for _, ref := range strings.Split(page.Body.String(), `href="./static/`)[1:] {
+		name, _, _ := strings.Cut(ref, `"`)
+		is.Equal(host.visit("GET", "static/"+name, nil).Code, http.StatusOK)
+	}
+	is.Equal(host.visit("GET", "static/other.css", nil).Code, http.StatusNotFound)
+}
+
+func TestPortalInTheLayoutAndLanguageOfTheHost(t *testing.T) {
+	is := is.New(t)
+	host := newPortalHost(t, licensing.Options{}, licensing.Portal{
+		Page: func(w http.ResponseWriter, r *http.Request, title string, body template.HTML) {
+			w.Header().Set("Content-Security-Policy", "default-src 'self'")
+			_, _ = io.WriteString(w, "<title>"+title+"</title><nav>Shop</nav>"+string(body))
+		},
+		Texts: licensing.PortalTexts{Title: "Ihre Lizenzen", Active: "Gültig", NotFound: "Nicht gefunden"},
+	})
+	l, _ := host.license("cus_ada", "Workshop")
+	page := host.visit("GET", "", nil)
+	is.Equal(page.Code, http.StatusOK)
+	is.Equal(page.Header().Get("Content-Security-Policy"), "default-src 'self'")
+	for _, text := range []string{"<title>Ihre Lizenzen</title><nav>Shop</nav>", "Gültig", l.Name} {
+		require.Contains(t, page.Body.String(), text)
+	}
+	require.NotContains(t, page.Body.String(), "<html")
+	page = host.visit("GET", "nothing", nil)
+	is.Equal(page.Code, http.StatusNotFound)
+	require.Contains(t, page.Body.String(), "Nicht gefunden")
+	require.Contains(t, page.Body.String(), "<nav>Shop</nav>")
+}
