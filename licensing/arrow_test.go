@@ -37,17 +37,18 @@ var arrows = map[string][]string{
 	"auth/internal/throttle":          {},
 	"auth/internal/loopback":          {},
 	"auth/operator":                   {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
-	"licensing/internal/core/input":   {"internal/valid", "auth"}, // of auth, the errors of fields
+	"licensing/api":                   {},
+	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
 	"internal/seal":                   {},
 	"licensing/internal/core/csvfile": {},
 	"licensing/internal/core/outbox":  {"store"},
 	"licensing/internal/core/record":  {"store"},
 
-	"licensing/internal/core/feed":      {"store"},
-	"licensing/license":                 {"licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile"},
-	"licensing/webhook":                 {"internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox"},
+	"licensing/internal/core/feed":      {"store", "licensing/api"},
+	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile"},
+	"licensing/webhook":                 {"licensing/api", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox"},
 	"licensing/internal/http/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
-	"licensing/internal/http/endpoints": {"licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web"},
+	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web"},
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web"},
 	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web"},
 	"licensing/internal/http/qr":        {},
@@ -55,7 +56,7 @@ var arrows = map[string][]string{
 		"licensing/internal/core/feed", "auth", "auth/operator", "store"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store"},
-	"licensing/client":        {"licensing/licensefile"},
+	"licensing/client":        {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory"},
 	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                 {"example/internal/host", "store/sqlite"},
@@ -68,7 +69,7 @@ var arrows = map[string][]string{
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that their importers import nothing else.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/pick", "licensing/licensefile", "licensing/client"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/pick", "licensing/api", "licensing/licensefile", "licensing/client"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

@@ -97,7 +97,7 @@ func (h *Handler) newEngine() *feed.Engine {
 	for _, s := range o.Subscribers {
 		c.Subscribers = append(c.Subscribers, feed.Subscriber{
 			Name: s.Name, Types: s.Types, FromStart: s.FromStart, MaxAttempts: s.MaxAttempts,
-			Handle: func(ctx context.Context, e store.Event) error { return s.Handle(ctx, license.Event(feed.NewEvent(e))) },
+			Handle: func(ctx context.Context, e store.Event) error { return s.Handle(ctx, feed.NewEvent(e)) },
 		})
 	}
 	return feed.New(c)

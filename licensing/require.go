@@ -99,7 +99,8 @@ func (h *Handler) verdict(r *http.Request, q Requirement) (license.Verdict, erro
 		if key == "" {
 			return license.Verdict{}, errNoLicense
 		}
-		return h.service.Validate(ctx, license.ValidateParams{Key: key, ProductID: q.ProductID, Entitlements: entitlements})
+		v, err := h.service.Validate(ctx, license.ValidateParams{Key: key, ProductID: q.ProductID, Entitlements: entitlements})
+		return v.Verdict, err
 	}
 	customer := q.Customer(r)
 	if customer == "" {

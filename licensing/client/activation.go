@@ -3,63 +3,7 @@ package client
 import (
 	"context"
 	"iter"
-	"time"
 )
-
-// An Activation is the use of a license by a fingerprint: a machine, a
-// container or a user.
-type Activation struct {
-	ID           string            `json:"id"`
-	LicenseID    string            `json:"license_id"`
-	Fingerprint  string            `json:"fingerprint"`
-	Name         string            `json:"name"`
-	Status       ActivationStatus  `json:"status"`
-	LeaseEndsAt  *time.Time        `json:"lease_ends_at"` // nil: it lasts until it is released
-	HeldUntil    *time.Time        `json:"held_until"`    // until when license files hold the seat; nil: none was issued
-	OfflineUntil *time.Time        `json:"offline_until"` // until when the program of a released or evicted activation may still run from a file
-	EndedAt      *time.Time        `json:"ended_at"`      // when it was released or evicted
-	Metadata     map[string]string `json:"metadata"`
-	CreatedAt    time.Time         `json:"created_at"`
-	LastSeenAt   time.Time         `json:"last_seen_at"`
-}
-
-func (a Activation) complete() bool { return a.ID != "" }
-
-// An ActivationStatus is the status of an activation at the instant it was
-// read.
-type ActivationStatus string
-
-// The statuses of an activation.
-const (
-	ActivationLive       ActivationStatus = "live" // it uses a seat
-	ActivationLeaseEnded ActivationStatus = "lease_ended"
-	ActivationReleased   ActivationStatus = "released"
-	ActivationEvicted    ActivationStatus = "evicted"
-)
-
-// A Verdict reports whether a license is valid at an instant and, if not, all
-// reasons.
-type Verdict struct {
-	Valid        bool        `json:"valid"`
-	Code         Code        `json:"code"`       // CodeValid or CodeInGrace, or the code of the first reason
-	Reasons      []Reason    `json:"reasons"`    // everything that makes the license invalid
-	License      *License    `json:"license"`    // without its key; nil: no license has the key
-	Activation   *Activation `json:"activation"` // of the fingerprint; nil: none
-	NextChangeAt *time.Time  `json:"next_change_at"`
-	RecheckAfter int64       `json:"recheck_after"` // seconds until the next validation
-	File         string      `json:"file"`          // the license file that was asked for; empty: none
-	FileReason   *Reason     `json:"file_reason"`   // why a valid license allows no file
-}
-
-func (v Verdict) complete() bool {
-	return v.Code != "" && (v.Valid && v.License != nil || !v.Valid && len(v.Reasons) > 0)
-}
-
-// A Reason is one thing that makes a license invalid.
-type Reason struct {
-	Code   Code   `json:"code"`
-	Detail string `json:"detail"` // one sentence for humans
-}
 
 // ValidateKeyParams are the parameters of [Client.ValidateKey]. Only Key is
 // required; fields that are not set are not checked.

@@ -25,7 +25,7 @@ func (p *Program) ask(ctx context.Context, key string, again bool) (*answer, err
 	switch {
 	case err != nil || !p.wantsSeat(a.verdict, again):
 	case !again && p.fingerprintChanged(a.verdict.License):
-		a.verdict.Code, a.verdict.Reasons = CodeFingerprintChanged, []Reason{{CodeFingerprintChanged, "The license was activated here with another fingerprint. Enter the license key again to activate this one."}}
+		a.verdict.Code, a.verdict.Reasons = CodeFingerprintChanged, []Reason{{Code: CodeFingerprintChanged, Detail: "The license was activated here with another fingerprint. Enter the license key again to activate this one."}}
 	default:
 		a, err = p.verdict(ctx, "POST /license/activate", ActivateKeyParams{
 			Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint, Name: p.opts.Name, File: lifetime, Nonce: nonce,
@@ -52,7 +52,7 @@ func (p *Program) verdict(ctx context.Context, operation string, params any) (*a
 		date = resp.Header.Get("Date")
 		return decode(operation, &v)(resp)
 	})
-	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Verdict != nil && refusal.Verdict.complete() && !refusal.Verdict.Valid {
+	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Verdict != nil && isComplete(*refusal.Verdict) && !refusal.Verdict.Valid {
 		v, date, err = *refusal.Verdict, refusal.date, nil
 	}
 	if err != nil {

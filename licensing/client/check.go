@@ -174,7 +174,7 @@ func (p *Program) publish() {
 		return
 	}
 	var warnings []Reason
-	unreachable := Reason{CodeUnreachable, "The licensing service has not answered yet."}
+	unreachable := Reason{Code: CodeUnreachable, Detail: "The licensing service has not answered yet."}
 	if p.failure != nil {
 		unreachable.Detail = "The licensing service cannot be reached."
 		if p.good != nil || p.bad != nil {
@@ -182,7 +182,7 @@ func (p *Program) publish() {
 		}
 	}
 	if p.setBack {
-		warnings = append(warnings, Reason{CodeClockChanged, "The clock of this machine was set back while the program was running."})
+		warnings = append(warnings, Reason{Code: CodeClockChanged, Detail: "The clock of this machine was set back while the program was running."})
 	}
 	var t timeline
 	switch {
@@ -196,7 +196,7 @@ func (p *Program) publish() {
 	case p.bad != nil:
 		t = timeline{{status: p.bad.status(warnings)}}
 	case p.key == "":
-		t = timeline{{status: denied(Reason{CodeNoKey, "No license key is set."})}}
+		t = timeline{{status: denied(Reason{Code: CodeNoKey, Detail: "No license key is set."})}}
 	default:
 		t = timeline{{status: denied(unreachable)}}
 	}

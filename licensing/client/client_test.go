@@ -310,7 +310,9 @@ func TestEventFeed(t *testing.T) {
 			is.NoErr(err)
 			for _, e := range page.Data {
 				types = append(types, e.Type)
-				is.Equal(e.Data.License.CustomerID, "cus_1")
+				data, err := e.Decode()
+				is.NoErr(err)
+				is.Equal(data.License.CustomerID, "cus_1")
 			}
 			cursor = page.NextCursor
 		}
@@ -369,7 +371,9 @@ func TestWebhooks(t *testing.T) {
 		e := <-received
 		got[e.Type] = e
 	}
-	is.Equal(got["license.created"].Data.License.ID, l.ID)
+	data, err := got["license.created"].Decode()
+	is.NoErr(err)
+	is.Equal(data.License.ID, l.ID)
 	is.Equal(got["webhook.test"].ID, d.EventID)
 
 	list := 0

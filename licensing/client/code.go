@@ -1,68 +1,58 @@
 package client
 
-// A Code is a stable, machine-readable code of the service: of a problem
-// document, of an OAuth error, or of a verdict. A Code is also an error, so
-// that errors.Is finds it:
-//
-//	if errors.Is(err, client.CodeNotFound) { … }
-//
-// The list may grow. Compare a code without a constant with Code("…").
-type Code string
+import "github.com/seed-d8a106b4/licensekit/licensing/api"
 
-// Error returns the code.
-func (c Code) Error() string { return string(c) }
-
-// The codes of problem documents.
+// The codes of problems; see [api.Code].
 const (
-	CodeInvalidRequest       Code = "invalid_request"        // 400: malformed JSON, or an unknown parameter
-	CodeInvalidToken         Code = "invalid_token"          // 401
-	CodeInsufficientScope    Code = "insufficient_scope"     // 403: the API client lacks a scope
-	CodeForbidden            Code = "forbidden"              // 403: not allowed with a license key
-	CodeProductForbidden     Code = "product_forbidden"      // 403: the API client is limited to other products
-	CodeNotFound             Code = "not_found"              // 404, and a verdict: no license has the key
-	CodeLicenseAmbiguous     Code = "license_ambiguous"      // 409: Error.IDs lists the candidates
-	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
-	CodeMoveForbidden        Code = "move_forbidden"         // 409: see Error.From and Error.To
-	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Error.OfflineUntil
-	CodeOfflineForbidden     Code = "offline_forbidden"      // 409: the license does not allow license files
-	CodeFileTooLarge         Code = "file_too_large"         // the entitlements do not fit into a license file; see Verdict.FileReason
-	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
-	CodeStale                Code = "stale"                  // 412: IfMatch does not match
-	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Error.Errors lists the fields
-	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422
-	CodeRateLimited          Code = "rate_limited"           // 429
-	CodeInternal             Code = "internal"               // 500
-	CodeBusy                 Code = "busy"                   // 503: nothing was changed
-	CodeUnavailable          Code = "unavailable"            // 503: nothing was changed
-	CodeOutcomeUnknown       Code = "outcome_unknown"        // 503: the change may have been made
+	CodeInvalidRequest       = api.CodeInvalidRequest
+	CodeInvalidToken         = api.CodeInvalidToken
+	CodeInsufficientScope    = api.CodeInsufficientScope
+	CodeForbidden            = api.CodeForbidden
+	CodeProductForbidden     = api.CodeProductForbidden
+	CodeNotFound             = api.CodeNotFound
+	CodeLicenseAmbiguous     = api.CodeLicenseAmbiguous
+	CodeKeyTaken             = api.CodeKeyTaken
+	CodeMoveForbidden        = api.CodeMoveForbidden
+	CodeSeatHeld             = api.CodeSeatHeld
+	CodeOfflineForbidden     = api.FileOfflineForbidden
+	CodeFileTooLarge         = api.FileTooLarge
+	CodeCursorGone           = api.CodeCursorGone
+	CodeStale                = api.CodeStale
+	CodeInvalidParameters    = api.CodeInvalidParameters
+	CodeIdempotencyKeyReused = api.CodeIdempotencyKeyReused
+	CodeRateLimited          = api.CodeRateLimited
+	CodeInternal             = api.CodeInternal
+	CodeBusy                 = api.CodeBusy
+	CodeUnavailable          = api.CodeUnavailable
+	CodeOutcomeUnknown       = api.CodeOutcomeUnknown
 )
 
 // The codes of OAuth errors. Code "invalid_request" is shared with problem
 // documents.
 const (
-	CodeInvalidClient          Code = "invalid_client" // wrong ClientID or ClientSecret
-	CodeInvalidScope           Code = "invalid_scope"
-	CodeUnsupportedGrantType   Code = "unsupported_grant_type"
-	CodeTemporarilyUnavailable Code = "temporarily_unavailable"
-	CodeServerError            Code = "server_error"
+	CodeInvalidClient          = api.CodeInvalidClient
+	CodeInvalidScope           = api.CodeInvalidScope
+	CodeUnsupportedGrantType   = api.CodeUnsupportedGrantType
+	CodeTemporarilyUnavailable = api.CodeTemporarilyUnavailable
+	CodeServerError            = api.CodeServerError
 )
 
 // The codes of verdicts. An activation that is refused fails with the code of
 // its verdict.
 const (
-	CodeValid              Code = "valid"
-	CodeInGrace            Code = "in_grace"            // past ExpiresAt, within the grace period; valid
-	CodeRevoked            Code = "revoked"             //
-	CodeSuspended          Code = "suspended"           //
-	CodeExpired            Code = "expired"             // past ExpiresAt and the grace period
-	CodeScheduled          Code = "scheduled"           // before StartsAt
-	CodeProductMismatch    Code = "product_mismatch"    //
-	CodeCustomerMismatch   Code = "customer_mismatch"   //
-	CodeNotActivated       Code = "not_activated"       // the fingerprint has no activation, or it was released
-	CodeLeaseEnded         Code = "lease_ended"         // the activation was not renewed in time
-	CodeEvicted            Code = "evicted"             // another activation took over the seat
-	CodeActivationLimit    Code = "activation_limit"    // no seat is free
-	CodeEntitlementMissing Code = "entitlement_missing" //
+	CodeValid              = api.VerdictValid
+	CodeInGrace            = api.VerdictInGrace
+	CodeRevoked            = api.VerdictRevoked
+	CodeSuspended          = api.VerdictSuspended
+	CodeExpired            = api.VerdictExpired
+	CodeScheduled          = api.VerdictScheduled
+	CodeProductMismatch    = api.VerdictProductMismatch
+	CodeCustomerMismatch   = api.VerdictCustomerMismatch
+	CodeNotActivated       = api.VerdictNotActivated
+	CodeLeaseEnded         = api.VerdictLeaseEnded
+	CodeEvicted            = api.VerdictEvicted
+	CodeActivationLimit    = api.VerdictActivationLimit
+	CodeEntitlementMissing = api.VerdictEntitlementMissing
 )
 
 // The codes that this package sets.

@@ -8,24 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // An Error is a response that reports a failure. errors.Is compares its Code:
 // errors.Is(err, client.CodeStale).
 type Error struct {
-	Status    int    `json:"status"`     // of HTTP
-	Code      Code   `json:"code"`       // stable, for programs
-	Title     string `json:"title"`      // the phrase of the status
-	Detail    string `json:"detail"`     // what was wrong, and what to do
-	RequestID string `json:"request_id"` // identifies the request in the log of the service
-
-	Errors  []FieldError `json:"errors"`  // the invalid fields and parameters
-	IDs     []string     `json:"ids"`     // with CodeLicenseAmbiguous: the candidates
-	From    string       `json:"from"`    // with CodeMoveForbidden: the status of the license
-	To      string       `json:"to"`      // with CodeMoveForbidden: the status that it cannot have
-	Verdict *Verdict     `json:"verdict"` // of a refused activation
-
-	OfflineUntil *time.Time `json:"offline_until"` // with CodeSeatHeld
+	api.Problem
 
 	// RetryAfter is how long to wait before the next request; 0: not said.
 	RetryAfter time.Duration `json:"-"`
@@ -33,16 +23,6 @@ type Error struct {
 	operation    string // such as "POST /license"
 	afterUnknown bool   // an earlier attempt may have had its effect
 	date         string // of the response
-}
-
-// A FieldError describes an invalid member of the body, an invalid parameter
-// or an invalid header. One of Pointer, Parameter and Header is set.
-type FieldError struct {
-	Pointer   string `json:"pointer"`   // as in JSON Pointer (RFC 6901), such as "#/name"
-	Parameter string `json:"parameter"` // of the query
-	Header    string `json:"header"`
-	Detail    string `json:"detail"`
-	Code      string `json:"code"`
 }
 
 // Error returns one line: the operation, the status, the code, the detail, the
@@ -82,11 +62,11 @@ func newError(operation string, resp *http.Response) *Error {
 	}
 	isJSON := isJSON(resp.Header)
 	switch {
-	case isJSON && json.Unmarshal(body, e) == nil && e.Code != "":
+	case isJSON && json.Unmarshal(body, &e.Problem) == nil && e.Code != "":
 	case isJSON && json.Unmarshal(body, &oauth) == nil && oauth.Error != "":
-		*e = Error{Code: oauth.Error, Detail: oauth.Description}
+		e.Problem = api.Problem{Code: oauth.Error, Detail: oauth.Description}
 	default:
-		*e = Error{Code: CodeUnexpectedResponse, Detail: "the response is not from the licensing service; check the URL and the proxy"}
+		e.Problem = api.Problem{Code: CodeUnexpectedResponse, Detail: "the response is not from the licensing service; check the URL and the proxy"}
 	}
 	e.Status, e.operation = resp.StatusCode, operation
 	e.RequestID = resp.Header.Get("X-Request-Id")
@@ -97,10 +77,10 @@ func newError(operation string, resp *http.Response) *Error {
 
 // unexpected returns the error of a success that the service did not send.
 func unexpected(operation string, resp *http.Response, why string) *Error {
-	return &Error{
-		Status: resp.StatusCode, Code: CodeUnexpectedResponse, operation: operation, RequestID: resp.Header.Get("X-Request-Id"),
+	return &Error{operation: operation, Problem: api.Problem{
+		Status: resp.StatusCode, Code: CodeUnexpectedResponse, RequestID: resp.Header.Get("X-Request-Id"),
 		Detail: why + "; check the URL and the proxy",
-	}
+	}}
 }
 
 // isJSON reports whether a body is JSON, or a problem document.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -17,19 +16,6 @@ import (
 func (c *Client) GetFileKeys(ctx context.Context) (json.RawMessage, error) {
 	return call[json.RawMessage](ctx, c, "GET /file/keys", anonymous, nil)
 }
-
-// A LicenseFile is a license file that was issued.
-type LicenseFile struct {
-	ID         string      `json:"id"` // the jti of the file
-	LicenseID  string      `json:"license_id"`
-	Generation int64       `json:"generation"` // of the license
-	IssuedAt   time.Time   `json:"issued_at"`
-	ExpiresAt  time.Time   `json:"expires_at"`
-	Activation *Activation `json:"activation"` // which the file is bound to; nil: to none
-	File       string      `json:"file"`       // the text
-}
-
-func (f LicenseFile) complete() bool { return f.ID != "" && f.File != "" }
 
 // IssueFileParams are the parameters of [Client.IssueFile]. At most one of
 // Fingerprint, ActivationID and Request says what the file is bound to; a

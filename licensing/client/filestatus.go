@@ -11,9 +11,9 @@ import (
 // one, from why the nearest is not usable.
 func (p *Program) publishFile(best, near *licensefile.File, why error, now, instant time.Time, warnings []Reason) {
 	if best == nil {
-		s := denied(Reason{CodeNoFile, "No license file is installed."})
+		s := denied(Reason{Code: CodeNoFile, Detail: "No license file is installed."})
 		if near != nil {
-			s = fileStatus(near, denied(Reason{fileCode(near, why), why.Error()}))
+			s = fileStatus(near, denied(Reason{Code: fileCode(near, why), Detail: why.Error()}))
 		}
 		s.Warnings = warnings
 		p.publishFiles(fileState{timeline{{status: s}}, nil, near != nil})
@@ -23,7 +23,7 @@ func (p *Program) publishFile(best, near *licensefile.File, why error, now, inst
 	local := func(t time.Time) time.Time { return instant.Add(t.Sub(now)) }
 	ended := s
 	ended.Valid, ended.Code = false, fileCode(best, licensefile.ErrExpired)
-	ended.Reasons = []Reason{{ended.Code, "The license file expired at " + best.ExpiresAt.UTC().Format(time.RFC3339) + "."}}
+	ended.Reasons = []Reason{{Code: ended.Code, Detail: "The license file expired at " + best.ExpiresAt.UTC().Format(time.RFC3339) + "."}}
 	t := timeline{{until: local(best.ExpiresAt), status: s}, {status: ended}}
 	if end := best.LicenseExpiresAt; !end.IsZero() && end.Before(best.ExpiresAt) {
 		grace := s

@@ -10,8 +10,6 @@ type Health struct {
 	Status string `json:"status"` // "ok" or "ready"
 }
 
-func (h Health) complete() bool { return h.Status != "" }
-
 // GetHealth reports whether the process of the service runs.
 func (c *Client) GetHealth(ctx context.Context) (Health, error) {
 	return call[Health](ctx, c, "GET /health", anonymous, nil)

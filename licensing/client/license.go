@@ -3,54 +3,9 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"time"
-)
-
-// A License is one license at the instant it was read.
-type License struct {
-	ID           string        `json:"id"`
-	Name         string        `json:"name"`
-	ProductID    string        `json:"product_id"`
-	CustomerID   string        `json:"customer_id"`
-	Key          string        `json:"key"` // empty in events and verdicts
-	Status       LicenseStatus `json:"status"`
-	StatusReason string        `json:"status_reason"` // reason of the last suspend, reinstate or revoke
-
-	StartsAt     *time.Time `json:"starts_at"`     // nil: immediately
-	ExpiresAt    *time.Time `json:"expires_at"`    // nil: never
-	GraceSeconds int64      `json:"grace_seconds"` // how long the license stays valid after ExpiresAt
-
-	MaxActivations *int64 `json:"max_activations"` // nil: unlimited
-	LeaseSeconds   *int64 `json:"lease_seconds"`   // nil: activations last until released
-	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: the default of the service; 0: none
-	Generation     int64  `json:"generation"`      // in every license file; rises when earlier files promise too much
-
-	Entitlements map[string]any    `json:"entitlements"` // values are true, a float64 or a string
-	Metadata     map[string]string `json:"metadata"`
-
-	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-func (l License) complete() bool { return l.ID != "" }
-
-// ETag returns the entity tag of this version of the license, for IfMatch.
-func (l License) ETag() string { return fmt.Sprintf(`"%d.%s"`, l.Revision, l.Status) }
-
-// A LicenseStatus is the status of a license at the instant it was read.
-type LicenseStatus string
-
-// The statuses of a license.
-const (
-	LicenseActive    LicenseStatus = "active"
-	LicenseScheduled LicenseStatus = "scheduled" // before StartsAt
-	LicenseExpired   LicenseStatus = "expired"   // past ExpiresAt; within the grace period, still valid
-	LicenseSuspended LicenseStatus = "suspended"
-	LicenseRevoked   LicenseStatus = "revoked"
 )
 
 // CreateLicenseParams are the fields of a new license. Name, ProductID and
@@ -210,16 +165,6 @@ type RenewLicenseParams struct {
 	IfMatch        string     `json:"-" header:"If-Match"`
 	IdempotencyKey string     `json:"-" header:"Idempotency-Key"` // as in [CreateLicenseParams]
 }
-
-// A RenewFrom is the start of a renewal's duration.
-type RenewFrom string
-
-// The values of RenewFrom.
-const (
-	FromLater  RenewFrom = "later"  // the later of ExpiresAt and now: no paid time is lost
-	FromExpiry RenewFrom = "expiry" // the license's ExpiresAt
-	FromNow    RenewFrom = "now"
-)
 
 // RenewLicense moves the end of a license to a later time. In addition to the
 // errors of [Client.SuspendLicense], it fails with [CodeInvalidParameters] if the

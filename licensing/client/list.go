@@ -12,7 +12,7 @@ type page[T any] struct {
 	NextCursor string `json:"next_cursor"`
 }
 
-func (p page[T]) complete() bool { return p.Data != nil }
+func (p page[T]) hasData() bool { return p.Data != nil }
 
 // A pageQuery is the parameter that continues a list in a query.
 type pageQuery struct {

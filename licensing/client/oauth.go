@@ -9,8 +9,6 @@ type Token struct {
 	Scope       string `json:"scope"`      // separated by spaces
 }
 
-func (t Token) complete() bool { return t.AccessToken != "" && t.ExpiresIn > 0 }
-
 type tokenRequest struct {
 	GrantType string `json:"grant_type"`
 	Scope     string `json:"scope,omitempty"`
@@ -69,8 +67,6 @@ type Metadata struct {
 	RevocationEndpointAuthMethodsSupported    []string `json:"revocation_endpoint_auth_methods_supported"`
 	IntrospectionEndpointAuthMethodsSupported []string `json:"introspection_endpoint_auth_methods_supported"`
 }
-
-func (m Metadata) complete() bool { return m.Issuer != "" }
 
 // GetMetadata returns the metadata of the authorization server. It fails with
 // [CodeNotFound] if the service does not know its public URL.

@@ -87,18 +87,18 @@ func (p *Program) scan() time.Time {
 			err = o.meet(*v.list, t, p.opts, now)
 		}
 		if err != nil {
-			warnings = append(warnings, Reason{CodeFileSkipped, t.name + ": " + err.Error()})
+			warnings = append(warnings, Reason{Code: CodeFileSkipped, Detail: t.name + ": " + err.Error()})
 		}
 	}
 	o.verified, o.keys = seen, p.opts.Trust
 	if o.list != nil {
 		o.keys = o.keys.Condemn(o.list.CondemnedKeys...)
 		if err := o.list.Check(p.opts.ProductID, now); err != nil {
-			warnings = append(warnings, Reason{CodeListStale, err.Error()})
+			warnings = append(warnings, Reason{Code: CodeListStale, Detail: err.Error()})
 		}
 	}
 	if o.unlisted != nil {
-		warnings = append(warnings, Reason{CodeFileSkipped, "the revocation list of the service: " + o.unlisted.Error()})
+		warnings = append(warnings, Reason{Code: CodeFileSkipped, Detail: "the revocation list of the service: " + o.unlisted.Error()})
 	}
 	o.learn(files, p.opts, now, &warnings)
 
@@ -120,7 +120,7 @@ func (p *Program) scan() time.Time {
 		best, near, why = nil, best, licensefile.ErrStaleList
 	}
 	if o.clock.setBack {
-		warnings = append(warnings, Reason{CodeClockChanged, "The clock of this machine was set back while the program was running."})
+		warnings = append(warnings, Reason{Code: CodeClockChanged, Detail: "The clock of this machine was set back while the program was running."})
 	}
 	p.publishFile(best, near, why, now, instant, warnings)
 	return now
@@ -168,7 +168,7 @@ func (p *Program) texts() (texts []storedText, warnings []Reason) {
 	if p.opts.State != nil {
 		stored, floor, err := p.opts.State.read()
 		if err != nil {
-			warnings = append(warnings, Reason{CodeStateUnusable, err.Error()})
+			warnings = append(warnings, Reason{Code: CodeStateUnusable, Detail: err.Error()})
 		}
 		o.floor = later(o.floor, floor)
 		for _, t := range stored {
@@ -176,12 +176,12 @@ func (p *Program) texts() (texts []storedText, warnings []Reason) {
 		}
 	}
 	if o.unsaved != nil {
-		warnings = append(warnings, Reason{CodeStateUnusable, o.unsaved.Error()})
+		warnings = append(warnings, Reason{Code: CodeStateUnusable, Detail: o.unsaved.Error()})
 	}
 	if p.opts.Files != nil {
 		more, err := p.opts.Files()
 		if err != nil {
-			warnings = append(warnings, Reason{CodeStateUnusable, err.Error()})
+			warnings = append(warnings, Reason{Code: CodeStateUnusable, Detail: err.Error()})
 		}
 		for _, text := range more {
 			add(storedText{"ProgramOptions.Files", text})
@@ -251,7 +251,7 @@ func (o *offline) learn(files []licensefile.File, opts ProgramOptions, now time.
 			o.floor = f.IssuedAt
 			if opts.State != nil {
 				if err := opts.State.writeFloor(o.floor); err != nil {
-					*warnings = append(*warnings, Reason{CodeStateUnusable, err.Error()})
+					*warnings = append(*warnings, Reason{Code: CodeStateUnusable, Detail: err.Error()})
 				}
 			}
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 )
 
@@ -328,7 +329,7 @@ var results = map[string]reflect.Type{
 	"Delivery": reflect.TypeFor[client.Delivery](), "Attempt": reflect.TypeFor[client.Attempt](), "Row": reflect.TypeFor[client.LicenseRow](),
 	"RowResult": reflect.TypeFor[client.RowResult](), "RowFault": reflect.TypeFor[client.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
-	"Problem": reflect.TypeFor[client.Error](), "Fault": reflect.TypeFor[client.FieldError](),
+	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[client.FieldError](),
 	"Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
 }
 
@@ -375,7 +376,7 @@ func TestEveryMemberHasAField(t *testing.T) {
 				}
 				continue
 			}
-			if !d.fits(schema, field) {
+			if schema.Const == nil && !d.fits(schema, field) {
 				t.Errorf("%s: the member %s has the type %v, and the field %s", typ, member, schema.Type, field)
 			}
 		}
@@ -387,6 +388,9 @@ func TestEveryMemberHasAField(t *testing.T) {
 
 // fits reports whether a field can hold the values of a schema.
 func (d description) fits(s apiSchema, field reflect.Type) bool {
+	if field == reflect.TypeFor[json.RawMessage]() {
+		return true
+	}
 	if len(s.OneOf) > 0 {
 		return field.Kind() == reflect.Pointer && d.fits(s.OneOf[0], field.Elem())
 	}
@@ -429,7 +433,7 @@ func (d description) fits(s apiSchema, field reflect.Type) bool {
 func TestEveryValueHasAConstant(t *testing.T) {
 	is := is.New(t)
 	constants := map[string]bool{}
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../api/*.go")
 	is.NoErr(err)
 	for _, name := range files {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)

@@ -32,10 +32,6 @@ const (
 	maxResponse    = 64 << 20
 )
 
-// checked is implemented by results that tell a response of the service from
-// another one.
-type checked interface{ complete() bool }
-
 // call sends an operation, such as "GET /license/{licenseID}", and decodes the
 // response. In params, a struct or nil, the tags path, query and header name
 // parameters; all other exported fields are members of the JSON body.
@@ -61,7 +57,7 @@ func decode[T any](operation string, result *T) func(*http.Response) error {
 		if err := json.Unmarshal(body, result); err != nil {
 			return unexpected(operation, resp, "the response has an unknown form")
 		}
-		if r, ok := any(*result).(checked); ok && !r.complete() {
+		if !isComplete(*result) {
 			return unexpected(operation, resp, "the response has an unknown form")
 		}
 		return nil

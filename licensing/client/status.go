@@ -160,7 +160,7 @@ func (a answer) timeline(offline, slept time.Duration, after Reason, warnings []
 	if !now.ExpiresAt.IsZero() {
 		expired := now
 		expired.Valid, expired.Code = false, CodeExpired
-		expired.Reasons = []Reason{{CodeExpired, "The license expired at " + now.ExpiresAt.UTC().Format(time.RFC3339) + "."}}
+		expired.Reasons = []Reason{{Code: CodeExpired, Detail: "The license expired at " + now.ExpiresAt.UTC().Format(time.RFC3339) + "."}}
 		grace := now
 		grace.Code = CodeInGrace
 		phases = timeline{

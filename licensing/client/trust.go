@@ -212,12 +212,12 @@ func (p *Program) renewal() time.Duration {
 // The caller holds p.mu.
 func (p *Program) publishTrusted() {
 	t := slices.Clone(p.file.phases)
-	unreachable := Reason{CodeUnreachable, "The licensing service has not answered yet."}
+	unreachable := Reason{Code: CodeUnreachable, Detail: "The licensing service has not answered yet."}
 	var warnings []Reason
 	if p.failure != nil {
 		unreachable.Detail = "The licensing service cannot be reached."
 		if errors.Is(p.failure, CodeUntrusted) {
-			unreachable = Reason{CodeUntrusted, "The answer of the licensing service is not trusted: it has no license file that verifies."}
+			unreachable = Reason{Code: CodeUntrusted, Detail: "The answer of the licensing service is not trusted: it has no license file that verifies."}
 		}
 		warnings = append(warnings, unreachable)
 	}
@@ -236,7 +236,7 @@ func (p *Program) publishTrusted() {
 		instead = p.bad.status(nil)
 	case p.file.found || p.api == nil:
 	case p.key == "":
-		instead = denied(Reason{CodeNoKey, "No license key is set, and no license file is installed."})
+		instead = denied(Reason{Code: CodeNoKey, Detail: "No license key is set, and no license file is installed."})
 	case p.bad != nil:
 		instead = p.bad.status(nil)
 	default:

@@ -3,62 +3,7 @@ package client
 import (
 	"context"
 	"iter"
-	"time"
 )
-
-// A Webhook is an endpoint that receives events.
-type Webhook struct {
-	ID           string        `json:"id"`
-	URL          string        `json:"url"`
-	Description  string        `json:"description"`
-	Types        []string      `json:"types"`    // such as "license.*"; empty: all
-	Products     []string      `json:"products"` // nil: events of all products, and those without one
-	Status       WebhookStatus `json:"status"`
-	StatusReason string        `json:"status_reason"` // why it is disabled
-	FailingSince *time.Time    `json:"failing_since"` // nil: not failing
-	// SkippedEvents is how many events, of all types, it never received:
-	// retention removed them while it lagged or was paused, or it resumed from
-	// now.
-	SkippedEvents int64           `json:"skipped_events"`
-	Secrets       []WebhookSecret `json:"secrets"` // newest first
-	CreatedAt     time.Time       `json:"created_at"`
-	UpdatedAt     time.Time       `json:"updated_at"`
-}
-
-func (w Webhook) complete() bool { return w.ID != "" }
-
-// A WebhookStatus is the status of a webhook.
-type WebhookStatus string
-
-// The statuses of a webhook.
-const (
-	WebhookActive   WebhookStatus = "active"
-	WebhookPaused   WebhookStatus = "paused"   // events wait
-	WebhookDisabled WebhookStatus = "disabled" // it failed for days, or answered 410
-)
-
-// A ResumeFrom says which events a webhook receives when it becomes active
-// again.
-type ResumeFrom string
-
-// The events that a webhook may resume from.
-const (
-	ResumeFromStop ResumeFrom = "stop" // those since it was paused or disabled that are still kept, and then new ones
-	ResumeFromNow  ResumeFrom = "now"  // new events only; deliveries that were attempted before, tests and resends are sent nevertheless
-)
-
-// A WebhookSecret describes a signing secret without its value.
-type WebhookSecret struct {
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // nil: valid until rotated
-}
-
-// A WebhookWithSecret is a webhook with its newest signing secret, which
-// cannot be read again.
-type WebhookWithSecret struct {
-	Webhook
-	Secret string `json:"secret"` // for [VerifyWebhook]
-}
 
 // CreateWebhookParams are the fields of a new webhook. Only URL is required.
 type CreateWebhookParams struct {
@@ -141,40 +86,6 @@ func (c *Client) RotateWebhook(ctx context.Context, p RotateWebhookParams) (Webh
 // [CodeNotFound].
 func (c *Client) TestWebhook(ctx context.Context, id string) (Delivery, error) {
 	return call[Delivery](ctx, c, "POST /webhook/{webhookID}/test", keyed, webhookID{id})
-}
-
-// A Delivery is the sending of one event to one webhook.
-type Delivery struct {
-	ID            string         `json:"id"`
-	WebhookID     string         `json:"webhook_id"`
-	EventID       string         `json:"event_id"` // receivers see it as webhook-id
-	EventType     string         `json:"event_type"`
-	Status        DeliveryStatus `json:"status"`
-	NextAttemptAt *time.Time     `json:"next_attempt_at"` // nil: it is finished
-	Attempts      []Attempt      `json:"attempts"`
-	CreatedAt     time.Time      `json:"created_at"`
-	UpdatedAt     time.Time      `json:"updated_at"`
-}
-
-func (d Delivery) complete() bool { return d.ID != "" }
-
-// A DeliveryStatus is the status of a delivery.
-type DeliveryStatus string
-
-// The statuses of a delivery.
-const (
-	DeliveryPending   DeliveryStatus = "pending"
-	DeliverySucceeded DeliveryStatus = "succeeded"
-	DeliveryFailed    DeliveryStatus = "failed"
-)
-
-// An Attempt is one attempt of a delivery.
-type Attempt struct {
-	At         time.Time `json:"at"`
-	StatusCode int       `json:"status_code"` // 0: no response
-	Error      string    `json:"error"`
-	DurationMS int64     `json:"duration_ms"`
-	Response   *string   `json:"response"` // the beginning of the response body of a failed attempt, at most 1 KiB; nil: none
 }
 
 // ListDeliveriesParams select deliveries of a webhook.

@@ -25,7 +25,7 @@ type ActivateParams struct {
 	// none, [TakeOverOldest], or the ID of an active activation.
 	TakeOver string `json:"take_over" wire:"filled"`
 	// File, if not zero, asks for a license file of at most this lifetime; see
-	// [Verdict.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
+	// [VerdictWithFile.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
 	File  Duration `json:"file"`
 	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
 }
@@ -47,30 +47,30 @@ const TakeOverOldest = "oldest"
 // activation, a [*SeatHeldError] if a license file holds the seat to take over,
 // or an [*InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.
-func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ Verdict, err error) {
+func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ VerdictWithFile, err error) {
 	if err := p.check(ctx); err != nil {
-		return Verdict{}, err
+		return VerdictWithFile{}, err
 	}
 	ask, err := askFor(p.File, p.Nonce)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("activate: %w", err)
+		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
 	s = s.asHolder()
 	defer func() { s.observeActivation(ctx, p.Fingerprint, err) }()
 	find := func(r store.Reader, now time.Time) (facts, error) { return s.admit(ctx, r, p, now) }
 	// Refuse what the license itself forbids before waiting for the write lock.
 	if _, err := find(s.reader(), s.now()); err != nil {
-		return Verdict{}, fmt.Errorf("activate: %w", err)
+		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
 	v, err := s.activateAll(ctx, find, &p, ask)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("activate: %w", err)
+		return VerdictWithFile{}, fmt.Errorf("activate: %w", err)
 	}
 	return v, nil
 }
 
 // activateAll calls activate until there is a result.
-func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (Verdict, error) {
+func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (VerdictWithFile, error) {
 	for {
 		v, more, err := s.activate(ctx, find, p, ask)
 		if err != nil || !more {
@@ -82,10 +82,10 @@ func (s *Service) activateAll(ctx context.Context, find func(store.Reader, time.
 // activate creates or renews an activation in one Update, and holds it for the
 // file that ask asks for, if any. If more is true, it has only ended a batch of
 // activations whose leases have ended; call it again.
-func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (v Verdict, more bool, err error) {
+func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Time) (facts, error), p *ActivateParams, ask *fileAsk) (v VerdictWithFile, more bool, err error) {
 	var refused error // after which the number of seats that was counted again is stored
 	err = s.update(ctx, func(tx *transaction) error {
-		v, more, refused = Verdict{}, false, nil
+		v, more, refused = VerdictWithFile{}, false, nil
 		f, err := find(tx, tx.now)
 		if err != nil {
 			return err
@@ -100,10 +100,10 @@ func (s *Service) activate(ctx context.Context, find func(store.Reader, time.Tim
 				return err
 			}
 		}
-		if v, err = evaluate(question{fingerprint: p.Fingerprint}, f); err != nil || ask == nil {
+		if v.Verdict, err = evaluate(question{fingerprint: p.Fingerprint}, f); err != nil || ask == nil {
 			return err
 		}
-		o, err := s.offerFile(ctx, tx, f, v, *ask)
+		o, err := s.offerFile(ctx, tx, f, v.Verdict, *ask)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (f *fixture) validate(t *testing.T, key, fingerprint string) license.Verdic
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v
+	return v.Verdict
 }
 
 // live returns how many seats of a license are taken.

@@ -44,7 +44,7 @@ func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) err
 			write(slices.Clone(csvColumns))
 		}
 		for _, l := range list {
-			write(l.cells())
+			write(cellsOf(l))
 		}
 		return out.Flush()
 	})
@@ -54,8 +54,8 @@ func (s internals) ExportCSV(ctx context.Context, w io.Writer, p ListParams) err
 	return nil
 }
 
-// cells returns the values of l in the order of csvColumns.
-func (l License) cells() []string {
+// cellsOf returns the values of a license in the order of csvColumns.
+func cellsOf(l License) []string {
 	cells := make([]string, len(csvColumns))
 	for i := range cells {
 		cells[i] = csvCell(reflect.ValueOf(l).Field(i + 1))

@@ -36,7 +36,7 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		if err != nil {
 			return err
 		}
-		if err := before.at(e.ifMatch); err != nil {
+		if err := checkVersion(before, e.ifMatch); err != nil {
 			return err
 		}
 		next := rec

@@ -73,21 +73,6 @@ type InvalidError = auth.InvalidError
 // Code is one of the Code constants.
 type FieldError = auth.FieldError
 
-// The codes of a [FieldError]. The list may grow. Requests over HTTP also have
-// the codes invalid_type and repeated.
-const (
-	CodeRequired          = "required"           // it is missing or empty
-	CodeTooLong           = "too_long"           // it has too many characters
-	CodeTooMany           = "too_many"           // the list or the store has too many members
-	CodeInvalidCharacters = "invalid_characters" // it is not UTF-8, or has control characters
-	CodeInvalidFormat     = "invalid_format"     // it does not have the form that Detail describes
-	CodeOutOfRange        = "out_of_range"       // the number, time or duration is too small or too large
-	CodeUnknown           = "unknown"            // there is no such field or value
-	CodeImmutable         = "immutable"          // it cannot be set here, or not together with another field
-	CodeTaken             = "taken"              // another record has this value
-	CodeInvalidJSON       = "invalid_json"       // a line of an import is not a JSON object
-)
-
 // Invalid returns an [*InvalidError] for one field. Options.BeforeCreate
 // uses it to refuse a license with a message for the caller.
 func Invalid(field, code, detail string) error {

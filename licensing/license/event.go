@@ -30,44 +30,6 @@ const (
 	EventLicensesExported = "license_export.created" // an export that contains license keys
 )
 
-// EventData is the JSON document in the Data of an event about a license or
-// one of its activations. The event's Subject is the ID of the license.
-// Events never contain license keys or secrets.
-type EventData struct {
-	// License is the license after the change; for license.deleted, its last
-	// state.
-	License *License `json:"license,omitempty"`
-	// Activation is the activation after the change.
-	Activation *Activation `json:"activation,omitempty"`
-	// File is the license file that was issued.
-	File *EventFile `json:"file,omitempty"`
-	// Forced reports that a seat was released although a license file holds
-	// it and the license has as many spent seats as it may have.
-	Forced bool `json:"forced,omitempty"`
-	// NoticeSeconds, set for license.expiring, is how long before the
-	// license's expires_at the notice is due.
-	NoticeSeconds *int64 `json:"notice_seconds,omitempty"`
-	// Changes holds the changed fields under their API names.
-	Changes map[string]FieldChange `json:"changes,omitempty"`
-	// Reason is the reason given for a state change or a release.
-	Reason string `json:"reason,omitempty"`
-	// Erased reports that [Service.EraseCustomer] has blanked the event.
-	Erased bool `json:"erased,omitempty"`
-}
-
-// An EventFile is the license file in an event.
-type EventFile struct {
-	ID         string    `json:"id"` // the jti of the file
-	Generation int64     `json:"generation"`
-	ExpiresAt  time.Time `json:"expires_at"`
-}
-
-// A FieldChange holds the old and the new value of a field.
-type FieldChange struct {
-	From any `json:"from"`
-	To   any `json:"to"`
-}
-
 // append adds an event about l to the feed.
 func (s *Service) append(ctx context.Context, tx *transaction, eventType string, l License, data EventData) error {
 	_, err := tx.AppendEvents(ctx, s.event(tx.now, eventType, l, data))

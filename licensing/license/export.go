@@ -50,9 +50,9 @@ type ImportRow struct {
 	Generation  int64       `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1
 }
 
-// row converts l for export.
-func (l License) row() ImportRow {
-	row := ImportRow{ID: l.ID, CreateParams: l.params(), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation}
+// rowOf converts a license for export.
+func rowOf(l License) ImportRow {
+	row := ImportRow{ID: l.ID, CreateParams: paramsOf(l), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation}
 	if l.Status == StatusSuspended || l.Status == StatusRevoked {
 		row.State = store.State(l.Status)
 	}
@@ -68,7 +68,7 @@ func (s *Service) Export(ctx context.Context, w io.Writer, p ListParams) error {
 	encoder.SetEscapeHTML(false)
 	err := s.export(ctx, "ndjson", p, func(list []License) error {
 		for _, l := range list {
-			row := l.row()
+			row := rowOf(l)
 			if s.caller.MaskKeys {
 				row.Key = ""
 			}

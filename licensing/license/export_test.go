@@ -29,7 +29,7 @@ func (s *Service) StoreUsage(ctx context.Context) error {
 
 // Matches reports whether a search for a text finds a license by its words. Tests
 // compare what is stored with it.
-func (l License) Matches(text string) bool {
+func Matches(l License, text string) bool {
 	words := searchWords(text)
 	rec := record.License{Name: l.Name}
 	rec.CustomerID, rec.ProductID = l.CustomerID, l.ProductID

@@ -3,33 +3,13 @@ package license
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
-
-// An Event describes one change. The feed lists events, webhooks send them
-// and subscribers receive them. Its JSON form is the API's and follows the
-// Standard Webhooks envelope (type, timestamp, data).
-type Event struct {
-	Object     string          `json:"object"` // always "event"
-	ID         string          `json:"id"`     // "evt_" and 26 characters; the same for every delivery
-	Type       string          `json:"type"`   // one of [EventTypes]
-	Timestamp  time.Time       `json:"timestamp"`
-	Actor      string          `json:"actor"`                // "client:cid_…", "operator:opr_…", "license:lic_…" or "go"; "anonymous": failed sign-in; "clock": expiry; "delivery": webhook delivery
-	RequestID  string          `json:"request_id,omitempty"` // of the request that caused it, if any
-	Subject    string          `json:"subject"`              // ID of the changed resource
-	ProductID  string          `json:"product_id,omitempty"`
-	CustomerID string          `json:"customer_id,omitempty"`
-	Data       json.RawMessage `json:"data"` // for events of this package, an [EventData]
-
-	Seq int64 `json:"-"` // position in this store's feed
-}
 
 // EventsParams select events. Every set field must match.
 type EventsParams struct {
@@ -120,7 +100,7 @@ func (s *Service) readEvents(ctx context.Context, r store.Reader, p EventsParams
 					page.HasMore, page.NextCursor = true, at.String()
 					return page, nil
 				}
-				page.Data = append(page.Data, Event(feed.NewEvent(row)))
+				page.Data = append(page.Data, feed.NewEvent(row))
 			}
 			at = feed.PlaceOf(row)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -44,19 +45,10 @@ type IssueFileParams struct {
 	Nonce string `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
 }
 
-// A File is a license file that was issued. Its JSON form is the API's.
+// A File is a license file that was issued. Its text is empty: sign FileClaims
+// with Handler.Files().Sign, after the Update has been committed.
 type File struct {
-	Object     string      `json:"object"` // always "license_file"
-	ID         string      `json:"id"`     // the jti of the file
-	LicenseID  string      `json:"license_id"`
-	Generation int64       `json:"generation"` // of the license
-	IssuedAt   time.Time   `json:"issued_at"`
-	ExpiresAt  time.Time   `json:"expires_at"`
-	Activation *Activation `json:"activation"` // which the file is bound to; nil: to none
-	// File is the text in answers of the API. In Go it is empty: sign FileClaims
-	// with Handler.Files().Sign, after the Update has been committed.
-	File string `json:"file,omitempty"`
-
+	api.LicenseFile
 	claims *licensefile.Claims
 }
 
@@ -73,13 +65,6 @@ func (e *NoFileError) Error() string { return e.Reason.Detail }
 
 // Is makes errors.Is(e, ErrNoFile) true.
 func (e *NoFileError) Is(target error) bool { return target == ErrNoFile }
-
-// The codes of the reason why a valid license allows no file. Another is
-// [VerdictActivationLimit]: the license has more active activations than seats.
-const (
-	FileOfflineForbidden VerdictCode = "offline_forbidden" // License.OfflineSeconds is 0
-	FileTooLarge         VerdictCode = "file_too_large"    // the entitlements do not fit
-)
 
 // IssueFile issues a license file: it holds the seat of the activation until
 // the file has expired, and appends a license_file.issued event, unless the last
@@ -117,10 +102,10 @@ func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error
 		return File{}, fmt.Errorf("issue file: %w", err)
 	}
 	c := v.claims
-	return File{
+	return File{api.LicenseFile{
 		Object: "license_file", ID: c.ID, LicenseID: c.LicenseID, Generation: c.Generation,
-		IssuedAt: c.IssuedAt, ExpiresAt: c.ExpiresAt, Activation: v.Activation, claims: c,
-	}, nil
+		IssuedAt: c.IssuedAt, ExpiresAt: c.ExpiresAt, Activation: v.Activation,
+	}, c}, nil
 }
 
 // check checks what does not depend on the license. It reads the request text.
@@ -145,7 +130,7 @@ func (p *IssueFileParams) check(ctx context.Context) (*fileAsk, error) {
 		fail("nonce", CodeImmutable, "cannot be combined with request, which has a nonce")
 	}
 	switch epoch := time.Unix(0, 0); {
-	case !p.Lifetime.inBounds() || p.Key == "" && lifetimeOf(p.Lifetime, epoch) > lifetimeOf(maxFileLifetime, epoch):
+	case !inBounds(p.Lifetime) || p.Key == "" && lifetimeOf(p.Lifetime, epoch) > lifetimeOf(maxFileLifetime, epoch):
 		fail("lifetime", CodeOutOfRange, "must be at most 10 years")
 	case tooShort(p.Lifetime):
 		fail("lifetime", CodeOutOfRange, "must be at least a minute")

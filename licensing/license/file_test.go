@@ -19,7 +19,7 @@ var days14 = license.Duration{Days: 14}
 // limited gives a license two seats.
 func limited(p *license.CreateParams) { p.MaxActivations = ptr(int64(2)) }
 
-func (f *fixture) activateFile(t *testing.T, key, fingerprint string) license.Verdict {
+func (f *fixture) activateFile(t *testing.T, key, fingerprint string) license.VerdictWithFile {
 	t.Helper()
 	v, err := f.Activate(t.Context(), license.ActivateParams{Key: key, Fingerprint: fingerprint, File: days14})
 	if err != nil {

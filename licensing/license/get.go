@@ -59,8 +59,8 @@ func (s *Service) match(ctx context.Context, r store.Reader, m Match) (record.Li
 	return record.ReadLicense(recs[0])
 }
 
-// at checks that l is at one of the given versions, if there are any.
-func (l License) at(versions []Version) error {
+// checkVersion checks that l is at one of the given versions, if there are any.
+func checkVersion(l License, versions []Version) error {
 	if versions == nil || slices.Contains(versions, l.Version()) {
 		return nil
 	}

@@ -2,44 +2,6 @@ package license
 
 import "time"
 
-// A License is one license at the instant it was read. Its JSON form is the
-// API's; times are in UTC, truncated to milliseconds.
-type License struct {
-	Object       string `json:"object"` // always "license"
-	ID           string `json:"id"`     // "lic_" and 26 characters; sortable by time of creation
-	Name         string `json:"name"`
-	ProductID    string `json:"product_id"`
-	CustomerID   string `json:"customer_id"`
-	Key          string `json:"key,omitempty"` // omitted in events and verdicts
-	Status       Status `json:"status"`
-	StatusReason string `json:"status_reason,omitempty"` // reason of the last suspend, reinstate or revoke
-
-	StartsAt     *time.Time `json:"starts_at"`     // nil: immediately
-	ExpiresAt    *time.Time `json:"expires_at"`    // nil: never
-	GraceSeconds int64      `json:"grace_seconds"` // how long the license stays valid after ExpiresAt
-
-	MaxActivations *int64 `json:"max_activations"` // nil: unlimited
-	LeaseSeconds   *int64 `json:"lease_seconds"`   // nil: activations last until released
-	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: Options.MaxOffline; 0: none
-
-	// Generation starts at 1 and is in every license file. It rises when the
-	// license changes so that its earlier files promise too much; programs
-	// with a revocation list refuse those.
-	Generation int64 `json:"generation"`
-
-	// Entitlements maps names to true, a float64 or a string. Never nil.
-	Entitlements map[string]any `json:"entitlements"`
-	// Metadata is set by the caller. Never nil.
-	Metadata map[string]string `json:"metadata"`
-
-	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-}
-
-// Version returns the version that IfMatch compares and the ETag encodes.
-func (l License) Version() Version { return Version{Revision: l.Revision, Status: l.Status} }
-
 // CreateParams are the fields of a new license. Name, ProductID and
 // CustomerID are required. The JSON names are those of the API.
 type CreateParams struct {
@@ -107,30 +69,6 @@ type UpdateParams struct {
 type Match struct {
 	ProductID  string `json:"product_id" validate:"text"`
 	CustomerID string `json:"customer_id" validate:"text"`
-}
-
-// A Change is a change of an optional field. The zero Change leaves the
-// field unchanged.
-type Change[T any] struct {
-	Set   bool // false: leave the field unchanged
-	Null  bool // with Set: set the field to null
-	Value T    // with Set and not Null: the new value
-}
-
-// To returns a Change that sets a field to v.
-func To[T any](v T) Change[T] { return Change[T]{Set: true, Value: v} }
-
-// ToNull returns a Change that sets a field to null.
-func ToNull[T any]() Change[T] { return Change[T]{Set: true, Null: true} }
-
-// apply applies c to *field.
-func (c Change[T]) apply(field **T) {
-	switch {
-	case c.Set && c.Null:
-		*field = nil
-	case c.Set:
-		*field = &c.Value
-	}
 }
 
 // DeleteParams are the parameters of [Service.Delete].

@@ -24,7 +24,7 @@ type fileAsk struct {
 // key ask for; nil: no file.
 func askFor(lifetime Duration, nonce string) (*fileAsk, error) {
 	switch {
-	case !lifetime.inBounds():
+	case !inBounds(lifetime):
 		return nil, Invalid("file", CodeOutOfRange, "must not have a negative part or a part of more than eight digits")
 	case tooShort(lifetime):
 		return nil, Invalid("file", CodeOutOfRange, "must be at least a minute")
@@ -102,7 +102,7 @@ func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verd
 // verdict v on f, or the reason why the license allows no file.
 func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *Reason, error) {
 	if ask.holder && s.longestFile(f.license) <= 0 {
-		return nil, &Reason{FileOfflineForbidden, "The license does not allow license files."}, nil
+		return nil, &Reason{Code: FileOfflineForbidden, Detail: "The license does not allow license files."}, nil
 	}
 	c := &licensefile.Claims{
 		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Generation: generation(f.license),
@@ -114,14 +114,14 @@ func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*l
 		c.FingerprintHash = licensefile.FingerprintHash(f.license.ID, f.seat.Fingerprint)
 	}
 	if !exp.After(c.IssuedAt) {
-		return nil, &Reason{VerdictExpired, "The license ends now."}, nil
+		return nil, &Reason{Code: VerdictExpired, Detail: "The license ends now."}, nil
 	}
 	if len(f.license.Entitlements) < surelyFits {
 		return c, nil, nil
 	}
 	err := c.Validate()
 	if errors.Is(err, licensefile.ErrTooLarge) {
-		return nil, &Reason{FileTooLarge, "The entitlements of the license do not fit into a license file."}, nil
+		return nil, &Reason{Code: FileTooLarge, Detail: "The entitlements of the license do not fit into a license file."}, nil
 	}
 	return c, nil, err
 }
@@ -186,16 +186,26 @@ func overLimit(ctx context.Context, r store.Reader, f facts) (*Reason, error) {
 	if err := f.countSeats(ctx, r, f.license.ID); err != nil || int64(f.taken) <= f.license.MaxActivations {
 		return nil, err
 	}
-	return &Reason{VerdictActivationLimit, fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
+	return &Reason{Code: VerdictActivationLimit, Detail: fmt.Sprintf("The license has %d seats, and more programs have one or may still run, so it allows no new license file.", f.license.MaxActivations)}, nil
 }
 
+// A VerdictWithFile is a verdict with the license file that the call asked for.
+type VerdictWithFile struct {
+	Verdict
+	claims *licensefile.Claims
+}
+
+// FileClaims returns the claims of the license file; nil: there is none. Sign them
+// with Handler.Files().Sign, after the Update has been committed.
+func (v VerdictWithFile) FileClaims() *licensefile.Claims { return v.claims }
+
 // take adds an offer to a verdict, once it needs nothing else.
-func (v *Verdict) take(o offer) { v.claims, v.FileReason = o.claims, o.refused }
+func (v *VerdictWithFile) take(o offer) { v.claims, v.FileReason = o.claims, o.refused }
 
 // commit writes what an offer needs: the hold, until when the license has files,
 // and the event. The event is left out if the last file that was written says
 // the same but for its times, so that asking again and again adds none.
-func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verdict, o offer) error {
+func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *VerdictWithFile, o offer) error {
 	v.take(o)
 	if !o.writes() {
 		return nil
@@ -238,7 +248,7 @@ func termsOf(c licensefile.Claims) string {
 // offerActive offers a file without writing. The verdict has no claims and no
 // reason if something must be written first. A license that allows no file is
 // refused here, so that no seat is taken or renewed for it.
-func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *ActivateParams, ask *fileAsk) (v Verdict, err error) {
+func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.Time) (facts, error), a *ActivateParams, ask *fileAsk) (v VerdictWithFile, err error) {
 	err = s.view(ctx, func(r store.Reader) error {
 		f, err := find(r, s.now())
 		if err != nil {
@@ -253,10 +263,10 @@ func (s *Service) offerActive(ctx context.Context, find func(store.Reader, time.
 				return err
 			}
 		}
-		if v, err = evaluate(question{fingerprint: a.Fingerprint}, f); err != nil {
+		if v.Verdict, err = evaluate(question{fingerprint: a.Fingerprint}, f); err != nil {
 			return err
 		}
-		o, err := s.offerFile(ctx, r, f, v, *ask)
+		o, err := s.offerFile(ctx, r, f, v.Verdict, *ask)
 		if err == nil && !o.writes() {
 			v.take(o)
 		}

@@ -120,7 +120,7 @@ func (s *shop) change(all []license.License) {
 
 // wanted reports whether p selects a license.
 func wanted(p license.ListParams, products []string, l license.License) bool {
-	return (p.Search == "" || l.Matches(p.Search)) && (p.KeyPart == "" || strings.Contains(l.Key, p.KeyPart)) &&
+	return (p.Search == "" || license.Matches(l, p.Search)) && (p.KeyPart == "" || strings.Contains(l.Key, p.KeyPart)) &&
 		(p.ProductID == "" || p.ProductID == l.ProductID) && (p.Status == "" || p.Status == l.Status) &&
 		(p.CustomerID == "" || p.CustomerID == l.CustomerID) && (products == nil || slices.Contains(products, l.ProductID))
 }
@@ -188,7 +188,7 @@ func (s *shop) chain() {
 	for {
 		all := s.all()
 		for _, l := range all {
-			if l.Matches(p.Search) {
+			if license.Matches(l, p.Search) {
 				always[l.ID]++
 				sometimes[l.ID] = true
 			}

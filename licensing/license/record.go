@@ -57,8 +57,8 @@ func fromParts(rec record.License, entitlements map[string]any, metadata map[str
 	}
 }
 
-// params returns the fields that a caller can set.
-func (l License) params() CreateParams {
+// paramsOf returns the fields of a license that a caller can set.
+func paramsOf(l License) CreateParams {
 	return CreateParams{
 		Name:           l.Name,
 		ProductID:      l.ProductID,
@@ -93,12 +93,12 @@ func (p UpdateParams) apply(fields *CreateParams) {
 	set(&fields.Name, p.Name)
 	set(&fields.ProductID, p.ProductID)
 	set(&fields.CustomerID, p.CustomerID)
-	p.StartsAt.apply(&fields.StartsAt)
-	p.ExpiresAt.apply(&fields.ExpiresAt)
+	change(&fields.StartsAt, p.StartsAt)
+	change(&fields.ExpiresAt, p.ExpiresAt)
 	set(&fields.GraceSeconds, p.GraceSeconds)
-	p.MaxActivations.apply(&fields.MaxActivations)
-	p.LeaseSeconds.apply(&fields.LeaseSeconds)
-	p.OfflineSeconds.apply(&fields.OfflineSeconds)
+	change(&fields.MaxActivations, p.MaxActivations)
+	change(&fields.LeaseSeconds, p.LeaseSeconds)
+	change(&fields.OfflineSeconds, p.OfflineSeconds)
 	fields.Entitlements = mergeMap(fields.Entitlements, p.Entitlements, func(v any) (any, bool) { return v, v != nil })
 	fields.Metadata = mergeMap(fields.Metadata, p.Metadata, func(v *string) (string, bool) {
 		if v == nil {
@@ -111,6 +111,16 @@ func (p UpdateParams) apply(fields *CreateParams) {
 func set[T any](field *T, v *T) {
 	if v != nil {
 		*field = *v
+	}
+}
+
+// change makes a Change of a nullable field.
+func change[T any](field **T, c Change[T]) {
+	switch {
+	case c.Set && c.Null:
+		*field = nil
+	case c.Set:
+		*field = &c.Value
 	}
 }
 
@@ -163,7 +173,7 @@ type changes map[string]FieldChange
 // note adds a field that is not the same. It makes interfaces of no others.
 func note[T any](c changes, name string, same bool, from, to T) {
 	if !same {
-		c[name] = FieldChange{from, to}
+		c[name] = FieldChange{From: from, To: to}
 	}
 }
 

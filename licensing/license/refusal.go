@@ -12,35 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Refusal counts how often Validate and Activate refused a license with one
-// code. Its JSON form is the API's.
-type Refusal struct {
-	Object string      `json:"object"` // always "refusal"
-	Code   VerdictCode `json:"code"`
-	Count  int64       `json:"count"` // in the last 90 days
-	LastAt time.Time   `json:"last_at"`
-	// Days are the days, in UTC, with such a refusal, newest first. Never
-	// nil.
-	Days []RefusalDay `json:"days"`
-	// Recent are those of the license's last twenty refusals that have the
-	// code, newest first. Never nil.
-	Recent []RefusedCall `json:"recent"`
-}
-
-// A RefusalDay is the number of refusals on one day.
-type RefusalDay struct {
-	Date  string `json:"date"` // such as "2026-03-01", in UTC
-	Count int64  `json:"count"`
-}
-
-// A RefusedCall is one call that was refused.
-type RefusedCall struct {
-	At          time.Time `json:"at"`
-	Action      string    `json:"action"`      // "validate" or "activate"
-	Fingerprint string    `json:"fingerprint"` // empty: the call had none
-	Address     string    `json:"address"`     // the Caller's Address; empty: unknown
-}
-
 // RefusalsParams are the parameters of [Service.Refusals].
 type RefusalsParams struct {
 	ID string `json:"-"` // of the license
@@ -154,7 +125,7 @@ func (r *refusalRecord) refusals() []Refusal {
 		out := Refusal{Object: "refusal", Code: code, LastAt: c.Last, Days: []RefusalDay{}, Recent: []RefusedCall{}}
 		for _, day := range slices.Backward(slices.Sorted(maps.Keys(c.Days))) {
 			out.Count += c.Days[day]
-			out.Days = append(out.Days, RefusalDay{dayText(day), c.Days[day]})
+			out.Days = append(out.Days, RefusalDay{Date: dayText(day), Count: c.Days[day]})
 		}
 		for _, call := range slices.Backward(r.Recent) {
 			if call.Code == code {

@@ -43,7 +43,7 @@ func (s *Service) observeVerdict(ctx context.Context, fingerprint string, v Verd
 		s.pending.mu.Unlock()
 		return
 	}
-	s.pending.refuse(v, RefusedCall{now, "validate", fingerprint, s.caller.Address})
+	s.pending.refuse(v, RefusedCall{At: now, Action: "validate", Fingerprint: fingerprint, Address: s.caller.Address})
 	s.flushIfDue(ctx, now)
 }
 
@@ -58,7 +58,7 @@ func (s *Service) observeActivation(ctx context.Context, fingerprint string, err
 	}
 	now := s.now()
 	s.pending.mu.Lock()
-	s.pending.refuse(denied.Verdict, RefusedCall{now, "activate", fingerprint, s.caller.Address})
+	s.pending.refuse(denied.Verdict, RefusedCall{At: now, Action: "activate", Fingerprint: fingerprint, Address: s.caller.Address})
 	s.flushIfDue(ctx, now)
 }
 

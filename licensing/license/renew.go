@@ -22,16 +22,6 @@ type RenewParams struct {
 	IfMatch []Version `json:"-"`                                // as in [UpdateParams]
 }
 
-// A RenewFrom is the start of a renewal's duration.
-type RenewFrom string
-
-// The values of RenewFrom.
-const (
-	FromLater  RenewFrom = "later"  // the later of ExpiresAt and now: no paid time is lost
-	FromExpiry RenewFrom = "expiry" // the license's ExpiresAt
-	FromNow    RenewFrom = "now"
-)
-
 // Renew moves ExpiresAt to a later time, whether or not it has passed. It
 // returns a [*MoveError] if the license is revoked, and an [*InvalidError]
 // for "expires_at" if the license has no ExpiresAt or the new one is not
@@ -91,7 +81,7 @@ func (p RenewParams) renewed(ctx context.Context, l License, now time.Time) (Cre
 		return CreateParams{}, Invalid("expires_at", CodeOutOfRange, "the license does not expire; set expires_at with an update")
 	}
 	end := p.end(*l.ExpiresAt, now)
-	fields := l.params()
+	fields := paramsOf(l)
 	fields.ExpiresAt = &end
 	if err := fields.check(ctx); err != nil {
 		return CreateParams{}, err
@@ -108,13 +98,23 @@ func (p RenewParams) check(ctx context.Context) error {
 	if len(input.Errors(ctx, nil)) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
 		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "set either expires_at or duration"})
 	}
-	if !p.Duration.inBounds() {
+	if !inBounds(p.Duration) {
 		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "must not have a negative part or a part of more than eight digits"})
 	}
 	if len(broken) > 0 {
 		return &InvalidError{Fields: broken}
 	}
 	return nil
+}
+
+// inBounds reports whether no part is negative or has more than eight digits.
+func inBounds(d Duration) bool {
+	for _, part := range []int{d.Years, d.Months, d.Weeks, d.Days, d.Hours, d.Minutes, d.Seconds} {
+		if part < 0 || part > 99_999_999 {
+			return false
+		}
+	}
+	return true
 }
 
 // end returns the new ExpiresAt.

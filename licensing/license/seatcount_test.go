@@ -66,12 +66,12 @@ func TestAdmissionReadsFewActivations(t *testing.T) {
 	is.NoErr(activate("newcomer", license.TakeOverOldest))
 	v, err := s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
+	is.Equal(codes(v.Verdict), []license.VerdictCode{license.VerdictNotActivated, license.VerdictActivationLimit})
 
 	f.now = f.now.Add(time.Hour) // all leases have ended
 	v, err = s.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "stranger"})
 	is.NoErr(err)
-	is.Equal(codes(v), []license.VerdictCode{license.VerdictNotActivated})
+	is.Equal(codes(v.Verdict), []license.VerdictCode{license.VerdictNotActivated})
 	is.NoErr(activate("after the leases", ""))
 	require.Less(t, rows.rows, 10)
 }

@@ -59,15 +59,15 @@ func TestHoldOfflineIsExactAfterTheFirstLimit(t *testing.T) {
 	f.limit(t, l.ID, 1)
 	denied("d", license.TakeOverOldest)
 	ask := license.ValidateParams{Key: l.Key, Fingerprint: "c", File: days14}
-	v, err = f.Validate(t.Context(), ask)
+	file, err := f.Validate(t.Context(), ask)
 	is.NoErr(err)
-	is.Equal(v.FileReason.Code, license.VerdictActivationLimit) // a and c would run
+	is.Equal(file.FileReason.Code, license.VerdictActivationLimit) // a and c would run
 
 	// The spent seat of a is for a.
 	f.limit(t, l.ID, 2)
-	v, err = f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a"})
+	taken, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a"})
 	is.NoErr(err)
-	is.Equal(*v.Activation.HeldUntil, until)
+	is.Equal(*taken.Activation.HeldUntil, until)
 	denied("d", "")
 
 	// Nothing is spent anymore.

@@ -30,7 +30,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 		find:    func(r store.Reader) (record.License, error) { return s.target(ctx, r, p) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, _ time.Time) error {
-			fields := l.params()
+			fields := paramsOf(l)
 			p.apply(&fields)
 			if err := s.checkFields(ctx, &fields); err != nil {
 				return err

@@ -19,7 +19,7 @@ type ValidateParams struct {
 	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
 	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have all of them
 	// File, if not zero, asks for a license file of at most this lifetime; see
-	// [Verdict.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
+	// [VerdictWithFile.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
 	File  Duration `json:"file"`
 	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
 }
@@ -33,13 +33,13 @@ type ValidateParams struct {
 // LeaseSeconds, the lease starts again if a tenth of it has passed. An ended
 // lease is never renewed. A validation that renews nothing writes nothing; but
 // see [Service.Refusals].
-func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, error) {
+func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFile, error) {
 	if err := check(ctx, p); err != nil {
-		return Verdict{}, err
+		return VerdictWithFile{}, err
 	}
 	ask, err := askFor(p.File, p.Nonce)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("validate: %w", err)
+		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
 	view := s.view
 	if p.Fingerprint == "" && ask == nil {
@@ -67,15 +67,15 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (Verdict, erro
 		})
 	}
 	if err != nil {
-		return Verdict{}, fmt.Errorf("validate: %w", err)
+		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
-	s.observeVerdict(ctx, p.Fingerprint, a.verdict)
+	s.observeVerdict(ctx, p.Fingerprint, a.verdict.Verdict)
 	return a.verdict, nil
 }
 
 // A validation is the answer of Validate and what it writes.
 type validation struct {
-	verdict Verdict
+	verdict VerdictWithFile
 	facts   facts
 	renews  bool // the activation of facts must be written
 	offer   offer
@@ -91,13 +91,13 @@ func (s *Service) answer(ctx context.Context, r store.Reader, p ValidateParams, 
 	if f.found && f.holdsSeat() && len(timeReasons(f.license, f.at)) == 0 && len(scopeReasons(q, f.license)) == 0 {
 		a.renews = f.renewSeat()
 	}
-	if a.verdict, err = evaluate(q, *f); err != nil || ask == nil || !a.verdict.Valid {
+	if a.verdict.Verdict, err = evaluate(q, *f); err != nil || ask == nil || !a.verdict.Valid {
 		return a, err
 	}
 	if p.Fingerprint == "" && f.license.MaxActivations >= 0 {
 		return validation{}, errFileUnbound
 	}
-	a.offer, err = s.offerFile(ctx, r, *f, a.verdict, *ask)
+	a.offer, err = s.offerFile(ctx, r, *f, a.verdict.Verdict, *ask)
 	a.verdict.take(a.offer)
 	return a, err
 }

@@ -35,7 +35,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 	if err := check(ctx, p); err != nil {
 		return Verdict{}, err
 	}
-	none := deny(Reason{VerdictNotFound, "The customer has no matching license."})
+	none := deny(Reason{Code: VerdictNotFound, Detail: "The customer has no matching license."})
 	none.RecheckAfter = seconds(recheckInvalid)
 	q := question{entitlements: p.Entitlements}
 	var v Verdict

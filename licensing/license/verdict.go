@@ -7,73 +7,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
-	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
-)
-
-// A Verdict reports whether a license is valid at an instant and, if not,
-// all reasons. Its JSON form is the API's.
-type Verdict struct {
-	Valid bool `json:"valid"`
-	// Code is "valid" or "in_grace" for a valid license, otherwise the code
-	// of the first reason.
-	Code VerdictCode `json:"code"`
-	// Reasons lists everything that makes the license invalid, in the order
-	// of the constants of [VerdictCode]. Never nil.
-	Reasons []Reason `json:"reasons"`
-	// License is the license without its key; nil if no license has the key.
-	License *License `json:"license"`
-	// Activation is the activation of the fingerprint; nil if there is
-	// none.
-	Activation *Activation `json:"activation"`
-	// NextChangeAt is when the verdict next changes with the passage of
-	// time; nil: never.
-	NextChangeAt *time.Time `json:"next_change_at"`
-	// RecheckAfter is after how many seconds to validate again, at least 1:
-	// no later than NextChangeAt, than half of the remaining lease of an
-	// active activation, and than a periodic check.
-	RecheckAfter int64 `json:"recheck_after"`
-
-	// File is the license file that the request asked for, in answers of the
-	// API. In Go it is empty: sign FileClaims with Handler.Files().Sign, after
-	// the Update has been committed.
-	File string `json:"file,omitempty"`
-	// FileReason says why a valid license allows no file, if the request
-	// asked for one; nil: it does.
-	FileReason *Reason `json:"file_reason,omitempty"`
-
-	claims *licensefile.Claims
-}
-
-// FileClaims returns the claims of the license file that the request asked for;
-// nil: there is none.
-func (v Verdict) FileClaims() *licensefile.Claims { return v.claims }
-
-// A Reason is one thing that makes a license invalid.
-type Reason struct {
-	Code   VerdictCode `json:"code"`
-	Detail string      `json:"detail"` // one sentence for humans
-}
-
-// A VerdictCode is the code of a verdict or a reason. The list may grow.
-type VerdictCode string
-
-// The codes of a verdict, in the order of the reasons.
-const (
-	VerdictValid              VerdictCode = "valid"
-	VerdictInGrace            VerdictCode = "in_grace"            // past ExpiresAt, within the grace period
-	VerdictNotFound           VerdictCode = "not_found"           // no license has the key
-	VerdictRevoked            VerdictCode = "revoked"             //
-	VerdictSuspended          VerdictCode = "suspended"           //
-	VerdictExpired            VerdictCode = "expired"             // past ExpiresAt and the grace period
-	VerdictScheduled          VerdictCode = "scheduled"           // before StartsAt
-	VerdictProductMismatch    VerdictCode = "product_mismatch"    // not for the requested product
-	VerdictCustomerMismatch   VerdictCode = "customer_mismatch"   // not for the requested customer
-	VerdictNotActivated       VerdictCode = "not_activated"       // the fingerprint has no activation, or released it
-	VerdictLeaseEnded         VerdictCode = "lease_ended"         // the activation was not renewed in time
-	VerdictEvicted            VerdictCode = "evicted"             // another activation took over the seat
-	VerdictActivationLimit    VerdictCode = "activation_limit"    // the fingerprint is not activated, and no seat is free
-	VerdictEntitlementMissing VerdictCode = "entitlement_missing" // the license lacks a requested entitlement
 )
 
 // How long a program may rely on a verdict that time does not change.
@@ -116,7 +50,7 @@ type facts struct {
 func evaluate(q question, f facts) (Verdict, error) {
 	at := f.at
 	if !f.found {
-		v := deny(Reason{VerdictNotFound, "No license has this key; check it for typos."})
+		v := deny(Reason{Code: VerdictNotFound, Detail: "No license has this key; check it for typos."})
 		v.RecheckAfter = seconds(recheckInvalid)
 		return v, nil
 	}
@@ -158,15 +92,15 @@ func verdictAt(q question, f facts, at time.Time) Verdict {
 func timeReasons(l record.License, at time.Time) (reasons []Reason) {
 	switch l.State {
 	case store.StateRevoked:
-		reasons = append(reasons, Reason{VerdictRevoked, "The license was revoked."})
+		reasons = append(reasons, Reason{Code: VerdictRevoked, Detail: "The license was revoked."})
 	case store.StateSuspended:
-		reasons = append(reasons, Reason{VerdictSuspended, "The license is suspended."})
+		reasons = append(reasons, Reason{Code: VerdictSuspended, Detail: "The license is suspended."})
 	}
 	if !l.ExpiresAt.IsZero() && !at.Before(graceEnd(l)) {
-		reasons = append(reasons, Reason{VerdictExpired, "The license expired at " + l.ExpiresAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, Reason{Code: VerdictExpired, Detail: "The license expired at " + l.ExpiresAt.Format(time.RFC3339) + "."})
 	}
 	if !l.StartsAt.IsZero() && at.Before(l.StartsAt) {
-		reasons = append(reasons, Reason{VerdictScheduled, "The license starts at " + l.StartsAt.Format(time.RFC3339) + "."})
+		reasons = append(reasons, Reason{Code: VerdictScheduled, Detail: "The license starts at " + l.StartsAt.Format(time.RFC3339) + "."})
 	}
 	return reasons
 }
@@ -178,10 +112,10 @@ func graceEnd(l record.License) time.Time {
 
 func scopeReasons(q question, l record.License) (reasons []Reason) {
 	if q.productID != "" && q.productID != l.ProductID {
-		reasons = append(reasons, Reason{VerdictProductMismatch, "The license is for another product."})
+		reasons = append(reasons, Reason{Code: VerdictProductMismatch, Detail: "The license is for another product."})
 	}
 	if q.customerID != "" && q.customerID != l.CustomerID {
-		reasons = append(reasons, Reason{VerdictCustomerMismatch, "The license is for another customer."})
+		reasons = append(reasons, Reason{Code: VerdictCustomerMismatch, Detail: "The license is for another customer."})
 	}
 	return reasons
 }
@@ -190,13 +124,13 @@ func seatReasons(q question, f facts, at time.Time) (reasons []Reason) {
 	if q.fingerprint == "" || f.holdsSeatAt(at) {
 		return nil
 	}
-	reason := Reason{VerdictNotActivated, "The fingerprint is not activated; activate it first."}
+	reason := Reason{Code: VerdictNotActivated, Detail: "The fingerprint is not activated; activate it first."}
 	if f.seated {
 		switch activationStatusAt(f.seat, at) {
 		case ActivationLeaseEnded:
-			reason = Reason{VerdictLeaseEnded, "The lease ended at " + f.seat.LeaseEndsAt.Format(time.RFC3339) + " because it was not renewed; activate again."}
+			reason = Reason{Code: VerdictLeaseEnded, Detail: "The lease ended at " + f.seat.LeaseEndsAt.Format(time.RFC3339) + " because it was not renewed; activate again."}
 		case ActivationEvicted:
-			reason = Reason{VerdictEvicted, "Another activation took over the seat at " + f.seat.EndedAt.Format(time.RFC3339) + "."}
+			reason = Reason{Code: VerdictEvicted, Detail: "Another activation took over the seat at " + f.seat.EndedAt.Format(time.RFC3339) + "."}
 		}
 	}
 	reasons = append(reasons, reason)
@@ -207,7 +141,7 @@ func seatReasons(q question, f facts, at time.Time) (reasons []Reason) {
 }
 
 func fullReason(l record.License) Reason {
-	return Reason{VerdictActivationLimit, fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
+	return Reason{Code: VerdictActivationLimit, Detail: fmt.Sprintf("No seat is free; the license has %d.", l.MaxActivations)}
 }
 
 func entitlementReasons(q question, l record.License) (reasons []Reason) {
@@ -218,7 +152,7 @@ func entitlementReasons(q question, l record.License) (reasons []Reason) {
 	_ = decode(l.Entitlements, &granted) // evaluate decodes the document too, and returns the error
 	for _, name := range q.entitlements {
 		if _, ok := granted[name]; !ok {
-			reasons = append(reasons, Reason{VerdictEntitlementMissing, fmt.Sprintf("The license does not include %q.", name)})
+			reasons = append(reasons, Reason{Code: VerdictEntitlementMissing, Detail: fmt.Sprintf("The license does not include %q.", name)})
 		}
 	}
 	return reasons

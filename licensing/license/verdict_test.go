@@ -58,7 +58,7 @@ func TestVerdictOverTime(t *testing.T) {
 		f.now = step.at
 		v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key})
 		is.NoErr(err)
-		is.Equal(v, explained) // what Explain foretold has come
+		is.Equal(v.Verdict, explained) // what Explain foretold has come
 		f.now = start
 
 		is.Equal(v.Code, step.code)
@@ -116,7 +116,7 @@ func TestVerdictReasons(t *testing.T) {
 			test.ask.Key = l.Key
 			v, err := f.Validate(t.Context(), test.ask)
 			is.NoErr(err)
-			is.Equal(codes(v), test.want)
+			is.Equal(codes(v.Verdict), test.want)
 			is.Equal(v.Valid, len(test.want) == 0)
 			order := []license.VerdictCode{
 				license.VerdictNotFound, license.VerdictRevoked, license.VerdictSuspended, license.VerdictExpired, license.VerdictScheduled,
@@ -134,7 +134,7 @@ func TestVerdictReasons(t *testing.T) {
 				Fingerprint: test.ask.Fingerprint, Entitlements: test.ask.Entitlements,
 			})
 			is.NoErr(err)
-			is.Equal(explained, v)
+			is.Equal(explained, v.Verdict)
 		})
 	}
 }
@@ -170,7 +170,7 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 		for range 5 {
 			v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc", Entitlements: []string{"export"}})
 			is.NoErr(err)
-			is.Equal(codes(v), []license.VerdictCode{license.VerdictEntitlementMissing})
+			is.Equal(codes(v.Verdict), []license.VerdictCode{license.VerdictEntitlementMissing})
 			is.Equal(v.Activation.Status, license.ActivationLive)
 			is.Equal(v.RecheckAfter, min(lease/2, 3600))
 			f.now = f.now.Add(time.Duration(v.RecheckAfter) * time.Second)
@@ -179,7 +179,7 @@ func TestRecheckAfterKeepsTheLease(t *testing.T) {
 		is.NoErr(err)
 		v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "pc"})
 		is.NoErr(err)
-		is.Equal(codes(v), []license.VerdictCode{license.VerdictSuspended})
+		is.Equal(codes(v.Verdict), []license.VerdictCode{license.VerdictSuspended})
 		left := v.Activation.LeaseEndsAt.Sub(f.now)
 		is.Equal(v.RecheckAfter, max(1, min(int64(left/2/time.Second), 3600)))
 
@@ -217,7 +217,7 @@ func TestUnknownKeyGivesNoHint(t *testing.T) {
 			v, err := ask.s.Validate(t.Context(), license.ValidateParams{Key: ask.key, Fingerprint: fingerprint})
 			is.NoErr(err)
 			if ask.want != "" {
-				is.Equal(v, license.Verdict{
+				is.Equal(v.Verdict, license.Verdict{
 					Code: license.VerdictNotFound, RecheckAfter: 3600,
 					Reasons: []license.Reason{{Code: license.VerdictNotFound, Detail: "No license has this key; check it for typos."}},
 				})

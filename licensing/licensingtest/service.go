@@ -82,7 +82,8 @@ func (s *seating) issue(seats, lease int64) {
 func (s *seating) at(i int) *license.Service { return s.nodes[i%len(s.nodes)] }
 
 func (s *seating) activate(i int, fingerprint, takeOver string) (license.Verdict, error) {
-	return s.at(i).Activate(s.t.Context(), license.ActivateParams{Key: s.key, Fingerprint: fingerprint, TakeOver: takeOver})
+	v, err := s.at(i).Activate(s.t.Context(), license.ActivateParams{Key: s.key, Fingerprint: fingerprint, TakeOver: takeOver})
+	return v.Verdict, err
 }
 
 func (s *seating) validate(i int, fingerprint string) license.Verdict {
@@ -91,7 +92,7 @@ func (s *seating) validate(i int, fingerprint string) license.Verdict {
 	if err != nil {
 		s.t.Error(err)
 	}
-	return v
+	return v.Verdict
 }
 
 // concurrently runs fn n times concurrently.

@@ -61,7 +61,7 @@ func (b *batch) attempt(ctx context.Context, s *sending) outcome {
 	} else if !selected {
 		return outcome{kind: hopeless, attempt: Attempt{At: at, Error: unselectedError}}
 	}
-	message, err := newMessage(license.Event(feed.NewEvent(*e)))
+	message, err := newMessage(feed.NewEvent(*e))
 	if err != nil {
 		return r.untried(ctx, d, err)
 	}
@@ -104,7 +104,7 @@ const unselectedError = "skipped: the webhook no longer selects this event type"
 // selects reports whether a webhook selects the event of a delivery now. It always
 // selects tests and what an operator has resent.
 func selects(w Webhook, e store.Event, d outbox.Delivery) (bool, error) {
-	if e.Type == EventTest || w.wants(e) {
+	if e.Type == EventTest || wants(w, e) {
 		return true, nil
 	}
 	var data deliveryData

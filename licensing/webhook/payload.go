@@ -38,7 +38,7 @@ func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d
 		if err != nil || e == nil {
 			return err
 		}
-		m, err := newMessage(license.Event(feed.NewEvent(*e)))
+		m, err := newMessage(feed.NewEvent(*e))
 		payload = m.body
 		return err
 	})

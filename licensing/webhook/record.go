@@ -50,7 +50,7 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 		Secrets: []Secret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}
 	for _, secret := range rotation.Valid(rec.Secrets, at) {
-		w.Secrets = append(w.Secrets, Secret{secret.CreatedAt, optionalTime(secret.ExpiresAt)})
+		w.Secrets = append(w.Secrets, Secret{CreatedAt: secret.CreatedAt, ExpiresAt: optionalTime(secret.ExpiresAt)})
 	}
 	return w
 }

@@ -6,20 +6,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 )
 
-// A ResumeFrom says which events a webhook receives when it becomes active
-// again.
-type ResumeFrom string
-
-// The events that a webhook may resume from.
-const (
-	// ResumeFromStop: those since it was paused or disabled that are still
-	// kept, and then new ones. It is the default.
-	ResumeFromStop ResumeFrom = "stop"
-	// ResumeFromNow: new events only. The others count as skipped. Deliveries
-	// that were already attempted, tests and resends are sent nevertheless.
-	ResumeFromNow ResumeFrom = "now"
-)
-
 // resume starts the lane of a webhook that becomes active.
 func (tx *transaction) resume(ctx context.Context, rec *webhookRecord, from ResumeFrom) error {
 	newest, err := feed.Newest(ctx, tx)

@@ -102,7 +102,7 @@ func (b *batch) selectFrom(w window) error {
 	hook := b.hook.webhook(now)
 	b.through = w.through
 	for i, e := range events {
-		if e.Seq > w.through || !hook.wants(e) {
+		if e.Seq > w.through || !wants(hook, e) {
 			continue
 		}
 		if len(b.items) == b.size() {

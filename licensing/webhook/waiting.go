@@ -44,7 +44,7 @@ func (s *Service) waiting(ctx context.Context, r store.Reader, rec webhookRecord
 			if e.Seq <= lane.Position {
 				return found, "", nil
 			}
-			if q.After = e.Seq; w.wants(e) {
+			if q.After = e.Seq; wants(w, e) {
 				found = append(found, s.waitingDelivery(rec, e))
 			}
 			through = deliveryID(rec.ID, e)
@@ -75,7 +75,7 @@ func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRe
 		if err != nil {
 			return outbox.Delivery{}, err
 		}
-		if len(events) > 0 && deliveryID(rec.ID, events[0]) == id && rec.webhook(s.now()).wants(events[0]) {
+		if len(events) > 0 && deliveryID(rec.ID, events[0]) == id && wants(rec.webhook(s.now()), events[0]) {
 			return s.waitingDelivery(rec, events[0]), nil
 		}
 	}

@@ -12,60 +12,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A Webhook is an endpoint that receives events. Its JSON form is the API's.
-type Webhook struct {
-	Object      string `json:"object"` // always "webhook"
-	ID          string `json:"id"`     // "whk_" and 26 characters
-	URL         string `json:"url"`
-	Description string `json:"description"`
-	// Types are the event types to send, or families such as
-	// "license.*". Empty: all. Never nil.
-	Types []string `json:"types"`
-	// Products are the products whose events are sent. Nil: all events,
-	// including those without a product.
-	Products     []string   `json:"products"`
-	Status       Status     `json:"status"`
-	StatusReason string     `json:"status_reason,omitempty"` // why the webhook is disabled
-	FailingSince *time.Time `json:"failing_since"`           // since when every delivery has failed; nil: not failing
-	// SkippedEvents is how many events, of all types, it never received:
-	// retention removed them while it lagged or was paused, or it resumed from
-	// now.
-	SkippedEvents int64 `json:"skipped_events"`
-	// Secrets are the secrets that sign deliveries, newest first: one, or
-	// two during the overlap of a rotation.
-	Secrets   []Secret  `json:"secrets"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-
-	// CreatedBy is the actor that created the webhook, as in [license.Caller]. A
-	// webhook of an API client receives only events that the client may see
-	// at the time of sending.
-	CreatedBy string `json:"-"`
-}
-
-// A Secret describes a secret without its value.
-type Secret struct {
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // nil: valid until rotated
-}
-
-// A Status is the status of a webhook.
-type Status string
-
-// The statuses of a webhook. An active webhook receives events. A paused one
-// receives nothing. A webhook that has failed for five days or answered 410 is
-// disabled, and receives nothing either. When a webhook is activated again,
-// deliveries that were pending are sent, and [ResumeFrom] says which events it
-// receives: those since it stopped that retention has kept, or new ones only.
-const (
-	StatusActive   Status = "active"
-	StatusPaused   Status = "paused"
-	StatusDisabled Status = "disabled"
-)
-
-// wants reports whether the webhook selects an event with its Types and
+// wants reports whether a webhook selects an event with its Types and
 // Products. It never selects webhook.test, which Test sends.
-func (w Webhook) wants(e store.Event) bool {
+func wants(w Webhook, e store.Event) bool {
 	return e.Type != EventTest && feed.MatchTypes(w.Types, e.Type) && (w.Products == nil || slices.Contains(w.Products, e.ProductID))
 }
 
@@ -77,18 +26,6 @@ const (
 	EventDeleted  = "webhook.deleted"
 	EventTest     = "webhook.test" // sent only to its own webhook
 )
-
-// EventData is the JSON document in the Data of an event about a webhook. The
-// event's Subject is the ID of the webhook. Events never contain secrets.
-type EventData struct {
-	// Webhook is the webhook after the change. Its URL is reduced to scheme
-	// and host.
-	Webhook *Webhook `json:"webhook,omitempty"`
-	// Changes holds the changed fields under their API names.
-	Changes map[string]license.FieldChange `json:"changes,omitempty"`
-	// Reason says why the webhook was disabled.
-	Reason string `json:"reason,omitempty"`
-}
 
 const (
 	webhookKind = "webhook" // kind of entries

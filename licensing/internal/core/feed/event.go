@@ -4,30 +4,14 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// An Event has the fields of license.Event, so that one converts to the
-// other; license.Event has the JSON names.
-type Event struct {
-	Object     string
-	ID         string
-	Type       string
-	Timestamp  time.Time
-	Actor      string
-	RequestID  string
-	Subject    string
-	ProductID  string
-	CustomerID string
-	Data       json.RawMessage
-	Seq        int64
-}
-
 // NewEvent converts a stored event.
-func NewEvent(e store.Event) Event {
-	ev := Event{
+func NewEvent(e store.Event) api.Event {
+	ev := api.Event{
 		Object: "event", ID: e.ID, Type: e.Type, Timestamp: e.Time, Actor: e.Actor, RequestID: e.RequestID,
 		Subject: e.Subject, ProductID: e.ProductID, CustomerID: e.CustomerID, Data: e.Data, Seq: e.Seq,
 	}

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // A valueFunc decodes a JSON value into a field. The paths of its errors are
@@ -118,15 +118,15 @@ func timeValue(target reflect.Value, v any) []FieldError {
 }
 
 // parsedValue decodes types that implement encoding.TextUnmarshaler. If their
-// error is an [*auth.InvalidError], its code and detail are reported.
+// error is an [*api.FieldError], its code and detail are reported.
 func parsedValue(target reflect.Value, v any) []FieldError {
 	s, ok := v.(string)
 	if !ok {
 		return wrongType(v, wantText)
 	}
 	err := target.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s))
-	if invalid, ok := errors.AsType[*auth.InvalidError](err); ok && len(invalid.Fields) > 0 {
-		return failed(FieldError{Code: invalid.Fields[0].Code, Detail: invalid.Fields[0].Detail})
+	if invalid, ok := errors.AsType[*api.FieldError](err); ok {
+		return failed(FieldError{Code: invalid.Code, Detail: invalid.Detail})
 	}
 	if err != nil {
 		return failed(FieldError{Code: codeInvalidFormat, Detail: err.Error()})

@@ -17,10 +17,10 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
@@ -61,12 +61,6 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// eventData has the data of events about licenses and about webhooks.
-type eventData struct {
-	license.EventData
-	Webhook *webhook.Webhook `json:"webhook,omitempty"`
-}
-
 type generator struct {
 	*testing.T
 	doc     *object
@@ -78,7 +72,7 @@ func (g *generator) generate() []byte {
 	components := g.doc.object("components")
 	g.schemas = &schemas{g.T, components.object("schemas"), map[string]*object{}, map[reflect.Type][]any{}}
 	results := []reflect.Type{
-		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[eventData](), reflect.TypeFor[web.Problem](), reflect.TypeFor[health](),
+		reflect.TypeFor[license.ImportResult](), reflect.TypeFor[api.EventData](), reflect.TypeFor[web.Problem](), reflect.TypeFor[health](),
 	}
 	g.schemas.add(reflect.TypeFor[license.CreateParams](), true)
 	g.schemas.add(reflect.TypeFor[license.ImportRow](), true)

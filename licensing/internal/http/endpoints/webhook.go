@@ -4,16 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
-
-// newSecret is a webhook with its new secret, which is not shown again.
-type newSecret struct {
-	webhook.Webhook
-	Secret string `json:"secret"`
-}
 
 // on adapts a function of the webhooks to one that acts as the rules of a
 // request do.
@@ -23,9 +18,9 @@ func on[P, R any](hooks *webhook.Service, fn func(*webhook.Service, context.Cont
 	}
 }
 
-func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.CreateParams) (newSecret, error) {
+func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.CreateParams) (api.WebhookWithSecret, error) {
 	hook, secret, err := hooks.Create(ctx, p)
-	return newSecret{hook, secret}, err
+	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 
 func getWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Webhook, error) {
@@ -45,9 +40,9 @@ type rotateParams struct {
 // defaultOverlap is how long an old secret stays valid by default.
 const defaultOverlap = 24 * time.Hour
 
-func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) (newSecret, error) {
+func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) (api.WebhookWithSecret, error) {
 	if len(input.Errors(ctx, nil)) > 0 {
-		return newSecret{}, input.Invalid(ctx)
+		return api.WebhookWithSecret{}, input.Invalid(ctx)
 	}
 	overlap := defaultOverlap
 	if p.OverlapSeconds != nil {
@@ -55,7 +50,7 @@ func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) 
 		overlap = time.Duration(min(max(*p.OverlapSeconds, -1), beyond)) * time.Second
 	}
 	hook, secret, err := hooks.RotateSecret(ctx, webhook.RotateParams{ID: p.ID, Overlap: overlap})
-	return newSecret{hook, secret}, err
+	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 
 func testWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Delivery, error) {

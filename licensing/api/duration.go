@@ -1,6 +1,7 @@
-package license
+package api
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,10 +28,11 @@ type durationPart struct {
 	n          *int
 }
 
+var errDuration = errors.New(`must be an ISO 8601 duration such as "P1Y", "P6M" or "P30D"`)
+
 // ParseDuration parses an ISO 8601 duration such as "P1Y6M", "P2W", "P30D"
 // or "PT12H". It needs at least one part; parts are whole numbers of at most
-// eight digits, in order, and weeks may be combined with other parts. It
-// returns an [*InvalidError] for the field "duration".
+// eight digits, in order, and weeks may be combined with other parts.
 func ParseDuration(s string) (Duration, error) {
 	var d Duration
 	calendar, clock := d.parts()
@@ -38,7 +40,7 @@ func ParseDuration(s string) (Duration, error) {
 	ok := strings.HasPrefix(s, "P") && date+timeOfDay != "" && (!hasTime || timeOfDay != "") &&
 		parseParts(date, calendar) && parseParts(timeOfDay, clock)
 	if !ok {
-		return Duration{}, Invalid("duration", CodeInvalidFormat, `must be an ISO 8601 duration such as "P1Y", "P6M" or "P30D"`)
+		return Duration{}, errDuration
 	}
 	return d, nil
 }
@@ -64,18 +66,22 @@ func parseParts(s string, parts []durationPart) bool {
 }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]. It parses a nonzero
-// ISO 8601 duration and returns an [*InvalidError] otherwise.
+// ISO 8601 duration and returns a [*FieldError] otherwise.
 func (d *Duration) UnmarshalText(text []byte) (err error) {
 	const want = `must be a duration in the form of ISO 8601, and not zero, such as "P1Y", "P6M" or "P30D"`
 	*d, err = ParseDuration(string(text))
 	switch {
 	case err != nil:
-		return Invalid("duration", CodeInvalidFormat, want)
+		return &FieldError{Code: FieldInvalidFormat, Detail: want}
 	case d.IsZero():
-		return Invalid("duration", CodeOutOfRange, want)
+		return &FieldError{Code: FieldOutOfRange, Detail: want}
 	}
 	return nil
 }
+
+// MarshalText implements [encoding.TextMarshaler] with the form of
+// [Duration.String].
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // String formats d in ISO 8601 form without its zero parts.
 func (d Duration) String() string {
@@ -120,8 +126,8 @@ func (d Duration) AddTo(t time.Time) time.Time {
 	return time.Unix(t.Unix()+seconds, int64(t.Nanosecond())).UTC()
 }
 
-// inBounds reports whether no part is negative or has more than eight digits.
-func (d Duration) inBounds() bool {
+// InBounds reports whether no part is negative or has more than eight digits.
+func (d Duration) InBounds() bool {
 	calendar, clock := d.parts()
 	for _, part := range append(calendar, clock...) {
 		if *part.n < 0 || *part.n > maxPart {

@@ -1,9 +1,9 @@
-package client
+package api
 
 import "encoding/json"
 
-// A Change is a change of an optional field. The zero Change leaves the field
-// unchanged; [To] sets it, and [ToNull] removes its value.
+// A Change is a change of an optional field. The zero Change leaves the
+// field unchanged; [To] sets it, and [ToNull] removes its value.
 type Change[T any] struct {
 	Set   bool // false: leave the field unchanged
 	Null  bool // with Set: set the field to null

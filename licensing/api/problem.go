@@ -1,0 +1,36 @@
+package api
+
+import "time"
+
+// A Problem is a response that reports a failure (RFC 9457), sent as
+// application/problem+json.
+type Problem struct {
+	Type      string       `json:"type"`             // always "about:blank"
+	Title     string       `json:"title"`            // the phrase of the status
+	Status    int          `json:"status"`           // of HTTP
+	Code      Code         `json:"code"`             // stable, for programs
+	Detail    string       `json:"detail,omitempty"` // for humans: what is wrong and how to fix it
+	RequestID string       `json:"request_id"`       // identifies the request in the log of the service
+	Errors    []FieldError `json:"errors,omitempty"` // each invalid part of the request
+
+	IDs  []string `json:"ids,omitempty"`  // with CodeLicenseAmbiguous: the candidates
+	From string   `json:"from,omitempty"` // with CodeMoveForbidden: the status of the license
+	To   string   `json:"to,omitempty"`   // with CodeMoveForbidden: the status that it cannot have
+
+	Verdict *Verdict `json:"verdict,omitempty"` // of a refused activation
+
+	OfflineUntil *time.Time `json:"offline_until,omitempty"` // with CodeSeatHeld: when the license file expires
+}
+
+// A FieldError is one invalid part of a request, identified by one of the first
+// three fields.
+type FieldError struct {
+	Pointer   string `json:"pointer,omitempty"`   // into the body: a JSON Pointer as a URI fragment (RFC 6901), such as "#/name"
+	Parameter string `json:"parameter,omitempty"` // of the query
+	Header    string `json:"header,omitempty"`
+	Detail    string `json:"detail"`
+	Code      string `json:"code"`
+}
+
+// Error returns the place and the detail.
+func (e *FieldError) Error() string { return e.Pointer + e.Parameter + e.Header + " " + e.Detail }
