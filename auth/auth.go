@@ -103,6 +103,7 @@ func (o Options) withDefaults() Options {
 
 // Auth manages clients and their tokens. It is safe for concurrent use.
 type Auth struct {
+	inside
 	st     store.Store
 	opts   Options
 	caller Caller

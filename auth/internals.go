@@ -1,12 +1,19 @@
 package auth
 
-import "github.com/seed-d8a106b4/licensekit/store"
+import (
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
 
-// Internal returns methods for the other packages of this module. Programs must
-// not use them: they change without notice.
-func (a *Auth) Internal() internals { return internals{a} }
+// inside leads the other packages of this module to the methods of internals,
+// with [inner.Of].
+type inside = inner.Methods[internals]
 
+// internals are the methods of an Auth for the dashboard.
 type internals struct{ a *Auth }
+
+// Of returns the methods for a.
+func (internals) Of(a *Auth) internals { return internals{a} }
 
 // In returns an Auth whose calls are part of a running Update, through its store.
 // After the Update, call Flush.

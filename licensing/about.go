@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
 )
 
@@ -51,7 +52,7 @@ func (h *Handler) about() dashboard.About {
 			{Name: "Request timeout", Value: o.Limits.Timeout},
 			{Name: "Idempotent replay", Value: rules.IdempotencyTTL},
 			{Name: "Event retention", Value: kept(rules.Events.Retention)},
-			{Name: "Delivery retention", Value: h.webhooks.Internal().Options().DeliveryRetention},
+			{Name: "Delivery retention", Value: inner.Of(h.webhooks).Options().DeliveryRetention},
 			{Name: "Activations visible to key holders", Value: o.KeyHolderSeats},
 			{Name: "Webhooks to private addresses", Value: o.Webhooks.AllowPrivate},
 			{Name: "Sign-in by the host application", Value: o.Dashboard.Operator != nil},

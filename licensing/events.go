@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -86,7 +87,7 @@ func (h *Handler) newEngine() *feed.Engine {
 	c := feed.Config{
 		Store: h.store, Now: o.Now, Logger: o.Logger, PollInterval: o.PollInterval, Retention: o.Events.Retention,
 		Background: []feed.Background{
-			h.service.Internal().Background(), h.webhooks.Internal().Background(),
+			inner.Of(h.service).Background(), inner.Of(h.webhooks).Background(),
 			{Tasks: func(*feed.Run) []feed.Task { return []feed.Task{{Name: "retry_write", Step: h.store.retry}} }},
 		},
 		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge},

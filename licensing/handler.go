@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
@@ -70,7 +71,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	})
 	h.files = files.New(h.store, files.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
-		Revoked: h.service.Internal().RevokedFiles,
+		Revoked: inner.Of(h.service).RevokedFiles,
 	})
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -117,11 +118,11 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if err != nil {
 		return Health{}, err
 	}
-	troubled, err := h.webhooks.Internal().Troubled(ctx)
+	troubled, err := inner.Of(h.webhooks).Troubled(ctx)
 	if err != nil {
 		return Health{}, err
 	}
-	secrets, err := h.webhooks.Internal().SecretCounts(ctx)
+	secrets, err := inner.Of(h.webhooks).SecretCounts(ctx)
 	if err != nil {
 		return Health{}, err
 	}
@@ -129,7 +130,7 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	if out.SigningKeys, err = h.files.SecretCounts(ctx); err != nil {
 		return Health{}, err
 	}
-	lists, err := h.files.Internal().ListsAhead(ctx)
+	lists, err := inner.Of(h.files).ListsAhead(ctx)
 	if err != nil {
 		return Health{}, err
 	}

@@ -1,12 +1,20 @@
 package files
 
-import "github.com/seed-d8a106b4/licensekit/store"
+import (
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
 
-// Internal returns methods for the other packages of this module. Programs must
-// not use them: they change without notice.
-func (s *Service) Internal() internals { return internals{s} }
+// inside leads the other packages of this module to the methods of internals,
+// with [inner.Of].
+type inside = inner.Methods[internals]
 
+// internals are the methods of a Service for the handler and the dashboard. Other
+// files declare more of them.
 type internals struct{ s *Service }
+
+// Of returns the methods for s.
+func (internals) Of(s *Service) internals { return internals{s} }
 
 // In returns a Service whose calls are part of a running Update, through its
 // store. After the Update, call Flush.

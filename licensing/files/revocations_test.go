@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -126,7 +127,7 @@ func TestListsAfterAWrongClock(t *testing.T) {
 	// ahead checks what is reported: nothing, or since when.
 	ahead := func(since ...time.Time) {
 		t.Helper()
-		all, err := f.Internal().ListsAhead(t.Context())
+		all, err := inner.Of(f.Service).ListsAhead(t.Context())
 		is.NoErr(err)
 		is.Equal(len(all), len(since))
 		for i := range all {

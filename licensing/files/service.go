@@ -106,6 +106,7 @@ func (o Options) signers() (map[string]crypto.Signer, error) {
 // A Service has the signing keys of license files. It is safe for concurrent
 // use.
 type Service struct {
+	inside
 	st     store.Store
 	opts   Options
 	host   map[string]crypto.Signer // the keys in Options.SigningKeys

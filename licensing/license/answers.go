@@ -53,5 +53,5 @@ func (s *Service) eraseAnswers(ctx context.Context, customerID string, after int
 			return 0, err
 		}
 	}
-	return after, s.erasing.answers(ctx, s.Internal().Store(), events)
+	return after, s.erasing.answers(ctx, internals{s}.Store(), events)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -141,7 +142,7 @@ func TestUpkeepRemovesActivationsOfDeletedLicenses(t *testing.T) {
 		return errors.Join(s.Delete(t.Context(), license.DeleteParams{ID: ids[0]}), s.Delete(t.Context(), license.DeleteParams{ID: ids[1]}))
 	}))
 	is.Equal(left(), 300)
-	for _, step := range f.Internal().Background().Upkeep {
+	for _, step := range inner.Of(f.Service).Background().Upkeep {
 		for more := true; more; {
 			var err error
 			more, err = step(t.Context())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -224,7 +225,7 @@ func TestBeforeCreateRunsOutsideUpdates(t *testing.T) {
 	f.create(t)
 	is.Equal(runs, 1)
 	for range 2 {
-		_, _, err := f.Internal().CreateOnce(t.Context(), "key", "print", plain(), func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+		_, _, err := inner.Of(f.Service).CreateOnce(t.Context(), "key", "print", plain(), func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
 		is.NoErr(err)
 	}
 	is.Equal(runs, 2) // not for a replay
@@ -283,7 +284,7 @@ func TestBeforeCreateGetsACopy(t *testing.T) {
 	for _, create := range []func() error{
 		func() error { _, err := f.Create(t.Context(), p); return err },
 		func() error {
-			_, _, err := f.Internal().CreateOnce(t.Context(), "key", "", p, func(l license.License) ([]byte, error) {
+			_, _, err := inner.Of(f.Service).CreateOnce(t.Context(), "key", "", p, func(l license.License) ([]byte, error) {
 				is.Equal(*l.MaxActivations, int64(7))
 				return nil, nil
 			})

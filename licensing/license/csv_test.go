@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -36,9 +37,9 @@ func TestExportWithKeysAppendsAnEvent(t *testing.T) {
 	l := f.create(t)
 	client := f.As(license.Caller{Actor: "client:cid_1"})
 	is.NoErr(client.Export(t.Context(), &out, license.ListParams{CustomerID: l.CustomerID}))
-	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{Search: l.Key}))
-	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{IDs: []string{l.ID}}))
-	is.NoErr(f.As(license.Caller{MaskKeys: true}).Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{Search: l.Key}))
+	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{IDs: []string{l.ID}}))
+	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, license.ListParams{}))
 	is.Equal(f.exports(t), []string{
 		`client:cid_1 {"export":{"format":"ndjson","rows":1,"filter":{"customer_id":"cus_ada"}}}`,
 		`go {"export":{"format":"csv","rows":1,"filter":{"search":true}}}`, // not the text, which is a key
@@ -70,7 +71,7 @@ func TestInterruptedExportAppendsAnEvent(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &failing{}
-	err := f.Internal().ExportCSV(ctx, w, license.ListParams{})
+	err := inner.Of(f.Service).ExportCSV(ctx, w, license.ListParams{})
 	cancel()
 	require.ErrorIs(t, err, errBroken)
 	is.Equal(f.exports(t), []string{`go {"export":{"format":"csv","rows":400,"filter":{}}}`})
@@ -87,7 +88,7 @@ func TestNoExportWithoutItsEvent(t *testing.T) {
 	f.create(t)
 	var out bytes.Buffer
 	s := license.New(refusing{f.store}, license.Options{})
-	require.ErrorIs(t, s.Internal().ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
+	require.ErrorIs(t, inner.Of(s).ExportCSV(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
 	require.ErrorIs(t, s.Export(t.Context(), &out, license.ListParams{}), store.ErrUnavailable)
 	is.Equal(out.Len(), 0)
 }
@@ -99,14 +100,14 @@ func TestExportCSV(t *testing.T) {
 		p.Name, p.Metadata = "=Zoë", map[string]string{"order": "7"}
 	})
 	var out bytes.Buffer
-	is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
 	header, row, _ := strings.Cut(out.String(), "\r\n")
 	require.HasPrefix(t, header, "\ufeffid,name,product_id,customer_id,key,status,")
 	require.HasPrefix(t, row, l.ID+",'=Zoë,prod_editor,cus_ada,"+l.Key+",active,")
 	require.Contains(t, row, `{},"{""order"":""7""}",1,`)
 
 	out.Reset()
-	is.NoErr(f.As(license.Caller{MaskKeys: true}).Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(f.As(license.Caller{MaskKeys: true})).ExportCSV(t.Context(), &out, license.ListParams{}))
 	require.NotContains(t, out.String(), "key")
 	require.NotContains(t, out.String(), l.Key[len(l.Key)-4:])
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -42,9 +43,9 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	_, err = from.VoidFiles(t.Context(), license.MoveParams{ID: offline.ID})
 	is.NoErr(err)
 	var out bytes.Buffer
-	is.NoErr(from.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
 
-	p, err := to.Internal().PreviewCSV(t.Context(), out.Bytes())
+	p, err := inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal(len(to.events(t, "")), 0)
 	is.Equal(to.importLines(t, p.NDJSON), []string{"created", "created", "created"})
@@ -57,7 +58,7 @@ func TestExportedCSVCanBeImported(t *testing.T) {
 	}
 	is.Equal(got.Data, want.Data)
 
-	p, err = to.Internal().PreviewCSV(t.Context(), out.Bytes())
+	p, err = inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	is.Equal([]string{p.Results[0].Result, p.Results[2].Result}, []string{"exists", "exists"})
 }
@@ -87,8 +88,8 @@ func TestEveryTextSurvivesCSV(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	is.NoErr(from.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
-	p, err := to.Internal().PreviewCSV(t.Context(), out.Bytes())
+	is.NoErr(inner.Of(from.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
+	p, err := inner.Of(to.Service).PreviewCSV(t.Context(), out.Bytes())
 	is.NoErr(err)
 	to.importLines(t, p.NDJSON)
 	n := 0
@@ -110,7 +111,7 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	f := newFixture(t)
 	file := "\n\r\nname;product_id;customer_id;max_activations;status_reason\r\n\r\n\nAda;atlas;cus_1;3;\n" + // row 6
 		";;;;\n\nBob;atlas;cus_1;%s;\n\nEve;atlas;cus_1;2;\"two\n\nlines\"\n\nFay;atlas;cus_1;2;\n" // 9, 11, 13
-	p, err := f.Internal().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "many")))
+	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "many")))
 	is.NoErr(err)
 	var refused []int
 	for _, r := range p.Results {
@@ -120,13 +121,13 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 	}
 	is.Equal(refused, []int{9, 11})
 	is.Equal(p.Results[3].Line, 13)
-	_, err = f.Internal().PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
+	_, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte(fmt.Sprintf(file, "1")+"\n\na;b;c;d;e;f\n"))
 	invalid, ok := errors.AsType[*license.InvalidError](err)
 	is.True(ok)
 	require.Contains(t, invalid.Fields[0].Detail, "row 16 has more cells")
 
 	file = strings.Replace(fmt.Sprintf(file, "1"), "\"two\n\nlines\"", "", 1)
-	p, err = f.Internal().PreviewCSV(t.Context(), []byte(file))
+	p, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte(file))
 	is.NoErr(err)
 	var numbers []int
 	is.NoErr(f.Import(t.Context(), bytes.NewReader(p.NDJSON), func(r license.ImportResult) error {
@@ -139,7 +140,7 @@ func TestCSVRowsAreNumberedAsInASpreadsheet(t *testing.T) {
 func TestPreviewCSVOfASpreadsheet(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	p, err := f.Internal().PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations;status\r\n"+
+	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte("\ufeffName;Customer_ID;product_id;expires_at;max_activations;status\r\n"+
 		"Zoë;cus_1;atlas;2027-01-31;3;Suspended\r\n;;;;;\r\nBob ; cus_2;atlas;;;ACTIVE\r\n"))
 	is.NoErr(err)
 	is.Equal(len(p.Results), 2)
@@ -158,7 +159,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	other := f.create(t)
-	p, err := f.Internal().PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
+	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte("name,product_id,customer_id,key,expires_at,max_activations,metadata,status\n"+
 		"Ada,atlas,cus_1,,31.01.2027,many,order=7,\n"+
 		",atlas,cus_1,,,,,paused\n"+
 		"Bob,atlas,cus_1,OLD-SYSTEM-KEY-000001,,,,\n"+
@@ -178,7 +179,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 	is.Equal(p.Results[2].Result, license.ImportCreated)
 	is.Equal(p.Results[4].Result, license.ImportExists)
 
-	_, err = f.Internal().PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 5000)))
+	_, err = inner.Of(f.Service).PreviewCSV(t.Context(), []byte("name,product_id,customer_id\n"+strings.Repeat("a,b,c\n", 5000)))
 	is.NoErr(err) // as many as there may be
 	for text, want := range map[string]string{
 		"":                                          "empty",
@@ -191,7 +192,7 @@ func TestPreviewCSVReportsAllFaults(t *testing.T) {
 		"name,product_id,customer_id\nZo\xeb,b,c\n": "not UTF-8",
 		"name,product_id,customer_id\n" + strings.Repeat("a,b,c\n", 5001): "5001 rows",
 	} {
-		_, err := f.Internal().PreviewCSV(t.Context(), []byte(text))
+		_, err := inner.Of(f.Service).PreviewCSV(t.Context(), []byte(text))
 		invalid, ok := errors.AsType[*license.InvalidError](err)
 		is.True(ok)
 		require.Contains(t, invalid.Fields[0].Detail, want) // want

@@ -77,7 +77,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 			return err
 		})
 		if err == nil { // again, for answers that were stored before the events were blanked
-			err = s.erasing.answers(ctx, s.Internal().Store(), blanked)
+			err = s.erasing.answers(ctx, internals{s}.Store(), blanked)
 		}
 		if err != nil {
 			return total, fmt.Errorf("erase customer: %w", err)

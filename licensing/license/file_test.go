@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -432,12 +433,12 @@ func TestRevokedFiles(t *testing.T) {
 	l, other := f.create(t), f.create(t)
 	refused := func(productID string) []licensefile.RevokedLicense {
 		t.Helper()
-		all, err := f.Internal().RevokedFiles(t.Context(), productID)
+		all, err := inner.Of(f.Service).RevokedFiles(t.Context(), productID)
 		is.NoErr(err)
 		return all
 	}
 	is.Equal(len(refused(l.ProductID)), 0)
-	_, err := f.Internal().RevokedFiles(t.Context(), "unknown")
+	_, err := inner.Of(f.Service).RevokedFiles(t.Context(), "unknown")
 	require.ErrorIs(t, err, license.ErrNotFound)
 
 	_, err = f.Suspend(t.Context(), license.MoveParams{ID: other.ID}) // it has no files
@@ -478,23 +479,23 @@ func TestFilesUntil(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, limited)
-	until, err := f.Internal().FilesUntil(t.Context(), l.ID)
+	until, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(until.IsZero())
 	v := f.activateFile(t, l.Key, "a")
-	until, err = f.Internal().FilesUntil(t.Context(), l.ID)
+	until, err = inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(!until.Before(v.FileClaims().ExpiresAt) && until.Before(f.now.Add(16*day)))
 	_, err = f.VoidFiles(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
-	voided, err := f.Internal().FilesUntil(t.Context(), l.ID)
+	voided, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.Equal(voided, until) // a program may not have seen the list
 
-	_, err = f.As(license.Caller{Products: []string{"other"}}).Internal().FilesUntil(t.Context(), l.ID)
+	_, err = inner.Of(f.As(license.Caller{Products: []string{"other"}})).FilesUntil(t.Context(), l.ID)
 	require.ErrorIs(t, err, license.ErrNotFound)
 	f.now = until
-	until, err = f.Internal().FilesUntil(t.Context(), l.ID)
+	until, err = inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 	is.NoErr(err)
 	is.True(until.IsZero())
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -41,7 +42,7 @@ func TestRepeatedFilesAppendNoEvent(t *testing.T) {
 			is.Equal(issued(), 1)
 			is.Equal(issued(), 1)
 			if ask.Fingerprint != "" {
-				until, err := f.Internal().FilesUntil(t.Context(), l.ID)
+				until, err := inner.Of(f.Service).FilesUntil(t.Context(), l.ID)
 				is.NoErr(err)
 				is.True(until.After(f.now.Add(time.Minute))) // the hold was written nevertheless
 			}

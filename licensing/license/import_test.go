@@ -14,6 +14,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/bulk"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -310,7 +311,7 @@ func TestImportAndFoldAreBulkWork(t *testing.T) {
 	is.Equal(marked, []bool{true})
 
 	marked = nil
-	for _, task := range s.Internal().Background().Tasks(&feed.Run{}) {
+	for _, task := range inner.Of(s).Background().Tasks(&feed.Run{}) {
 		if task.Name == "search" {
 			_, err = task.Step(t.Context())
 			is.NoErr(err)
@@ -474,7 +475,7 @@ func TestImportOfADeletedID(t *testing.T) {
 				is.NoErr(err)
 				is.Equal(left, 0)
 				f.activate(t, l.Key, "mine")
-				for _, step := range f.Internal().Background().Upkeep {
+				for _, step := range inner.Of(f.Service).Background().Upkeep {
 					for more := true; more; {
 						more, err = step(t.Context())
 						is.NoErr(err)

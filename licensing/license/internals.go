@@ -3,17 +3,21 @@ package license
 import (
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// Internal returns methods for the other packages of this module. Programs must
-// not use them: they change without notice.
-func (s *Service) Internal() internals { return internals{s} }
+// inside leads the other packages of this module to the methods of internals,
+// with [inner.Of].
+type inside = inner.Methods[internals]
 
 // internals are the methods of a Service for package webhook, which keeps its
 // records in the same store, for the handler and for the dashboard. Other files
 // declare more of them.
 type internals struct{ *Service }
+
+// Of returns the methods for s.
+func (internals) Of(s *Service) internals { return internals{s} }
 
 // Caller returns the Caller that the Service acts for.
 func (s internals) Caller() Caller { return s.caller }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -146,7 +147,7 @@ func TestForeignKeysAreShownAsSupplied(t *testing.T) {
 		is.NoErr(f.Export(t.Context(), &out, license.ListParams{}))
 		require.Contains(t, out.String(), `"key":"`+want+`"`)
 		out.Reset()
-		is.NoErr(f.Internal().ExportCSV(t.Context(), &out, license.ListParams{}))
+		is.NoErr(inner.Of(f.Service).ExportCSV(t.Context(), &out, license.ListParams{}))
 		require.Contains(t, out.String(), ","+want+",")
 		masked, err := f.As(license.Caller{MaskKeys: true}).Get(t.Context(), l.ID)
 		is.NoErr(err)
@@ -200,7 +201,7 @@ func TestForeignKeysAreImportedAsSupplied(t *testing.T) {
 		is.Equal(importAll(t, f.Service, again)[0].Result, license.ImportExists)
 	}
 	file := []byte("name,product_id,customer_id,key\nn,p,c," + key + "\nn,p,c," + canonical + "\n")
-	p, err := f.Internal().PreviewCSV(t.Context(), file)
+	p, err := inner.Of(f.Service).PreviewCSV(t.Context(), file)
 	is.NoErr(err)
 	is.Equal(p.Results[0].Result, license.ImportExists)
 	is.Equal(p.Results[1].Result, license.ImportRefused) // the same key twice

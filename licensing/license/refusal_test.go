@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -89,7 +90,7 @@ func TestRefusals(t *testing.T) {
 			Recent: []license.RefusedCall{{At: start.AddDate(0, 0, 1), Action: "validate", Address: "203.0.113.7"}},
 		},
 	})
-	usage, err := f.Internal().Usage(t.Context())
+	usage, err := inner.Of(f.Service).Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(len(usage), license.OverviewDays)
 	today := usage[license.OverviewDays-1]
@@ -105,7 +106,7 @@ func TestRefusals(t *testing.T) {
 	limited := f.As(license.Caller{Products: []string{"atlas"}})
 	_, err = limited.Refusals(t.Context(), license.RefusalsParams{ID: l.ID})
 	require.ErrorIs(t, err, license.ErrNotFound)
-	_, err = limited.Internal().Usage(t.Context())
+	_, err = inner.Of(limited).Usage(t.Context())
 	require.ErrorIs(t, err, license.ErrProductForbidden)
 }
 
@@ -137,7 +138,7 @@ func TestRefusalsWithoutRun(t *testing.T) {
 	other := license.New(counting, license.Options{Now: func() time.Time { return now }}) // another process
 	is.Equal(refusals(t, other, l.ID)[0].Count, int64(2))
 	is.Equal(refusals(t, s, l.ID)[0].Count, int64(3))
-	usage, err := other.Internal().Usage(t.Context())
+	usage, err := inner.Of(other).Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(usage[license.OverviewDays-1].Validations, int64(4))
 }
@@ -220,7 +221,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	is.Equal(len(entries(t, st, "refusal")), 500)
 	is.Equal(refusals(t, s, ids[0])[0].Count, int64(1))
 	is.Equal(len(refusals(t, s, ids[509])), 0)
-	usage, err := s.Internal().Usage(t.Context())
+	usage, err := inner.Of(s).Usage(t.Context())
 	is.NoErr(err)
 	is.Equal(usage[license.OverviewDays-1].Refused[license.VerdictProductMismatch], int64(510))
 }
@@ -315,7 +316,7 @@ func TestRunStoresRefusals(t *testing.T) {
 			}
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		e := feed.New(feed.Config{Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Background: []feed.Background{s.Internal().Background()}})
+		e := feed.New(feed.Config{Store: st, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Background: []feed.Background{inner.Of(s).Background()}})
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = e.Run(ctx) })
 		time.Sleep(time.Second)
@@ -332,7 +333,7 @@ func TestRunStoresRefusals(t *testing.T) {
 		stop()
 		wg.Wait()
 		stored := license.New(st, license.Options{})
-		usage, err := stored.Internal().Usage(t.Context())
+		usage, err := inner.Of(stored).Usage(t.Context())
 		is.NoErr(err)
 		is.Equal(usage[license.OverviewDays-1].Validations, int64(301))
 	})
@@ -372,7 +373,7 @@ func TestRecentlyRefused(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	recent := func() (ids []string) {
-		list, err := f.Internal().RecentlyRefused(t.Context())
+		list, err := inner.Of(f.Service).RecentlyRefused(t.Context())
 		is.NoErr(err)
 		for _, l := range list {
 			ids = append(ids, l.License.ID)
@@ -395,7 +396,7 @@ func TestRecentlyRefused(t *testing.T) {
 	refuse(7*24+1, two) // waits in memory
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: gone.ID}))
 	is.Equal(recent(), []string{two.ID, one.ID})
-	list, err := f.Internal().RecentlyRefused(t.Context())
+	list, err := inner.Of(f.Service).RecentlyRefused(t.Context())
 	is.NoErr(err)
 	is.Equal(list[0].Refusals, refusals(t, f.Service, two.ID)) // of the memory and the store
 	is.Equal(list[0].Refusals[0].Count, int64(2))
@@ -406,6 +407,6 @@ func TestRecentlyRefused(t *testing.T) {
 	is.Equal(len(recent()), 20)
 	is.NoErr(f.StoreUsage(t.Context()))
 	is.Equal(len(recent()), 20)
-	_, err = f.As(license.Caller{Products: []string{"atlas"}}).Internal().RecentlyRefused(t.Context())
+	_, err = inner.Of(f.As(license.Caller{Products: []string{"atlas"}})).RecentlyRefused(t.Context())
 	require.ErrorIs(t, err, license.ErrProductForbidden)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -256,12 +257,12 @@ func TestSeatCounts(t *testing.T) {
 	f.now = f.now.Add(time.Hour) // the lease has ended
 	ids := []string{none.ID, two.ID, leased.ID}
 
-	counts, err := f.Internal().SeatCounts(t.Context(), ids)
+	counts, err := inner.Of(f.Service).SeatCounts(t.Context(), ids)
 	is.NoErr(err)
 	is.Equal(counts, map[string]int{two.ID: 2, leased.ID: 1})
-	counts, err = f.Internal().SeatCounts(t.Context(), nil)
+	counts, err = inner.Of(f.Service).SeatCounts(t.Context(), nil)
 	is.NoErr(err)
 	is.Equal(len(counts), 0)
-	_, err = f.As(license.Caller{Products: []string{}}).Internal().SeatCounts(t.Context(), ids)
+	_, err = inner.Of(f.As(license.Caller{Products: []string{}})).SeatCounts(t.Context(), ids)
 	require.ErrorIs(t, err, license.ErrProductForbidden)
 }

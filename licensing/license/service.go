@@ -92,6 +92,7 @@ type EventOptions struct {
 // concurrent use, except inside [Service.Atomically] and [Service.Once]: the
 // Service passed to their function must be used only by that function.
 type Service struct {
+	inside
 	st        store.Store
 	opts      Options
 	searching slot // one search at a time

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -75,7 +76,7 @@ func (s *seating) counted(want int) {
 			q.After = rows[len(rows)-1].ID
 		}
 	}
-	counts, err := s.nodes[0].Internal().SeatCounts(s.t.Context(), []string{s.id})
+	counts, err := inner.Of(s.nodes[0]).SeatCounts(s.t.Context(), []string{s.id})
 	if err != nil || n != want || counts[s.id] != want {
 		s.t.Errorf("%d activations are active and %d are counted (%v), want %d", n, counts[s.id], err, want)
 	}

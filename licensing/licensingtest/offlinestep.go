@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -120,7 +121,7 @@ func (o *offline) void(node *license.Service) error {
 
 // upkeep removes what has expired.
 func (o *offline) upkeep(node *license.Service) error {
-	for _, step := range node.Internal().Background().Upkeep {
+	for _, step := range inner.Of(node).Background().Upkeep {
 		if _, err := step(context.WithoutCancel(o.t.Context())); err != nil {
 			return fmt.Errorf("upkeep: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -234,7 +235,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		w.URL = origin(w.URL)
 		e := store.Event{
 			ID: store.NewID("evt", tx.now), Type: EventTest, Time: tx.now,
-			Actor: s.actor(), RequestID: s.rules.Internal().Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
+			Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
 		}
 		seqs, err := tx.AppendEvents(ctx, e)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
@@ -92,8 +93,8 @@ func (b *bench) run(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	engine := feed.New(feed.Config{
-		Store: b.store, Now: b.rules.Internal().Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
-		Background: []feed.Background{b.Internal().Background()},
+		Store: b.store, Now: inner.Of(b.rules).Now, Logger: slog.New(slog.DiscardHandler), Retention: b.keep, PollInterval: b.poll,
+		Background: []feed.Background{inner.Of(b.Service).Background()},
 	})
 	b.nudge = engine.Nudge
 	go func() {
@@ -378,7 +379,7 @@ func TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent(t *testing.T) {
 		defer b.run(t)()
 		time.Sleep(time.Minute)
 		is.Equal(b.at("active.example"), []string{active.ID})
-		troubled, err := b.Internal().Troubled(t.Context())
+		troubled, err := inner.Of(b.Service).Troubled(t.Context())
 		is.NoErr(err)
 		is.Equal(len(troubled), 1)
 		is.Equal(troubled[0].ID, disabled.ID)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -84,7 +85,7 @@ func TestTroubledWebhooks(t *testing.T) {
 	}
 	troubled := func() (got []string) {
 		t.Helper()
-		hooks, err := f.Internal().Troubled(t.Context())
+		hooks, err := inner.Of(f.Service).Troubled(t.Context())
 		is.NoErr(err)
 		for _, w := range hooks {
 			got = append(got, w.ID)
@@ -100,7 +101,7 @@ func TestTroubledWebhooks(t *testing.T) {
 	f.now = f.now.Add(day)
 	report(ids[1], resultGone)
 	is.Equal(troubled(), []string{ids[2], ids[1]})
-	limited, err := f.In(f.rules.As(license.Caller{Products: []string{"p"}})).Internal().Troubled(t.Context())
+	limited, err := inner.Of(f.In(f.rules.As(license.Caller{Products: []string{"p"}}))).Troubled(t.Context())
 	is.NoErr(err)
 	is.Equal(len(limited), 0) // they receive events of all products
 	report(ids[2], resultDelivered)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -130,7 +131,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	data.Webhook = &w
 	e := store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
-		Actor: s.actor(), RequestID: s.rules.Internal().Caller().RequestID, Subject: w.ID, Data: encode(data),
+		Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: w.ID, Data: encode(data),
 	}
 	seqs, err := tx.AppendEvents(ctx, e)
 	if err != nil {

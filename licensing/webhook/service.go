@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -44,6 +45,7 @@ type Limit func(ctx context.Context, actor string) (products []string, ok bool, 
 // use, except one that [Service.In] returned for a license.Service inside
 // Atomically or Once.
 type Service struct {
+	inside
 	*shared
 	rules *license.Service
 	tx    *transaction // set within an Update of this package
@@ -72,7 +74,7 @@ func New(rules *license.Service, limit Limit, opts Options) *Service {
 	}
 	o := rules.Options()
 	s := &Service{rules: rules, shared: &shared{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
-	rules.Internal().OnErase(s.eraseResponses)
+	inner.Of(rules).OnErase(s.eraseResponses)
 	return s
 }
 
@@ -89,7 +91,7 @@ func (s *Service) asDelivery() *Service { return s.In(s.rules.As(license.Caller{
 
 // actor returns the actor for events.
 func (s *Service) actor() string {
-	if c := s.rules.Internal().Caller(); c.Actor != "" {
+	if c := inner.Of(s.rules).Caller(); c.Actor != "" {
 		return c.Actor
 	}
 	return "go"
@@ -113,7 +115,7 @@ func (s *Service) update(ctx context.Context, fn func(*transaction) error) error
 	if s.tx != nil {
 		return fn(s.tx)
 	}
-	return s.rules.Internal().Store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
+	return inner.Of(s.rules).Store().Update(ctx, func(tx store.Tx) error { return fn(&transaction{tx, s.now()}) })
 }
 
 // view runs fn on one snapshot: that of the current Update, or a new one.
@@ -121,7 +123,7 @@ func (s *Service) view(ctx context.Context, fn func(store.Reader) error) error {
 	if s.tx != nil {
 		return fn(s.tx)
 	}
-	return s.rules.Internal().Store().View(ctx, fn)
+	return inner.Of(s.rules).Store().View(ctx, fn)
 }
 
 // reader is for a single read.
@@ -129,28 +131,28 @@ func (s *Service) reader() store.Reader {
 	if s.tx != nil {
 		return s.tx
 	}
-	return s.rules.Internal().Store()
+	return inner.Of(s.rules).Store()
 }
 
 // store returns the store for code outside an Update.
-func (s *Service) store() store.Store { return s.rules.Internal().Store() }
+func (s *Service) store() store.Store { return inner.Of(s.rules).Store() }
 
 // now returns the instant a call takes place at.
 func (s *Service) now() time.Time {
 	if s.tx != nil {
 		return s.tx.now
 	}
-	return s.rules.Internal().Now()
+	return inner.Of(s.rules).Now()
 }
 
 // covers reports whether all of these products exist for the caller. Nil means
 // all products.
 func (s *Service) covers(products []string) bool {
 	if products == nil {
-		return s.rules.Internal().Sees("")
+		return inner.Of(s.rules).Sees("")
 	}
 	for _, p := range products {
-		if !s.rules.Internal().Sees(p) {
+		if !inner.Of(s.rules).Sees(p) {
 			return false
 		}
 	}

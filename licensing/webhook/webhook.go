@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -56,7 +57,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	if broken = append(checker.Check(ctx, p), broken...); len(broken) > 0 {
 		return Webhook{}, "", &license.InvalidError{Fields: broken}
 	}
-	limit := s.rules.Internal().Caller().Products
+	limit := inner.Of(s.rules).Caller().Products
 	if p.Products == nil && limit != nil {
 		p.Products = slices.Compact(slices.Sorted(slices.Values(limit)))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/internal/seal"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -105,7 +106,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 		return New(license.New(f.store, o), nil, Options{})
 	}
 	counts := func(s *Service) seal.Counts {
-		n, err := s.Internal().SecretCounts(t.Context())
+		n, err := inner.Of(s).SecretCounts(t.Context())
 		is.NoErr(err)
 		return n
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -82,7 +83,7 @@ func TestAPurgeBeneathAWindow(t *testing.T) {
 			points.at = func(call int64) {
 				if call == after && !over.Load() {
 					happened.Store(true)
-					more, err := feed.Retention{Store: points.Store, Now: b.rules.Internal().Now, Keep: 48 * time.Hour}.Purge(t.Context())
+					more, err := feed.Retention{Store: points.Store, Now: inner.Of(b.rules).Now, Keep: 48 * time.Hour}.Purge(t.Context())
 					is.NoErr(err)
 					is.True(more)
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -146,7 +147,7 @@ func showRelease(v *visit) error {
 }
 
 func (v *visit) renderRelease(status int, l license.License, f *form) error {
-	released, err := v.licenses.Internal().PreviewRelease(v.r.Context(), l.ID, v.params["activation"])
+	released, err := inner.Of(v.licenses).PreviewRelease(v.r.Context(), l.ID, v.params["activation"])
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -24,7 +25,7 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	for _, text := range failingNotices(backlog) {
 		list = append(list, attentionItem{Text: text, Problem: true})
 	}
-	troubled, err := v.webhooks.Internal().Troubled(v.r.Context())
+	troubled, err := inner.Of(v.webhooks).Troubled(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 // reasons are the choice of an operator or a mistake in the program.
 func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 	const most = 5
-	refused, err := v.licenses.Internal().RecentlyRefused(v.r.Context())
+	refused, err := inner.Of(v.licenses).RecentlyRefused(v.r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (v *visit) refusedLicenses() (list []attentionItem, err error) {
 	for i, r := range refused {
 		ids[i] = r.License.ID
 	}
-	seats, err := v.licenses.Internal().SeatCounts(v.r.Context(), ids)
+	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -91,7 +92,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 	if cursor != "" {
 		limit = fingerprintsPerPage
 	}
-	found, err := v.licenses.Internal().FindActivations(ctx, text, cursor, limit)
+	found, err := inner.Of(v.licenses).FindActivations(ctx, text, cursor, limit)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok && invalid.Fields[0].Field != "cursor" {
 		return nil // no fingerprint begins with the text
 	} else if err != nil {
@@ -106,7 +107,7 @@ func (e *elsewhere) addFingerprints(v *visit, text, cursor string) error {
 	if cursor != "" {
 		return nil
 	}
-	refused, more, err := v.licenses.Internal().FindRefused(ctx, text, limit)
+	refused, more, err := inner.Of(v.licenses).FindRefused(ctx, text, limit)
 	if err != nil {
 		return err
 	}

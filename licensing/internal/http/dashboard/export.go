@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -30,7 +31,7 @@ func exportLicenses(v *visit) error {
 		}
 	}
 	d := &csvDownload{v: v, name: "licenses"}
-	err := v.licenses.Internal().ExportCSV(v.r.Context(), d, p)
+	err := inner.Of(v.licenses).ExportCSV(v.r.Context(), d, p)
 	if err != nil && d.broken {
 		v.h.opts.Logger.LogAttrs(v.r.Context(), slog.LevelWarn, "licensing: export interrupted", slog.String("request_id", v.id), slog.Any("error", err))
 		return nil

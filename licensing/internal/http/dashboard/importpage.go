@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -79,7 +80,7 @@ func previewImport(v *visit) error {
 	if len(text) > maxCSV {
 		return refuse("The file is larger than 1 MiB. Split it into smaller files.")
 	}
-	preview, err := v.licenses.Internal().PreviewCSV(v.r.Context(), text)
+	preview, err := inner.Of(v.licenses).PreviewCSV(v.r.Context(), text)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
 		var problems []string
 		for _, x := range invalid.Fields {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -61,7 +62,7 @@ func showLicense(v *visit) error {
 		return err
 	}
 	body := licensePage{licenseHead: newLicenseHead(l, ""), Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
-	files, err := v.licenses.Internal().FilesUntil(v.r.Context(), l.ID)
+	files, err := inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID)
 	if err != nil {
 		return err
 	}

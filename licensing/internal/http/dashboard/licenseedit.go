@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -60,7 +61,7 @@ func createLicense(v *visit) error {
 		return v.renderNewLicense(http.StatusOK, f)
 	}
 	in := f.readLicense(v.h.opts.Now())
-	ref, repeated, err := v.licenses.Internal().CreateOnce(input.WithErrors(v.r.Context(), in.errors), f.mark(), "", f.createParams(in),
+	ref, repeated, err := inner.Of(v.licenses).CreateOnce(input.WithErrors(v.r.Context(), in.errors), f.mark(), "", f.createParams(in),
 		func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
 	id := string(ref)
 	if errors.Is(err, license.ErrKeyTaken) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -118,7 +119,7 @@ func renew(v *visit) error {
 	f.fill(v)
 	p := f.readRenewal()
 	p.ID = l.ID
-	before, end, err := v.licenses.Internal().PreviewRenew(input.WithErrors(ctx, f.fieldErrors()), p)
+	before, end, err := inner.Of(v.licenses).PreviewRenew(input.WithErrors(ctx, f.fieldErrors()), p)
 	if p.ExpiresAt == nil {
 		err = renamed(err, map[string]string{"expires_at": "term"})
 	}

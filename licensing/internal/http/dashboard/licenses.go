@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -186,7 +187,7 @@ func (v *visit) licenseRows(list []license.License) (rows []licenseRow, err erro
 	for i, l := range list {
 		ids[i] = l.ID
 	}
-	seats, err := v.licenses.Internal().SeatCounts(v.r.Context(), ids)
+	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -203,13 +204,13 @@ var fieldLabels = map[string]string{"customer_id": "customer", "product_id": "pr
 // foundRows returns the rows of a page that a search has found, those found by their
 // name first. Without a search text, the page keeps its order.
 func (v *visit) foundRows(list []license.License, search string) ([]licenseRow, error) {
-	v.licenses.Internal().NameFirst(list, search)
+	inner.Of(v.licenses).NameFirst(list, search)
 	rows, err := v.licenseRows(list)
 	for i, l := range list {
 		if err != nil {
 			break
 		}
-		if name, value := v.licenses.Internal().Match(l, search); name != "" {
+		if name, value := inner.Of(v.licenses).Match(l, search); name != "" {
 			rows[i].Match = cmp.Or(fieldLabels[name], name) + ": " + value
 		}
 	}

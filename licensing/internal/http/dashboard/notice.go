@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -97,7 +98,7 @@ func (v *visit) notice() string {
 	if strings.Contains(shown, mark) {
 		return ""
 	}
-	word, stored, err := v.licenses.Internal().Replay(v.r.Context(), mark, "")
+	word, stored, err := inner.Of(v.licenses).Replay(v.r.Context(), mark, "")
 	if err != nil || !stored {
 		return ""
 	}

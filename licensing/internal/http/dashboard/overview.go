@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -91,7 +92,7 @@ func showOverview(v *visit) error {
 	for _, days := range periods {
 		body.Periods = append(body.Periods, period{days, days == body.Days})
 	}
-	usage, err := v.licenses.Internal().Usage(ctx)
+	usage, err := inner.Of(v.licenses).Usage(ctx)
 	if err != nil {
 		return err
 	}

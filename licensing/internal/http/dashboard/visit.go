@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -53,12 +54,12 @@ func (v *visit) actor() string {
 // reference. fn may run again, and makes its changes through tx. See
 // [license.Service.Once].
 func (v *visit) once(f *form, fn func(tx *visit) (ref string, err error)) (ref string, repeated bool, err error) {
-	defer v.auth.Internal().Flush()
-	defer v.files.Internal().Flush()
+	defer inner.Of(v.auth).Flush()
+	defer inner.Of(v.files).Flush()
 	reply, repeated, err := v.licenses.Once(v.r.Context(), f.mark(), "", func(rules *license.Service) ([]byte, error) {
-		tx, st := *v, rules.Internal().Store()
+		tx, st := *v, inner.Of(rules).Store()
 		tx.licenses, tx.webhooks = rules, v.webhooks.In(rules)
-		tx.auth, tx.files = v.auth.Internal().In(st), v.files.Internal().In(st)
+		tx.auth, tx.files = inner.Of(v.auth).In(st), inner.Of(v.files).In(st)
 		ref, err := fn(&tx)
 		return []byte(ref), err
 	})

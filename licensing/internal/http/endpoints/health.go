@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -31,7 +32,7 @@ func (c Config) ready(rules *license.Service, ctx context.Context, p readyParams
 	if !p.Verbose {
 		return health{"ready"}, nil
 	}
-	if !rules.Internal().Sees("") {
+	if !inner.Of(rules).Sees("") {
 		return nil, &web.Problem{Status: http.StatusForbidden, Code: "product_forbidden",
 			Detail: "The health of the service is for clients that are not limited to products."}
 	}

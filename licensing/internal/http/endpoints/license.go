@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -16,7 +17,7 @@ func getLicense(rules *license.Service, ctx context.Context, p byID) (license.Li
 }
 
 func createOnce(rules *license.Service, ctx context.Context, key, fingerprint string, p license.CreateParams, answer func(license.License) ([]byte, error)) ([]byte, bool, error) {
-	return rules.Internal().CreateOnce(ctx, key, fingerprint, p, answer)
+	return inner.Of(rules).CreateOnce(ctx, key, fingerprint, p, answer)
 }
 
 func listLicenses(rules *license.Service, ctx context.Context, p license.ListParams) (license.Page[license.License], error) {
