@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 	"storetest/internal/pick":         {"store"},
 	"internal/bulk":                   {},
 	"internal/hashcost":               {},
-	"internal/inner":                  {},
+	"internal/inner":                  {"store"},
 	"internal/purge":                  {"store"},
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},
@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"auth/internal/listing":           {"store"},
 	"auth/internal/throttle":          {},
 	"auth/internal/loopback":          {},
-	"auth/operator":                   {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal"},
+	"auth/operator":                   {"store", "auth", "auth/internal/listing", "auth/internal/throttle", "internal/hashcost", "internal/purge", "auth/internal/loopback", "internal/seal", "internal/inner"},
 	"licensing/api":                   {},
 	"licensing/internal/core/input":   {"internal/valid", "auth", "licensing/api"}, // of auth, the errors of fields
 	"internal/seal":                   {},
@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	"licensing/licensingtest":           {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
 	"example/internal/host":             {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                           {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":            {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite"},
+	"example/internal/admin":            {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
 	"example/admin":                     {"example/internal/admin"},
 
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only

@@ -90,7 +90,7 @@ func (h *Handler) newEngine() *feed.Engine {
 			inner.Of(h.service).Background(), inner.Of(h.webhooks).Background(),
 			{Tasks: func(*feed.Run) []feed.Task { return []feed.Task{{Name: "retry_write", Step: h.store.retry}} }},
 		},
-		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, h.operators.Purge},
+		Upkeep: []func(context.Context) (bool, error){h.auth.Purge, inner.Of(h.operators).Purge},
 	}
 	if o.Observe != nil {
 		c.Observe = h.observeWork

@@ -60,19 +60,17 @@ func NewHandler(st store.Store, opts Options) *Handler {
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
 		MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
 	})
-	h.webhooks = webhook.New(h.service, h.limitOf, opts.Webhooks)
+	h.webhooks = new(webhook.Service)
+	inner.Of(h.webhooks).Init(h.service, h.limitOf, opts.Webhooks)
 	h.auth = auth.New(h.store, auth.Options{
 		Now: opts.Now, Logger: opts.Logger, Tokens: opts.Tokens, ClientIP: opts.ClientIP,
 		Fail: h.WriteError, Limit: limitClients(limiters.Clients),
 	})
-	h.operators = operator.New(h.store, operator.Options{
-		Now: opts.Now, Logger: opts.Logger, MaxFailures: h.auth.Options().Tokens.MaxFailures, ClientIP: opts.ClientIP,
-		MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys,
-	})
-	h.files = files.New(h.store, files.Options{
-		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, SigningKeys: opts.SigningKeys,
-		Revoked: inner.Of(h.service).RevokedFiles,
-	})
+	config := inner.Config{Store: h.store, Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys}
+	h.operators = new(operator.Service)
+	inner.Of(h.operators).Init(config, h.auth.Options().Tokens.MaxFailures, opts.ClientIP)
+	h.files = new(files.Service)
+	inner.Of(h.files).Init(config, opts.SigningKeys, inner.Of(h.service).RevokedFiles)
 	h.engine = h.newEngine()
 	h.metadata = h.auth.Metadata(opts.PublicURL)
 	h.site = web.Config{

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 )
@@ -39,7 +40,7 @@ func (o Options) Validate() error {
 		}
 		all = append(all, fmt.Errorf("licensing: Options.%s %s", field, f.Detail))
 	}
-	if err := (files.Options{SigningKeys: o.SigningKeys}).Validate(); err != nil {
+	if err := inner.Of(new(files.Service)).Validate(o.SigningKeys); err != nil {
 		all = append(all, fmt.Errorf("licensing: Options.%w", err))
 	}
 	return errors.Join(append(all, o.checkSubscribers()...)...)

@@ -41,14 +41,14 @@ its cost is below the current one.
 An operator can enable a second factor: the codes of an authenticator app (TOTP,
 RFC 6238) and ten recovery codes. [Service.SignIn] then returns [ErrSecondFactor]
 after the right password, and [Service.CompleteSignIn] checks the code. Each code
-works once. The secret is encrypted if [Options.MasterKey] is set; recovery codes
+works once. The secret is encrypted if Options.MasterKey is set; recovery codes
 are stored as digests. [Service.RemoveSecondFactor] is for an operator who has lost
 the device.
 
 # Failed attempts
 
 Failed attempts are throttled by address, and by account and address, before a
-password is hashed. An address may fail [Options.MaxFailures] times per minute.
+password is hashed. An address may fail Options.Tokens.MaxFailures times per minute.
 Many addresses that guess the password of one account cannot lock it. Wrong codes
 of a second factor are counted by account alone, because only callers who know the
 password can enter one: the wait between attempts grows to 15 minutes, and to an

@@ -5,13 +5,15 @@ import (
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // A host creates the first admin and invites a colleague.
 func Example() {
 	ctx := context.Background()
-	operators := operator.New(memory.New(), operator.Options{}) // a host has those of its handler, h.Operators()
+	h := licensing.NewHandler(memory.New(), licensing.Options{})
+	operators := h.Operators()
 
 	ada, err := operators.Create(ctx, operator.CreateParams{
 		Email: "ada@example.com", Password: "the ferry leaves before breakfast", Role: operator.RoleAdmin,

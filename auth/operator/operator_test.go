@@ -11,7 +11,9 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -38,11 +40,19 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{st: storetest.Twice(memory.New()), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	o.Service = New(o.st, Options{
+	o.Service = open(inner.Config{
+		Store:  o.st,
 		Now:    func() time.Time { return o.now },
 		Logger: slog.New(slog.NewTextHandler(io.Writer(&o.log), nil)),
 	})
 	return o
+}
+
+// open returns a Service with the default limit of failed attempts.
+func open(c inner.Config) *Service {
+	s := new(Service)
+	inner.Of(s).Init(c, throttle.DefaultFailures, nil)
+	return s
 }
 
 func (o *office) operator(t *testing.T, email string, role Role) Operator {

@@ -9,10 +9,9 @@ import (
 
 // Purge removes a small batch of expired records: sessions, counters of failed
 // attempts, setup codes and invitations. It reports whether there may be more.
-// Expired records have no effect, so calling Purge only saves space. The Run
-// method of the licensing handler calls it.
-func (s *Service) Purge(ctx context.Context) (more bool, err error) {
-	more, err = purge.Expired(ctx, s.st, s.now(), kindSession, kindSignIn, kindSetup, kindInvitation)
+// Expired records have no effect, so Purge only saves space.
+func (i internals) Purge(ctx context.Context) (more bool, err error) {
+	more, err = purge.Expired(ctx, i.s.st, i.s.now(), kindSession, kindSignIn, kindSetup, kindInvitation)
 	if err != nil {
 		return false, fmt.Errorf("operator: purge: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -30,10 +31,10 @@ func TestPurgeRemovesExpiredRecordsInBatches(t *testing.T) {
 	_, err = o.Invite(ctx, InviteParams{Email: "cyd@example.com"})
 	is.NoErr(err)
 	o.now = o.now.Add(time.Millisecond)
-	more, err := o.Purge(ctx)
+	more, err := inner.Of(o.Service).Purge(ctx)
 	is.NoErr(err)
 	is.True(more)
-	more, err = o.Purge(ctx)
+	more, err = inner.Of(o.Service).Purge(ctx)
 	is.NoErr(err)
 	is.True(!more)
 	for kind, want := range map[string]int{kindSession: 0, kindSignIn: 0, kindSetup: 0, kindInvitation: 1, kindOperator: 1} {
@@ -50,7 +51,9 @@ func TestPurgeWithoutExpiredRecordsStartsNoUpdate(t *testing.T) {
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	st := &recordingStore{Store: o.st}
-	more, err := New(st, o.opts).Purge(t.Context())
+	c := o.opts
+	c.Store = st
+	more, err := inner.Of(open(c)).Purge(t.Context())
 	is.NoErr(err)
 	is.True(!more)
 	is.Equal(st.calls, nil)

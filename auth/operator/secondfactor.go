@@ -171,7 +171,7 @@ func (s *Service) reauthenticate(r *http.Request, password string) (signedIn, er
 	if err != nil {
 		return signedIn{}, err
 	}
-	_, err = s.asOperator(in.ID).checkCredentials(r.Context(), in.Email, password, s.opts.ClientIP(r))
+	_, err = s.asOperator(in.ID).checkCredentials(r.Context(), in.Email, password, s.clientIP(r))
 	return in, err
 }
 
@@ -190,7 +190,7 @@ func (s *Service) CompleteSignIn(w http.ResponseWriter, r *http.Request, code st
 	if id == "" {
 		return Operator{}, ErrNoSession
 	}
-	addr := s.opts.ClientIP(r)
+	addr := s.clientIP(r)
 	if addr.IsValid() {
 		if wait := s.failures.Fail("sign-in", addr, s.now()); wait > 0 {
 			return Operator{}, &ThrottledError{wait}

@@ -272,7 +272,7 @@ func TestSecondFactorIsSealed(t *testing.T) {
 		for _, k := range previous {
 			opts.PreviousMasterKeys = append(opts.PreviousMasterKeys, bytes.Repeat([]byte(k), 32))
 		}
-		o.Service = New(o.st, opts)
+		o.Service = open(opts)
 	}
 	stored := func() (f secondFactor) {
 		_, rec, err := readRecord(t.Context(), o.st, ada.ID)

@@ -109,7 +109,7 @@ func (s *Service) loadSession(r *http.Request) (signedIn, error) {
 // Call it, and every other method that takes a ResponseWriter, before anything
 // is written to w, and only on pages of one folder.
 func (s *Service) SignIn(w http.ResponseWriter, r *http.Request, email, password string) (Operator, error) {
-	in, err := s.checkCredentials(r.Context(), email, password, s.opts.ClientIP(r))
+	in, err := s.checkCredentials(r.Context(), email, password, s.clientIP(r))
 	if err != nil {
 		return Operator{}, err
 	}
@@ -158,7 +158,7 @@ func (s *Service) openSession(w http.ResponseWriter, r *http.Request, in signedI
 }
 
 // address returns the address of the client, or "" if it is unknown.
-func (s *Service) address(r *http.Request) string { return addressText(s.opts.ClientIP(r)) }
+func (s *Service) address(r *http.Request) string { return addressText(s.clientIP(r)) }
 
 // SignOut removes the session cookie and ends all sessions of the operator who
 // is signed in, in every process. Without a session it only removes the
@@ -195,7 +195,7 @@ func (s *Service) ChangePassword(w http.ResponseWriter, r *http.Request, current
 	if err := invalidPassword(next, in.Email); err != nil {
 		return err
 	}
-	if _, err := s.asOperator(in.ID).checkCredentials(ctx, in.Email, current, s.opts.ClientIP(r)); err != nil {
+	if _, err := s.asOperator(in.ID).checkCredentials(ctx, in.Email, current, s.clientIP(r)); err != nil {
 		return err
 	}
 	hash, err := hashPassword(ctx, next)

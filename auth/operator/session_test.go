@@ -19,6 +19,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
 	"github.com/seed-d8a106b4/licensekit/internal/hashcost"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -371,7 +372,7 @@ func TestSignInMakesTheSameCallsForUnknownAddresses(t *testing.T) {
 	o := newOffice(t)
 	o.operator(t, "ada@example.com", RoleAdmin)
 	st := &recordingStore{Store: o.st}
-	s := New(st, Options{Now: o.opts.Now, Logger: o.opts.Logger})
+	s := open(inner.Config{Store: st, Now: o.opts.Now, Logger: o.opts.Logger})
 	ask := func(email string) []string {
 		st.calls = nil
 		_, err := s.checkCredentials(t.Context(), email, otherPassword, place(1))

@@ -123,7 +123,7 @@ func (s *Service) countWrongCode(r *http.Request, err error) error {
 	if !errors.Is(err, ErrSetupCode) && !errors.Is(err, ErrInvitationCode) {
 		return err
 	}
-	if wait := s.failures.Fail("code", s.opts.ClientIP(r), s.now()); wait > 0 {
+	if wait := s.failures.Fail("code", s.clientIP(r), s.now()); wait > 0 {
 		return &ThrottledError{wait}
 	}
 	return err

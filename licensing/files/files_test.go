@@ -18,6 +18,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -439,12 +440,9 @@ func TestOptionsRefuseKeys(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			is := is.New(t)
-			opts := files.Options{SigningKeys: keys}
-			err := opts.Validate()
+			err := inner.Of(new(files.Service)).Validate(keys)
 			is.True(err != nil)
 			require.HasPrefix(t, err.Error(), want)
-			defer func() { is.True(recover() != nil) }()
-			files.New(memory.New(), opts)
 		})
 	}
 }

@@ -1,7 +1,11 @@
 package files
 
 import (
+	"context"
+	"sync"
+
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -15,6 +19,26 @@ type internals struct{ s *Service }
 
 // Of returns the methods for s.
 func (internals) Of(s *Service) internals { return internals{s} }
+
+// Validate returns an error that names the invalid key of the host in
+// Options.SigningKeys and says how to fix it.
+func (i internals) Validate(hostKeys []SigningKey) error {
+	_, err := signersOf(hostKeys)
+	return err
+}
+
+// Init makes a zero Service ready. The hostKeys are keys whose private half is not
+// in the store; if there are any, the Service generates none itself. Init panics if
+// one of them is invalid. revoked returns the licenses of a product some files of
+// which are refused, for [Service.Revocations]. Init does no I/O and starts no
+// goroutine.
+func (i internals) Init(c inner.Config, hostKeys []SigningKey, revoked func(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error)) {
+	host, err := signersOf(hostKeys)
+	if err != nil {
+		panic("files: " + err.Error())
+	}
+	*i.s = Service{st: c.Store, opts: c, hostKeys: hostKeys, host: host, revoked: revoked, warned: new(sync.Once), cache: new(cache)}
+}
 
 // In returns a Service whose calls are part of a running Update, through its
 // store. After the Update, call Flush.

@@ -38,7 +38,7 @@ func (s *Service) Revocations(ctx context.Context, productID string) (string, er
 		return list.text, nil
 	}
 	checked := time.Now()
-	refused, err := s.opts.Revoked(ctx, productID)
+	refused, err := s.revoked(ctx, productID)
 	if err != nil {
 		return "", err
 	}

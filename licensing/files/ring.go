@@ -88,7 +88,7 @@ func (s *Service) edit(ctx context.Context, fn func(e *edit) error) error {
 }
 
 // current returns the ring. On the first call for a store, it creates the keys;
-// keys in Options.SigningKeys that are new join the ring.
+// keys of the host that are new join the ring.
 func (s *Service) current(ctx context.Context) (ring, error) {
 	all, err := loadRing(ctx, s.st)
 	if err != nil || s.complete(all) {
@@ -113,10 +113,10 @@ func (s *Service) complete(all ring) bool {
 	return active != nil && (all.find(KeyNext) != nil || !active.stored())
 }
 
-// addHostKeys adds the keys in Options.SigningKeys that the ring does not have,
+// addHostKeys adds the keys of the host that the ring does not have,
 // in their order.
 func (e *edit) addHostKeys(ctx context.Context) error {
-	for _, k := range e.s.opts.SigningKeys {
+	for _, k := range e.s.hostKeys {
 		id, err := licensefile.KeyID(k.Signer.Public())
 		if err != nil {
 			return err

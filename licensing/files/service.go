@@ -5,11 +5,11 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -37,33 +37,6 @@ var (
 	ErrKeyExists = errors.New("files: the ring already has this signing key")
 )
 
-// Options configure a [Service]. The zero value is ready to use.
-type Options struct {
-	// Now returns the current time. Default: [time.Now].
-	Now func() time.Time
-
-	// Logger receives what operators should know; never a private key.
-	// Default: [slog.Default].
-	Logger *slog.Logger
-
-	// MasterKey encrypts stored private keys: at least 32 random bytes.
-	// Default: none; they are stored unencrypted, and the log says so.
-	MasterKey []byte
-
-	// PreviousMasterKeys decrypt what an earlier MasterKey encrypted.
-	// Default: none.
-	PreviousMasterKeys [][]byte
-
-	// SigningKeys are keys whose private half is not in the store, but in a
-	// KMS, an HSM or the configuration of the host. If there are any, the
-	// Service generates none itself. Default: none.
-	SigningKeys []SigningKey
-
-	// Revoked returns the licenses of a product some files of which are
-	// refused, for [Service.Revocations]. Default: none.
-	Revoked func(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error)
-}
-
 // A SigningKey is a key of the host. The store keeps only its public half and
 // its state.
 type SigningKey struct {
@@ -75,17 +48,11 @@ type SigningKey struct {
 	Signer crypto.Signer
 }
 
-// Validate returns an error that names the invalid option and says how to fix
-// it.
-func (o Options) Validate() error {
-	_, err := o.signers()
-	return err
-}
-
-// signers returns the keys of the host by their IDs.
-func (o Options) signers() (map[string]crypto.Signer, error) {
+// signersOf returns the keys of the host by their IDs, or an error that names the
+// invalid one and says how to fix it.
+func signersOf(keys []SigningKey) (map[string]crypto.Signer, error) {
 	all := make(map[string]crypto.Signer)
-	for i, k := range o.SigningKeys {
+	for i, k := range keys {
 		if k.Signer == nil {
 			return nil, fmt.Errorf("SigningKeys[%d] has no Signer", i)
 		}
@@ -104,37 +71,17 @@ func (o Options) signers() (map[string]crypto.Signer, error) {
 }
 
 // A Service has the signing keys of license files. It is safe for concurrent
-// use.
+// use. Handler.Files of package licensing returns one.
 type Service struct {
 	inside
-	st     store.Store
-	opts   Options
-	host   map[string]crypto.Signer // the keys in Options.SigningKeys
-	caller auth.Caller
-	warned *sync.Once
-	cache  *cache
-}
-
-// New returns a Service that uses st. It does no I/O and starts no goroutine.
-// It panics if st is nil or an option is invalid.
-func New(st store.Store, opts Options) *Service {
-	if st == nil {
-		panic("files: New needs a store")
-	}
-	host, err := opts.signers()
-	if err != nil {
-		panic("files: Options." + err.Error())
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.Default()
-	}
-	if opts.Revoked == nil {
-		opts.Revoked = func(context.Context, string) ([]licensefile.RevokedLicense, error) { return nil, nil }
-	}
-	return &Service{st: st, opts: opts, host: host, warned: new(sync.Once), cache: new(cache)}
+	st       store.Store
+	opts     inner.Config
+	hostKeys []SigningKey             // Options.SigningKeys
+	host     map[string]crypto.Signer // their signers by ID
+	revoked  func(ctx context.Context, productID string) ([]licensefile.RevokedLicense, error)
+	caller   auth.Caller
+	warned   *sync.Once
+	cache    *cache
 }
 
 // As returns a Service that names c in the events of its changes. It shares

@@ -47,7 +47,7 @@ func TestAPageExaminesABoundedNumber(t *testing.T) {
 	f := newFixture(t)
 	w, _ := f.webhook(t, license.EventLicenseDeleted)
 	counted := &countedReader{Store: f.store}
-	f.Service = New(license.New(counted, license.Options{Now: func() time.Time { return f.now }}), nil, Options{})
+	f.Service = open(license.New(counted, license.Options{Now: func() time.Time { return f.now }}), Options{})
 
 	// appendEvents appends events, the first of which the webhook selects.
 	appendEvents := func(n int) (events []store.Event) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -37,8 +38,15 @@ func newFixture(t *testing.T, edits ...func(*license.Options, *Options)) *fixtur
 		edit(&rules, &opts)
 	}
 	f.rules = license.New(f.store, rules)
-	f.Service = New(f.rules, nil, opts)
+	f.Service = open(f.rules, opts)
 	return f
+}
+
+// open returns a Service that limits no creator of a webhook.
+func open(rules *license.Service, opts Options) *Service {
+	s := new(Service)
+	inner.Of(s).Init(rules, nil, opts)
+	return s
 }
 
 // webhook creates one.

@@ -84,7 +84,7 @@ type bench struct {
 func newBench(st store.Store, ahead time.Duration) *bench {
 	b := &bench{store: st, receivers: &receivers{}}
 	b.rules = license.New(st, license.Options{Now: func() time.Time { return time.Now().Add(ahead) }, Logger: slog.New(slog.DiscardHandler)})
-	b.Service = New(b.rules, nil, Options{Transport: b.receivers})
+	b.Service = open(b.rules, Options{Transport: b.receivers})
 	return b
 }
 

@@ -74,7 +74,7 @@ func TestPositionsNeverDecrease(t *testing.T) {
 			}
 			return 300 * time.Millisecond
 		}
-		b.Service = New(b.rules, nil, Options{Transport: a.receivers})
+		b.Service = open(b.rules, Options{Transport: a.receivers})
 		var hooks []Webhook
 		for _, host := range []string{"quick.example", "slow.example", "flaky.example", "seldom.example"} {
 			hooks = append(hooks, a.hook(t, host, license.EventLicenseCreated))

@@ -48,7 +48,7 @@ func TestWhatAPausedWebhookWaitsForHoldsUpNobody(t *testing.T) {
 	is := is.New(t)
 	st, now := &readDeliveries{Store: memory.New()}, start
 	clock := func() time.Time { return now }
-	s := New(license.New(st, license.Options{Now: clock}), nil, Options{})
+	s := open(license.New(st, license.Options{Now: clock}), Options{})
 	w, _, err := s.Create(t.Context(), CreateParams{URL: "https://x.example/"})
 	is.NoErr(err)
 	for range 10 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -113,7 +114,7 @@ func TestClocksThatDifferUseUpNoAttempts(t *testing.T) {
 			}
 			return http.StatusInternalServerError
 		}
-		ahead.Service = New(ahead.rules, nil, Options{Transport: here.receivers})
+		ahead.Service = open(ahead.rules, Options{Transport: here.receivers})
 		want := here.licenses(t, 3)
 		for range 30 {
 			for _, b := range []*bench{here, ahead} {
@@ -181,7 +182,7 @@ func TestAnEventThatCouldNotBePreparedIsSentLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(memory.New(), 0)
 		var reads atomic.Int64
-		b.Service = New(b.rules, func(context.Context, string) ([]string, bool, error) {
+		inner.Of(b.Service).Init(b.rules, func(context.Context, string) ([]string, bool, error) {
 			if reads.Add(1) == 1 {
 				time.Sleep(10 * time.Millisecond)
 				return nil, false, store.ErrUnavailable

@@ -37,24 +37,21 @@ type Options struct {
 	DeliveryRetention time.Duration `validate:"omitempty,min=1h"`
 }
 
-// A Limit returns the products whose events an actor, as in [license.Caller],
-// may currently see, nil for all, and false if it may see none.
-type Limit func(ctx context.Context, actor string) (products []string, ok bool, err error)
-
-// A Service manages webhooks and their deliveries. It is safe for concurrent
-// use, except one that [Service.In] returned for a license.Service inside
-// Atomically or Once.
+// A Service manages webhooks and their deliveries. Handler.Webhooks of package
+// licensing returns one, and Handler.Run sends the deliveries. A Service is safe
+// for concurrent use, except one that [Service.In] returned for a license.Service
+// inside Atomically or Once.
 type Service struct {
 	inside
-	*shared
+	*common
 	rules *license.Service
 	tx    *transaction // set within an Update of this package
 }
 
-// shared is what all Services from one New share.
-type shared struct {
+// common is what the Services of one handler have in common.
+type common struct {
 	opts     Options
-	limit    Limit
+	limit    limit
 	logger   *slog.Logger
 	sender   *sender
 	warnOnce sync.Once // about plain-text secrets
@@ -63,27 +60,12 @@ type shared struct {
 	oldAfter atomic.Value // before it, no delivery is finished: a store.Position
 }
 
-// New returns a Service that keeps its records in the store of rules, and
-// takes their clock, logger and master key. It sends nothing: use
-// Handler.Webhooks of package licensing, whose Run sends the events. Limit restricts what webhooks
-// receive to what their creators may see; nil: every creator sees all events.
-// New does no I/O and starts no goroutines.
-func New(rules *license.Service, limit Limit, opts Options) *Service {
-	if opts.DeliveryRetention <= 0 {
-		opts.DeliveryRetention = 30 * 24 * time.Hour
-	}
-	o := rules.Options()
-	s := &Service{rules: rules, shared: &shared{opts: opts, limit: limit, logger: o.Logger, sender: newSender(opts, o.Now)}}
-	inner.Of(rules).OnErase(s.eraseResponses)
-	return s
-}
-
 // In returns a Service that acts as rules does: for the Caller of
 // license.Service.As and, inside license.Service.Atomically or Once, in its
 // Update. A Caller limited to some products sees only webhooks limited to those
 // products.
 func (s *Service) In(rules *license.Service) *Service {
-	return &Service{rules: rules, shared: s.shared}
+	return &Service{rules: rules, common: s.common}
 }
 
 // asDelivery returns a Service that acts for the system.

@@ -77,7 +77,7 @@ func TestAMasterKeySealsSecrets(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(got, signed(t, secret, "evt_1", f.now, "{}"))
 	for _, other := range [][]byte{nil, []byte(strings.Repeat("o", 32))} {
-		s := New(license.New(f.store, license.Options{MasterKey: other, Now: func() time.Time { return f.now }}), nil, Options{})
+		s := open(license.New(f.store, license.Options{MasterKey: other, Now: func() time.Time { return f.now }}), Options{})
 		_, err = s.signStored(t.Context(), w.ID, "evt_1", f.now, nil)
 		is.True(err != nil)
 		require.Contains(t, err.Error(), "Options.MasterKey")
@@ -103,7 +103,7 @@ func TestAPreviousMasterKeyOpensSecrets(t *testing.T) {
 	w, secret := f.webhook(t)
 	open := func(o license.Options) *Service {
 		o.Now = func() time.Time { return f.now }
-		return New(license.New(f.store, o), nil, Options{})
+		return open(license.New(f.store, o), Options{})
 	}
 	counts := func(s *Service) seal.Counts {
 		n, err := inner.Of(s).SecretCounts(t.Context())
@@ -131,7 +131,7 @@ func TestRotatingDropsASecretThatCannotBeRead(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t, func(o *license.Options, _ *Options) { o.MasterKey = []byte(strings.Repeat("a", 32)) })
 	w, _ := f.webhook(t)
-	replaced := New(license.New(f.store, license.Options{MasterKey: []byte(strings.Repeat("b", 32)), Now: func() time.Time { return f.now }}), nil, Options{})
+	replaced := open(license.New(f.store, license.Options{MasterKey: []byte(strings.Repeat("b", 32)), Now: func() time.Time { return f.now }}), Options{})
 	got, secret, err := replaced.RotateSecret(t.Context(), RotateParams{ID: w.ID, Overlap: 24 * time.Hour})
 	is.NoErr(err)
 	is.Equal(len(got.Secrets), 1)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -139,7 +140,7 @@ func TestCreateOperator(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/dashboard/join", nil)
-	op, err := operator.New(st, operator.Options{}).AcceptInvitation(httptest.NewRecorder(), r, m[1], "the ferry leaves before breakfast")
+	op, err := licensing.NewHandler(st, licensing.Options{}).Operators().AcceptInvitation(httptest.NewRecorder(), r, m[1], "the ferry leaves before breakfast")
 	is.NoErr(err)
 	is.Equal(op.Email, "ada@example.com")
 	is.Equal(op.Role, operator.RoleAdmin)

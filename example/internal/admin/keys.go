@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
@@ -19,7 +20,7 @@ const masterKeyVariable = "LICENSING_MASTER_KEY"
 // rotateKey activates the next key for license files. The previous key remains
 // valid for the files that it signed.
 func rotateKey(ctx context.Context, c *call) error {
-	opts := files.Options{}
+	opts := licensing.Options{}
 	if text, set := os.LookupEnv(masterKeyVariable); set {
 		key, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(key) < 32 {
@@ -28,7 +29,7 @@ func rotateKey(ctx context.Context, c *call) error {
 		opts.MasterKey = key
 	}
 	return c.with(ctx, c.args[0], func(db *Database) error {
-		keys := files.New(db, opts)
+		keys := licensing.NewHandler(db, opts).Files()
 		n, err := keys.SecretCounts(ctx)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
@@ -29,7 +30,7 @@ func TestRotateKeyAndVerify(t *testing.T) {
 	is.NoErr(err)
 	defer st.Close()
 	created := time.Now().AddDate(0, 0, -100)
-	service := files.New(st, files.Options{MasterKey: master, Now: func() time.Time { return created }})
+	service := licensing.NewHandler(st, licensing.Options{MasterKey: master, Now: func() time.Time { return created }}).Files()
 	set, err := service.KeySet(t.Context())
 	is.NoErr(err)
 	jwks, err := json.Marshal(set)

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 )
 
 // createOperator invites an operator, who chooses the password. The code is a
 // secret, so it is in no log.
 func createOperator(ctx context.Context, c *call) error {
 	return c.with(ctx, c.args[0], func(db *Database) error {
-		service := operator.New(db, operator.Options{})
+		service := licensing.NewHandler(db, licensing.Options{}).Operators()
 		code, err := service.Invite(ctx, operator.InviteParams{Email: c.args[1], Role: operator.Role(c.args[2])})
 		if err != nil {
 			return err

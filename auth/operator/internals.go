@@ -1,0 +1,38 @@
+package operator
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/auth/internal/throttle"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+)
+
+// inside leads the other packages of this module to the methods of internals,
+// with [inner.Of].
+type inside = inner.Methods[internals]
+
+// internals are the methods of a Service for the handler.
+type internals struct{ s *Service }
+
+// Of returns the methods for s.
+func (internals) Of(s *Service) internals { return internals{s} }
+
+// Init makes a zero Service ready. An address may fail maxFailures times per
+// minute, with a wrong password or a wrong code. clientIP returns the address of
+// the client; nil: that of the connection. Init does no I/O and starts no
+// goroutine.
+func (i internals) Init(c inner.Config, maxFailures int, clientIP func(*http.Request) netip.Addr) {
+	if clientIP == nil {
+		clientIP = throttle.Peer
+	}
+	*i.s = Service{
+		st:           c.Store,
+		opts:         c,
+		clientIP:     clientIP,
+		failures:     throttle.New(maxFailures, time.Minute),
+		signIns:      newInFlight(maxWaiting),
+		signInEvents: throttle.New(maxSignInEvents, time.Hour),
+	}
+}
