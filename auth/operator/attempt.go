@@ -172,9 +172,9 @@ type inFlight struct {
 
 func newInFlight(limit int) *inFlight { return &inFlight{limit: limit, n: map[netip.Addr]int{}} }
 
-// enter reports whether the source of addr is below the limit, and counts the
-// attempt if it is. After true, call leave.
-func (f *inFlight) enter(addr netip.Addr) bool {
+// add reports whether the source of addr is below the limit, and counts the
+// attempt if it is. After true, call done.
+func (f *inFlight) add(addr netip.Addr) bool {
 	addr = throttle.Source(addr)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +185,7 @@ func (f *inFlight) enter(addr netip.Addr) bool {
 	return true
 }
 
-func (f *inFlight) leave(addr netip.Addr) {
+func (f *inFlight) done(addr netip.Addr) {
 	addr = throttle.Source(addr)
 	f.mu.Lock()
 	defer f.mu.Unlock()

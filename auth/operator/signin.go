@@ -34,10 +34,10 @@ type signedIn struct {
 // that one client can neither fill the store nor use all hashing slots.
 func (s *Service) checkCredentials(ctx context.Context, email, password string, addr netip.Addr) (signedIn, error) {
 	if addr.IsValid() {
-		if !s.signIns.enter(addr) {
+		if !s.signIns.add(addr) {
 			return signedIn{}, &ThrottledError{time.Second}
 		}
-		defer s.signIns.leave(addr)
+		defer s.signIns.done(addr)
 		// The attempt counts as failed until it succeeds.
 		if wait := s.failures.Fail("sign-in", addr, s.now()); wait > 0 {
 			return signedIn{}, &ThrottledError{wait}

@@ -133,7 +133,7 @@ func (p *ActivateParams) check(ctx context.Context) error {
 	broken := checkTags(ctx, p)
 	_, wrong := checkMetadata(p.Metadata)
 	broken = append(broken, wrong...)
-	if p.TakeOver != "" && p.TakeOver != TakeOverOldest && !isID("act", p.TakeOver) {
+	if p.TakeOver != "" && p.TakeOver != TakeOverOldest && !record.IsID("act", p.TakeOver) {
 		broken = append(broken, FieldError{Field: "take_over", Code: CodeUnknown, Detail: `must be "oldest" or the id of an activation`})
 	}
 	if len(broken) > 0 {

@@ -33,9 +33,9 @@ func activationAt(a record.Activation, at time.Time) (Activation, error) {
 		Fingerprint: a.Fingerprint,
 		Name:        a.Name,
 		Status:      activationStatusAt(a, at),
-		LeaseEndsAt: optionalTime(leaseOf(a)),
-		HeldUntil:   optionalTime(a.HeldUntil),
-		EndedAt:     optionalTime(a.EndedAt),
+		LeaseEndsAt: record.OptionalTime(leaseOf(a)),
+		HeldUntil:   record.OptionalTime(a.HeldUntil),
+		EndedAt:     record.OptionalTime(a.EndedAt),
 		Metadata:    map[string]string{},
 		CreatedAt:   a.CreatedAt,
 		LastSeenAt:  a.LastSeenAt,
@@ -157,7 +157,7 @@ func (s *Service) byKey(ctx context.Context, r store.Reader, typed string) (rec 
 // seat returns the activation of a license with that id, or [ErrNotFound].
 func seat(ctx context.Context, r store.Reader, licenseID, id string) (record.Activation, error) {
 	missing := fmt.Errorf("activation: %w", ErrNotFound)
-	if !isID("act", id) {
+	if !record.IsID("act", id) {
 		return record.Activation{}, missing
 	}
 	// The id without its last character sorts before it, and before at most

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
 // csvColumns are the columns of a CSV file: the fields of a License after Object,
@@ -78,5 +79,5 @@ func csvCell(v reflect.Value) string {
 	if v.Kind() == reflect.String {
 		return v.String()
 	}
-	return string(encode(v.Interface()))
+	return string(record.Encode(v.Interface()))
 }

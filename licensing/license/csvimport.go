@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/csvfile"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -169,15 +170,15 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 // date matches a date without a time.
 var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// rowOfCells returns a record as a line of an import. Cells of the wrong form
+// rowOfCells returns the cells of a row as a line of an import. Cells of the wrong form
 // become values of the wrong type, which the checks of the import report.
-func rowOfCells(columns, record []string, now time.Time) []byte {
+func rowOfCells(columns, cells []string, now time.Time) []byte {
 	row := map[string]any{}
 	for i, name := range columns {
-		if i >= len(record) {
+		if i >= len(cells) {
 			break
 		}
-		cell := csvfile.Unescape(strings.TrimSpace(record[i]))
+		cell := csvfile.Unescape(strings.TrimSpace(cells[i]))
 		if cell == "" {
 			continue
 		}
@@ -207,7 +208,7 @@ func rowOfCells(columns, record []string, now time.Time) []byte {
 	if row["id"] == nil && row["key"] == nil {
 		row["id"] = store.NewID("lic", now)
 	}
-	return encode(row)
+	return record.Encode(row)
 }
 
 // seen reports an ID or a key that an earlier row has, and adds those of row.

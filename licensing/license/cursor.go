@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -70,7 +71,7 @@ func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool)
 	c.pinned = fromMillis(int64(binary.BigEndian.Uint64(b[17:])))
 	c.after.Time = fromMillis(int64(binary.BigEndian.Uint64(b[25:])))
 	c.after.ID = string(b[33:])
-	if !isID(prefix, c.after.ID) && !(c.back && c.after.IsZero()) {
+	if !record.IsID(prefix, c.after.ID) && !(c.back && c.after.IsZero()) {
 		return cursor{}, false
 	}
 	return c, valid.IsInstant(c.pinned) && (c.after.Time.IsZero() || valid.IsInstant(c.after.Time)) && c.String() == text

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -72,7 +73,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 				Time:      tx.now,
 				Actor:     s.actor(),
 				RequestID: s.caller.RequestID,
-				Data:      encode(total),
+				Data:      record.Encode(total),
 			})
 			return err
 		})
@@ -90,7 +91,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 }
 
 // erased is the data of a blanked event.
-var erased = encode(EventData{Erased: true})
+var erased = record.Encode(EventData{Erased: true})
 
 // eraseStep deletes a batch of licenses or, if none are left, blanks a batch
 // of events, which it returns as they were.
@@ -146,7 +147,7 @@ func eraseFormer(ctx context.Context, tx *transaction, customerID string, after 
 			return 0, nil, err
 		}
 		data.Changes, data.Erased = nil, true
-		e.Data = encode(data)
+		e.Data = record.Encode(data)
 		if err := tx.ReplaceEvent(ctx, e); err != nil {
 			return 0, nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -49,7 +50,7 @@ func (s *Service) event(now time.Time, eventType string, l License, data EventDa
 		Subject:    l.ID,
 		ProductID:  l.ProductID,
 		CustomerID: l.CustomerID,
-		Data:       encode(data),
+		Data:       record.Encode(data),
 	}
 }
 

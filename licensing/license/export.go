@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -143,12 +144,12 @@ func (s *Service) exported(ctx context.Context, format string, p ListParams, row
 	data.Export.Format, data.Export.Rows = format, rows
 	data.Export.Filter = exportFilter{
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status, Search: (p.Search != "" || p.KeyPart != "") && p.IDs == nil, IDs: p.IDs,
-		ExpiresBefore: optionalTime(p.ExpiresBefore), ExpiresAfter: optionalTime(p.ExpiresAfter),
+		ExpiresBefore: record.OptionalTime(p.ExpiresBefore), ExpiresAfter: record.OptionalTime(p.ExpiresAfter),
 	}
 	return s.update(ctx, func(tx *transaction) error {
 		_, err := tx.AppendEvents(ctx, store.Event{
 			ID: store.NewID("evt", tx.now), Type: EventLicensesExported, Time: tx.now,
-			Actor: s.actor(), RequestID: s.caller.RequestID, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: encode(data),
+			Actor: s.actor(), RequestID: s.caller.RequestID, ProductID: p.ProductID, CustomerID: p.CustomerID, Data: record.Encode(data),
 		})
 		return err
 	})

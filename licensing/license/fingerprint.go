@@ -123,7 +123,7 @@ func fingerprintKey(fingerprint, licenseID string) string { return fingerprint +
 
 func splitFingerprint(key string) (fingerprint, licenseID string, ok bool) {
 	fingerprint, licenseID, ok = strings.Cut(key, "\n")
-	return fingerprint, licenseID, ok && isID("lic", licenseID)
+	return fingerprint, licenseID, ok && record.IsID("lic", licenseID)
 }
 
 func fingerprintCursor(fingerprint, licenseID string) string {

@@ -90,7 +90,7 @@ func filesOf(ctx context.Context, r store.Reader, id string) (known licenseFiles
 
 // putFiles stores what filesOf returns.
 func (tx *transaction) putFiles(ctx context.Context, id string, known licenseFiles, until time.Time) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: id, Data: encode(known), ExpiresAt: until, CreatedAt: tx.now})
+	return tx.PutEntries(ctx, store.Entry{Kind: filesKind, Key: id, Data: record.Encode(known), ExpiresAt: until, CreatedAt: tx.now})
 }
 
 // FilesUntil returns until when the license files of a license may run: no file
@@ -184,7 +184,7 @@ func leastGeneration(rec record.License) int64 {
 func (tx *transaction) revokeBelow(ctx context.Context, id, productID string, least int64, until time.Time) error {
 	return tx.PutEntries(ctx, store.Entry{
 		Kind: revokedKind, Key: revokedKey(id, productID), Owner: productID, ExpiresAt: until, CreatedAt: tx.now,
-		Data: encode(revokedFiles{LicenseID: id, MinGeneration: least}),
+		Data: record.Encode(revokedFiles{LicenseID: id, MinGeneration: least}),
 	})
 }
 

@@ -22,7 +22,7 @@ func (s *Service) Get(ctx context.Context, id string) (License, error) {
 
 // find returns the record with the given ID if it exists for the caller.
 func (s *Service) find(ctx context.Context, r store.Reader, id string) (record.License, error) {
-	if !isID("lic", id) {
+	if !record.IsID("lic", id) {
 		return record.License{}, fmt.Errorf("license: %w", ErrNotFound)
 	}
 	row, err := r.License(ctx, id)

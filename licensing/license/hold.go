@@ -97,7 +97,7 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 	}
 	return forced, tx.PutEntries(ctx, store.Entry{
 		Kind: spentKind, Key: spentKey(l.ID, a.ID), Owner: l.ID, ExpiresAt: a.HeldUntil, CreatedAt: tx.now,
-		Data: encode(spentSeat{Unforced: !forced}),
+		Data: record.Encode(spentSeat{Unforced: !forced}),
 	})
 }
 

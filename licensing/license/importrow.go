@@ -9,6 +9,7 @@ import (
 	"reflect"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
 // maxRow is the maximum length of a line. It is twice the largest license.
@@ -65,7 +66,7 @@ func (row *ImportRow) check(ctx context.Context) error {
 	if row.ID == "" && row.Key == "" {
 		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
 	}
-	if row.ID != "" && !isID("lic", row.ID) {
+	if row.ID != "" && !record.IsID("lic", row.ID) {
 		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
 	}
 	row.CreatedAt = cut(row.CreatedAt)

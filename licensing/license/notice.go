@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -208,7 +209,7 @@ func (s *Service) giveNoticesOf(ctx context.Context, tx *transaction, offset tim
 	if w.Time.After(w.Given) {
 		w.Given, w.Seq = time.Time{}, 0
 	}
-	return full, tx.PutEntries(ctx, store.Entry{Kind: watermarkKind, Key: watermarkKey(offset), Data: encode(w), CreatedAt: tx.now})
+	return full, tx.PutEntries(ctx, store.Entry{Kind: watermarkKind, Key: watermarkKey(offset), Data: record.Encode(w), CreatedAt: tx.now})
 }
 
 // lastSeq returns the Seq of the newest event.

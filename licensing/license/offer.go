@@ -242,7 +242,7 @@ func (s *Service) commit(ctx context.Context, tx *transaction, f *facts, v *Verd
 func termsOf(c licensefile.Claims) string {
 	c.ID, c.Nonce, c.RecheckAfter = "", "", 0
 	c.IssuedAt, c.NotBefore, c.ExpiresAt = time.Time{}, time.Time{}, time.Time{}
-	return digest(string(encode(c)))[:32]
+	return digest(string(record.Encode(c)))[:32]
 }
 
 // offerActive offers a file without writing. The verdict has no claims and no

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/seed-d8a106b4/licensekit/internal/purge"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -109,7 +110,7 @@ func (s *Service) keep(ctx context.Context, key, fingerprint string, reply []byt
 	err := s.tx.PutEntries(ctx, store.Entry{
 		Kind:      onceKind,
 		Key:       s.onceKey(key),
-		Data:      encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply, Products: names(s.tx.products)}),
+		Data:      record.Encode(onceReply{Fingerprint: digest(fingerprint), Reply: reply, Products: names(s.tx.products)}),
 		ExpiresAt: s.tx.now.Add(s.opts.IdempotencyTTL),
 		CreatedAt: s.tx.now,
 	})

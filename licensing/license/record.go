@@ -42,8 +42,8 @@ func fromParts(rec record.License, entitlements map[string]any, metadata map[str
 		Key:            keyText(rec),
 		Status:         statusAt(rec.License, at),
 		StatusReason:   rec.StateReason,
-		StartsAt:       optionalTime(rec.StartsAt),
-		ExpiresAt:      optionalTime(rec.ExpiresAt),
+		StartsAt:       record.OptionalTime(rec.StartsAt),
+		ExpiresAt:      record.OptionalTime(rec.ExpiresAt),
 		GraceSeconds:   rec.GraceSeconds,
 		MaxActivations: optionalCount(rec.MaxActivations),
 		LeaseSeconds:   optionalCount(rec.LeaseSeconds),
@@ -90,12 +90,12 @@ func (p CreateParams) write(rec *record.License) {
 
 // apply changes the fields that p sets.
 func (p UpdateParams) apply(fields *CreateParams) {
-	set(&fields.Name, p.Name)
-	set(&fields.ProductID, p.ProductID)
-	set(&fields.CustomerID, p.CustomerID)
+	record.Set(&fields.Name, p.Name)
+	record.Set(&fields.ProductID, p.ProductID)
+	record.Set(&fields.CustomerID, p.CustomerID)
 	change(&fields.StartsAt, p.StartsAt)
 	change(&fields.ExpiresAt, p.ExpiresAt)
-	set(&fields.GraceSeconds, p.GraceSeconds)
+	record.Set(&fields.GraceSeconds, p.GraceSeconds)
 	change(&fields.MaxActivations, p.MaxActivations)
 	change(&fields.LeaseSeconds, p.LeaseSeconds)
 	change(&fields.OfflineSeconds, p.OfflineSeconds)
@@ -106,12 +106,6 @@ func (p UpdateParams) apply(fields *CreateParams) {
 		}
 		return *v, true
 	})
-}
-
-func set[T any](field *T, v *T) {
-	if v != nil {
-		*field = *v
-	}
 }
 
 // change makes a Change of a nullable field.
@@ -195,24 +189,7 @@ func encodeMap[V any](m map[string]V) []byte {
 	if len(m) == 0 {
 		return nil
 	}
-	return encode(m)
-}
-
-// encode returns v as JSON. Encoding v must not be able to fail.
-func encode(v any) []byte {
-	document, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return document
-}
-
-func optionalTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	at := t // only this is allocated
-	return &at
+	return record.Encode(m)
 }
 
 func timeOrZero(t *time.Time) time.Time {
@@ -239,30 +216,15 @@ func countOrNegative(n *int64) int64 {
 
 // idTime returns the time that an ID of a license encodes; zero: it is none.
 func idTime(id string) time.Time {
-	if !isID("lic", id) {
+	if !record.IsID("lic", id) {
 		return time.Time{}
 	}
 	ms := int64(0)
 	for _, c := range []byte(id[len("lic_"):][:10]) {
-		ms = ms<<5 | int64(strings.IndexByte(idAlphabet, c))
+		ms = ms<<5 | int64(strings.IndexByte(record.IDDigits, c))
 	}
 	return time.UnixMilli(ms).UTC()
 }
 
 // idFrom returns the beginning of the IDs of licenses that encode a time.
 func idFrom(t time.Time) string { return store.NewID("lic", t)[:len("lic_")+10] }
-
-const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz" // as of [store.NewID]
-
-// isID reports whether s is a well-formed ID with the given prefix.
-func isID(prefix, s string) bool {
-	if len(s) != len(prefix)+1+26 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
-		return false
-	}
-	for _, c := range []byte(s[len(prefix)+1:]) {
-		if strings.IndexByte(idAlphabet, c) < 0 {
-			return false
-		}
-	}
-	return true
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -83,7 +84,7 @@ func (s *Service) fold(ctx context.Context) (more bool, err error) {
 	}
 	state.Complete = len(rows) < store.MaxLimit
 	err = s.st.Update(ctx, func(tx store.Tx) error {
-		return tx.PutEntries(ctx, store.Entry{Kind: foldKind, Key: foldKey, Data: encode(state), Move: store.Derived})
+		return tx.PutEntries(ctx, store.Entry{Kind: foldKind, Key: foldKey, Data: record.Encode(state), Move: store.Derived})
 	})
 	return !state.Complete, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -137,12 +138,12 @@ func (b usageBatch) refusalEntries(ctx context.Context, tx store.Tx, now time.Ti
 		return nil, err
 	}
 	for _, l := range licenses {
-		record := records[l.ID]
-		record.merge(*b.licenses[l.ID])
-		if record.trim(now); len(record.Codes) == 0 {
+		rec := records[l.ID]
+		rec.merge(*b.licenses[l.ID])
+		if rec.trim(now); len(rec.Codes) == 0 {
 			continue
 		}
-		entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: encode(record), ExpiresAt: record.expiry(), CreatedAt: now})
+		entries = append(entries, store.Entry{Kind: refusalKind, Key: l.ID, Data: record.Encode(rec), ExpiresAt: rec.expiry(), CreatedAt: now})
 		refused, err := putRefused(ctx, tx, l.ID, b.licenses[l.ID].Recent, now)
 		if err != nil {
 			return nil, err
@@ -164,9 +165,9 @@ func (b usageBatch) usageEntries(ctx context.Context, r store.Reader, now time.T
 		return nil, err
 	}
 	for i, day := range days {
-		record := records[keys[i]]
-		record.merge(*b.days[day])
-		entries = append(entries, store.Entry{Kind: usageKind, Key: keys[i], Data: encode(record), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
+		rec := records[keys[i]]
+		rec.merge(*b.days[day])
+		entries = append(entries, store.Entry{Kind: usageKind, Key: keys[i], Data: record.Encode(rec), ExpiresAt: startOf(day + usageDays), CreatedAt: now})
 	}
 	return entries, nil
 }

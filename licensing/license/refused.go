@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -76,7 +77,7 @@ func putRefused(ctx context.Context, tx store.Tx, licenseID string, calls []refu
 			continue
 		}
 		c := last[key]
-		put = append(put, store.Entry{Kind: refusedKind, Key: key, Owner: licenseID, Data: encode(c), ExpiresAt: refusedExpiry(c.At), CreatedAt: now})
+		put = append(put, store.Entry{Kind: refusedKind, Key: key, Owner: licenseID, Data: record.Encode(c), ExpiresAt: refusedExpiry(c.At), CreatedAt: now})
 	}
 	if len(gone) > 0 {
 		err = tx.DeleteEntries(ctx, refusedKind, gone...)

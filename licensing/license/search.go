@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -104,7 +105,7 @@ func (s *Service) lookUp(ctx context.Context, search string, q store.LicenseQuer
 	r := s.reader()
 	var rec store.License
 	err := store.ErrNotFound
-	if isID("lic", search) {
+	if record.IsID("lic", search) {
 		rec, err = r.License(ctx, search)
 	}
 	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {

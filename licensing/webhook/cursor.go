@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -36,7 +37,7 @@ func (s listScope) after(cursor, prefix string) (id string, err error) {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	id, ok := strings.CutPrefix(string(text), string(s))
-	if err != nil || !ok || !isID(prefix, id) || s.cursorAfter(id) != cursor {
+	if err != nil || !ok || !record.IsID(prefix, id) || s.cursorAfter(id) != cursor {
 		return "", license.Invalid("cursor", license.CodeInvalidFormat, "must be the next_cursor of a list with the same filters; omit it to start over")
 	}
 	return id, nil

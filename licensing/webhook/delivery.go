@@ -12,6 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -35,7 +36,7 @@ func (data deliveryData) encode() []byte {
 			data.Attempts, data.Once = nil, &[3]int64{a.At.UnixMilli(), int64(a.StatusCode), a.DurationMS}
 		}
 	}
-	return encode(data)
+	return record.Encode(data)
 }
 
 // newDelivery returns the record of the delivery of e to a webhook before its
@@ -59,7 +60,7 @@ func fromDelivery(rec outbox.Delivery) (Delivery, error) {
 	}
 	return Delivery{
 		Object: "delivery", ID: rec.ID, WebhookID: rec.WebhookID, EventID: rec.EventID, EventType: rec.EventType,
-		Status: DeliveryStatus(rec.State), NextAttemptAt: optionalTime(rec.DueAt), Attempts: data.Attempts,
+		Status: DeliveryStatus(rec.State), NextAttemptAt: record.OptionalTime(rec.DueAt), Attempts: data.Attempts,
 		CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}, nil
 }
@@ -235,7 +236,7 @@ func (s *Service) Test(ctx context.Context, id string) (d Delivery, err error) {
 		w.URL = origin(w.URL)
 		e := store.Event{
 			ID: store.NewID("evt", tx.now), Type: EventTest, Time: tx.now,
-			Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: id, Data: encode(EventData{Webhook: &w}),
+			Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: id, Data: record.Encode(EventData{Webhook: &w}),
 		}
 		seqs, err := tx.AppendEvents(ctx, e)
 		if err != nil {

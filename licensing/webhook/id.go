@@ -6,15 +6,13 @@ import (
 	"encoding/binary"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// digits are those of IDs (see [store.NewID]).
-const digits = "0123456789abcdefghjkmnpqrstvwxyz"
-
 // idText encodes the 128 bits of an ID, after four zero bytes, as its 26 digits,
 // after six zeros.
-var idText = base32.NewEncoding(digits).WithPadding(base32.NoPadding)
+var idText = base32.NewEncoding(record.IDDigits).WithPadding(base32.NoPadding)
 
 // deliveryID returns the ID of the delivery of an event to a webhook: the time
 // of the event in 48 bits, its Seq in 40, and 40 bits of a digest. A repeated

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -71,7 +72,7 @@ func creation(ctx context.Context, r store.Reader, webhookID string) (seq int64,
 }
 
 func putLane(ctx context.Context, tx store.Tx, webhookID string, lane laneRecord) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: laneKind, Key: webhookID, Data: encode(lane), ExpiresAt: lane.Due, CreatedAt: lane.UpdatedAt})
+	return tx.PutEntries(ctx, store.Entry{Kind: laneKind, Key: webhookID, Data: record.Encode(lane), ExpiresAt: lane.Due, CreatedAt: lane.UpdatedAt})
 }
 
 // editLane changes the lane of a webhook. The process that sends then looks for due

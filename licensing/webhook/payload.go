@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -21,7 +22,7 @@ func (s *Service) Delivery(ctx context.Context, webhookID, deliveryID string) (d
 		if err != nil {
 			return err
 		}
-		if !isID("dlv", deliveryID) {
+		if !record.IsID("dlv", deliveryID) {
 			return license.ErrNotFound
 		}
 		rec, err := outbox.Get(ctx, r, webhookID, deliveryID)

@@ -8,11 +8,11 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/rotation"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -47,18 +47,18 @@ func (rec webhookRecord) webhook(at time.Time) Webhook {
 	w := Webhook{
 		Object: "webhook", ID: rec.ID, URL: rec.URL, Description: rec.Description,
 		Types: append([]string{}, rec.Types...), Products: slices.Clone(rec.Products),
-		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: optionalTime(rec.FailingSince), SkippedEvents: rec.Skipped,
+		Status: rec.Status, StatusReason: rec.StatusReason, FailingSince: record.OptionalTime(rec.FailingSince), SkippedEvents: rec.Skipped,
 		Secrets: []Secret{}, CreatedBy: rec.CreatedBy, CreatedAt: rec.CreatedAt, UpdatedAt: rec.UpdatedAt,
 	}
 	for _, secret := range rotation.Valid(rec.Secrets, at) {
-		w.Secrets = append(w.Secrets, Secret{CreatedAt: secret.CreatedAt, ExpiresAt: optionalTime(secret.ExpiresAt)})
+		w.Secrets = append(w.Secrets, Secret{CreatedAt: secret.CreatedAt, ExpiresAt: record.OptionalTime(secret.ExpiresAt)})
 	}
 	return w
 }
 
 // findWebhook returns the record with the given ID if it exists for the caller.
 func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (rec webhookRecord, err error) {
-	if !isID("whk", id) {
+	if !record.IsID("whk", id) {
 		return rec, fmt.Errorf("webhook: %w", license.ErrNotFound)
 	}
 	e, err := r.Entry(ctx, webhookKind, id)
@@ -79,7 +79,7 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 
 // putWebhook stores a webhook.
 func (tx *transaction) putWebhook(ctx context.Context, rec webhookRecord) error {
-	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: encode(rec), CreatedAt: rec.CreatedAt})
+	return tx.PutEntries(ctx, store.Entry{Kind: webhookKind, Key: rec.ID, Data: record.Encode(rec), CreatedAt: rec.CreatedAt})
 }
 
 // troubledSince returns since when a webhook fails or is disabled; zero: neither.
@@ -131,7 +131,7 @@ func (s *Service) appendWebhook(ctx context.Context, tx *transaction, eventType 
 	data.Webhook = &w
 	e := store.Event{
 		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now,
-		Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: w.ID, Data: encode(data),
+		Actor: s.actor(), RequestID: inner.Of(s.rules).Caller().RequestID, Subject: w.ID, Data: record.Encode(data),
 	}
 	seqs, err := tx.AppendEvents(ctx, e)
 	if err != nil {
@@ -188,26 +188,4 @@ func readAll(ctx context.Context, r store.Reader) (all []webhookRecord, err erro
 			return all, nil
 		}
 	}
-}
-
-// isID reports whether s is a well-formed ID with the given prefix.
-func isID(prefix, s string) bool {
-	text, ok := strings.CutPrefix(s, prefix+"_")
-	return ok && len(text) == 26 && strings.Trim(text, digits) == ""
-}
-
-// encode returns v as JSON. Encoding v must not be able to fail.
-func encode(v any) []byte {
-	document, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return document
-}
-
-func optionalTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -125,7 +126,7 @@ func TestDeliveryIDsRepeat(t *testing.T) {
 	id := deliveryID("whk_a", e)
 	is.Equal(id, deliveryID("whk_a", e))
 	is.True(id != deliveryID("whk_b", e))
-	is.True(isID("dlv", id))
+	is.True(record.IsID("dlv", id))
 	is.Equal(seqOf(id), e.Seq)
 	is.Equal(id[:12], store.NewID("dlv", f.now)[:12]) // the time of the event
 	is.Equal(seqOf(store.NewID("dlv", f.now)), int64(0))

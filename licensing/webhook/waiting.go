@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -70,7 +71,7 @@ func (s *Service) findWaiting(ctx context.Context, r store.Reader, rec webhookRe
 	if err != nil {
 		return outbox.Delivery{}, err
 	}
-	if seq := seqOf(id); isID("dlv", id) && seq > lane.Position {
+	if seq := seqOf(id); record.IsID("dlv", id) && seq > lane.Position {
 		events, err := r.Events(ctx, store.EventQuery{After: seq - 1, Limit: 1})
 		if err != nil {
 			return outbox.Delivery{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -120,9 +121,9 @@ type UpdateParams struct {
 func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
 	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) error {
 		next := CreateParams{URL: rec.URL, Description: rec.Description, Types: rec.Types}
-		setField(&next.URL, p.URL)
-		setField(&next.Description, p.Description)
-		setField(&next.Types, p.Types)
+		record.Set(&next.URL, p.URL)
+		record.Set(&next.Description, p.Description)
+		record.Set(&next.Types, p.Types)
 		broken := append(checker.Check(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
 		if p.Status != nil && *p.Status != StatusActive && *p.Status != StatusPaused {
 			broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
@@ -197,11 +198,4 @@ func (s *Service) checkWebhook(address *string, types *[]string) (broken []licen
 	}
 	*types = slices.Compact(slices.Sorted(slices.Values(*types)))
 	return broken
-}
-
-// setField sets a field to *v unless v is nil.
-func setField[T any](field *T, v *T) {
-	if v != nil {
-		*field = *v
-	}
 }

@@ -1,0 +1,48 @@
+package record
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Encode returns v as JSON. Encoding v must not be able to fail.
+func Encode(v any) []byte {
+	document, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return document
+}
+
+// OptionalTime returns the time for a field that is nil if there is none.
+func OptionalTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := t // only this is allocated
+	return &at
+}
+
+// Set sets a field to *v, unless v is nil.
+func Set[T any](field *T, v *T) {
+	if v != nil {
+		*field = *v
+	}
+}
+
+// IDDigits are the digits of IDs, as of [store.NewID].
+const IDDigits = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// IsID reports whether s is a well-formed ID with the given prefix.
+func IsID(prefix, s string) bool {
+	if len(s) != len(prefix)+1+26 || s[:len(prefix)] != prefix || s[len(prefix)] != '_' {
+		return false
+	}
+	for _, c := range []byte(s[len(prefix)+1:]) {
+		if strings.IndexByte(IDDigits, c) < 0 {
+			return false
+		}
+	}
+	return true
+}
