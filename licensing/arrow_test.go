@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"licensing/internal/core/outbox":  {"store"},
 	"licensing/internal/core/record":  {"store"},
 
-	"licensing/internal/core/feed":      {"store", "licensing/api"},
+	"licensing/internal/core/feed":      {"store", "licensing/api", "internal/purge"},
 	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
 	"licensing/webhook":                 {"licensing/api", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
 	"licensing/internal/http/web":       {"licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers

@@ -19,7 +19,7 @@ func putLetters(t *testing.T, st store.Store, subscriber string, n int, at time.
 	var entries []store.Entry
 	for seq := range n {
 		entries = append(entries, store.Entry{
-			Kind: "dead_letter", Key: fmt.Sprintf("%s/%019d", subscriber, seq+1), Owner: subscriber, CreatedAt: at,
+			Kind: "dead_letter", Key: fmt.Sprintf("%s/%019d", subscriber, seq+1), ExpiresAt: at, CreatedAt: at,
 			Data: fmt.Appendf(nil, `{"subscriber":%q,"event_id":"evt_%d","event_type":"license.created","seq":%d,"failures":3}`, subscriber, seq+1, seq+1),
 		})
 	}

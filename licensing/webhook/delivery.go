@@ -163,21 +163,10 @@ func newest(ctx context.Context, r store.Reader, webhookID, state, after string,
 // queued lists the deliveries in the queue of a webhook, newest first, after the
 // one with an ID.
 func queued(ctx context.Context, r store.Reader, webhookID, after string) (found []outbox.Delivery, err error) {
-	var last outbox.Delivery
-	for more := true; more; {
-		page, err := outbox.Pending(ctx, r, webhookID, last, store.MaxLimit)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range page {
-			if last = d; after == "" || d.ID < after {
-				found = append(found, d)
-			}
-		}
-		more = len(page) == store.MaxLimit
-	}
+	found, err = outbox.AllPending(ctx, r, webhookID)
+	found = slices.DeleteFunc(found, func(d outbox.Delivery) bool { return after != "" && d.ID >= after })
 	slices.SortFunc(found, func(a, b outbox.Delivery) int { return cmp.Compare(b.ID, a.ID) })
-	return found, nil
+	return found, err
 }
 
 // Resend sends an event to a webhook again, whatever the status of its delivery and

@@ -124,20 +124,9 @@ func activeLanes(ctx context.Context, r store.Reader) (hooks []webhookRecord, la
 // readLanes returns the stored lanes by webhook.
 func readLanes(ctx context.Context, r store.Reader) (map[string]laneRecord, error) {
 	lanes := make(map[string]laneRecord)
-	q := store.EntryQuery{Kind: laneKind, Limit: store.MaxLimit}
-	for {
-		entries, err := r.Entries(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if lanes[e.Key], err = readLaneEntry(e); err != nil {
-				return nil, err
-			}
-			q.After.ID = e.Key
-		}
-		if len(entries) < q.Limit {
-			return lanes, nil
-		}
-	}
+	err := eachEntry(ctx, r, laneKind, func(e store.Entry) (err error) {
+		lanes[e.Key], err = readLaneEntry(e)
+		return err
+	})
+	return lanes, err
 }

@@ -143,18 +143,14 @@ func (s *Service) needs(ctx context.Context, r store.Reader, bound int64) (int64
 	position := bound
 	for i, lane := range lanes {
 		position = min(position, lane.Position)
-		var last outbox.Delivery
-		for more := true; more; {
-			pending, err := outbox.Pending(ctx, r, hooks[i].ID, last, store.MaxLimit)
-			if err != nil {
-				return 0, err
+		pending, err := outbox.AllPending(ctx, r, hooks[i].ID)
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range pending {
+			if !d.CreatedAt.Before(oldest) {
+				bound = min(bound, d.EventSeq)
 			}
-			for _, d := range pending {
-				if last = d; !d.CreatedAt.Before(oldest) {
-					bound = min(bound, d.EventSeq)
-				}
-			}
-			more = len(pending) == store.MaxLimit
 		}
 	}
 	for position < bound-1 {

@@ -65,11 +65,11 @@ func (s *Service) findWebhook(ctx context.Context, r store.Reader, id string) (r
 	if errors.Is(err, store.ErrNotFound) {
 		return rec, fmt.Errorf("webhook %s: %w", id, license.ErrNotFound)
 	}
-	if err == nil {
-		err = json.Unmarshal(e.Data, &rec)
-	}
 	if err != nil {
-		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, err)
+		return rec, fmt.Errorf("webhook %s: %w", id, err)
+	}
+	if rec, err = readWebhookEntry(e); err != nil {
+		return rec, err
 	}
 	if !s.covers(rec.Products) {
 		return webhookRecord{}, fmt.Errorf("webhook %s: %w", id, license.ErrNotFound)
@@ -170,22 +170,30 @@ func origin(address string) string {
 
 // readAll returns the records of all webhooks, oldest first.
 func readAll(ctx context.Context, r store.Reader) (all []webhookRecord, err error) {
-	q := store.EntryQuery{Kind: webhookKind, Limit: store.MaxLimit}
+	err = eachEntry(ctx, r, webhookKind, func(e store.Entry) error {
+		rec, err := readWebhookEntry(e)
+		all = append(all, rec)
+		return err
+	})
+	return all, err
+}
+
+// eachEntry calls read with each entry of a kind.
+func eachEntry(ctx context.Context, r store.Reader, kind string, read func(store.Entry) error) error {
+	q := store.EntryQuery{Kind: kind, Limit: store.MaxLimit}
 	for {
 		entries, err := r.Entries(ctx, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range entries {
-			rec, err := readWebhookEntry(e)
-			if err != nil {
-				return nil, err
+			if err := read(e); err != nil {
+				return err
 			}
-			all = append(all, rec)
 			q.After.ID = e.Key
 		}
 		if len(entries) < q.Limit {
-			return all, nil
+			return nil
 		}
 	}
 }

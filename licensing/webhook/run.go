@@ -22,7 +22,6 @@ type run struct {
 
 	// Only step uses these.
 	rings  int64     // of the Service, as of the last look
-	level  int64     // the newest event, if every lane is stored as past it
 	loaded int64     // the newest event when the webhooks were read
 	passed time.Time // since when a position has moved that is not stored; zero: none has
 
@@ -50,15 +49,15 @@ type lane struct {
 }
 
 func (s *Service) newRun(r *feed.Run) *run {
-	return &run{Service: s, Run: r, lease: r.NewLease("webhook"), bell: r.NewBell(), level: -1, doubt: true}
+	return &run{Service: s, Run: r, lease: r.NewLease("webhook"), bell: r.NewBell(), doubt: true}
 }
 
 // step starts a worker for each lane that can be sent something. It does not wait
 // for them: each rings when it is done. It returns when to look again.
 func (r *run) step(ctx context.Context) (feed.Next, error) {
 	newest, due, next, err := r.look()
-	if err != nil || newest == r.level && len(due) == 0 {
-		return feed.In(next), err
+	if err != nil {
+		return feed.Next{}, err
 	}
 	earlier, err := r.load(ctx, newest)
 	if err != nil {
@@ -66,9 +65,6 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 	}
 	ready, wait := r.ready(newest, due)
 	next = min(next, wait)
-	if len(earlier) > 0 {
-		r.level = -1
-	}
 	storing := false
 	if !r.passed.IsZero() {
 		wait := storePassed - time.Since(r.passed)
@@ -195,13 +191,9 @@ func (r *run) ready(newest int64, due map[string]bool) (ready []*lane, wait time
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, wait := r.now(), time.Hour
-	r.level = newest
 	for _, l := range r.lanes {
 		if l.hook.Status != StatusActive {
 			continue
-		}
-		if l.busy || l.Position < newest {
-			r.level = -1
 		}
 		paused := l.closesIn(now)
 		switch {

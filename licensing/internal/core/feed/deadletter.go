@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/purge"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
@@ -21,16 +22,20 @@ type DeadLetter struct {
 }
 
 // letterKind is the kind of the entries that hold dead letters. The Key is the
-// subscriber's name and the event's Seq; the Owner is the name. One expires when
-// it is to be retried.
+// subscriber's name and the event's Seq. A letter that is to be retried has the
+// subscriber's name as Owner and expires when that was requested. Any other has no
+// Owner and expires with the last failure.
 const letterKind = "dead_letter"
+
+// letterKeep is how long a dead letter is kept after it has expired.
+const letterKeep = 30 * 24 * time.Hour
 
 func letterKey(subscriber string, seq int64) string { return fmt.Sprintf("%s/%019d", subscriber, seq) }
 
-// entry returns the entry of a letter that is retried at an instant; zero: not.
-func (d DeadLetter) entry(retry time.Time) (store.Entry, error) {
+// entry returns the entry of a letter that is not to be retried.
+func (d DeadLetter) entry() (store.Entry, error) {
 	data, err := json.Marshal(d)
-	return store.Entry{Kind: letterKind, Key: letterKey(d.Subscriber, d.Seq), Owner: d.Subscriber, Data: data, ExpiresAt: retry, CreatedAt: d.At}, err
+	return store.Entry{Kind: letterKind, Key: letterKey(d.Subscriber, d.Seq), Data: data, ExpiresAt: d.At, CreatedAt: d.At}, err
 }
 
 func readLetter(e store.Entry) (d DeadLetter, err error) {
@@ -102,7 +107,7 @@ func (e *Engine) RetryDeadLetter(ctx context.Context, subscriber string, seq int
 		if err != nil {
 			return err
 		}
-		entry.ExpiresAt = e.now()
+		entry.Owner, entry.ExpiresAt = subscriber, e.now()
 		return tx.PutEntries(ctx, entry)
 	})
 	if err != nil {
@@ -153,7 +158,7 @@ func (s *subscription) retryLetter(ctx, under context.Context, entry store.Entry
 		d.Failures++
 		s.engine.Logger.ErrorContext(ctx, "licensing: subscriber failed on a dead letter", "subscriber", s.Name, "event_id", d.EventID, "event_type", d.EventType, "failures", d.Failures, "error", err)
 		d.At = s.engine.now()
-		again, err := d.entry(time.Time{})
+		again, err := d.entry()
 		if err != nil {
 			return err
 		}
@@ -183,54 +188,10 @@ func (s *subscription) replaceLetter(entry store.Entry, again ...store.Entry) er
 	})
 }
 
-// letterKeep is how long a dead letter is kept after its last failure or request to
-// retry it.
-const letterKeep = 30 * 24 * time.Hour
-
-// purgeLetters removes old dead letters. One call examines at most a thousand, from
-// where the last one stopped.
+// purgeLetters removes old dead letters.
 func (e *Engine) purgeLetters(ctx context.Context) (more bool, err error) {
-	e.mu.Lock()
-	q := store.EntryQuery{Kind: letterKind, After: store.Position{ID: e.letterAfter}, Limit: store.MaxLimit}
-	e.mu.Unlock()
-	entries, err := e.Store.Entries(ctx, q)
-	if err != nil {
+	if more, err = purge.Expired(ctx, e.Store, e.now().Add(-letterKeep), letterKind); err != nil {
 		return false, fmt.Errorf("purge dead letters: %w", err)
 	}
-	before := e.now().Add(-letterKeep)
-	isOld := func(l store.Entry) bool { return l.CreatedAt.Before(before) && l.ExpiresAt.Before(before) }
-	var old []string
-	for _, l := range entries {
-		if isOld(l) && len(old) < purgeBatch {
-			old = append(old, l.Key)
-		}
-	}
-	if len(old) > 0 {
-		err = e.Store.Update(ctx, func(tx store.Tx) error {
-			now, err := tx.Entries(ctx, store.EntryQuery{Kind: letterKind, Keys: old})
-			if err != nil {
-				return err
-			}
-			var keys []string
-			for _, l := range now {
-				if isOld(l) { // not retried meanwhile
-					keys = append(keys, l.Key)
-				}
-			}
-			if len(keys) == 0 {
-				return nil
-			}
-			return tx.DeleteEntries(ctx, letterKind, keys...)
-		})
-		if err != nil {
-			return false, fmt.Errorf("purge dead letters: %w", err)
-		}
-		return true, nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.letterAfter = ""; len(entries) == q.Limit {
-		e.letterAfter = entries[len(entries)-1].Key
-	}
-	return false, nil
+	return more, nil
 }

@@ -63,9 +63,8 @@ const (
 type Engine struct {
 	Config
 
-	mu          sync.Mutex
-	runs        map[*Run]struct{}
-	letterAfter string // the key after which purgeLetters looks next
+	mu   sync.Mutex
+	runs map[*Run]struct{}
 }
 
 // New returns an Engine. It does no I/O and starts no goroutines.

@@ -148,7 +148,7 @@ func (s *subscription) fail(ctx context.Context, rec *subscriberRecord, reached 
 		s.logFailure(ctx, e, next.Failures, failure)
 		return false, s.settle(rec, next)
 	}
-	letter, err := DeadLetter{Subscriber: s.Name, EventID: e.ID, EventType: e.Type, Seq: e.Seq, Failures: next.Failures, At: s.engine.now()}.entry(time.Time{})
+	letter, err := DeadLetter{Subscriber: s.Name, EventID: e.ID, EventType: e.Type, Seq: e.Seq, Failures: next.Failures, At: s.engine.now()}.entry()
 	if err == nil {
 		err = s.settle(rec, progress{Seq: e.Seq}, letter)
 	}

@@ -156,6 +156,22 @@ func Pending(ctx context.Context, r store.Reader, webhookID string, after Delive
 	return readAll(r.Entries(ctx, q))
 }
 
+// AllPending lists the deliveries to a webhook that are due at any time, the longest
+// due first.
+func AllPending(ctx context.Context, r store.Reader, webhookID string) (all []Delivery, err error) {
+	var last Delivery
+	for {
+		page, err := Pending(ctx, r, webhookID, last, store.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(page) < store.MaxLimit {
+			return all, nil
+		}
+		last = page[len(page)-1]
+	}
+}
+
 // Newest lists the deliveries to a webhook, the newest first, after the one with
 // that id; empty: from the newest.
 func Newest(ctx context.Context, r store.Reader, webhookID, after string, limit int) ([]Delivery, error) {
