@@ -80,21 +80,6 @@ func TestDeliveriesAreObserved(t *testing.T) {
 	})
 }
 
-// TestTheLastAttemptOfADeliveryIsObserved follows a delivery to its end.
-func TestTheLastAttemptOfADeliveryIsObserved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		is := is.New(t)
-		o := newOutage(t)
-		conditions["delivery gave_up"](o)
-		got := o.of(licensing.ObservationDelivery)
-		is.Equal(len(got), 10)
-		for i, seen := range got {
-			is.Equal(seen.Attempt, i+1)
-			is.Equal(seen.Outcome == licensing.OutcomeGaveUp, i == 9)
-		}
-	})
-}
-
 // TestSubscribersAreObserved covers calls that fail, panic, are given up and
 // succeed.
 func TestSubscribersAreObserved(t *testing.T) {

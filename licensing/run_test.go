@@ -21,7 +21,7 @@ func TestRunRemovesWhatHasEndedAndReturnsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)
 		st := &brokenStore{Store: memory.New()}
-		h := licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+		h := licensing.NewHandler(st, licensing.Options{Logger: slog.New(slog.DiscardHandler), PollInterval: time.Minute})
 		c, secret, err := h.Auth().CreateClient(t.Context(), auth.CreateClientParams{Name: "n"})
 		is.NoErr(err)
 		for range 25 { // more than a batch

@@ -339,7 +339,7 @@ func TestASlowWebhookDelaysNoOther(t *testing.T) {
 func TestASlowReceiverOnTheRealClock(t *testing.T) {
 	b := newBench(memory.New(), 0)
 	b.hook(t, "slow.example", license.EventLicenseCreated)
-	b.delay = func(string) time.Duration { return 150 * time.Millisecond }
+	b.delay = func(string) time.Duration { return 20 * time.Millisecond }
 	want := b.licenses(t, 40)
 	stop := b.run(t)
 	for deadline := time.Now().Add(20 * time.Second); len(b.at("slow.example")) < len(want) && time.Now().Before(deadline); {
