@@ -30,6 +30,7 @@ func (g *golden) script() {
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", keys.Header().Get("ETag"))
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", "wrong")
 	g.licenseFiles()
+	g.call("POST", "/license/lic_"+noID+"/renew", `{"duration":"P1Y"}`)
 	g.call("GET", "/nothing", "")
 }
 

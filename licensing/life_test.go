@@ -66,7 +66,7 @@ var lifeCases = []protocolCase{
 	{id: "life-01", method: "POST", target: "/license/{id}/suspend", body: `{"reason":5,"why":"x"}`, status: 422, code: "invalid_parameters"},
 	{id: "life-01", method: "POST", target: "/license/{id}/suspend?reason=unpaid", status: 400, code: "invalid_request"},
 	{id: "life-01", method: "POST", target: "/license/" + nobody + "/suspend", status: 404, code: "not_found"},
-	{id: "life-01", method: "POST", target: "/license/" + nobody + "/suspend", body: `{"reason":5}`, status: 404, code: "not_found"}, // before what is wrong with the move
+	{id: "life-01", method: "POST", target: "/license/" + nobody + "/suspend", body: `{"reason":5}`, status: 422, code: "invalid_parameters"}, // before the license is read
 	{id: "life-01", method: "GET", target: "/license/{id}/suspend", status: 405, code: "method_not_allowed", want: []string{"Allow: OPTIONS, POST"}},
 	{id: "life-01", method: "POST", target: "/license/{id}/suspend", header: []string{"Authorization", ""}, status: 401, code: "unauthorized"},
 	{id: "life-02", method: "POST", target: "/license/{id}/reinstate", status: 409, code: "move_forbidden"},
@@ -85,7 +85,7 @@ var lifeCases = []protocolCase{
 		}
 	}},
 	{id: "life-03", method: "POST", target: "/license/{id}/revoke", header: []string{"If-Match", `"2.active"`}, status: 412, code: "stale", want: []string{`ETag: "1.active"`}},
-	{id: "life-03", method: "POST", target: "/license/{id}/renew", header: []string{"If-Match", `"2.active"`}, status: 412, code: "stale"}, // before what is wrong with the renewal
+	{id: "life-03", method: "POST", target: "/license/{id}/renew", body: `{"duration":"P1Y"}`, header: []string{"If-Match", `"2.active"`}, status: 412, code: "stale"}, // before what is wrong with the renewal of this license
 	{id: "life-03", method: "POST", target: "/license/{id}/revoke", header: []string{"If-None-Match", "*"}, status: 400, code: "invalid_request"},
 	{id: "life-03", run: func(is *is.I, c *caller, id string) {
 		first := c.do("POST", "/license/"+id+"/rekey", "", "Idempotency-Key", "k")

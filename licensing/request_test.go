@@ -28,7 +28,7 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 	id := c.create("n", "p", "c")
 	reader, secret := c.NewClient(auth.CreateClientParams{Name: "reader", Scopes: []string{auth.ScopeLicenseRead}})
 	readOnly, _ := c.NewToken(reader.ID, secret)
-	used := c.do("PATCH", "/license/"+id, `{"name":"used"}`, "Idempotency-Key", "used")
+	used := c.do("PATCH", "/license/"+id, `{"name":"used","expires_at":"2030-01-01T00:00:00Z"}`, "Idempotency-Key", "used")
 	if used.Code != http.StatusOK {
 		t.Fatal(used.Body)
 	}
@@ -48,10 +48,12 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 		{"type", "PATCH", "/license/" + gone, large, []string{"Content-Type", "text/plain"}, 415, "unsupported_media_type"},
 		{"size", "PATCH", "/license/" + gone, large, nil, 413, "body_too_large"},
 		{"JSON", "PATCH", "/license/" + gone, `{"name":1,`, []string{"Idempotency-Key", "used"}, 400, "invalid_json"},
-		{"idempotency", "PATCH", "/license/" + gone, `{"name":1}`, []string{"Idempotency-Key", "used"}, 422, "idempotency_key_reused"},
-		{"existence", "PATCH", "/license/" + gone, `{"name":1}`, []string{"If-Match", `"9.active"`}, 404, "not_found"},
-		{"precondition", "PATCH", "/license/" + id, `{"name":1}`, []string{"If-Match", `"9.active"`}, 412, "stale"},
-		{"rules", "PATCH", "/license/" + id, `{"name":1}`, nil, 422, "invalid_parameters"},
+		{"members", "PATCH", "/license/" + gone, `{"name":1}`, []string{"Idempotency-Key", "used"}, 422, "invalid_parameters"},
+		{"idempotency", "PATCH", "/license/" + gone, `{"name":""}`, []string{"Idempotency-Key", "used"}, 422, "idempotency_key_reused"},
+		{"values", "PATCH", "/license/" + gone, `{"name":""}`, []string{"If-Match", `"9.active"`}, 422, "invalid_parameters"},
+		{"existence", "PATCH", "/license/" + gone, `{"starts_at":"2030-01-02T00:00:00Z"}`, []string{"If-Match", `"9.active"`}, 404, "not_found"},
+		{"precondition", "PATCH", "/license/" + id, `{"starts_at":"2030-01-02T00:00:00Z"}`, []string{"If-Match", `"9.active"`}, 412, "stale"},
+		{"rules", "PATCH", "/license/" + id, `{"starts_at":"2030-01-02T00:00:00Z"}`, nil, 422, "invalid_parameters"},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			is := is.New(t)
@@ -65,6 +67,53 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 			is.Equal(a.json["request_id"], a.Header().Get("X-Request-Id"))
 		})
 	}
+}
+
+// TestFaultsOfABodyPrecedeTheRecord: a faulty body is reported with all its
+// errors, whether or not the record exists and what state it is in.
+func TestFaultsOfABodyPrecedeTheRecord(t *testing.T) {
+	c := newCaller(t, licensing.Options{})
+	revoked := "/license/" + c.create("n", "p", "c")
+	if a := c.do("POST", revoked+"/revoke", ""); a.Code != http.StatusOK {
+		t.Fatal(a.Body)
+	}
+	for _, x := range []struct{ method, path, body, want string }{
+		{"PATCH", "", `{"name":"","grace_seconds":"1","metadata":{"m":1,"":"x"}}`, "#/grace_seconds #/metadata/m #/name #/metadata"},
+		{"PATCH", "", `{"name":"","metadata":{"":"x"}}`, "#/name #/metadata"},
+		{"POST", "/suspend", `{"why":1,"reason":"a\nb"}`, "#/why #/reason"},
+		{"POST", "/suspend", `{"reason":"a\nb"}`, "#/reason"},
+		{"POST", "/renew", `{"duration":"soon","from":"then"}`, "#/duration #/from"},
+		{"POST", "/renew", `{"from":"then"}`, "#/from #/expires_at"},
+		{"POST", "/rekey", `{"key":"short","reason":1}`, "#/reason #/key"},
+		{"POST", "/file/void", `{"reason":" "}`, "#/reason"},
+		{"POST", "/file", `{"lifetime":1,"fingerprint":"f","activation_id":"a","nonce":"?"}`, "#/lifetime #/nonce #/fingerprint"},
+	} {
+		for _, path := range []string{revoked, "/license/lic_" + noID} {
+			t.Run(x.method+" "+path+x.path+" "+x.body, func(t *testing.T) {
+				is := is.New(t)
+				a := c.do(x.method, path+x.path, x.body)
+				is.Equal(a.Code, http.StatusUnprocessableEntity)
+				var pointers []string
+				for _, e := range a.json["errors"].([]any) {
+					pointers = append(pointers, e.(map[string]any)["pointer"].(string))
+				}
+				is.Equal(strings.Join(pointers, " "), x.want)
+			})
+		}
+	}
+	is := is.New(t)
+	for path, body := range map[string]string{
+		"/webhook/whk_" + noID:       `{"url":"ftp://x","types":[1],"status":"off"}`,
+		"/license/lic_" + noID + "?": `{"key":"x"}`,
+	} {
+		is.Equal(c.do("PATCH", path, body).Code, http.StatusUnprocessableEntity)
+	}
+	a := c.do("POST", "/license/deactivate", `{"activation_id":"a","fingerprint":"f","key":1}`)
+	require.Contains(t, a.Body.String(), `"#/key"`, `"#/fingerprint"`)
+	a = c.do("POST", "/license/file", `{"lifetime":1,"nonce":"?"}`)
+	require.Contains(t, a.Body.String(), `"#/lifetime"`, `"#/nonce"`, `"#/key"`)
+	a = c.do("PATCH", "/license", `{"grace_seconds":1.5}`)
+	require.Contains(t, a.Body.String(), `"#/grace_seconds"`, `"#/name"`, `"#/customer_id"`)
 }
 
 func TestAllFaultsOfABodyAreReportedAtOnce(t *testing.T) {

@@ -16,6 +16,13 @@ func To[T any](v T) Change[T] { return Change[T]{Set: true, Value: v} }
 // ToNull returns a Change that sets a field to null.
 func ToNull[T any]() Change[T] { return Change[T]{Set: true, Null: true} }
 
+// Assign sets c to null, or to the value that it returns a pointer to. It is for
+// decoders.
+func (c *Change[T]) Assign(null bool) (value any) {
+	c.Set, c.Null = true, null
+	return &c.Value
+}
+
 // IsZero reports whether c changes nothing.
 func (c Change[T]) IsZero() bool { return !c.Set }
 

@@ -48,7 +48,7 @@ const TakeOverOldest = "oldest"
 // or an [*InvalidError]. Events carry the Caller's Actor, or
 // "license:" and the license ID if the Caller has none.
 func (s *Service) Activate(ctx context.Context, p ActivateParams) (_ VerdictWithFile, err error) {
-	if err := p.check(ctx); err != nil {
+	if err := invalidFields(checkActivate(p)); err != nil {
 		return VerdictWithFile{}, err
 	}
 	ask, err := askFor(p.File, p.Nonce)
@@ -129,17 +129,14 @@ func (s *Service) ensureSeat(ctx context.Context, tx *transaction, p ActivatePar
 	return false, s.keepSeat(ctx, tx, p, f)
 }
 
-func (p *ActivateParams) check(ctx context.Context) error {
-	broken := checkTags(ctx, p)
+func checkActivate(p ActivateParams) []FieldError {
+	broken := checkTags(p)
 	_, wrong := checkMetadata(p.Metadata)
 	broken = append(broken, wrong...)
 	if p.TakeOver != "" && p.TakeOver != TakeOverOldest && !record.IsID("act", p.TakeOver) {
 		broken = append(broken, FieldError{Field: "take_over", Code: CodeUnknown, Detail: `must be "oldest" or the id of an activation`})
 	}
-	if len(broken) > 0 {
-		return &InvalidError{Fields: broken}
-	}
-	return nil
+	return broken
 }
 
 // admit finds the license and checks everything an activation needs except a

@@ -68,7 +68,7 @@ type ListActivationsParams struct {
 // Ended activations are kept for at least 30 days. It returns [ErrNotFound],
 // an [*InvalidError] or [ErrForbidden]. Cursors work as in [Service.List].
 func (s *Service) ListActivations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Page[Activation]{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)

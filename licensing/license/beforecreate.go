@@ -12,7 +12,7 @@ func (s *Service) prepare(ctx context.Context, p *CreateParams) error {
 	if s.opts.BeforeCreate == nil {
 		return nil
 	}
-	if err := s.checkFields(ctx, p); err != nil {
+	if err := s.checkFields(p); err != nil {
 		return err
 	}
 	*p = p.clone()

@@ -1,7 +1,6 @@
 package license
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // checker has the rules of this package for the tags of parameter structs.
-var checker = input.NewChecker(map[string]valid.Rule{
+var checker = valid.New(map[string]valid.Rule{
 	"customer": valid.Text(func(s string) bool { return !strings.HasPrefix(s, "lic_") },
 		CodeInvalidFormat, `must not begin with "lic_", which marks a license`),
 	"nonce": valid.Text(func(s string) bool {
@@ -20,14 +19,33 @@ var checker = input.NewChecker(map[string]valid.Rule{
 		CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"),
 })
 
-// checkTags checks a parameter struct against its tags. Decoding errors
-// carried by ctx come first.
-func checkTags(ctx context.Context, params any) []FieldError { return checker.Check(ctx, params) }
+// Faults returns the errors in the parameters of a call, given as a pointer. A
+// decoder that could not decode all fields reports them together with its own,
+// instead of making the call. So they do not include errors of absent fields that
+// others could replace.
+func (internals) Faults(params any) []FieldError {
+	switch p := params.(type) {
+	case *CreateParams:
+		return checkCreate(p)
+	case *UpdateParams:
+		return checkUpdate(*p)
+	case *RenewParams:
+		return checkRenew(*p)
+	case *ActivateParams:
+		return checkActivate(*p)
+	case *IssueFileParams:
+		return checkIssueFile(*p)
+	}
+	return checkTags(params)
+}
+
+// checkTags checks a parameter struct against its tags.
+func checkTags(params any) []FieldError { return input.Check(checker, params) }
 
 // checkFields validates the fields of a license, and that the caller may use its
 // product.
-func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
-	if err := p.check(ctx); err != nil {
+func (s *Service) checkFields(p *CreateParams) error {
+	if err := invalidFields(checkCreate(p)); err != nil {
 		return err
 	}
 	if !s.sees(p.ProductID) {
@@ -36,15 +54,15 @@ func (s *Service) checkFields(ctx context.Context, p *CreateParams) error {
 	return nil
 }
 
-// check validates the fields of a license and normalizes them as stored:
-// times truncated to milliseconds, numbers as float64. It replaces maps and pointed-to values instead of changing
-// them.
-func (p *CreateParams) check(ctx context.Context) error {
-	return invalidFields(append(checkTags(ctx, p), p.normalize()...))
+// checkCreate checks the fields of a license and normalizes them as stored:
+// times truncated to milliseconds, numbers as float64. It replaces maps and
+// pointed-to values instead of changing them.
+func checkCreate(p *CreateParams) []FieldError {
+	return append(checkTags(p), normalize(p)...)
 }
 
-// normalize does what check does beyond the tags.
-func (p *CreateParams) normalize() (broken []FieldError) {
+// normalize does what checkCreate does beyond the tags.
+func normalize(p *CreateParams) (broken []FieldError) {
 	p.StartsAt, p.ExpiresAt = cut(p.StartsAt), cut(p.ExpiresAt)
 	if p.StartsAt != nil && p.ExpiresAt != nil && !p.ExpiresAt.After(*p.StartsAt) {
 		broken = append(broken, FieldError{Field: "expires_at", Code: CodeOutOfRange, Detail: "must be after starts_at"})
@@ -59,9 +77,7 @@ func (p *CreateParams) normalize() (broken []FieldError) {
 }
 
 // check validates a struct that needs no checks beyond its tags.
-func check(ctx context.Context, params any) error {
-	return invalidFields(checkTags(ctx, params))
-}
+func check(params any) error { return invalidFields(checkTags(params)) }
 
 // invalidFields returns an [*InvalidError] with the errors, or nil if there are none.
 func invalidFields(broken []FieldError) error {

@@ -36,7 +36,7 @@ const ExpiringSoon = 30 * 24 * time.Hour
 // for that long.
 func (s *Service) Count(ctx context.Context, p ListParams) (Counts, error) {
 	p.Limit, p.Cursor, p.NewestFirst = 0, "", false
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Counts{}, err
 	}
 	count, alone := s.countAll, s.counts.counting

@@ -21,7 +21,7 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (License, error) {
 
 // create is Create after Options.BeforeCreate.
 func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
-	if err := s.checkFields(ctx, &p); err != nil {
+	if err := s.checkFields(&p); err != nil {
 		return License{}, err
 	}
 	var created License

@@ -85,7 +85,7 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 // previewRow checks a row without importing it. First has the IDs and keys of the
 // rows before it.
 func (s *Service) previewRow(ctx context.Context, r store.Reader, line []byte, number int, first map[string]int) (row ImportRow, result ImportResult, err error) {
-	err = parseRow(ctx, line, &row)
+	err = parseRow(line, &row)
 	if err == nil {
 		err = seen(first, row, number)
 	}

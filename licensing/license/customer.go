@@ -29,16 +29,16 @@ func (s *Service) Customer(id string) *Customer {
 func (s *Service) owned(customerID string) bool { return s.owner == nil || *s.owner == customerID }
 
 // check checks the ID of the customer.
-func (c *Customer) check(ctx context.Context) error {
+func (c *Customer) check() error {
 	if *c.s.owner == "" {
 		return Invalid("customer_id", CodeRequired, "is required")
 	}
-	return check(ctx, ListParams{CustomerID: *c.s.owner})
+	return check(ListParams{CustomerID: *c.s.owner})
 }
 
 // checkWith is check for a call about a license.
-func (c *Customer) checkWith(ctx context.Context, licenseID string) error {
-	if err := c.check(ctx); err != nil || licenseID != "" {
+func (c *Customer) checkWith(licenseID string) error {
+	if err := c.check(); err != nil || licenseID != "" {
 		return err
 	}
 	return fmt.Errorf("license: %w", ErrNotFound)
@@ -46,7 +46,7 @@ func (c *Customer) checkWith(ctx context.Context, licenseID string) error {
 
 // Get returns a license, or [ErrNotFound].
 func (c *Customer) Get(ctx context.Context, licenseID string) (License, error) {
-	if err := c.checkWith(ctx, licenseID); err != nil {
+	if err := c.checkWith(licenseID); err != nil {
 		return License{}, err
 	}
 	return c.s.Get(ctx, licenseID)
@@ -56,7 +56,7 @@ func (c *Customer) Get(ctx context.Context, licenseID string) (License, error) {
 // first: limit is at most 200, 0 stands for 50, and cursor is the NextCursor of the
 // previous page.
 func (c *Customer) List(ctx context.Context, limit int, cursor string) (ListPage, error) {
-	if err := c.check(ctx); err != nil {
+	if err := c.check(); err != nil {
 		return ListPage{}, err
 	}
 	return c.s.List(ctx, ListParams{CustomerID: *c.s.owner, Limit: limit, Cursor: cursor})
@@ -65,7 +65,7 @@ func (c *Customer) List(ctx context.Context, limit int, cursor string) (ListPage
 // Verdict says whether a license is valid now, and every reason why not, as
 // [Service.Explain] does. It returns [ErrNotFound].
 func (c *Customer) Verdict(ctx context.Context, licenseID string) (Verdict, error) {
-	if err := c.checkWith(ctx, licenseID); err != nil {
+	if err := c.checkWith(licenseID); err != nil {
 		return Verdict{}, err
 	}
 	return c.s.Explain(ctx, ExplainParams{ID: licenseID})
@@ -74,7 +74,7 @@ func (c *Customer) Verdict(ctx context.Context, licenseID string) (Verdict, erro
 // Activations returns a page of the activations of a license, as
 // [Service.ListActivations] does. It returns [ErrNotFound] or an [*InvalidError].
 func (c *Customer) Activations(ctx context.Context, p ListActivationsParams) (Page[Activation], error) {
-	if err := c.checkWith(ctx, p.LicenseID); err != nil {
+	if err := c.checkWith(p.LicenseID); err != nil {
 		return Page[Activation]{}, err
 	}
 	p.Key = ""
@@ -85,7 +85,7 @@ func (c *Customer) Activations(ctx context.Context, p ListActivationsParams) (Pa
 // activation that has ended is returned unchanged. It returns [ErrNotFound] or a
 // [*SeatHeldError], which says when a seat becomes free that a license file holds.
 func (c *Customer) Release(ctx context.Context, licenseID, activationID string) (Activation, error) {
-	if err := c.checkWith(ctx, licenseID); err != nil {
+	if err := c.checkWith(licenseID); err != nil {
 		return Activation{}, err
 	}
 	return c.s.ReleaseActivation(ctx, ReleaseParams{LicenseID: licenseID, ActivationID: activationID})
@@ -114,7 +114,7 @@ func (c *Customer) AnswerRequest(ctx context.Context, licenseID, request string)
 }
 
 func (c *Customer) issue(ctx context.Context, p IssueFileParams) (File, error) {
-	if err := c.checkWith(ctx, p.LicenseID); err != nil {
+	if err := c.checkWith(p.LicenseID); err != nil {
 		return File{}, err
 	}
 	return c.s.IssueFile(ctx, p)

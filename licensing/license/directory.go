@@ -42,7 +42,7 @@ func (s *Service) Products(ctx context.Context, p NamesParams) (Page[NameCount],
 }
 
 func (s *Service) names(ctx context.Context, kind string, by store.NameOrder, p NamesParams) (Page[NameCount], error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Page[NameCount]{}, err
 	}
 	if s.caller.Products != nil {

@@ -45,7 +45,7 @@ const (
 // Events returns an [*InvalidError], or [ErrCursorGone] if the feed does not
 // continue at the cursor. With NewestFirst it never returns ErrCursorGone.
 func (s *Service) Events(ctx context.Context, p EventsParams) (Page[Event], error) {
-	broken := checkTags(ctx, p)
+	broken := checkTags(p)
 	if p.Type != "" && !feed.IsPattern(p.Type, EventTypes()) {
 		broken = append(broken, FieldError{Field: "type", Code: CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 	}

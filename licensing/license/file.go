@@ -78,11 +78,10 @@ func (e *NoFileError) Is(target error) bool { return target == ErrNoFile }
 // It returns [ErrNotFound], a [*DeniedError] if the license is not valid or has
 // no free seat, a [*NoFileError], or an [*InvalidError].
 func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error) {
-	ask, err := p.check(ctx)
-	if err != nil {
+	if err := invalidFields(checkIssueFile(p)); err != nil {
 		return File{}, fmt.Errorf("issue file: %w", err)
 	}
-	ask.holder = p.Key != "" || s.owner != nil
+	ask := &fileAsk{lifetime: p.Lifetime, nonce: p.Nonce, issue: true, holder: p.Key != "" || s.owner != nil}
 	if p.Key != "" {
 		s = s.asHolder()
 	}
@@ -108,9 +107,9 @@ func (s *Service) IssueFile(ctx context.Context, p IssueFileParams) (File, error
 	}, c}, nil
 }
 
-// check checks what does not depend on the license. It reads the request text.
-func (p *IssueFileParams) check(ctx context.Context) (*fileAsk, error) {
-	broken := checkTags(ctx, *p)
+// checkIssueFile checks what does not depend on the license.
+func checkIssueFile(p IssueFileParams) []FieldError {
+	broken := checkTags(p)
 	fail := func(field, code, detail string) {
 		broken = append(broken, FieldError{Field: field, Code: code, Detail: detail})
 	}
@@ -135,10 +134,7 @@ func (p *IssueFileParams) check(ctx context.Context) (*fileAsk, error) {
 	case tooShort(p.Lifetime):
 		fail("lifetime", CodeOutOfRange, "must be at least a minute")
 	}
-	if len(broken) > 0 {
-		return nil, &InvalidError{Fields: broken}
-	}
-	return &fileAsk{lifetime: p.Lifetime, nonce: p.Nonce, issue: true}, nil
+	return broken
 }
 
 // findForFile finds the license and the fingerprint that a file is for, and

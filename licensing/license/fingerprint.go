@@ -38,7 +38,7 @@ const maxFingerprints = 1000
 // 1 to 200; zero: 50.
 func (s internals) FindActivations(ctx context.Context, prefix, cursor string, limit int) (page Page[foundActivation], err error) {
 	p := fingerprintParams{prefix, limit, cursor}
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return page, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)

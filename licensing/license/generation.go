@@ -51,6 +51,9 @@ func endOf(l License) time.Time {
 // expire. Programs that reach the service get new files.
 // Errors are those of [Service.Suspend], except for [*MoveError].
 func (s *Service) VoidFiles(ctx context.Context, p MoveParams) (License, error) {
+	if err := check(p); err != nil {
+		return License{}, err
+	}
 	return s.edit(ctx, edit{
 		verb:    "void files of",
 		event:   EventFilesVoided,
@@ -59,7 +62,7 @@ func (s *Service) VoidFiles(ctx context.Context, p MoveParams) (License, error) 
 		ifMatch: p.IfMatch,
 		apply: func(_ License, next *record.License, _ time.Time) error {
 			next.Generation = generation(*next) + 1
-			return check(ctx, p)
+			return nil
 		},
 	})
 }

@@ -71,7 +71,7 @@ func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportRes
 		for size := 0; len(batch) < rows && size < importBytes && end == nil; {
 			var row parsedRow
 			var blank bool
-			row, blank, end = readRow(ctx, lines)
+			row, blank, end = readRow(lines)
 			if end != nil && end != io.EOF {
 				return fmt.Errorf("import licenses: line %d: %w", number, end)
 			}

@@ -3,7 +3,6 @@ package license
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,7 +27,7 @@ type parsedRow struct {
 
 // readRow reads one line. It returns an error of the reader, such as io.EOF,
 // together with the last line.
-func readRow(ctx context.Context, r *bufio.Reader) (row parsedRow, blank bool, end error) {
+func readRow(r *bufio.Reader) (row parsedRow, blank bool, end error) {
 	line, end := r.ReadSlice('\n')
 	if end == bufio.ErrBufferFull {
 		for end == bufio.ErrBufferFull {
@@ -41,7 +40,7 @@ func readRow(ctx context.Context, r *bufio.Reader) (row parsedRow, blank bool, e
 		return row, true, end
 	}
 	row.size = len(line)
-	row.err = parseRow(ctx, line, &row.row)
+	row.err = parseRow(line, &row.row)
 	return row, false, end
 }
 
@@ -49,7 +48,7 @@ func readRow(ctx context.Context, r *bufio.Reader) (row parsedRow, blank bool, e
 var rowForm = input.Of(reflect.TypeFor[ImportRow]())
 
 // parseRow parses a line as strictly as a request body.
-func parseRow(ctx context.Context, line []byte, row *ImportRow) error {
+func parseRow(line []byte, row *ImportRow) error {
 	o, err := input.JSON(line)
 	var syntax *input.SyntaxError
 	switch {
@@ -58,11 +57,12 @@ func parseRow(ctx context.Context, line []byte, row *ImportRow) error {
 	case err != nil:
 		return Invalid("", CodeInvalidJSON, "must be a JSON object")
 	}
-	return row.check(input.WithErrors(ctx, rowForm.Body(reflect.ValueOf(row), o, nil, "")))
+	return invalidFields(input.Merge(rowForm.Body(reflect.ValueOf(row), o, nil, ""), checkRow(row)))
 }
 
-func (row *ImportRow) check(ctx context.Context) error {
-	broken := append(checkTags(ctx, row), row.normalize()...)
+// checkRow checks the fields of a row and normalizes them as checkCreate does.
+func checkRow(row *ImportRow) []FieldError {
+	broken := append(checkTags(row), normalize(&row.CreateParams)...)
 	if row.ID == "" && row.Key == "" {
 		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
 	}
@@ -70,5 +70,5 @@ func (row *ImportRow) check(ctx context.Context) error {
 		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: `must be "lic_" followed by 26 characters`})
 	}
 	row.CreatedAt = cut(row.CreatedAt)
-	return invalidFields(broken)
+	return broken
 }

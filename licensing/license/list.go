@@ -61,7 +61,7 @@ const maxLimit = 200
 // position appears exactly once, whatever is created or deleted in the
 // meantime.
 func (s *Service) List(ctx context.Context, p ListParams) (page ListPage, err error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return ListPage{}, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)

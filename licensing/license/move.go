@@ -57,6 +57,9 @@ func (s *Service) Revoke(ctx context.Context, p MoveParams) (License, error) {
 }
 
 func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, error) {
+	if err := check(p); err != nil {
+		return License{}, err
+	}
 	return s.edit(ctx, edit{
 		verb:    m.name,
 		event:   m.event,
@@ -64,9 +67,6 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, now time.Time) error {
-			if err := check(ctx, p); err != nil {
-				return err
-			}
 			if !slices.Contains(m.from, next.State) {
 				return &MoveError{Move: m.name, From: l.Status, To: Status(m.to)}
 			}
@@ -90,6 +90,9 @@ type RekeyParams struct {
 // [*InvalidError] for "key" if the key is the current one; other errors are
 // those of [Service.Suspend].
 func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
+	if err := check(p); err != nil {
+		return License{}, err
+	}
 	return s.edit(ctx, edit{
 		verb:    "rekey",
 		event:   EventLicenseRekeyed,
@@ -97,9 +100,6 @@ func (s *Service) Rekey(ctx context.Context, p RekeyParams) (License, error) {
 		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, _ time.Time) error {
-			if err := check(ctx, p); err != nil {
-				return err
-			}
 			if next.State == store.StateRevoked {
 				return &MoveError{Move: "rekey", From: StatusRevoked, To: StatusRevoked}
 			}

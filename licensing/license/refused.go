@@ -110,7 +110,7 @@ func (tx *transaction) removeRefusals(ctx context.Context, licenseID string) err
 // has the limits of [Service.Refusals].
 func (s internals) FindRefused(ctx context.Context, prefix string, limit int) (list []refusedFingerprint, more bool, err error) {
 	p := fingerprintParams{Prefix: prefix, Limit: limit}
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return nil, false, err
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)

@@ -20,7 +20,7 @@ type DeactivateParams struct {
 // It returns an [*InvalidError], [ErrNotFound] for an unknown key or
 // fingerprint, or a [*SeatHeldError]. Events name the actor as in [Service.Activate].
 func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Activation{}, err
 	}
 	q := question{fingerprint: p.Fingerprint}
@@ -51,7 +51,7 @@ type ReleaseParams struct {
 // activation that has already ended is returned unchanged. It returns
 // [ErrNotFound], an [*InvalidError], [ErrForbidden] or a [*SeatHeldError].
 func (s *Service) ReleaseActivation(ctx context.Context, p ReleaseParams) (Activation, error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Activation{}, err
 	}
 	if p.Key != "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -28,6 +27,9 @@ type RenewParams struct {
 // later. To shorten a license or to set a first expiry, use
 // [Service.Update]. Other errors are those of [Service.Suspend].
 func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
+	if err := p.check(); err != nil {
+		return License{}, err
+	}
 	return s.edit(ctx, edit{
 		verb:    "renew",
 		event:   EventLicenseRenewed,
@@ -35,7 +37,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, now time.Time) error {
-			fields, err := p.renewed(ctx, l, now)
+			fields, err := p.renewed(l, now)
 			if err == nil {
 				fields.write(next)
 			}
@@ -47,6 +49,9 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 // PreviewRenew returns a license and the expiry that Renew would give it now,
 // or the error of Renew. It ignores IfMatch and writes nothing.
 func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, end time.Time, err error) {
+	if err := p.check(); err != nil {
+		return License{}, time.Time{}, err
+	}
 	err = s.readOnce(ctx, func(r store.Reader) error {
 		rec, err := s.find(ctx, r, p.ID)
 		if err != nil {
@@ -56,7 +61,7 @@ func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, 
 		if l, err = fromRecord(rec, now); err != nil {
 			return err
 		}
-		fields, err := p.renewed(ctx, l, now)
+		fields, err := p.renewed(l, now)
 		if err == nil {
 			end = *fields.ExpiresAt
 		}
@@ -70,10 +75,7 @@ func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, 
 
 // renewed returns the fields of l after its renewal, or why it cannot be
 // renewed.
-func (p RenewParams) renewed(ctx context.Context, l License, now time.Time) (CreateParams, error) {
-	if err := p.check(ctx); err != nil {
-		return CreateParams{}, err
-	}
+func (p RenewParams) renewed(l License, now time.Time) (CreateParams, error) {
 	if l.Status == StatusRevoked {
 		return CreateParams{}, &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
 	}
@@ -83,7 +85,7 @@ func (p RenewParams) renewed(ctx context.Context, l License, now time.Time) (Cre
 	end := p.end(*l.ExpiresAt, now)
 	fields := paramsOf(l)
 	fields.ExpiresAt = &end
-	if err := fields.check(ctx); err != nil {
+	if err := invalidFields(checkCreate(&fields)); err != nil {
 		return CreateParams{}, err
 	}
 	if !fields.ExpiresAt.After(*l.ExpiresAt) {
@@ -93,18 +95,21 @@ func (p RenewParams) renewed(ctx context.Context, l License, now time.Time) (Cre
 }
 
 // check checks what does not depend on the license.
-func (p RenewParams) check(ctx context.Context) error {
-	broken := checkTags(ctx, p)
-	if len(input.Errors(ctx, nil)) == 0 && (p.ExpiresAt == nil) == p.Duration.IsZero() {
+func (p RenewParams) check() error {
+	broken := checkRenew(p)
+	if (p.ExpiresAt == nil) == p.Duration.IsZero() {
 		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "set either expires_at or duration"})
 	}
+	return invalidFields(broken)
+}
+
+// checkRenew checks each field by itself.
+func checkRenew(p RenewParams) []FieldError {
+	broken := checkTags(p)
 	if !inBounds(p.Duration) {
 		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "must not have a negative part or a part of more than eight digits"})
 	}
-	if len(broken) > 0 {
-		return &InvalidError{Fields: broken}
-	}
-	return nil
+	return broken
 }
 
 // inBounds reports whether no part is negative or has more than eight digits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -18,10 +19,8 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 	if (p.ID == "") == (p.Match == nil) {
 		return License{}, Invalid("id", CodeRequired, "identify the license by its id, or by product_id and customer_id")
 	}
-	if p.Match != nil {
-		if err := check(ctx, p.Match); err != nil {
-			return License{}, err
-		}
+	if err := invalidFields(checkUpdate(p)); err != nil {
+		return License{}, err
 	}
 	shorter := false // LeaseSeconds was set or shortened
 	edited, err := s.edit(ctx, edit{
@@ -32,8 +31,11 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 		apply: func(l License, next *record.License, _ time.Time) error {
 			fields := paramsOf(l)
 			p.apply(&fields)
-			if err := s.checkFields(ctx, &fields); err != nil {
+			if err := invalidFields(normalize(&fields)); err != nil {
 				return err
+			}
+			if !s.sees(fields.ProductID) {
+				return ErrProductForbidden
 			}
 			was := next.LeaseSeconds
 			fields.write(next)
@@ -45,6 +47,18 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 		s.cutAllLeases(ctx, edited.ID)
 	}
 	return edited, err
+}
+
+// checkUpdate checks what does not depend on the license: the fields that p sets,
+// in a license of which all other fields are valid.
+func checkUpdate(p UpdateParams) []FieldError {
+	fields := CreateParams{Name: "-", ProductID: "-", CustomerID: "-"}
+	p.apply(&fields)
+	broken := checkCreate(&fields)
+	if p.Match != nil {
+		broken = input.Merge(checkTags(p.Match), broken)
+	}
+	return broken
 }
 
 // target returns the record that p selects.

@@ -112,7 +112,9 @@ func TestUpdateRefuses(t *testing.T) {
 	is.Equal(fields(t, err), map[string]string{"expires_at": "out_of_range"}) // the two are judged together
 	for _, id := range []string{"lic_00000000000000000000000000", "lic_1", "nothing"} {
 		_, err = f.Update(t.Context(), license.UpdateParams{ID: id, Name: ptr("")})
-		require.ErrorIs(t, err, license.ErrNotFound) // before any rule about the fields
+		is.Equal(fields(t, err), map[string]string{"name": "required"}) // before the license is read
+		_, err = f.Update(t.Context(), license.UpdateParams{ID: id, Name: ptr("m")})
+		require.ErrorIs(t, err, license.ErrNotFound)
 	}
 	read, err := f.Get(t.Context(), l.ID)
 	is.NoErr(err)

@@ -34,7 +34,7 @@ type ValidateParams struct {
 // lease is never renewed. A validation that renews nothing writes nothing; but
 // see [Service.Refusals].
 func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFile, error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return VerdictWithFile{}, err
 	}
 	ask, err := askFor(p.File, p.Nonce)
@@ -197,7 +197,7 @@ type ExplainParams struct {
 // past or future, based on the license and activations as recorded now. It
 // writes and renews nothing. It returns [ErrNotFound] or an [*InvalidError].
 func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Verdict{}, err
 	}
 	at := toMillis(p.At)

@@ -32,7 +32,7 @@ const customerBatch = store.MaxLimit
 // For a customer with more than 50 licenses, it prefers licenses that have
 // not expired to those in grace, and reads the newest 1,000 of each.
 func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams) (Verdict, error) {
-	if err := check(ctx, p); err != nil {
+	if err := check(p); err != nil {
 		return Verdict{}, err
 	}
 	none := deny(Reason{Code: VerdictNotFound, Detail: "The customer has no matching license."})

@@ -1,14 +1,12 @@
 package license_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -58,23 +56,4 @@ func TestValidateCustomer(t *testing.T) {
 	is.Equal(v.Code, license.VerdictNotFound)
 	_, err = f.ValidateCustomer(t.Context(), license.ValidateCustomerParams{ProductID: " x"})
 	is.Equal(fields(t, err), map[string]string{"customer_id": license.CodeRequired, "product_id": license.CodeInvalidFormat})
-}
-
-// TestInputErrorsComeWithWhatTheRulesFind: what was wrong before parameters had
-// Go types is reported together with what else is, once for each field.
-func TestInputErrorsComeWithWhatTheRulesFind(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	with := func(field, code string) context.Context {
-		return input.WithErrors(t.Context(), []license.FieldError{{Field: field, Code: code, Detail: "is wrong"}})
-	}
-	_, err := f.Validate(with("key", "invalid_type"), license.ValidateParams{Fingerprint: " pc"})
-	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeInvalidFormat})
-	_, err = f.Activate(with("key", "invalid_type"), license.ActivateParams{})
-	is.Equal(fields(t, err), map[string]string{"key": "invalid_type", "fingerprint": license.CodeRequired})
-	l := f.create(t)
-	_, err = f.Suspend(with("why", license.CodeUnknown), license.MoveParams{ID: l.ID, Reason: "a\nb"})
-	is.Equal(fields(t, err), map[string]string{"why": license.CodeUnknown, "reason": license.CodeInvalidCharacters})
-	_, err = f.Renew(with("duration", license.CodeInvalidFormat), license.RenewParams{ID: l.ID})
-	is.Equal(fields(t, err), map[string]string{"duration": license.CodeInvalidFormat})
 }

@@ -80,7 +80,7 @@ type DeliveriesParams struct {
 // Limit, or none, although it has a NextCursor. It returns [license.ErrNotFound] or
 // an [*license.InvalidError].
 func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.Page[Delivery], error) {
-	if broken := checker.Check(ctx, p); len(broken) > 0 {
+	if broken := checkTags(p); len(broken) > 0 {
 		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)

@@ -23,7 +23,7 @@ const webhooksLimit = 100
 // products sees only webhooks limited to those products. It returns an
 // [*license.InvalidError] if a parameter is invalid.
 func (s *Service) List(ctx context.Context, p ListParams) (page license.Page[Webhook], err error) {
-	if broken := checker.Check(ctx, p); len(broken) > 0 {
+	if broken := checkTags(p); len(broken) > 0 {
 		return page, &license.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, webhooksLimit)

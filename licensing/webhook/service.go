@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -141,5 +142,8 @@ func (s *Service) covers(products []string) bool {
 	return true
 }
 
-// checker checks parameter structs.
-var checker = input.NewChecker(nil)
+// checker has the rules for the tags of parameter structs.
+var checker = valid.New(nil)
+
+// checkTags checks a parameter struct against its tags.
+func checkTags(params any) []license.FieldError { return input.Check(checker, params) }

@@ -51,11 +51,7 @@ type CreateParams struct {
 // read again. The webhook receives events from that time on. Create
 // returns an [*license.InvalidError] or [license.ErrProductForbidden].
 func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret string, err error) {
-	broken := s.checkWebhook(&p.URL, &p.Types)
-	if p.Products != nil && len(p.Products) == 0 {
-		broken = append(broken, license.FieldError{Field: "products", Code: license.CodeRequired, Detail: "must list at least one product, or be omitted"})
-	}
-	if broken = append(checker.Check(ctx, p), broken...); len(broken) > 0 {
+	if broken := s.checkCreate(&p); len(broken) > 0 {
 		return Webhook{}, "", &license.InvalidError{Fields: broken}
 	}
 	limit := inner.Of(s.rules).Caller().Products
@@ -119,24 +115,13 @@ type UpdateParams struct {
 // nothing changes, it writes nothing. It returns [license.ErrNotFound] or an
 // [*license.InvalidError].
 func (s *Service) Update(ctx context.Context, p UpdateParams) (Webhook, error) {
+	if broken := s.checkUpdate(&p); len(broken) > 0 {
+		return Webhook{}, &license.InvalidError{Fields: broken}
+	}
 	return s.editWebhook(ctx, "update", p.ID, EventUpdated, func(tx *transaction, rec *webhookRecord) error {
-		next := CreateParams{URL: rec.URL, Description: rec.Description, Types: rec.Types}
-		record.Set(&next.URL, p.URL)
-		record.Set(&next.Description, p.Description)
-		record.Set(&next.Types, p.Types)
-		broken := append(checker.Check(ctx, next), s.checkWebhook(p.URL, &next.Types)...)
-		if p.Status != nil && *p.Status != StatusActive && *p.Status != StatusPaused {
-			broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
-		}
-		switch p.ResumeFrom {
-		case "", ResumeFromStop, ResumeFromNow:
-		default:
-			broken = append(broken, license.FieldError{Field: "resume_from", Code: license.CodeUnknown, Detail: "must be stop or now"})
-		}
-		if len(broken) > 0 {
-			return &license.InvalidError{Fields: broken}
-		}
-		rec.URL, rec.Description, rec.Types = next.URL, next.Description, next.Types
+		record.Set(&rec.URL, p.URL)
+		record.Set(&rec.Description, p.Description)
+		record.Set(&rec.Types, p.Types)
 		if p.Status == nil {
 			return nil
 		}
@@ -183,19 +168,57 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// checkWebhook checks what tags cannot express. It removes duplicates from
-// types.
-func (s *Service) checkWebhook(address *string, types *[]string) (broken []license.FieldError) {
-	if address != nil && *address != "" {
-		if wrong := s.checkURL(*address); wrong != "" {
+// Faults returns the errors in the parameters of a call, given as a pointer, as
+// license.Service does.
+func (s internals) Faults(params any) []license.FieldError {
+	switch p := params.(type) {
+	case *CreateParams:
+		return s.checkCreate(p)
+	case *UpdateParams:
+		return s.checkUpdate(p)
+	}
+	return checkTags(params)
+}
+
+// checkCreate checks the fields of a new webhook. It sorts Types and removes
+// duplicates.
+func (s *Service) checkCreate(p *CreateParams) []license.FieldError {
+	broken := checkTags(p)
+	if p.URL != "" {
+		if wrong := s.checkURL(p.URL); wrong != "" {
 			broken = append(broken, license.FieldError{Field: "url", Code: license.CodeInvalidFormat, Detail: wrong})
 		}
 	}
-	for i, t := range *types {
+	for i, t := range p.Types {
 		if !feed.IsPattern(t, license.EventTypes()) {
 			broken = append(broken, license.FieldError{Field: fmt.Sprintf("types/%d", i), Code: license.CodeUnknown, Detail: `must be an event type, or a family such as "license.*"`})
 		}
 	}
-	*types = slices.Compact(slices.Sorted(slices.Values(*types)))
+	p.Types = slices.Compact(slices.Sorted(slices.Values(p.Types)))
+	if p.Products != nil && len(p.Products) == 0 {
+		broken = append(broken, license.FieldError{Field: "products", Code: license.CodeRequired, Detail: "must list at least one product, or be omitted"})
+	}
+	return broken
+}
+
+// checkUpdate checks the fields that p sets, in a webhook of which all other
+// fields are valid. It sorts Types and removes duplicates.
+func (s *Service) checkUpdate(p *UpdateParams) []license.FieldError {
+	next := CreateParams{URL: "https://localhost"}
+	record.Set(&next.URL, p.URL)
+	record.Set(&next.Description, p.Description)
+	record.Set(&next.Types, p.Types)
+	broken := s.checkCreate(&next)
+	if p.Types != nil {
+		p.Types = &next.Types
+	}
+	if p.Status != nil && *p.Status != StatusActive && *p.Status != StatusPaused {
+		broken = append(broken, license.FieldError{Field: "status", Code: license.CodeUnknown, Detail: "must be active or paused"})
+	}
+	switch p.ResumeFrom {
+	case "", ResumeFromStop, ResumeFromNow:
+	default:
+		broken = append(broken, license.FieldError{Field: "resume_from", Code: license.CodeUnknown, Detail: "must be stop or now"})
+	}
 	return broken
 }

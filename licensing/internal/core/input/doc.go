@@ -13,5 +13,6 @@
 //   - "-": not on the wire; the json tag only names the field in errors
 //
 // Each member of the wrong form is a [FieldError]. Decoding reports all errors of
-// a struct together. The rules check the values themselves.
+// a struct together. The rules check the values themselves; with [Merge] what they
+// find is reported together with the errors of decoding.
 package input

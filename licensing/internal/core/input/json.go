@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // maxDepth is the maximum nesting depth of objects and arrays.
 const maxDepth = 32
 
-// An Object is a JSON object: each member is nil, a bool, a json.Number, a
-// string, a []any or a map[string]any.
-type Object map[string]any
+// An Object is a JSON object whose members are not decoded yet: each is one
+// well-formed value without white space around it.
+type Object map[string]json.RawMessage
 
 // A SyntaxError says why data is not I-JSON.
 type SyntaxError struct {
@@ -26,10 +28,9 @@ func syntaxError(format string, args ...any) error {
 	return &SyntaxError{Detail: fmt.Sprintf(format, args...)}
 }
 
-// JSON parses data as I-JSON (RFC 7493): valid UTF-8 without a byte order mark,
-// duplicate members, lone surrogates, or data after the value. encoding/json
-// accepts some of these, so it only checks the grammar; a second pass checks the
-// rest.
+// JSON reads a JSON object in data, which must be I-JSON (RFC 7493): valid UTF-8
+// without a byte order mark, duplicate members, lone surrogates, or data after
+// the value. encoding/json accepts some of these, so it only checks the grammar.
 //
 // The error is a [*SyntaxError], or [ErrNotObject] for any other JSON value.
 func JSON(data []byte) (Object, error) {
@@ -38,22 +39,19 @@ func JSON(data []byte) (Object, error) {
 		return nil, syntaxError("is not valid UTF-8")
 	case bytes.HasPrefix(data, []byte("\ufeff")):
 		return nil, syntaxError("begins with a byte order mark; remove it")
-	case len(bytes.TrimLeft(data, " \t\r\n")) == 0:
+	case len(trim(data)) == 0:
 		return nil, syntaxError("is empty; send a JSON object")
 	case !json.Valid(data):
 		return nil, syntaxError("is not well-formed JSON; see byte %d", syntaxErrorAt(data))
 	}
-	p := parser{data: data}
-	v, err := p.value(1)
-	if err != nil {
-		return nil, err
+	o, err := members(data)
+	if err == nil && trim(data)[0] != '{' {
+		err = ErrNotObject
 	}
-	o, ok := v.(map[string]any)
-	if !ok {
-		return nil, ErrNotObject
-	}
-	return o, nil
+	return o, err
 }
+
+func trim(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
 
 // syntaxErrorAt returns the offset of the first syntax error in data.
 func syntaxErrorAt(data []byte) int64 {
@@ -64,148 +62,128 @@ func syntaxErrorAt(data []byte) int64 {
 	return 0
 }
 
-// A parser reads JSON that is known to be well-formed.
-type parser struct {
-	data []byte
-	at   int
+// members returns the members of the object in data, which is well-formed. It
+// checks the depth, the names and the strings of all values in it.
+func members(data []byte) (Object, error) {
+	type named struct {
+		object int // where the object begins
+		name   string
+	}
+	var (
+		o     = Object{}
+		seen  map[named]bool // the names in inner objects
+		open  = make([]int, 0, maxDepth)
+		name  string // of the member of o that the loop is in
+		value int    // where the value of that member begins; 0: between members
+	)
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			if len(open) == maxDepth {
+				return nil, syntaxError("is nested more than %d levels deep", maxDepth)
+			}
+			open = append(open, i)
+		case ',', '}', ']':
+			if len(open) == 1 && value > 0 {
+				o[name], value = trim(data[value:i]), 0
+			}
+			if data[i] != ',' {
+				open = open[:len(open)-1]
+			}
+		case '"':
+			end := endOfString(data, i)
+			if loneSurrogate(data[i:end]) {
+				return nil, syntaxError("has a lone surrogate in the string at byte %d", i)
+			}
+			quoted := data[i:end]
+			i = end - 1
+			after := bytes.TrimLeft(data[end:], " \t\r\n")
+			if len(after) == 0 || after[0] != ':' {
+				continue
+			}
+			member, duplicate := unquote(quoted), false
+			if len(open) == 1 {
+				name, value = member, len(data)-len(after)+1
+				_, duplicate = o[name]
+			} else {
+				key := named{open[len(open)-1], member}
+				if duplicate = seen[key]; seen == nil {
+					seen = make(map[named]bool)
+				}
+				seen[key] = true
+			}
+			if duplicate {
+				return nil, syntaxError("has a duplicate member %q; see byte %d", shorten(member), end)
+			}
+		}
+	}
+	return o, nil
 }
 
-func (p *parser) value(depth int) (any, error) {
-	p.space()
-	switch c := p.data[p.at]; c {
-	case '{', '[':
-		if depth > maxDepth {
-			return nil, syntaxError("is nested more than %d levels deep", maxDepth)
+// endOfString returns the offset after the string that begins at an offset of
+// data.
+func endOfString(data []byte, at int) int {
+	for at++; data[at] != '"'; at++ {
+		if data[at] == '\\' {
+			at++
 		}
-		if c == '{' {
-			return p.object(depth)
-		}
-		return p.array(depth)
-	case '"':
-		return p.text()
-	case 't':
-		p.at += len("true")
-		return true, nil
-	case 'f':
-		p.at += len("false")
-		return false, nil
-	case 'n':
-		p.at += len("null")
-		return nil, nil
-	default:
-		return p.number(), nil
 	}
+	return at + 1
 }
 
-func (p *parser) object(depth int) (any, error) {
-	members := make(map[string]any)
-	for !p.ends('}') {
-		p.space()
-		name, err := p.text()
-		if err != nil {
-			return nil, err
-		}
-		if _, duplicate := members[name]; duplicate {
-			return nil, syntaxError("has a duplicate member %q; see byte %d", shorten(name), p.at)
-		}
-		p.space()
-		p.at++ // the colon
-		if members[name], err = p.value(depth + 1); err != nil {
-			return nil, err
-		}
+// unquote returns the text of a JSON string.
+func unquote(quoted []byte) (s string) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
 	}
-	return members, nil
-}
-
-func (p *parser) array(depth int) (any, error) {
-	list := []any{}
-	for !p.ends(']') {
-		v, err := p.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, nil
-}
-
-// ends skips the opening bracket or the comma before the next element. At the
-// closing bracket, it skips that and returns true.
-func (p *parser) ends(closing byte) bool {
-	p.space()
-	if p.data[p.at] != closing {
-		p.at++
-		p.space()
-	}
-	if p.data[p.at] != closing {
-		return false
-	}
-	p.at++
-	return true
-}
-
-func (p *parser) text() (string, error) {
-	start := p.at
-	escaped := false
-	for p.at++; p.data[p.at] != '"'; p.at++ {
-		if p.data[p.at] == '\\' {
-			escaped = true
-			p.at++
-		}
-	}
-	p.at++
-	quoted := p.data[start:p.at]
-	if !escaped {
-		return string(quoted[1 : len(quoted)-1]), nil
-	}
-	if loneSurrogate(quoted) {
-		return "", syntaxError("has a lone surrogate in the string at byte %d", start)
-	}
-	var s string
-	err := json.Unmarshal(quoted, &s)
-	return s, err
+	_ = json.Unmarshal(quoted, &s) // it is well-formed
+	return s
 }
 
 // loneSurrogate reports whether a JSON string has an escape for half of a
 // surrogate pair.
 func loneSurrogate(quoted []byte) bool {
-	unit := func(i int) rune { // the UTF-16 unit escaped at i; -1: none
-		if i+6 > len(quoted) || quoted[i] != '\\' || quoted[i+1] != 'u' {
-			return -1
-		}
-		n, _ := strconv.ParseUint(string(quoted[i+2:i+6]), 16, 16)
-		return rune(n)
-	}
-	high := func(u rune) bool { return 0xd800 <= u && u < 0xdc00 }
-	low := func(u rune) bool { return 0xdc00 <= u && u < 0xe000 }
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '\\' {
 			continue
 		}
-		switch u := unit(i); {
-		case low(u), high(u) && !low(unit(i+6)):
-			return true
-		case high(u):
-			i += 11 // both halves
-		default:
+		switch r := escaped(quoted[i:]); {
+		case !utf16.IsSurrogate(r):
 			i++ // the escaped character, which may be a backslash
+		case utf16.DecodeRune(r, escaped(quoted[i+6:])) == unicode.ReplacementChar:
+			return true
+		default:
+			i += 11 // both halves
 		}
 	}
 	return false
 }
 
-func (p *parser) number() json.Number {
-	start := p.at
-	for p.at < len(p.data) && bytes.IndexByte([]byte("+-.0123456789eE"), p.data[p.at]) >= 0 {
-		p.at++
+// escaped returns the UTF-16 unit of the \u escape that s begins with; -1: none.
+func escaped(s []byte) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
 	}
-	return json.Number(p.data[start:p.at])
+	n, _ := strconv.ParseUint(string(s[2:6]), 16, 16)
+	return rune(n)
 }
 
-func (p *parser) space() {
-	for p.at < len(p.data) && bytes.IndexByte([]byte(" \t\r\n"), p.data[p.at]) >= 0 {
-		p.at++
+// anyOf decodes a JSON value as encoding/json does, with exact numbers.
+func anyOf(raw json.RawMessage) (v any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	_ = d.Decode(&v) // it is well-formed
+	return v
+}
+
+// Canonical returns o with sorted members: the same bytes for objects that
+// differ only in order and white space.
+func (o Object) Canonical() ([]byte, error) {
+	values := make(map[string]any, len(o))
+	for name, raw := range o {
+		values[name] = anyOf(raw)
 	}
+	return json.Marshal(values)
 }
 
 // shorten truncates a name for use in a message.

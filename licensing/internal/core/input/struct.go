@@ -3,41 +3,37 @@ package input
 import (
 	"encoding/json"
 	"maps"
-	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
 )
 
 // The codes of field errors. They are part of the API.
 const (
-	codeRequired          = "required"
-	codeTooLong           = "too_long"
-	codeInvalidType       = "invalid_type"
-	codeInvalidFormat     = "invalid_format"
-	codeInvalidCharacters = "invalid_characters"
-	codeOutOfRange        = "out_of_range"
-	codeUnknown           = "unknown"
-	codeImmutable         = "immutable"
-	codeRepeated          = "repeated"
+	codeRequired      = "required"
+	codeInvalidType   = "invalid_type"
+	codeInvalidFormat = "invalid_format"
+	codeOutOfRange    = "out_of_range"
+	codeUnknown       = "unknown"
+	codeImmutable     = "immutable"
+	codeRepeated      = "repeated"
 )
 
 // A FieldError says what is wrong with one member or parameter.
 type FieldError = auth.FieldError
 
 // ErrNotObject is the error of a JSON value that is not an object.
-var ErrNotObject = &auth.InvalidError{Fields: []FieldError{{Code: codeInvalidType, Detail: "must be a JSON object"}}}
+var ErrNotObject = &auth.InvalidError{Fields: failed(codeInvalidType, "must be a JSON object")}
 
 // A Struct is the wire format of a parameter struct. It is safe for concurrent
 // use.
 type Struct struct {
 	Fields []Field
-	byName map[string]int
+	byName map[string]bool // the members
 }
 
 // A Field is one field of a parameter struct.
@@ -50,13 +46,8 @@ type Field struct {
 
 	index                      []int
 	required, filled, nullable bool
-	flag                       bool      // of a query
-	max                        int       // of a number in a query; 0: no limit
-	value                      valueFunc // of a JSON value
+	flag                       bool // of a query
 }
-
-// maxTag matches the maximum of a number in a validate tag.
-var maxTag = regexp.MustCompile(`\bmax=([0-9]+)`)
 
 var structs sync.Map // of *Struct by reflect.Type
 
@@ -66,35 +57,29 @@ func Of(t reflect.Type) *Struct {
 	if s, ok := structs.Load(t); ok {
 		return s.(*Struct)
 	}
-	s := &Struct{byName: map[string]int{}}
+	s := &Struct{byName: map[string]bool{}}
 	for _, f := range reflect.VisibleFields(t) {
-		if !f.IsExported() || f.Anonymous {
+		options := strings.Split(f.Tag.Get("wire"), ",")
+		if !f.IsExported() || f.Anonymous || slices.Contains(options, "-") {
 			continue
 		}
-		field := Field{GoName: f.Name, Type: f.Type, index: f.Index}
+		field := Field{
+			GoName: f.Name, Type: f.Type, index: f.Index,
+			Body:     slices.Contains(options, "body"),
+			required: slices.Contains(options, "required"),
+			filled:   slices.Contains(options, "filled"),
+			flag:     slices.Contains(options, "flag"),
+			nullable: slices.Contains(options, "nullable"),
+		}
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
 			field.Name = name
 		}
 		if name := f.Tag.Get("query"); name != "" {
 			field.Name, field.Query = name, true
 		}
-		if field.Name != "" {
-			options := strings.Split(f.Tag.Get("wire"), ",")
-			if slices.Contains(options, "-") {
-				continue
-			}
-			field.Body = slices.Contains(options, "body")
-			field.required = slices.Contains(options, "required")
-			field.filled = slices.Contains(options, "filled")
-			field.flag = slices.Contains(options, "flag")
-			field.nullable = slices.Contains(options, "nullable")
-			if m := maxTag.FindStringSubmatch(f.Tag.Get("validate")); m != nil {
-				field.max, _ = strconv.Atoi(m[1])
-			}
-			field.value = valueOf(f.Type)
-			if !field.Query {
-				s.byName[field.Name] = len(s.Fields)
-			}
+		if field.Name != "" && !field.Query {
+			s.byName[field.Name] = true
+			decode(reflect.New(f.Type).Elem(), json.RawMessage("0"))
 		}
 		s.Fields = append(s.Fields, field)
 	}
@@ -109,120 +94,70 @@ func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex
 func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 
 // HasMember reports whether the struct has a member of that name.
-func (s *Struct) HasMember(name string) bool {
-	_, ok := s.byName[name]
-	return ok
-}
+func (s *Struct) HasMember(name string) bool { return s.byName[name] }
 
 // Body decodes the members of o into the struct that v points to. An unknown
 // member is an error, with the given detail if immutable lists its name. Names
 // are case-sensitive.
-func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, detail string) []FieldError {
-	var all []FieldError
+func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, detail string) (errs []FieldError) {
 	known := 0
 	for i := range s.Fields {
 		f := &s.Fields[i]
 		if f.Name == "" || f.Query {
 			continue
 		}
-		member, present := o[f.Name]
+		raw, present := o[f.Name]
 		if present {
 			known++
 		}
 		switch {
-		case !present:
-			if f.required {
-				all = append(all, FieldError{Field: f.Name, Code: codeRequired, Detail: "is required"})
-			}
-		case member == nil && f.nullable && !isChange(f.Type):
+		case !present && f.required:
+			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "is required"})
+		case !present, f.nullable && string(raw) == "null":
+		case f.filled && string(raw) == `""`:
+			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"})
 		default:
-			all = append(all, f.set(f.In(v), member)...)
+			for _, e := range decode(f.In(v), raw) {
+				e.Field = f.Name + e.Field
+				errs = append(errs, e)
+			}
 		}
 	}
 	if known == len(o) {
-		return all
+		return errs
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if _, known := s.byName[name]; known {
+		if s.byName[name] {
 			continue
 		}
 		e := FieldError{Field: escape(shorten(name)), Code: codeUnknown, Detail: "is not a member of this object; omit it"}
 		if immutable[name] {
 			e.Code, e.Detail = codeImmutable, detail
 		}
-		all = append(all, e)
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+// Merge returns errs, such as those of decoding, followed by those in more about
+// other fields.
+func Merge(errs, more []FieldError) []FieldError {
+	all := slices.Clip(errs)
+	for _, e := range more {
+		if !slices.ContainsFunc(errs, func(known FieldError) bool { return known.Field == e.Field }) {
+			all = append(all, e)
+		}
 	}
 	return all
 }
 
-func (f *Field) set(target reflect.Value, member any) []FieldError {
-	if text, ok := member.(string); ok && text == "" && f.filled {
-		return []FieldError{{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"}}
-	}
-	errs := f.value(target, member)
-	for i := range errs {
-		errs[i].Field = f.Name + errs[i].Field
+// Check checks a parameter struct against its validate tags.
+func Check(checker *valid.Checker, params any) (errs []FieldError) {
+	for _, f := range checker.Check(params) {
+		errs = append(errs, FieldError{Field: f.Field, Code: f.Code, Detail: f.Detail})
 	}
 	return errs
 }
-
-// Query decodes query parameters into the struct that v points to. Each must
-// have a value and appear once, unless its field is a list or a flag: a mistyped
-// filter, or one left empty by an unset variable, must not select everything.
-// A flag is true if it is present, with any value. With all,
-// every field on the wire is a parameter; otherwise only those tagged query.
-func (s *Struct) Query(v reflect.Value, values url.Values, all bool) []FieldError {
-	var known []string
-	var errs []FieldError
-	seen := 0
-	for i := range s.Fields {
-		f := &s.Fields[i]
-		if f.Name == "" || f.Body || !all && !f.Query {
-			continue
-		}
-		known = append(known, f.Name)
-		given, present := values[f.Name]
-		if !present {
-			continue
-		}
-		seen++
-		switch {
-		case f.flag:
-			f.In(v).SetBool(true)
-		case !Storable(url.Values{f.Name: given}):
-			errs = append(errs, FieldError{Field: f.Name, Code: codeInvalidFormat, Detail: "must be valid UTF-8 without NUL characters"})
-		case f.Type.Kind() != reflect.Slice && len(given) > 1:
-			errs = append(errs, FieldError{Field: f.Name, Code: codeRepeated, Detail: "must appear only once"})
-		case slices.Contains(given, ""):
-			errs = append(errs, FieldError{Field: f.Name, Code: codeRequired, Detail: "must not be empty; set a value or omit it"})
-		default:
-			if e := setText(f.In(v), given, f.max); e != nil {
-				e.Field = f.Name
-				errs = append(errs, *e)
-			}
-		}
-	}
-	if seen == len(values) {
-		return errs
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(known, name) {
-			errs = append(errs, FieldError{Field: name, Code: codeUnknown, Detail: "is not a parameter of this request; " + list(known)})
-		}
-	}
-	return errs
-}
-
-func list(known []string) string {
-	if len(known) == 0 {
-		return "it has none"
-	}
-	return "the parameters are " + strings.Join(known, ", ")
-}
-
-// Canonical returns o with sorted members: the same bytes for objects that
-// differ only in order and white space.
-func (o Object) Canonical() ([]byte, error) { return json.Marshal(map[string]any(o)) }
 
 // escape escapes a name for use in a path (RFC 6901).
 var escape = strings.NewReplacer("~", "~0", "/", "~1").Replace

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -147,6 +149,16 @@ func (f *form) fieldErrors() (list []license.FieldError) {
 		list = append(list, license.FieldError{Field: x.Name, Code: license.CodeInvalidFormat, Detail: x.Error})
 	}
 	return list
+}
+
+// invalid returns an *license.InvalidError with the errors of a form and what the
+// rules find in the parameters that were read from it, or nil if the form has no
+// errors.
+func (v *visit) invalid(errs []license.FieldError, params any) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &license.InvalidError{Fields: input.Merge(errs, inner.Of(v.licenses).Faults(params))}
 }
 
 // takeErrors adds the field errors of err to the form. It returns false if err

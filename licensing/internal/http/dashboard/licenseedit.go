@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -61,8 +60,14 @@ func createLicense(v *visit) error {
 		return v.renderNewLicense(http.StatusOK, f)
 	}
 	in := f.readLicense(v.h.opts.Now())
-	ref, repeated, err := inner.Of(v.licenses).CreateOnce(input.WithErrors(v.r.Context(), in.errors), f.mark(), "", f.createParams(in),
-		func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+	p := f.createParams(in)
+	var ref []byte
+	var repeated bool
+	err := v.invalid(in.errors, &p)
+	if err == nil {
+		ref, repeated, err = inner.Of(v.licenses).CreateOnce(v.r.Context(), f.mark(), "", p,
+			func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+	}
 	id := string(ref)
 	if errors.Is(err, license.ErrKeyTaken) {
 		err = license.Invalid("key", "taken", "is the key of another license")
@@ -115,7 +120,11 @@ func updateLicense(v *visit) error {
 		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
 		return v.renderEditLicense(http.StatusConflict, l, f)
 	}
-	after, err := v.licenses.Update(input.WithErrors(ctx, in.errors), f.updateParams(in, l))
+	p := f.updateParams(in, l)
+	var after license.License
+	if err = v.invalid(in.errors, &p); err == nil {
+		after, err = v.licenses.Update(ctx, p)
+	}
 	switch {
 	case f.takeLicenseErrors(err):
 		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -119,7 +118,11 @@ func renew(v *visit) error {
 	f.fill(v)
 	p := f.readRenewal()
 	p.ID = l.ID
-	before, end, err := inner.Of(v.licenses).PreviewRenew(input.WithErrors(ctx, f.fieldErrors()), p)
+	var before license.License
+	var end time.Time
+	if err = v.invalid(f.fieldErrors(), &p); err == nil {
+		before, end, err = inner.Of(v.licenses).PreviewRenew(ctx, p)
+	}
 	if p.ExpiresAt == nil {
 		err = renamed(err, map[string]string{"expires_at": "term"})
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -51,7 +50,11 @@ func (v *visit) verdictPanel(l license.License) (verdictPanel, error) {
 			p.Form.Field("at").Value = formatTime(&at)
 		}
 	}
-	verdict, err := v.licenses.Explain(input.WithErrors(v.r.Context(), p.Form.fieldErrors()), params)
+	var verdict license.Verdict
+	err := v.invalid(p.Form.fieldErrors(), &params)
+	if err == nil {
+		verdict, err = v.licenses.Explain(v.r.Context(), params)
+	}
 	if p.Form.takeVerdictErrors(err) {
 		return p, nil
 	}

@@ -1,10 +1,11 @@
 package endpoints
 
 import (
+	"cmp"
 	"context"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -52,9 +53,18 @@ type keyFileParams struct {
 	license.IssueFileParams
 }
 
+func checkFileByKey(rules *license.Service, p *keyFileParams) []license.FieldError {
+	var missing []license.FieldError
+	if p.Key == "" {
+		missing = []license.FieldError{{Field: "key", Code: license.CodeRequired, Detail: "is required"}}
+	}
+	p.IssueFileParams.Key = cmp.Or(p.Key, "-")
+	return append(missing, inner.Of(rules).Faults(&p.IssueFileParams)...)
+}
+
 func issueFileByKey(rules *license.Service, ctx context.Context, p keyFileParams) (license.File, error) {
 	if p.Key == "" {
-		return license.File{}, input.Invalid(ctx, license.FieldError{Field: "key", Code: license.CodeRequired, Detail: "is required"})
+		return license.File{}, license.Invalid("key", license.CodeRequired, "is required")
 	}
 	p.IssueFileParams.Key = p.Key
 	return rules.IssueFile(ctx, p.IssueFileParams)

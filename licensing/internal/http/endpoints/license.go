@@ -87,7 +87,14 @@ func updateByQuery(rules *license.Service, ctx context.Context, p updateByQueryP
 // the customer identify the license, and the name is set. All three are
 // required.
 func updateByMatch(rules *license.Service, ctx context.Context, p license.UpdateParams) (license.License, error) {
-	var missing []license.FieldError
+	if missing := missingForMatch(p); len(missing) > 0 {
+		return license.License{}, &license.InvalidError{Fields: missing}
+	}
+	p.Match = &license.Match{ProductID: *p.ProductID, CustomerID: *p.CustomerID}
+	return rules.Update(ctx, p)
+}
+
+func missingForMatch(p license.UpdateParams) (missing []license.FieldError) {
 	require := func(name string, value *string) {
 		if value == nil {
 			missing = append(missing, license.FieldError{Field: name, Code: license.CodeRequired, Detail: "is required"})
@@ -96,11 +103,19 @@ func updateByMatch(rules *license.Service, ctx context.Context, p license.Update
 	require("name", p.Name)
 	require("product_id", p.ProductID)
 	require("customer_id", p.CustomerID)
-	if len(missing) > 0 {
-		return license.License{}, input.Invalid(ctx, missing...)
+	return missing
+}
+
+func checkUpdate(rules *license.Service, p *updateParams) []license.FieldError {
+	return inner.Of(rules).Faults(&p.UpdateParams)
+}
+
+func checkUpdateByQuery(rules *license.Service, p *updateByQueryParams) []license.FieldError {
+	errs := checkUpdate(rules, &p.updateParams)
+	if p.QueryID == "" && p.BodyID == nil {
+		errs = input.Merge(missingForMatch(p.UpdateParams), errs)
 	}
-	p.Match = &license.Match{ProductID: *p.ProductID, CustomerID: *p.CustomerID}
-	return rules.Update(ctx, p)
+	return errs
 }
 
 type deleteParams struct {
@@ -117,24 +132,38 @@ type deactivateParams struct {
 	Key          string  `json:"key" validate:"required"`
 	Fingerprint  *string `json:"fingerprint"`
 	ActivationID *string `json:"activation_id"`
-	Reason       *string `json:"reason"`
+	Reason       *string `json:"reason" validate:"omitempty,text"`
 }
 
 // deactivate releases the activation of the caller's own fingerprint or, if the
 // options allow it, any activation by its ID.
 func deactivate(rules *license.Service, ctx context.Context, p deactivateParams) (license.Activation, error) {
-	invalid := func(field, code, detail string) (license.Activation, error) {
-		return license.Activation{}, input.Invalid(ctx, license.FieldError{Field: field, Code: code, Detail: detail})
+	if mixed := p.mixed(); len(mixed) > 0 {
+		return license.Activation{}, &license.InvalidError{Fields: mixed}
 	}
-	switch {
-	case p.ActivationID == nil && p.Reason != nil:
-		return invalid("reason", license.CodeUnknown, "is only allowed with activation_id; omit it")
-	case p.ActivationID == nil:
+	if p.ActivationID == nil {
 		return rules.Deactivate(ctx, license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)})
-	case p.Fingerprint != nil:
-		return invalid("fingerprint", license.CodeImmutable, "cannot be combined with activation_id; omit one of them")
 	}
 	return rules.ReleaseActivation(ctx, license.ReleaseParams{Key: p.Key, ActivationID: *p.ActivationID, Reason: value(p.Reason)})
+}
+
+// mixed returns the error of parameters that do not go together.
+func (p deactivateParams) mixed() []license.FieldError {
+	switch {
+	case p.ActivationID == nil && p.Reason != nil:
+		return []license.FieldError{{Field: "reason", Code: license.CodeUnknown, Detail: "is only allowed with activation_id; omit it"}}
+	case p.ActivationID != nil && p.Fingerprint != nil:
+		return []license.FieldError{{Field: "fingerprint", Code: license.CodeImmutable, Detail: "cannot be combined with activation_id; omit one of them"}}
+	}
+	return nil
+}
+
+func checkDeactivate(rules *license.Service, p *deactivateParams) []license.FieldError {
+	errs := input.Merge(p.mixed(), inner.Of(rules).Faults(p))
+	if p.ActivationID == nil {
+		errs = input.Merge(errs, inner.Of(rules).Faults(&license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)}))
+	}
+	return errs
 }
 
 // value returns what p points to, or the zero value.

@@ -46,10 +46,10 @@ func Routes(c Config) []web.Route {
 		// customer. License IDs begin with "lic_"; customer IDs never do.
 		{Method: "POST", Path: "/license", Scope: write, Do: web.DoOnce((*rules).Create, createOnce), Status: created},
 		{Method: "GET", Path: "/license", Scope: read, Do: web.List(listLicenses)},
-		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery)},
+		{Method: "PATCH", Path: "/license", Scope: write, Do: web.Do(updateByQuery, checkUpdateByQuery)},
 		{Method: "GET", Path: "/license/{licenseID:lic_}", Scope: read, Do: web.Do(getLicense)},
 		{Method: "GET", Path: "/license/{licenseID}", Scope: read, Do: web.List(listOfCustomer)},
-		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense)},
+		{Method: "PATCH", Path: "/license/{licenseID}", Scope: write, Do: web.Do(updateLicense, checkUpdate)},
 		{Method: "DELETE", Path: "/license/{licenseID}", Scope: write, Do: web.Do(deleteLicense)},
 
 		{Method: "POST", Path: "/license/{licenseID}/suspend", Scope: write, Do: web.Do((*rules).Suspend), OptionalBody: true},
@@ -69,8 +69,8 @@ func Routes(c Config) []web.Route {
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
 		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
-		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate)},
-		{Method: "POST", Path: "/license/file", Key: true, Do: web.Do(issueFileByKey)},
+		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate, checkDeactivate)},
+		{Method: "POST", Path: "/license/file", Key: true, Do: web.Do(issueFileByKey, checkFileByKey)},
 		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
 
 		// These paths are not below /license because GET /license/export
@@ -80,10 +80,10 @@ func Routes(c Config) []web.Route {
 
 		{Method: "GET", Path: "/event", Scope: auth.ScopeEventRead, Do: web.List((*rules).Events)},
 
-		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook)), Status: created, OptionalBody: true, Secret: true},
+		{Method: "POST", Path: "/webhook", Scope: hook, Do: web.Do(on(hooks, createWebhook), faults[webhook.CreateParams](hooks)), Status: created, OptionalBody: true, Secret: true},
 		{Method: "GET", Path: "/webhook", Scope: hook, Do: web.List(on(hooks, (*webhook.Service).List))},
 		{Method: "GET", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, getWebhook))},
-		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update))},
+		{Method: "PATCH", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, (*webhook.Service).Update), faults[webhook.UpdateParams](hooks))},
 		{Method: "DELETE", Path: "/webhook/{webhookID}", Scope: hook, Do: web.Do(on(hooks, deleteWebhook))},
 		{Method: "POST", Path: "/webhook/{webhookID}/rotate", Scope: hook, Do: web.Do(on(hooks, rotateWebhook)), OptionalBody: true, Secret: true},
 		{Method: "POST", Path: "/webhook/{webhookID}/test", Scope: hook, Do: web.Do(on(hooks, testWebhook)), Status: accepted},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/api"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
 )
@@ -16,6 +16,11 @@ func on[P, R any](hooks *webhook.Service, fn func(*webhook.Service, context.Cont
 	return func(rules *license.Service, ctx context.Context, p P) (R, error) {
 		return fn(hooks.In(rules), ctx, p)
 	}
+}
+
+// faults adapts the check of the webhooks as on does.
+func faults[P any](hooks *webhook.Service) func(*license.Service, *P) []license.FieldError {
+	return func(rules *license.Service, p *P) []license.FieldError { return inner.Of(hooks.In(rules)).Faults(p) }
 }
 
 func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.CreateParams) (api.WebhookWithSecret, error) {
@@ -41,9 +46,6 @@ type rotateParams struct {
 const defaultOverlap = 24 * time.Hour
 
 func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) (api.WebhookWithSecret, error) {
-	if len(input.Errors(ctx, nil)) > 0 {
-		return api.WebhookWithSecret{}, input.Invalid(ctx)
-	}
 	overlap := defaultOverlap
 	if p.OverlapSeconds != nil {
 		const beyond = 1 << 32 // above the limit of the rules, without overflow

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -28,20 +29,31 @@ type Endpoint struct {
 	names  map[string]bool  // of the members of the result; nil: it is not a struct
 	paged  bool             // the result is a page of a list
 	fields map[string][]int // of the parameters, by name, with their indexes
+	check  func(rules *license.Service, params any) []license.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
 	stream func(ctx context.Context, rules *license.Service, params any, w io.Writer) error
 }
 
-// Do returns an Endpoint for a function with one result.
-func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error)) *Endpoint {
-	return &Endpoint{
+// Do returns an Endpoint for a function with one result. If a member of the body
+// cannot be decoded, check is called instead of the function, so that all errors
+// of the body are reported together. Without it, that is the check of package
+// license.
+func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), check ...func(*license.Service, *P) []license.FieldError) *Endpoint {
+	e := &Endpoint{
 		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
 		result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
 			return fn(rules, ctx, *params.(*P))
 		},
 	}
+	e.check = func(rules *license.Service, params any) []license.FieldError {
+		if len(check) > 0 {
+			return check[0](rules, params.(*P))
+		}
+		return inner.Of(rules).Faults(params)
+	}
+	return e
 }
 
 // DoOnce is Do with a function for requests with an Idempotency-Key, in place of
@@ -114,12 +126,12 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		return err
 	}
 	defer release()
-	body, err := e.readBody(r, route, params)
+	e.bindPath(x, params)
+	rules := x.site.rules(r, route)
+	body, err := e.readBody(r, route, rules, params)
 	if err != nil {
 		return err
 	}
-	e.bindPath(x, params)
-	rules := x.site.rules(r, route)
 	if e.stream != nil {
 		lines := newLines(x)
 		if err := e.stream(r.Context(), rules, params.Interface(), lines); err != nil {
@@ -129,7 +141,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		return nil
 	}
 	if route.reads() || route.Scope == "" || key == "" {
-		result, err := e.do(body.context(r.Context()), rules, params.Interface())
+		result, err := e.do(r.Context(), rules, params.Interface())
 		if err != nil {
 			return route.queryError(err)
 		}
@@ -216,43 +228,38 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	return err
 }
 
-// A body is the decoded body of a request.
-type body struct {
-	object input.Object
-	errs   []license.FieldError
-}
-
-// context returns a context that carries the decoding errors.
-func (b body) context(ctx context.Context) context.Context { return input.WithErrors(ctx, b.errs) }
-
 // readBody reads the body of r into the parameters. A request whose parameters
 // have no members must not have a body.
-func (e *Endpoint) readBody(r *http.Request, route *Route, params reflect.Value) (b body, err error) {
+func (e *Endpoint) readBody(r *http.Request, route *Route, rules *license.Service, params reflect.Value) (body input.Object, err error) {
 	switch {
 	case route.Probe:
-		return b, nil
+		return nil, nil
 	case route.Rows > 0:
 		rows, err := readRows(r, route.Rows)
 		if err == nil {
 			params.Elem().FieldByName("Rows").SetBytes(rows)
 		}
-		return b, err
+		return nil, err
 	case route.reads() || !e.form.HasMembers():
-		return b, noBody(r)
+		return nil, noBody(r)
 	case route.OptionalBody:
-		b.object, err = readOptionalObject(r, mediaTypes(route)...)
+		body, err = readOptionalObject(r, mediaTypes(route)...)
 	default:
-		b.object, err = readObject(r, mediaTypes(route)...)
+		body, err = readObject(r, mediaTypes(route)...)
 	}
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	b.errs = e.form.Body(params, b.object, e.immutable(route), immutableDetail(route))
+	errs := e.form.Body(params, body, e.immutable(route), immutableDetail(route))
 	if route.Key {
-		key := params.Elem().FieldByName("Key").String()
-		return b, limitKey(r, key)
+		if err := limitKey(r, params.Elem().FieldByName("Key").String()); err != nil {
+			return nil, err
+		}
 	}
-	return b, nil
+	if len(errs) > 0 {
+		return nil, &license.InvalidError{Fields: input.Merge(errs, e.check(rules, params.Interface()))}
+	}
+	return body, nil
 }
 
 func mediaTypes(route *Route) []string {

@@ -18,12 +18,12 @@ const replayedHeader = "Idempotency-Replayed"
 // Update. A later request with the same key and content gets the stored reply
 // instead of changing anything. Keys are scoped to the client. A failed change
 // has no effect and stores nothing.
-func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body body, params any) error {
-	print, err := fingerprint(r, body.object)
+func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body input.Object, params any) error {
+	print, err := fingerprint(r, body)
 	if err != nil {
 		return err
 	}
-	ctx := body.context(r.Context())
+	ctx := r.Context()
 	answer := func(result any) ([]byte, error) {
 		p, err := e.reply(r, route, result)
 		if err != nil {

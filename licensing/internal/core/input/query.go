@@ -1,0 +1,108 @@
+package input
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+)
+
+// Query decodes query parameters into the struct that v points to. Each must
+// have a value and appear once, unless its field is a list or a flag: a mistyped
+// filter, or one left empty by an unset variable, must not select everything.
+// A flag is true if it is present, with any value. With all,
+// every field on the wire is a parameter; otherwise only those tagged query.
+func (s *Struct) Query(v reflect.Value, values url.Values, all bool) (errs []FieldError) {
+	var known []string
+	seen := 0
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.Name == "" || f.Body || !all && !f.Query {
+			continue
+		}
+		known = append(known, f.Name)
+		given, present := values[f.Name]
+		if !present {
+			continue
+		}
+		seen++
+		if code, detail := f.setQuery(f.In(v), given); code != "" {
+			errs = append(errs, FieldError{Field: f.Name, Code: code, Detail: detail})
+		}
+	}
+	if seen == len(values) {
+		return errs
+	}
+	parameters := "it has none"
+	if len(known) > 0 {
+		parameters = "the parameters are " + strings.Join(known, ", ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(known, name) {
+			errs = append(errs, FieldError{Field: name, Code: codeUnknown, Detail: "is not a parameter of this request; " + parameters})
+		}
+	}
+	return errs
+}
+
+// setQuery decodes the values of a query parameter into its field. An int is the
+// size of a page.
+func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) {
+	switch {
+	case f.flag:
+		v.SetBool(true)
+		return "", ""
+	case !Storable(url.Values{f.Name: given}):
+		return codeInvalidFormat, "must be valid UTF-8 without NUL characters"
+	case v.Kind() != reflect.Slice && len(given) > 1:
+		return codeRepeated, "must appear only once"
+	case slices.Contains(given, ""):
+		return codeRequired, "must not be empty; set a value or omit it"
+	}
+	if target, ok := v.Addr().Interface().(*time.Time); ok {
+		if *target, ok = ParseTime(given[0]); !ok {
+			return codeInvalidFormat, "must be an RFC 3339 time such as 2030-01-31T00:00:00Z; encode + as %2B"
+		}
+		return "", ""
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(given[0])
+	case reflect.Slice:
+		v.Set(reflect.ValueOf(given))
+	case reflect.Bool:
+		if given[0] != "true" && given[0] != "false" {
+			return codeInvalidFormat, "must be true or false"
+		}
+		v.SetBool(given[0] == "true")
+	case reflect.Int:
+		n, err := strconv.Atoi(given[0])
+		if err != nil || n < 1 || n > valid.MaxLimit || given[0] != strconv.Itoa(n) {
+			return codeOutOfRange, fmt.Sprintf("must be a whole number between 1 and %d", valid.MaxLimit)
+		}
+		v.SetInt(int64(n))
+	default:
+		panic(fmt.Sprintf("input: %v has no form in a query", v.Type()))
+	}
+	return "", ""
+}
+
+// Storable reports whether every store can hold all names and values: they must
+// be valid UTF-8 without NUL.
+func Storable(values url.Values) bool {
+	for name, list := range values {
+		if !storable(name) || slices.ContainsFunc(list, func(s string) bool { return !storable(s) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
