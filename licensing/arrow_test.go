@@ -21,12 +21,11 @@ const module = "github.com/seed-d8a106b4/licensekit"
 var arrows = map[string][]string{
 	"store":                           {},
 	"store/memory":                    {"store"},
-	"store/sqlite":                    {"internal/bulk", "store"},
+	"store/sqlite":                    {"store"},
 	"store/postgres":                  {"store"},
 	"storetest":                       {"store", "storetest/internal/pick"},
 	"storetest/internal/mutants":      {}, // tests only
 	"storetest/internal/pick":         {"store"},
-	"internal/bulk":                   {},
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
 	"internal/purge":                  {"store"},
@@ -46,7 +45,7 @@ var arrows = map[string][]string{
 	"licensing/internal/core/record":  {"store"},
 
 	"licensing/internal/core/feed":      {"store", "licensing/api", "internal/purge"},
-	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/bulk", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
+	"licensing/license":                 {"licensing/api", "licensing/licensefile", "internal/purge", "internal/valid", "store", "auth", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/record", "licensing/internal/core/csvfile", "internal/inner"},
 	"licensing/webhook":                 {"licensing/api", "internal/rotation", "internal/seal", "internal/valid", "store", "licensing/license", "licensing/internal/core/input", "licensing/internal/core/feed", "licensing/internal/core/outbox", "internal/inner", "licensing/internal/core/record"},
 	"licensing/internal/http/web":       {"internal/inner", "licensing/licensefile", "licensing/license", "licensing/internal/core/input", "auth", "auth/operator", "store"}, // of store, the errors in the table of answers
 	"licensing/internal/http/endpoints": {"licensing/api", "licensing/license", "licensing/webhook", "licensing/internal/core/input", "auth", "licensing/internal/http/web", "internal/inner"},

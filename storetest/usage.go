@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ func usageCases() []testCase {
 		{"Usage", "Arguments", 13, argumentsStay},
 		{"Usage", "UpdateAfterViews", 27, updateAfterViews},
 		{"Usage", "UpdateBeforeViews", 27, updateBeforeViews},
+		{"Usage", "UpdateBeforeUpdates", 27, updateBeforeUpdates},
 		{"Usage", "ContextOfEachCall", 18, contextOfEachCall},
 	}
 }
@@ -230,6 +232,74 @@ func updateBeforeViews(b *bench) {
 	<-update
 	for _, done := range append(later, ended) {
 		<-done
+	}
+}
+
+// updateBeforeUpdates begins Updates while another runs. The function of each waits
+// until the Update that began before it has returned. A store that commits several
+// Updates together must not let the first wait for the functions of the others.
+func updateBeforeUpdates(b *bench) {
+	for round, end := range []error{nil, errOnPurpose, nil} {
+		kind := word("round", round)
+		holding, release, free := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		done := []<-chan struct{}{b.start(func() {
+			err := b.try(func(tx store.Tx) error {
+				if err := put(b.ctx, tx, entry(kind, 0)); err != nil {
+					return err
+				}
+				once.Do(func() { close(holding) })
+				<-release
+				return end
+			})
+			b.is(err, end, "Update that others wait for")
+		})}
+		<-holding
+		for n := 1; n <= 2; n++ {
+			ctx := &watched{Context: b.ctx, waiting: make(chan struct{})}
+			before := done[n-1]
+			done = append(done, b.start(func() {
+				var err error
+				for again := true; again; again = errors.Is(err, store.ErrConflict) {
+					err = b.Update(ctx, func(tx store.Tx) error {
+						if round < 2 { // else it writes only after the wait
+							if err := put(b.ctx, tx, entry(kind, n)); err != nil {
+								return err
+							}
+						}
+						select {
+						case <-before:
+						case <-free:
+						}
+						if err := put(b.ctx, tx, entry(kind, n)); err != nil {
+							return err
+						}
+						return put(b.ctx, tx, entry(kind, n+10))
+					})
+				}
+				b.ok(err, "Update whose function waits until an earlier Update has returned")
+			}))
+			windowOr(ctx.waiting)
+		}
+		close(release)
+		waits := slices.IndexFunc(done, func(one <-chan struct{}) bool { return !b.answers(one) })
+		if waits >= 0 {
+			b.fail("none", "an answer", "Update before which %d began, and after which %d did, whose functions wait for it", waits, len(done)-1-waits)
+		}
+		close(free)
+		for _, one := range done {
+			<-one
+		}
+		if waits >= 0 {
+			return
+		}
+		rows, err := b.Entries(b.ctx, store.EntryQuery{Kind: kind, Limit: many})
+		b.ok(err, "Entries")
+		want := []string{entry(kind, 1).Key, entry(kind, 2).Key, entry(kind, 11).Key, entry(kind, 12).Key}
+		if end == nil {
+			want = slices.Insert(want, 0, entry(kind, 0).Key)
+		}
+		b.under(4).equal(slices.Sorted(slices.Values(entryKeys(rows))), want, "entries of Updates that waited for each other")
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -31,7 +30,7 @@ func (s internals) Background() feed.Background {
 					return feed.In(noticesEvery), err
 				}},
 				{Name: "search", Step: func(ctx context.Context) (feed.Next, error) {
-					more, err := s.fold(bulk.Mark(ctx))
+					more, err := s.fold(ctx)
 					if more {
 						return feed.In(0), err
 					}

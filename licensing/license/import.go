@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -60,7 +59,6 @@ const maxRefused = 1000
 // row and returns nil. Import stops at the first error of r, report or the store;
 // rows already reported stay imported.
 func (s *Service) Import(ctx context.Context, r io.Reader, report func(ImportResult) error) error {
-	ctx = bulk.Mark(ctx)
 	_ = s.clearAllDeleted(ctx) // so that rows can have the IDs of deleted licenses
 	lines := bufio.NewReaderSize(r, maxRow)
 	refused := 0

@@ -13,10 +13,8 @@ import (
 
 	"github.com/matryer/is"
 
-	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
@@ -292,44 +290,6 @@ func TestImportOfExistingRowsHoldsTheWriteLockBriefly(t *testing.T) {
 		}
 		require.AtMost(t, appended, 100)
 	}
-}
-
-// TestImportAndFoldAreBulkWork: the store knows which updates are long.
-//
-// Fault: while an import runs, other updates wait for several of its batches.
-func TestImportAndFoldAreBulkWork(t *testing.T) {
-	is := is.New(t)
-	var marked []bool
-	st := &updateStore{memory.New(), func(ctx context.Context) { marked = append(marked, bulk.Marked(ctx)) }}
-	s := license.New(st, license.Options{})
-	_, err := s.Create(t.Context(), license.CreateParams{Name: "a", ProductID: "p", CustomerID: "c"})
-	is.NoErr(err)
-	is.Equal(marked, []bool{false})
-
-	marked = nil
-	importAll(t, s, `{"name":"a","product_id":"p","customer_id":"c","key":"imported-key-0001"}`)
-	is.Equal(marked, []bool{true})
-
-	marked = nil
-	for _, task := range inner.Of(s).Background().Tasks(&feed.Run{}) {
-		if task.Name == "search" {
-			_, err = task.Step(t.Context())
-			is.NoErr(err)
-		}
-	}
-	require.Greater(t, len(marked), 0)
-	is.True(!slices.Contains(marked, false))
-}
-
-// An updateStore calls before before each Update.
-type updateStore struct {
-	store.Store
-	before func(context.Context)
-}
-
-func (s *updateStore) Update(ctx context.Context, fn func(store.Tx) error) error {
-	s.before(ctx)
-	return s.Store.Update(ctx, fn)
 }
 
 func TestImportEndsWithTheFirstError(t *testing.T) {

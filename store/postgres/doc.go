@@ -87,8 +87,10 @@ Updates that wait in one process share a transaction. Each runs on its own
 goroutine and behind its own savepoint, so one that fails or panics does not
 affect the others. They share the round trips of BEGIN and COMMIT and the write
 to disk. A group ends when no Update waits in the process, or after 50 Updates
-or 20 milliseconds, so that other processes get the lock. The server grants the
-lock in the order of the requests.
+or 20 milliseconds, so that other processes get the lock. If the function of an
+Update takes longer than 100 milliseconds, the group commits without it, and it
+runs again in the next group. The server grants the lock in the order of the
+requests.
 
 Because Updates are serialized, the network limits their rate: all Updates of a
 store share the round trips that fit into a second. For more throughput, move

@@ -16,6 +16,9 @@ import (
 const (
 	groupSize = 50
 	groupTime = 20 * time.Millisecond
+	// groupSlow is how long after its leader's function a group waits for that of a
+	// member.
+	groupSlow = 100 * time.Millisecond
 )
 
 // A group is one database transaction that runs the Updates of several callers
@@ -26,6 +29,9 @@ const (
 // lends the group to the waiting callers one at a time, and ends it when none is
 // left. A single Update pays for one BEGIN and one COMMIT; concurrent Updates
 // share them, and the write to disk.
+//
+// A member whose function takes long does not hold up those before it: the leader
+// commits without it, and it leads the next group.
 type group struct {
 	schema schema
 	conn   *sql.Conn
@@ -64,8 +70,8 @@ func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 			return about(errBusy, "update")
 		}
 		select {
-		case g := <-s.join:
-			return g.member(ctx, fn)
+		case t := <-s.join:
+			return s.member(ctx, t, fn)
 		case s.lead <- struct{}{}:
 			return s.leader(ctx, deadline, fn)
 		case <-ctx.Done():
@@ -85,64 +91,107 @@ func (s *Store) leader(ctx context.Context, deadline time.Time, fn func(store.Tx
 	}
 	g := &group{schema: s.schema, conn: conn, back: make(chan struct{}), done: make(chan struct{})}
 	defer func() { // also when fn panics
-		s.lend(g)
-		<-s.lead // the next group may queue for the lock while this one commits
+		if !s.lend(ctx, g) {
+			<-s.lead // the next group may queue for the lock while this one commits
+		}
 		g.end(ctx)
 		err = g.outcome(err)
 	}()
-	return g.run(ctx, fn)
+	return g.run(ctx, g.transaction(), fn)
 }
 
 // lend hands the group to the currently waiting callers, one after another,
-// until none is left or the group reaches a limit.
-func (s *Store) lend(g *group) {
+// until none is left or the group reaches a limit. If a function takes long, lend
+// makes its caller the leader of the next group, and returns true.
+func (s *Store) lend(ctx context.Context, g *group) (passed bool) {
 	begun := time.Now()
+	late := time.NewTimer(groupSlow)
+	defer late.Stop()
 	for n := 1; n < groupSize && !g.spent && time.Since(begun) < groupTime; n++ {
+		t := g.transaction()
 		select {
-		case s.join <- g:
-			<-g.back
+		case s.join <- t:
 		default:
-			return
+			return false
+		}
+		select {
+		case <-g.back:
+		case <-late.C:
+			if g.recall(ctx, t) {
+				return true
+			}
+			<-g.back // its function has just ended
 		}
 	}
+	return false
 }
 
 // member runs fn in a group that another caller leads, and waits for the group
-// to end.
-func (g *group) member(ctx context.Context, fn func(store.Tx) error) error {
-	err := func() error {
-		defer func() { g.back <- struct{}{} }() // also when fn panics
-		return g.run(ctx, fn)
+// to end. If fn takes so long that it leaves the group, it runs again as the leader
+// of the next.
+func (s *Store) member(ctx context.Context, t *transaction, fn func(store.Tx) error) error {
+	g := t.group
+	err := func() (err error) {
+		returned := false
+		defer func() {
+			switch {
+			case !t.recalled:
+				g.back <- struct{}{}
+			case !returned: // fn panicked, and nobody leads
+				<-s.lead
+			}
+		}()
+		err = g.run(ctx, t, fn)
+		returned = true
+		return err
 	}()
+	if t.recalled {
+		return s.leader(ctx, time.Now().Add(s.lockWait), fn)
+	}
 	<-g.done
 	return g.outcome(err)
 }
 
+// recall undoes what the member wrote, unless its function has ended, and makes its
+// further calls fail. It returns whether it did.
+func (g *group) recall(ctx context.Context, t *transaction) bool {
+	t.mu.Lock() // after the statement that runs
+	defer t.mu.Unlock()
+	if t.over.Load() {
+		return false
+	}
+	if t.err != nil || t.wrote {
+		g.undo(ctx, t)
+	}
+	t.err, t.recalled = errGaveWay, true
+	return true
+}
+
 // run calls fn, and undoes its writes if it fails or panics.
-func (g *group) run(ctx context.Context, fn func(store.Tx) error) error {
-	t := g.transaction()
-	t.mark = g.mark
-	kept := false
+func (g *group) run(ctx context.Context, t *transaction, fn func(store.Tx) error) (err error) {
+	returned := false
 	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		t.over.Store(true)
+		if t.err != nil && (err == nil || again(t.err)) {
+			err = about(t.err, "update") // regardless of what fn returned
+		}
 		switch {
-		case t.err == nil && !t.wrote: // nothing to keep, nothing to undo
-		case kept:
+		case t.recalled, t.err == nil && !t.wrote: // nothing to keep, nothing to undo
+		case returned && err == nil:
 			g.wrote, g.fresh = true, false
 		default:
 			g.undo(ctx, t)
 		}
 	}()
-	err := fn(tx{reader{t}, t})
-	if t.err != nil && (err == nil || again(t.err)) {
-		err = about(t.err, "update") // regardless of what fn returned
-	}
-	kept = err == nil
+	err = fn(tx{reader{t}, t})
+	returned = true
 	return err
 }
 
 func (g *group) transaction() *transaction {
-	return &transaction{schema: g.schema, conn: g.conn, shared: true}
+	return &transaction{schema: g.schema, conn: g.conn, group: g}
 }
 
 // mark sets a savepoint after everything written so far, unless there is one. It

@@ -48,10 +48,10 @@ func TestFailedSavepoint(t *testing.T) {
 	g := &group{conn: conn, done: make(chan struct{})}
 	write := func(tx store.Tx) error { return tx.PutEntries(t.Context(), store.Entry{Kind: "k", Key: "k"}) }
 
-	is.NoErr(g.run(t.Context(), write))
-	is.NoErr(g.run(t.Context(), write))
+	is.NoErr(g.run(t.Context(), g.transaction(), write))
+	is.NoErr(g.run(t.Context(), g.transaction(), write))
 	server.refused = "RELEASE"
-	err = g.run(t.Context(), write)
+	err = g.run(t.Context(), g.transaction(), write)
 	require.ErrorIs(t, err, store.ErrUnavailable)
 	g.end(t.Context())
 

@@ -33,9 +33,9 @@ type Store struct {
 
 	closed atomic.Bool
 
-	lockWait time.Duration // how long an Update waits for the lock
-	lead     chan struct{} // holds one value while a group is open to Updates
-	join     chan *group   // hands the open group to a waiting Update
+	lockWait time.Duration     // how long an Update waits for the lock
+	lead     chan struct{}     // holds one value while a group is open to Updates
+	join     chan *transaction // hands a part of the open group to a waiting Update
 }
 
 var _ store.Store = (*Store)(nil)
@@ -61,7 +61,7 @@ func New(ctx context.Context, db *sql.DB, opts Options) (*Store, error) {
 		schema:   schema,
 		lockWait: lockWait,
 		lead:     make(chan struct{}, 1),
-		join:     make(chan *group),
+		join:     make(chan *transaction),
 	}
 	s.reader = reader{s}
 	return s, nil

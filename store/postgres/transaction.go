@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,17 +35,17 @@ const (
 type transaction struct {
 	schema schema
 	conn   *sql.Conn
-	// shared means that other Updates depend on the connection. A driver
-	// closes the connection when the context of a statement ends, so
+	// group is nil for a View. Otherwise other Updates depend on the connection. A
+	// driver closes the connection when the context of a statement ends, so
 	// statements then run without the caller's cancellation.
-	shared bool
+	group *group
 
-	// mark, if set, is called before the first write.
-	mark func(context.Context) error
+	over atomic.Bool // the function has returned
 
-	over  atomic.Bool // the function has returned
-	err   error       // why a statement failed; later statements fail too
-	wrote bool        // a method that writes was called
+	mu       sync.Mutex // held during a statement
+	err      error      // why a statement failed; later statements fail too
+	wrote    bool       // a method that writes was called
+	recalled bool       // it has left the group before its function returned
 }
 
 // query runs a statement that reads.
@@ -74,14 +75,16 @@ func (t *transaction) write(ctx context.Context, stmt string, args ...any) (n in
 // mayWrite returns an error if the transaction cannot write values. Otherwise it
 // records that the transaction writes.
 func (t *transaction) mayWrite(ctx context.Context, values ...any) error {
-	if err := t.ready(ctx); err != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(ctx); err != nil {
 		return err
 	}
 	if !storable(values...) {
 		return errNotText
 	}
-	if t.mark != nil && !t.wrote {
-		if t.err = t.mark(ctx); t.err != nil {
+	if !t.wrote {
+		if t.err = t.group.mark(ctx); t.err != nil {
 			return t.err
 		}
 	}
@@ -91,6 +94,13 @@ func (t *transaction) mayWrite(ctx context.Context, values ...any) error {
 
 // ready returns an error if the transaction accepts no more statements.
 func (t *transaction) ready(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.usable(ctx)
+}
+
+// usable is ready for callers that hold mu.
+func (t *transaction) usable(ctx context.Context) error {
 	if t.over.Load() {
 		return store.ErrTxDone
 	}
@@ -102,10 +112,12 @@ func (t *transaction) ready(ctx context.Context) error {
 
 // run calls statement if the transaction is ready, and records its error.
 func (t *transaction) run(ctx context.Context, statement func(context.Context) error) error {
-	if err := t.ready(ctx); err != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(ctx); err != nil {
 		return err
 	}
-	if t.shared {
+	if t.group != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	t.err = ask(ctx, statement)

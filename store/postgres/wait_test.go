@@ -39,7 +39,7 @@ func TestAllWaitersGiveUpTogether(t *testing.T) {
 	const wait, waiters = 200 * time.Millisecond, 8
 	db := sql.OpenDB(lockedServer{})
 	defer db.Close()
-	s := &Store{db: db, lockWait: wait, lead: make(chan struct{}, 1), join: make(chan *group)}
+	s := &Store{db: db, lockWait: wait, lead: make(chan struct{}, 1), join: make(chan *transaction)}
 	begun := time.Now()
 	var wg sync.WaitGroup
 	for range waiters {

@@ -75,7 +75,7 @@ func (w *writer) writeBack() {
 		return
 	}
 	w.writeBackBeside()
-	if w.lock(context.Background()) != nil {
+	if w.lock(context.Background(), false) != nil {
 		return
 	}
 	defer w.unlock()
@@ -147,7 +147,7 @@ func (w *writer) empty(ctx context.Context) error {
 			return err
 		}
 		w.writeBackBeside()
-		if err := w.lock(ctx); err != nil {
+		if err := w.lock(ctx, false); err != nil {
 			return context.Cause(ctx)
 		}
 		if w.group != nil {

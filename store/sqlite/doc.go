@@ -56,10 +56,11 @@ goroutine of its caller, and all but the first in a transaction run it inside a
 savepoint. The last update in the queue commits for all, with one flush to the
 disk, and then all return. An update that is alone commits immediately, and 64
 concurrent updates share one flush. If updates share commits, the last in the queue
-lets other goroutines run once before it commits. No timer is involved.
+lets other goroutines run once before it commits.
 
-Imports and the index for search and counts write in long updates. Each of these has
-a transaction of its own, and takes turns with the other updates.
+An update that writes many rows, as imports do, or whose function takes more than 20
+ms, does not hold up those before it: they commit without it, and it runs again in a
+transaction of its own.
 
 An update that fails, panics or fills the disk is undone without affecting the
 others. If the engine rolls back the whole transaction, the other updates run

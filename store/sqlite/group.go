@@ -9,18 +9,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
 // A writer owns the connection for writing and lets one update at a time use
 // it. Updates that follow each other without a gap form a group: they share a
 // transaction, each after the first in its own savepoint, and the last one in the
-// queue commits for all. The update that has the write lock uses conn and group. No timer is
-// involved.
+// queue commits for all. The update that has the write lock uses conn and group.
 //
-// Bulk updates are long. They have a queue and groups of their own, so that no other
-// update waits for them in its group. Groups of bulk updates and of others take turns.
+// A member that takes long does not hold up those before it: when its function does,
+// or when it begins to write many rows, the group commits without it, and it runs
+// again by itself.
 type writer struct {
 	conn     *conn
 	guard    *guard
@@ -32,11 +31,11 @@ type writer struct {
 	maxMembers int
 	maxAge     time.Duration
 
-	mu      sync.Mutex
-	locked  bool            // an update has the write lock
-	queue   []chan struct{} // updates that wait for it; closing a channel passes the lock on
-	bulk    []chan struct{} // bulk updates that wait for it
-	wasBulk bool            // the last group was begun by a bulk update
+	slow time.Duration // a group of this age commits without the member that runs
+
+	mu     sync.Mutex
+	locked bool            // an update has the write lock
+	queue  []chan struct{} // updates that wait for it; closing a channel passes the lock on
 
 	group  *group // of the open transaction; nil: none is open
 	shared bool   // the last group had several members
@@ -57,46 +56,72 @@ type group struct {
 	unknown bool          // set before: it is unknown whether it was stored
 }
 
-// errAgain means that the update must run again by itself: another member of its
-// group may have caused the rollback, or the disk was full.
+// errAgain means that the update must run again by itself: it took long, another
+// member of its group may have caused the rollback, or the disk was full.
 var errAgain = errors.New("undone together with others")
 
 func newWriter(c *conn, patience time.Duration, g *guard, views *pool) *writer {
 	return &writer{
-		conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond,
+		conn: c, guard: g, patience: patience, maxMembers: 128, maxAge: 5 * time.Millisecond, slow: 20 * time.Millisecond,
 		checkpointer: checkpointer{views: views, long: logPages},
 	}
 }
 
-// update runs fn as a member of a group and returns when the group is settled. An error
-// of fn waits too, because fn may have read what other members wrote. If the
-// transaction was lost, an update that shared it returns errAgain, and one that
-// was alone in it returns the reason.
-func (w *writer) update(ctx context.Context, fn func(store.Tx) error, alone bool) error {
+// update runs fn as a member of a group and returns when the group is settled. An
+// update that must run again does so before the updates that wait for the write lock.
+func (w *writer) update(ctx context.Context, fn func(store.Tx) error) error {
 	began := time.Now()
-	if err := w.lock(ctx); err != nil {
+	if err := w.lock(ctx, false); err != nil {
 		return wrap(err, "update")
 	}
+	g, err := w.member(ctx, began, fn, false)
+	ctx = context.WithoutCancel(ctx) // it has waited
+	if err == errAgain {
+		g, err = w.member(ctx, time.Now(), fn, true)
+	}
+	w.unlock()
+	if err = g.outcome(err); err != errAgain {
+		return err
+	}
+	began = time.Now()
+	if err := w.lock(ctx, true); err != nil {
+		return wrap(err, "update")
+	}
+	g, err = w.member(ctx, began, fn, true)
+	w.unlock()
+	return g.outcome(err)
+}
+
+// member runs fn in a group, which it returns if the group is not settled yet. Call
+// it with the write lock.
+func (w *writer) member(ctx context.Context, began time.Time, fn func(store.Tx) error, alone bool) (*group, error) {
 	g, err := w.join(ctx, began, alone)
 	if err != nil {
-		w.unlock()
-		return wrap(err, "update")
+		return nil, wrap(err, "update")
 	}
 	err = w.run(fn, alone)
-	culprit := w.group != g
-	w.unlock()
-	if culprit {
+	if w.group != g {
+		return nil, err
+	}
+	return g, err
+}
+
+// outcome waits until the group is settled, and returns what an update returns whose
+// function returned err. An error waits too, because the function may have read what
+// other members wrote. If the transaction was lost, an update that shared it must run
+// again. The nil group has no other members.
+func (g *group) outcome(err error) error {
+	if g == nil {
 		return err
 	}
 	<-g.settled
 	switch {
 	case g.err == nil:
 		return err
-	case alone || g.unknown:
+	case g.alone || g.unknown:
 		return wrap(sentinel(g.err), "commit")
-	default:
-		return errAgain
 	}
+	return errAgain
 }
 
 // run calls fn, and keeps or undoes what it wrote. If the engine has rolled back
@@ -109,16 +134,31 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 		}
 	}
 	t := newTx(w.conn)
+	if !w.first() {
+		t.leave = func() error { return w.settleWithout(t) }
+		late := time.AfterFunc(time.Until(w.group.began.Add(w.slow)), func() {
+			t.mu.Lock() // the connection is free, and the function does not end meanwhile
+			defer t.mu.Unlock()
+			if !t.over.Load() {
+				t.leave()
+			}
+		})
+		defer late.Stop()
+	}
 	unwinding := true
 	defer func() {
-		t.over.Store(true)
 		if unwinding { // fn panicked or called runtime.Goexit: update does not continue
-			w.keep(false)
+			if t.end() != errAgain {
+				w.keep(false)
+			}
 			w.unlock()
 		}
 	}()
 	err = fn(t)
 	unwinding = false
+	if t.end() == errAgain {
+		return errAgain
+	}
 	w.wrote += t.wrote
 	if err == nil {
 		err = t.err // fn may have ignored it
@@ -133,6 +173,18 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 		}
 	}
 	return err
+}
+
+// settleWithout commits the group without its last member, which takes long: the
+// updates before that one must not wait for it. Call it with t.mu.
+func (w *writer) settleWithout(t *tx) error {
+	if t.err != errAgain {
+		t.err = errAgain
+		if w.keep(false) == nil {
+			w.commit()
+		}
+	}
+	return t.err
 }
 
 // first reports whether the current update is the first member of its group. The
@@ -162,20 +214,21 @@ func (w *writer) keep(ok bool) (err error) {
 	return err
 }
 
-// lock waits for the write lock, at most until ctx ends.
-func (w *writer) lock(ctx context.Context) error {
+// lock waits for the write lock, at most until ctx ends: behind the updates that wait,
+// or before them.
+func (w *writer) lock(ctx context.Context, before bool) error {
 	w.mu.Lock()
-	queue := &w.queue
-	if bulk.Marked(ctx) {
-		queue = &w.bulk
-	}
 	if !w.locked {
-		w.locked, w.wasBulk = true, queue == &w.bulk
+		w.locked = true
 		w.mu.Unlock()
 		return nil
 	}
 	granted := make(chan struct{})
-	*queue = append(*queue, granted)
+	if before {
+		w.queue = slices.Insert(w.queue, 0, granted)
+	} else {
+		w.queue = append(w.queue, granted)
+	}
 	w.mu.Unlock()
 
 	select {
@@ -184,9 +237,9 @@ func (w *writer) lock(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	i := slices.Index(*queue, granted)
+	i := slices.Index(w.queue, granted)
 	if i >= 0 {
-		*queue = slices.Delete(*queue, i, i+1)
+		w.queue = slices.Delete(w.queue, i, i+1)
 	}
 	w.mu.Unlock()
 	if i < 0 { // the lock was granted at the same moment: pass it on
@@ -200,15 +253,10 @@ func (w *writer) lock(ctx context.Context) error {
 func (w *writer) unlock() {
 	for {
 		w.mu.Lock()
-		queue := &w.queue
-		if w.group == nil && len(w.bulk) > 0 && (len(w.queue) == 0 || !w.wasBulk) {
-			queue = &w.bulk
-		}
 		switch {
-		case len(*queue) > 0 && !w.group.full(w):
-			next := (*queue)[0]
-			*queue = slices.Delete(*queue, 0, 1)
-			w.wasBulk = queue == &w.bulk
+		case len(w.queue) > 0 && !w.group.full(w):
+			next := w.queue[0]
+			w.queue = slices.Delete(w.queue, 0, 1)
 			w.mu.Unlock()
 			close(next)
 			return
@@ -241,9 +289,8 @@ func (g *group) full(w *writer) bool {
 }
 
 // join makes the current update a member of the group, or of a new one if there
-// is none or the update must be alone, as a bulk update is.
+// is none or the update must be alone.
 func (w *writer) join(ctx context.Context, began time.Time, alone bool) (*group, error) {
-	alone = alone || bulk.Marked(ctx)
 	if alone && w.group != nil {
 		w.commit()
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/matryer/is"
 	engine "modernc.org/sqlite"
 
-	"github.com/seed-d8a106b4/licensekit/internal/bulk"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 )
@@ -62,7 +61,7 @@ func runGroup(t *testing.T, st *Store, members ...*member) {
 func leadGroup(t *testing.T, st *Store, first *member, members ...*member) {
 	t.Helper()
 	w := st.writer
-	w.maxAge = time.Hour
+	w.maxAge, w.slow = time.Hour, time.Hour
 	var all sync.WaitGroup
 	run := func(m *member) {
 		if m.ctx == nil {
@@ -112,13 +111,13 @@ func leadGroup(t *testing.T, st *Store, first *member, members ...*member) {
 func inLine(w *writer) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.queue) + len(w.bulk)
+	return len(w.queue)
 }
 
 // inTurn calls fn with the connection and the write lock.
 func inTurn(t *testing.T, w *writer, fn func(c *conn)) {
 	t.Helper()
-	if err := w.lock(t.Context()); err != nil {
+	if err := w.lock(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	defer w.unlock()
@@ -298,11 +297,8 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 	st := open(t)
 	var waits sync.WaitGroup
 	err := st.Update(t.Context(), func(tx store.Tx) error {
-		for i := range 4 {
+		for range 2 {
 			ctx, end := context.WithCancel(t.Context())
-			if i%2 == 1 {
-				ctx = bulk.Mark(ctx)
-			}
 			waits.Go(func() {
 				err := st.Update(ctx, func(store.Tx) error { t.Error("fn was called"); return nil })
 				require.ErrorIs(t, err, context.Canceled)
@@ -322,10 +318,10 @@ func TestContextEndsTheWaitForATurn(t *testing.T) {
 func TestLockGrantedTooLateIsPassedOn(t *testing.T) {
 	is := is.New(t)
 	w := open(t).writer
-	is.NoErr(w.lock(t.Context()))
+	is.NoErr(w.lock(t.Context(), false))
 	ctx, end := context.WithCancel(t.Context())
 	waits := make(chan error)
-	go func() { waits <- w.lock(ctx) }()
+	go func() { waits <- w.lock(ctx, false) }()
 	waitFor(t, "update in line", func() bool { return inLine(w) == 1 })
 	w.mu.Lock() // as unlock does
 	end()
@@ -334,43 +330,52 @@ func TestLockGrantedTooLateIsPassedOn(t *testing.T) {
 	close(granted)
 	w.mu.Unlock()
 	require.ErrorIs(t, <-waits, context.Canceled)
-	is.NoErr(w.lock(t.Context())) // would otherwise wait forever
+	is.NoErr(w.lock(t.Context(), false)) // would otherwise wait forever
 	w.unlock()
 }
 
-// TestBulkUpdatesTakeTurnsWithOthers: no other update shares a transaction with a
-// bulk update, or waits for a second one.
+// TestSlowMemberRunsAgainByItself has the second of three members wait until the
+// first has returned.
 //
-// Fault: while an import runs, each small update waits for its batches and their
-// commits.
-func TestBulkUpdatesTakeTurnsWithOthers(t *testing.T) {
-	is := is.New(t)
-	st := open(t)
-	order := ""
-	var group *group
-	named := func(name string, ctx context.Context) *member {
-		return &member{ctx: ctx, fn: func(tx store.Tx) error {
-			if st.writer.group != group {
-				group = st.writer.group
-				order += " "
-			}
-			order += name
-			return add(tx, name)
-		}}
+// Fault: the first waits for a function that began after its own.
+func TestSlowMemberRunsAgainByItself(t *testing.T) {
+	for name, end := range map[string]func() error{
+		"done":   func() error { return nil },
+		"failed": func() error { return errors.New("failed") },
+		"panic":  func() error { panic("oops") },
+		"exit":   func() error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := is.New(t)
+			st := open(t)
+			returned := make(chan struct{})
+			first := &member{fn: func(tx store.Tx) error {
+				st.writer.slow = 10 * time.Millisecond
+				return add(tx, "a")
+			}, then: func() { close(returned) }}
+			var later error
+			slow := &member{fn: func(tx store.Tx) error {
+				if err := add(tx, "b"); err != nil {
+					return err
+				}
+				<-returned
+				if later = add(tx, "c"); later != nil {
+					return later
+				}
+				return end()
+			}}
+			last := adds("d")
+			runGroup(t, st, first, slow, last)
+			is.NoErr(first.err)
+			is.NoErr(last.err)
+			is.NoErr(later)
+			is.Equal(slow.runs, 2)
+			is.True(slow.group != first.group && slow.group != last.group)
+			is.Equal(ids(t, st), map[string]string{"done": "a b c d"}[name]+map[bool]string{true: "a d"}[name != "done"])
+			is.Equal(slow.err == nil, name != "failed")
+			is.Equal(slow.gone == nil, name == "done" || name == "failed")
+		})
 	}
-	small := func(name string) *member { return named(name, nil) }
-	large := func(name string) *member { return named(name, bulk.Mark(t.Context())) }
-	leadGroup(t, st, large("A"), large("B"), large("C"), small("d"), small("e"))
-	is.Equal(order, " A de B C")
-	is.Equal(ids(t, st), "A B C d e")
-
-	order = ""
-	leadGroup(t, st, small("f"), large("G"), small("h"), large("I"))
-	is.Equal(order, " fh G I")
-
-	st.writer.maxMembers, order = 1, ""
-	leadGroup(t, st, small("j"), small("k"), large("L"), small("m"), large("N"))
-	is.Equal(order, " j L k N m")
 }
 
 func TestGroupIsBounded(t *testing.T) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -50,11 +51,20 @@ type session struct {
 	conn    *conn
 	updates bool // the transaction is shared: no statement may be stopped
 	over    atomic.Bool
-	err     error // what the engine failed with: the transaction may be gone
+
+	mu  sync.Mutex // held during a statement
+	err error      // what the engine failed with: the transaction may be gone
 }
 
 // ready reports why the session may not be used, if so.
 func (s *session) ready(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usable(ctx)
+}
+
+// usable is ready for callers that hold mu.
+func (s *session) usable(ctx context.Context) error {
 	if s.over.Load() {
 		return store.ErrTxDone
 	}
@@ -65,7 +75,9 @@ func (s *session) ready(ctx context.Context) error {
 }
 
 func (s *session) query(ctx context.Context, size size, text string, args []any, each func(*row)) error {
-	if err := s.ready(ctx); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
 		return err
 	}
 	if s.updates {
@@ -77,6 +89,23 @@ func (s *session) query(ctx context.Context, size size, text string, args []any,
 		return s.err
 	}
 	return err
+}
+
+// fail makes every later call fail with err.
+func (s *session) fail(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+	return err
+}
+
+// end makes every later call return ErrTxDone, and returns what the session failed
+// with.
+func (s *session) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over.Store(true)
+	return s.err
 }
 
 // read runs a SELECT of that size.

@@ -152,16 +152,12 @@ func (s *Store) enter(ctx context.Context) error {
 func (s *Store) leave() { s.calls.Done() }
 
 // Update calls fn with the write lock and returns when its changes are on disk. If
-// the shared transaction was rolled back because of another update, fn runs a
-// second time, by itself.
+// fn takes long while others wait for it, or the shared transaction was rolled back
+// because of another update, fn runs a second time, by itself.
 func (s *Store) Update(ctx context.Context, fn func(store.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return wrap(err, "update")
 	}
 	defer s.leave()
-	err := s.writer.update(ctx, fn, false)
-	if err == errAgain {
-		err = s.writer.update(context.WithoutCancel(ctx), fn, true) // it has already waited
-	}
-	return err
+	return s.writer.update(ctx, fn)
 }

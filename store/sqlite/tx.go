@@ -15,7 +15,15 @@ type tx struct {
 	reader
 	session
 	wrote int // statements
+
+	// leave makes the update run again by itself. It is nil if no other has to wait for
+	// this one.
+	leave func() error
 }
+
+// largeUpdate is how many statements, or rows of one call, make an update so long that
+// no other should wait for it.
+const largeUpdate = 64
 
 var _ store.Tx = (*tx)(nil)
 
@@ -30,10 +38,14 @@ func newTx(c *conn) *tx {
 // of it: the engine may have dropped the transaction, and then the next
 // statement would commit by itself.
 func (t *tx) exec(ctx context.Context, text string, args ...any) (driver.Result, error) {
-	if err := t.ready(ctx); err != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.usable(ctx); err != nil {
 		return nil, err
 	}
-	t.wrote++
+	if t.wrote++; t.wrote > largeUpdate && t.leave != nil {
+		return nil, t.leave()
+	}
 	result, err := t.conn.exec(text, args...)
 	if err == nil {
 		return result, nil
@@ -83,6 +95,11 @@ func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx contex
 	if err := t.ready(ctx); err != nil {
 		return err
 	}
+	if len(rows) > largeUpdate && t.leave != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.leave()
+	}
 	if len(rows) > 1 {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -93,12 +110,12 @@ func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx contex
 		case err == nil:
 			done += len(chunk)
 			continue
-		case t.err != nil, len(rows) == 1:
+		case t.ready(ctx) != nil, len(rows) == 1:
 		case undo == nil:
-			t.err = err
+			t.fail(err)
 		default:
 			if failed := undo(ctx, done); failed != nil {
-				t.err, err = failed, failed
+				err = t.fail(failed)
 			}
 		}
 		return err

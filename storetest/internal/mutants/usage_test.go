@@ -57,6 +57,8 @@ var usageMutants = []mutant{
 		})
 	})},
 	{27, "waits for Views that began later", func() store.Store { return &waitsForViews{Store: memory.New()} }},
+	{27, "returns when no other Update waits", func() store.Store { return &together{Store: memory.New()} }},
+	{27, "answers a failed Update when no other waits", func() store.Store { return &together{Store: memory.New(), failed: true} }},
 	{27, "hangs after a View that failed", func() store.Store { return &waitsOn{Store: memory.New()} }},
 }
 
@@ -250,6 +252,28 @@ func (s *waitsForViews) Update(ctx context.Context, fn func(store.Tx) error) err
 		time.Sleep(100 * time.Microsecond)
 	}
 	return err
+}
+
+// together returns from Updates that were done, or from those that failed, when no
+// other Update is in progress.
+type together struct {
+	store.Store
+	failed     bool
+	inProgress atomic.Int64
+}
+
+func (s *together) Update(ctx context.Context, fn func(store.Tx) error) error {
+	err := s.run(ctx, fn)
+	for (err != nil) == s.failed && s.inProgress.Load() > 0 && ctx.Err() == nil {
+		time.Sleep(100 * time.Microsecond)
+	}
+	return err
+}
+
+func (s *together) run(ctx context.Context, fn func(store.Tx) error) error {
+	s.inProgress.Add(1)
+	defer s.inProgress.Add(-1) // also when fn panics
+	return s.Store.Update(ctx, fn)
 }
 
 // waitsOn lets no Update begin after a View that failed.
