@@ -57,8 +57,6 @@ parameters costs two unless binary_parameters is set. A single Update that
 creates a license costs four round trips: begin, write the license, write the
 event, and commit.
 
-[store.Import] also needs USAGE and UPDATE on the sequence of the event table.
-
 # Outages
 
 Calls return [store.ErrUnavailable] while the database is unreachable, full,
@@ -79,9 +77,8 @@ locking one row of the schema (SELECT … FOR UPDATE) and holds the lock until t
 group has committed. That is standard SQL, which databases that speak the protocol
 of PostgreSQL keep too, whereas some of them accept advisory locks and ignore them.
 Every statement therefore sees all earlier Updates, and events become visible in
-the order of their numbers. A sequence alone does not guarantee that order, because
-a transaction that draws its number early can commit late. Reads take no lock and
-never wait for an Update.
+the order of their numbers, which follow that of the newest event. Reads take no
+lock and never wait for an Update.
 
 Updates that wait in one process share a transaction. Each runs on its own
 goroutine and behind its own savepoint, so one that fails or panics does not
