@@ -96,7 +96,7 @@ func (s *Service) putInvitation(ctx context.Context, rec invitationRecord, check
 			return err
 		}
 		err := deleteInvitations(ctx, tx, func(earlier invitationRecord) bool {
-			return earlier.OperatorID == rec.OperatorID && foldEmail(earlier.Email) == foldEmail(rec.Email)
+			return foldEmail(earlier.Email) == foldEmail(rec.Email)
 		})
 		if err != nil {
 			return err

@@ -54,11 +54,10 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 	if broken := s.checkCreate(&p); len(broken) > 0 {
 		return Webhook{}, "", &license.InvalidError{Fields: broken}
 	}
-	limit := inner.Of(s.rules).Caller().Products
-	if p.Products == nil && limit != nil {
+	if limit := inner.Of(s.rules).Caller().Products; p.Products == nil && limit != nil {
 		p.Products = slices.Compact(slices.Sorted(slices.Values(limit)))
 	}
-	if !s.covers(p.Products) || limit != nil && len(p.Products) == 0 {
+	if !s.covers(p.Products) {
 		return Webhook{}, "", license.ErrProductForbidden
 	}
 	err = s.update(ctx, func(tx *transaction) error {

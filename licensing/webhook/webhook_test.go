@@ -276,3 +276,25 @@ func TestCallsJoinTheUpdateOfTheRules(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(len(all.Data), 1)
 }
+
+// TestCreateByACallerWithProducts: a webhook has at most the products of its creator.
+func TestCreateByACallerWithProducts(t *testing.T) {
+	for name, tt := range map[string]struct{ limit, asked, got []string }{
+		"all of the caller's": {limit: []string{"q", "p"}, got: []string{"p", "q"}},
+		"one of them":         {limit: []string{"q", "p"}, asked: []string{"p"}, got: []string{"p"}},
+		"another's":           {limit: []string{"p"}, asked: []string{"p", "q"}},
+		"a caller without":    {limit: []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			by := f.In(f.rules.As(license.Caller{Products: tt.limit}))
+			w, _, err := by.Create(t.Context(), CreateParams{URL: "https://x.example/", Products: tt.asked})
+			if tt.got == nil {
+				require.ErrorIs(t, err, license.ErrProductForbidden)
+				return
+			}
+			is.New(t).NoErr(err)
+			is.New(t).Equal(w.Products, tt.got)
+		})
+	}
+}

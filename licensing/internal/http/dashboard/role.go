@@ -54,7 +54,6 @@ func (v *visit) checkAccess() error {
 	op, signedIn := operator.Operator{}, true
 	if v.h.opts.Operator != nil {
 		op, signedIn = v.h.opts.Operator(discardedResponse{}, v.r)
-		signedIn = signedIn && operatorProblem(op) == ""
 	} else {
 		var err error
 		if op, err = v.operators.Session(v.r); errors.Is(err, operator.ErrNoSession) {
