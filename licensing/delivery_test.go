@@ -622,6 +622,28 @@ func TestAPanicInTheTransportIsAFailedAttempt(t *testing.T) {
 	})
 }
 
+// TestAResendIsSentWhenItsUpdateEnds: however long the Update takes that it is part of,
+// and although no event announces it.
+func TestAResendIsSentWhenItsUpdateEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		p := newPostOffice()
+		h := licensing.NewHandler(memory.New(), seldom(p))
+		w := hook(t, h, "x.example", "license.created")
+		defer begin(t, h)()
+		happen(t, h, 1)
+		time.Sleep(5 * time.Minute)
+		d := deliveries(t, h, w.ID)[0]
+		is.NoErr(h.Service().Atomically(t.Context(), func(s *license.Service) error {
+			_, err := h.Webhooks().In(s).Resend(t.Context(), w.ID, d.ID)
+			time.Sleep(100 * time.Millisecond)
+			return err
+		}))
+		time.Sleep(time.Second)
+		is.Equal(len(p.at("x.example")), 2)
+	})
+}
+
 func TestAWebhookThatFailsForFiveDaysIsDisabled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		is := is.New(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// A trackedStore calls wake after each Update that appended an event, and records
-// whether writes fail and whether the store has reported damage.
+// A trackedStore calls wake after each Update that appended an event or called
+// [feed.Wake], and records whether writes fail and whether the store has reported damage.
 type trackedStore struct {
 	store.Store
 	now  func() time.Time
@@ -56,7 +56,7 @@ func (s *trackedStore) Update(ctx context.Context, fn func(store.Tx) error) erro
 	case tx.wrote:
 		s.succeeded()
 	}
-	if err == nil && tx.appended {
+	if err == nil && tx.wakes {
 		s.wake()
 	}
 	return s.seen(err)
@@ -132,16 +132,19 @@ func (s *trackedStore) ready(ctx context.Context) error {
 // A trackedTx records whether something was written.
 type trackedTx struct {
 	store.Tx
-	appended bool // an event
-	wrote    bool
+	wakes bool
+	wrote bool
 }
 
 // AppendEvents implements [store.Writer]. Every change of the rules appends an event
 // or puts an entry.
 func (tx *trackedTx) AppendEvents(ctx context.Context, events ...store.Event) ([]int64, error) {
-	tx.appended, tx.wrote = true, true
+	tx.wakes, tx.wrote = true, true
 	return tx.Tx.AppendEvents(ctx, events...)
 }
+
+// Wake is for [feed.Wake].
+func (tx *trackedTx) Wake() { tx.wakes = true }
 
 // PutEntries implements [store.Writer].
 func (tx *trackedTx) PutEntries(ctx context.Context, entries ...store.Entry) error {

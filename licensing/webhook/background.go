@@ -3,8 +3,6 @@ package webhook
 import (
 	"context"
 	"math"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
@@ -25,41 +23,7 @@ func (s internals) Background() feed.Background {
 
 func (s *Service) tasks(r *feed.Run) []feed.Task {
 	sending := s.newRun(r)
-	s.bells.add(r.Work, sending.bell)
 	return []feed.Task{{Name: "webhooks", Bell: sending.bell, Feed: true, Step: sending.step}}
-}
-
-// bells are the bells of the runs that send deliveries.
-type bells struct {
-	rings atomic.Int64
-	mu    sync.Mutex
-	all   map[*feed.Bell]struct{}
-}
-
-// add adds a bell until ctx ends.
-func (b *bells) add(ctx context.Context, bell *feed.Bell) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.all == nil {
-		b.all = make(map[*feed.Bell]struct{})
-	}
-	b.all[bell] = struct{}{}
-	context.AfterFunc(ctx, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.all, bell)
-	})
-}
-
-// ring wakes the runs in this process because a delivery is due that no event
-// announces.
-func (b *bells) ring() {
-	b.rings.Add(1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for bell := range b.all {
-		bell.Ring()
-	}
 }
 
 // lag reports whether events or deliveries wait for an active webhook that is not

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -203,13 +204,13 @@ func (s *Service) Resend(ctx context.Context, webhookID, deliveryID string) (d D
 		if err := outbox.Put(ctx, tx, rec); err != nil {
 			return err
 		}
+		feed.Wake(tx.Tx)
 		d, err = fromDelivery(rec)
 		return err
 	})
 	if err != nil {
 		return Delivery{}, fmt.Errorf("resend: %w", err)
 	}
-	s.bells.ring()
 	return d, nil
 }
 

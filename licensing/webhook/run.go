@@ -21,7 +21,6 @@ type run struct {
 	bell  *feed.Bell
 
 	// Only step uses these.
-	rings  int64     // of the Service, as of the last look
 	loaded int64     // the newest event when the webhooks were read
 	passed time.Time // since when a position has moved that is not stored; zero: none has
 
@@ -102,9 +101,6 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 // look again for work that nothing in this process announces.
 func (r *run) look() (newest int64, due map[string]bool, next time.Duration, err error) {
 	next = max(r.PollInterval, min(10*r.PollInterval, 10*time.Second))
-	if rings := r.bells.rings.Load(); rings != r.rings { // what rang may not be committed yet
-		r.rings, next = rings, r.PollInterval
-	}
 	if newest, err = feed.Newest(r.Work, r.store()); err != nil {
 		return 0, nil, next, err
 	}

@@ -56,7 +56,6 @@ type common struct {
 	logger   *slog.Logger
 	sender   *sender
 	warnOnce sync.Once // about plain-text secrets
-	bells    bells
 
 	oldAfter atomic.Value // before it, no delivery is finished: a store.Position
 }

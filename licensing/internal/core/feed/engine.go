@@ -161,6 +161,14 @@ func (e *Engine) Nudge() {
 	}
 }
 
+// Wake wakes the engine when the Update of tx has committed, as it does if that
+// appends an event: work is due that no event announces.
+func Wake(tx store.Tx) {
+	if t, ok := tx.(interface{ Wake() }); ok {
+		t.Wake()
+	}
+}
+
 // upkeep removes expired records.
 func (r *Run) upkeep(ctx context.Context) (Next, error) {
 	var all error
