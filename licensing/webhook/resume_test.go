@@ -131,3 +131,26 @@ func TestDeliveryIDsRepeat(t *testing.T) {
 	is.Equal(id[:12], store.NewID("dlv", f.now)[:12]) // the time of the event
 	is.Equal(seqOf(store.NewID("dlv", f.now)), int64(0))
 }
+
+// TestAResumeWhileSending: a webhook that resumes from now, while requests are under
+// way, gets nothing of what it skipped when these end.
+func TestAResumeWhileSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		st := &positionStore{Store: memory.New(), t: t, last: make(map[string]int64)}
+		b := newBench(st, 0)
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		b.delay = func(string) time.Duration { return 3 * time.Second }
+		b.licenses(t, 100)
+		defer b.run(t)()
+		time.Sleep(2 * time.Second)
+		for _, status := range []Status{StatusPaused, StatusActive} {
+			_, err := b.Update(t.Context(), UpdateParams{ID: w.ID, Status: ptr(status), ResumeFrom: ResumeFromNow})
+			is.NoErr(err)
+		}
+		want := b.licenses(t, 1)
+		time.Sleep(5 * time.Minute)
+		is.Equal(each(b.at("x.example"))[want[0]], 1)
+		is.Equal(len(b.at("x.example")), laneSlots+1)
+	})
+}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -198,5 +199,43 @@ func TestAnEventThatCouldNotBePreparedIsSentLater(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		sameOnce(t, b.at("x.example"), want)
+	})
+}
+
+// TestManyHangingReceivers: more receivers that hang than there are workers delay the
+// others for as long as one request takes, at most.
+func TestManyHangingReceivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(memory.New(), 0)
+		b.delay = func(host string) time.Duration {
+			if host == "quick.example" {
+				return 0
+			}
+			return 15 * time.Second
+		}
+		b.answer = func(host string) int {
+			if host == "quick.example" {
+				return http.StatusNoContent
+			}
+			return http.StatusGatewayTimeout
+		}
+		for i := range workersMost + 20 {
+			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
+		}
+		b.hook(t, "quick.example", license.EventLicenseCreated)
+		defer b.run(t)()
+		want := b.licenses(t, 10)
+		time.Sleep(20 * time.Second)
+		sameOnce(t, b.at("quick.example"), want)
+		for range 10 { // from now on the breakers of the others are open, or they have failed before
+			more := b.licenses(t, 1)
+			want = append(want, more...)
+			time.Sleep(17 * time.Second)
+			if each(b.at("quick.example"))[more[0]] != 1 {
+				t.Error("an event did not arrive in time")
+			}
+		}
+		time.Sleep(20 * time.Second)
+		sameOnce(t, b.at("quick.example"), want)
 	})
 }

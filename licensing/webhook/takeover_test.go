@@ -2,17 +2,19 @@ package webhook
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/feed"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/outbox"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/storetest"
 )
 
 // earlierLanes replaces the lanes of webhooks by those of an earlier version, in which
@@ -128,40 +130,84 @@ func TestAnotherProcessOfAnEarlierVersion(t *testing.T) {
 	})
 }
 
-// TestManyHangingReceivers: more receivers that hang than there are workers delay the
-// others for as long as one request takes, at most.
-func TestManyHangingReceivers(t *testing.T) {
+// TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent: its pending deliveries are
+// sent, and its disabled webhooks are reported, although nothing happens.
+func TestAStoreOfAnEarlierVersionIsTakenOverWithoutAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(memory.New(), 0)
-		b.delay = func(host string) time.Duration {
-			if host == "quick.example" {
-				return 0
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		active, disabled := b.hook(t, "active.example"), b.hook(t, "disabled.example")
+		_, err := b.Service.report(t.Context(), disabled.ID, resultGone)
+		is.NoErr(err)
+		_, err = b.Test(t.Context(), active.ID)
+		is.NoErr(err)
+		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
+			hooks, err := tx.Entries(t.Context(), store.EntryQuery{Kind: webhookKind})
+			if err != nil {
+				return err
 			}
-			return 15 * time.Second
-		}
-		b.answer = func(host string) int {
-			if host == "quick.example" {
-				return http.StatusNoContent
+			for i := range hooks {
+				hooks[i].ExpiresAt = time.Time{}
 			}
-			return http.StatusGatewayTimeout
-		}
-		for i := range workersMost + 20 {
-			b.hook(t, fmt.Sprintf("%d.example", i), license.EventLicenseCreated)
-		}
-		b.hook(t, "quick.example", license.EventLicenseCreated)
+			if err := tx.PutEntries(t.Context(), hooks...); err != nil {
+				return err
+			}
+			if err := tx.DeleteEntries(t.Context(), laneKind, active.ID, disabled.ID); err != nil {
+				return err
+			}
+			return feed.WriteCursor(t.Context(), tx, cursorKey, 100, b.now())
+		}))
 		defer b.run(t)()
-		want := b.licenses(t, 10)
-		time.Sleep(20 * time.Second)
-		sameOnce(t, b.at("quick.example"), want)
-		for range 10 { // from now on the breakers of the others are open, or they have failed before
-			more := b.licenses(t, 1)
-			want = append(want, more...)
-			time.Sleep(17 * time.Second)
-			if each(b.at("quick.example"))[more[0]] != 1 {
-				t.Error("an event did not arrive in time")
+		time.Sleep(time.Minute)
+		is.Equal(b.at("active.example"), []string{active.ID})
+		troubled, err := inner.Of(b.Service).Troubled(t.Context())
+		is.NoErr(err)
+		is.Equal(len(troubled), 1)
+		is.Equal(troubled[0].ID, disabled.ID)
+	})
+}
+
+// TestLanesTakeOverDeliveriesOfEarlierVersions: the store of an earlier version
+// has no lanes, and pending deliveries beside the cursor.
+func TestLanesTakeOverDeliveriesOfEarlierVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		b := newBench(storetest.Twice(memory.New()), 0)
+		active := b.hook(t, "active.example", license.EventLicenseCreated)
+		paused := b.hook(t, "paused.example", license.EventLicenseCreated)
+		_, err := b.Update(t.Context(), UpdateParams{ID: paused.ID, Status: ptr(StatusPaused)})
+		is.NoErr(err)
+		queued := b.licenses(t, 3)
+		is.NoErr(b.store.Update(t.Context(), func(tx store.Tx) error {
+			events, err := tx.Events(t.Context(), store.EventQuery{})
+			if err != nil {
+				return err
 			}
-		}
-		time.Sleep(20 * time.Second)
-		sameOnce(t, b.at("quick.example"), want)
+			for _, w := range []Webhook{active, paused} {
+				for _, e := range events {
+					if e.Type != license.EventLicenseCreated {
+						continue
+					}
+					d := newDelivery(w.ID, e, b.now())
+					d.ID = store.NewID("dlv", b.now())
+					if err := outbox.Put(t.Context(), tx, d); err != nil {
+						return err
+					}
+				}
+			}
+			if err := tx.DeleteEntries(t.Context(), laneKind, active.ID, paused.ID); err != nil {
+				return err
+			}
+			return feed.WriteCursor(t.Context(), tx, cursorKey, events[len(events)-1].Seq, b.now())
+		}))
+		later := b.licenses(t, 2)
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("active.example"), append(queued, later...))
+		is.Equal(len(b.at("paused.example")), 0)
+		_, err = b.Update(t.Context(), UpdateParams{ID: paused.ID, Status: ptr(StatusActive)})
+		is.NoErr(err)
+		time.Sleep(time.Minute)
+		sameOnce(t, b.at("paused.example"), append(queued, later...))
 	})
 }
