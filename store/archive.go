@@ -13,7 +13,7 @@ type archiveLine struct {
 	Entry      *Entry       `json:"entry,omitempty"`
 	End        *archiveEnd  `json:"end,omitempty"` // the last line
 
-	words []Entry // of a license of format 1
+	dropped bool // of an earlier format, and not needed any more
 }
 
 type archiveHead struct {

@@ -4,12 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
-// This file reads what only archives of formats 1 and 2 have. It writes the
+// This file reads what only archives of formats 1 to 3 have. It writes the
 // documents and the entries that the packages above had when formats 3 and 2
 // were made, and never changes.
+
+// isIndex3 reports whether the entries of a kind were an index for searches and
+// counts, which no format after 3 has.
+func isIndex3(kind string) bool {
+	switch kind {
+	case "catalog", "count", "word":
+		return true
+	}
+	return strings.HasPrefix(kind, "index.")
+}
 
 // A line2 is one line of an archive of format 1 or 2.
 type line2 struct {
@@ -17,7 +28,10 @@ type line2 struct {
 	License    *license2    `json:"license"`
 	Activation *activation2 `json:"activation"`
 	Delivery   *delivery1   `json:"delivery"` // in format 1
-	Tally      *tally1      `json:"tally"`    // in format 1
+	Tally      *struct {    // in format 1; a count
+		Kind, Name string
+		N          int64
+	} `json:"tally"`
 }
 
 // convert returns the line of the current format.
@@ -26,19 +40,17 @@ func (l line2) convert() (line archiveLine, err error) {
 	switch {
 	case l.License != nil:
 		line.License, err = l.License.convert()
-		line.words = l.License.words()
 	case l.Activation != nil:
 		line.Activation, err = l.Activation.convert()
 	case l.Delivery != nil:
 		line.Entry, err = l.Delivery.entry()
 	case l.Tally != nil:
-		line.Entry = l.Tally.entry()
+		line.Entry = &Entry{Kind: "count"}
 	}
 	return line, err
 }
 
-// A license2 is a license before it had a document and, in format 1, the words
-// it is found by.
+// A license2 is a license before it had a document.
 type license2 struct {
 	ID, Name, ProductID, CustomerID, Key       string
 	State                                      State
@@ -48,7 +60,7 @@ type license2 struct {
 	Entitlements, Metadata                     []byte
 	Revision                                   int64
 	CreatedAt, UpdatedAt                       time.Time
-	Terms                                      []string
+	Terms                                      []string // in format 1; words it is found by
 }
 
 func (l license2) convert() (*License, error) {
@@ -75,13 +87,6 @@ func (l license2) convert() (*License, error) {
 		ID: l.ID, Key: l.Key, CustomerID: l.CustomerID, ProductID: l.ProductID, State: l.State,
 		StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, Document: document,
 	}, nil
-}
-
-func (l license2) words() (entries []Entry) {
-	for _, word := range l.Terms {
-		entries = append(entries, Entry{Kind: "word", Key: word + " " + l.ID})
-	}
-	return entries
 }
 
 // An activation2 is an activation before it had a document.
@@ -169,15 +174,4 @@ func (d delivery1) entry() (*Entry, error) {
 		e.Owner, e.ExpiresAt = "finished", d.CreatedAt
 	}
 	return e, nil
-}
-
-type tally1 struct {
-	Kind string
-	Name string
-	N    int64
-}
-
-func (t tally1) entry() *Entry {
-	const prefix = "license."
-	return &Entry{Kind: "count", Key: t.Kind[min(len(prefix), len(t.Kind)):] + "/" + t.Name, Data: fmt.Append(nil, t.N)}
 }

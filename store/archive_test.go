@@ -157,12 +157,16 @@ func TestImportOfFormat2(t *testing.T) {
 	is.Equal(a, store.Activation{LicenseID: "lic_1", ID: "act_1", Fingerprint: "f", Document: []byte(`{"name":"n","metadata":{},"created":2}`)})
 }
 
-// TestImportOfFormat3 reads an archive whose licenses have no text.
+// TestImportOfFormat3 reads an archive whose licenses have no text, but words and
+// other entries of an index.
 func TestImportOfFormat3(t *testing.T) {
 	is := is.New(t)
 	const archive = `{"archive":{"format":3}}
 {"license":{"ID":"lic_1","Key":"k","CustomerID":"c","ProductID":"p","State":"active","StartsAt":"0001-01-01T00:00:00Z","ExpiresAt":"2031-01-01T00:00:00Z","Document":"e30="}}
-{"end":{"records":1}}
+{"entry":{"Kind":"word","Key":"acme lic_1"}}
+{"entry":{"Kind":"index.1.text","Key":"lic_1"}}
+{"entry":{"Kind":"indexed","Key":"k"}}
+{"end":{"records":4}}
 `
 	st := memory.New()
 	is.NoErr(store.Import(t.Context(), st, strings.NewReader(archive)))
@@ -171,6 +175,10 @@ func TestImportOfFormat3(t *testing.T) {
 	is.Equal(l, store.License{
 		ID: "lic_1", Key: "k", CustomerID: "c", ProductID: "p", State: "active", ExpiresAt: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC), Document: []byte("{}"),
 	})
+	entries, err := st.Entries(t.Context(), store.EntryQuery{})
+	is.NoErr(err)
+	is.Equal(len(entries), 1)
+	is.Equal(entries[0].Kind, "indexed")
 }
 
 func TestImportRefuses(t *testing.T) {

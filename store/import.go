@@ -71,13 +71,14 @@ func importArchive(ctx context.Context, st Store, r io.Reader) error {
 func readLine(in *json.Decoder, format int) (line archiveLine, err error) {
 	if format > 2 {
 		err = in.Decode(&line)
-		return line, err
+	} else {
+		var old line2
+		if err = in.Decode(&old); err == nil {
+			line, err = old.convert()
+		}
 	}
-	var old line2
-	if err := in.Decode(&old); err != nil {
-		return archiveLine{}, err
-	}
-	return old.convert()
+	line.dropped = format < 4 && line.Entry != nil && isIndex3(line.Entry.Kind)
+	return line, err
 }
 
 // checkEmpty returns [ErrExists] if st holds anything that an archive keeps.
@@ -111,9 +112,9 @@ func importLines(ctx context.Context, st Store, batch []archiveLine) error {
 	var entries []Entry
 	for _, line := range batch {
 		switch {
+		case line.dropped:
 		case line.License != nil:
 			licenses = append(licenses, *line.License)
-			entries = append(entries, line.words...)
 		case line.Activation != nil:
 			activations = append(activations, *line.Activation)
 		case line.Event != nil:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -51,13 +50,9 @@ func readFold(ctx context.Context, r store.Reader) (foldState, error) {
 }
 
 // fold sets the Text of a page of licenses that have none or one of another
-// version, and deletes a batch of what the index of earlier versions left. It
-// reports whether there is more to do. An Import needs an empty store, so an empty
-// one is not complete.
+// version. It reports whether there is more to do. An Import needs an empty store,
+// so an empty one is not complete.
 func (s *Service) fold(ctx context.Context) (more bool, err error) {
-	if more, err = s.removeIndex(ctx); err != nil || more {
-		return more, err
-	}
 	state, err := readFold(ctx, s.st)
 	if err != nil || state.Complete {
 		return false, err
@@ -102,40 +97,4 @@ func foldLicenses(ctx context.Context, tx store.Tx, ids []string) error {
 		}
 	}
 	return err
-}
-
-// indexBatch is how many entries of an earlier index one Update deletes.
-const indexBatch = 200
-
-// removeIndex deletes a batch of the entries that earlier versions kept for search
-// and counts and that archives still bring. It reports whether there may be more.
-func (s *Service) removeIndex(ctx context.Context) (more bool, err error) {
-	for _, q := range []store.EntryQuery{{Kind: "catalog"}, {Kind: "count"}, {Kind: "word"}, {AfterKind: "index."}} {
-		q.Limit = indexBatch
-		entries, err := s.st.Entries(ctx, q)
-		if err != nil {
-			return false, err
-		}
-		keys := map[string][]string{}
-		for _, e := range entries {
-			if e.Kind == q.Kind || q.Kind == "" && strings.HasPrefix(e.Kind, "index.") {
-				keys[e.Kind] = append(keys[e.Kind], e.Key)
-			}
-		}
-		if len(keys) == 0 {
-			continue
-		}
-		err = s.st.Update(ctx, func(tx store.Tx) error {
-			for kind, keys := range keys {
-				for _, key := range keys {
-					if err := tx.DeleteEntries(ctx, kind, key); err != nil && !errors.Is(err, store.ErrNotFound) {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-		return true, err
-	}
-	return false, nil
 }

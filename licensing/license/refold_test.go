@@ -136,22 +136,3 @@ func unfoldAll(t *testing.T, st store.Store, version, text string) {
 		}))
 	}
 }
-
-// TestRunDeletesTheIndexOfEarlierVersions, and nothing else.
-func TestRunDeletesTheIndexOfEarlierVersions(t *testing.T) {
-	is := is.New(t)
-	f := newFixture(t)
-	is.NoErr(f.store.Update(t.Context(), func(tx store.Tx) (err error) {
-		for _, kind := range []string{"catalog", "count", "word", "index.1.posting", "index.12.name", "index", "index2", "indexes", "a", "z"} {
-			for i := range 450 {
-				err = errors.Join(err, tx.PutEntries(t.Context(), store.Entry{Kind: kind, Key: fmt.Sprint(i), CreatedAt: start}))
-			}
-		}
-		return err
-	}))
-	is.NoErr(f.Fold(t.Context()))
-	for kind, want := range map[string]int{"catalog": 0, "count": 0, "word": 0, "index.1.posting": 0, "index.12.name": 0, "index": 450, "index2": 450, "indexes": 450, "a": 450, "z": 450} {
-		is.Equal(len(entries(t, f.store, kind)), want) // kind
-	}
-	is.Equal(len(entries(t, f.store, "fold")), 0) // an archive can still be imported
-}
