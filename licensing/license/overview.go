@@ -10,22 +10,22 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// The ranges of an [Overview].
+// The ranges of an Overview.
 const (
-	OverviewDays  = 365 // length of Issued
-	OverviewWeeks = 53  // length of Ending
+	overviewDays  = 365 // length of Issued
+	overviewWeeks = 53  // length of Ending
 )
 
 // An Overview holds the counts of all licenses and their charts.
 type Overview struct {
 	Counts
-	// Issued counts the existing licenses created on each of the last
-	// [OverviewDays] days, oldest first and today last. The time is that in the
+	// Issued counts the existing licenses created on each of the last 365
+	// days, oldest first and today last. The time is that in the
 	// ID, from which the CreatedAt of a license that was imported with its ID
 	// can differ.
 	Issued []Figure
 	// Ending counts licenses, neither suspended nor revoked, that expire in
-	// each of [OverviewWeeks] weeks, this week first. Weeks start on Monday.
+	// each of 53 weeks, this week first. Weeks start on Monday.
 	Ending []Figure
 }
 
@@ -62,12 +62,12 @@ func overview(ctx context.Context, r store.Reader, now time.Time) (o Overview, e
 	}
 	today := now.UTC().Truncate(24 * time.Hour)
 	created := func(t time.Time) store.Position { return store.Position{ID: idFrom(t)} }
-	if o.Issued, err = figures(ctx, r, store.LicenseQuery{}, today.AddDate(0, 0, 1-OverviewDays), OverviewDays, 1, created); err != nil {
+	if o.Issued, err = figures(ctx, r, store.LicenseQuery{}, today.AddDate(0, 0, 1-overviewDays), overviewDays, 1, created); err != nil {
 		return o, err
 	}
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
 	ends := func(t time.Time) store.Position { return store.Position{Time: t} }
-	o.Ending, err = figures(ctx, r, store.LicenseQuery{State: store.StateActive, Order: store.ByExpiresAt}, monday, OverviewWeeks, 7, ends)
+	o.Ending, err = figures(ctx, r, store.LicenseQuery{State: store.StateActive, Order: store.ByExpiresAt}, monday, overviewWeeks, 7, ends)
 	return o, err
 }
 

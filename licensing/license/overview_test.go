@@ -12,6 +12,9 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
+// The lengths of the charts of an overview.
+const overviewDays, overviewWeeks = 365, 53
+
 // counted is the status of every license, counted one by one.
 func counted(t *testing.T, s *license.Service, at time.Time) (byStatus map[license.Status]int64, expiring int64) {
 	t.Helper()
@@ -100,15 +103,15 @@ func TestOverviewOverTime(t *testing.T) {
 	}
 	o, err := f.Overview(t.Context())
 	is.NoErr(err)
-	is.Equal(len(o.Issued), license.OverviewDays)
+	is.Equal(len(o.Issued), overviewDays)
 	is.Equal(o.Issued[0], license.Figure{From: time.Date(2025, 3, 2, 0, 0, 0, 0, time.UTC), N: 1}) // the day before is left out
-	is.Equal(o.Issued[license.OverviewDays-2].N, int64(2))
-	is.Equal(o.Issued[license.OverviewDays-1], license.Figure{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), N: 7})
-	is.Equal(len(o.Ending), license.OverviewWeeks)
+	is.Equal(o.Issued[overviewDays-2].N, int64(2))
+	is.Equal(o.Issued[overviewDays-1], license.Figure{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), N: 7})
+	is.Equal(len(o.Ending), overviewWeeks)
 	is.Equal(o.Ending[0], license.Figure{From: time.Date(2026, 2, 23, 0, 0, 0, 0, time.UTC), N: 1}) // the week that Sunday ends
 	is.Equal(o.Ending[1].N, int64(3))
 	is.Equal(o.Ending[2].N, int64(1))
-	is.Equal(o.Ending[license.OverviewWeeks-1].N, int64(0)) // what ends after the last week is left out
+	is.Equal(o.Ending[overviewWeeks-1].N, int64(0)) // what ends after the last week is left out
 }
 
 func TestOverviewIsOfAllProducts(t *testing.T) {

@@ -92,14 +92,14 @@ func TestRefusals(t *testing.T) {
 	})
 	usage, err := inner.Of(f.Service).Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(len(usage), license.OverviewDays)
-	today := usage[license.OverviewDays-1]
+	is.Equal(len(usage), overviewDays)
+	today := usage[overviewDays-1]
 	is.Equal(today.From, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
 	is.Equal(today.Validations, int64(2))
 	is.Equal(today.Refused, map[license.VerdictCode]int64{
 		license.VerdictActivationLimit: 2, license.VerdictProductMismatch: 1, license.VerdictNotFound: 2,
 	})
-	is.Equal(usage[license.OverviewDays-2].Validations, int64(1))
+	is.Equal(usage[overviewDays-2].Validations, int64(1))
 
 	_, err = f.Refusals(t.Context(), license.RefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"})
 	require.ErrorIs(t, err, license.ErrNotFound)
@@ -140,7 +140,7 @@ func TestRefusalsWithoutRun(t *testing.T) {
 	is.Equal(refusals(t, s, l.ID)[0].Count, int64(3))
 	usage, err := inner.Of(other).Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(usage[license.OverviewDays-1].Validations, int64(4))
+	is.Equal(usage[overviewDays-1].Validations, int64(4))
 }
 
 // TestRefusalsOfProcesses: processes add to the same records.
@@ -223,7 +223,7 @@ func TestRefusalsWaitInBoundedMemory(t *testing.T) {
 	is.Equal(len(refusals(t, s, ids[509])), 0)
 	usage, err := inner.Of(s).Usage(t.Context())
 	is.NoErr(err)
-	is.Equal(usage[license.OverviewDays-1].Refused[license.VerdictProductMismatch], int64(510))
+	is.Equal(usage[overviewDays-1].Refused[license.VerdictProductMismatch], int64(510))
 }
 
 // A failingStore fails Updates while fail is set.
@@ -290,7 +290,7 @@ func TestRefusalsExpire(t *testing.T) {
 	is.Equal(len(left), 1)
 	is.Equal(left[0].Key, often.ID)
 	is.Equal(len(entries(t, f.store, "usage")), 2) // days are kept for longer
-	f.now = start.AddDate(0, 0, license.OverviewDays+1)
+	f.now = start.AddDate(0, 0, overviewDays+1)
 	_, err = f.Purge(t.Context())
 	is.NoErr(err)
 	is.Equal(len(entries(t, f.store, "usage")), 1)
@@ -335,7 +335,7 @@ func TestRunStoresRefusals(t *testing.T) {
 		stored := license.New(st, license.Options{})
 		usage, err := inner.Of(stored).Usage(t.Context())
 		is.NoErr(err)
-		is.Equal(usage[license.OverviewDays-1].Validations, int64(301))
+		is.Equal(usage[overviewDays-1].Validations, int64(301))
 	})
 }
 

@@ -23,7 +23,7 @@ type usageDay struct {
 const usageKind = "usage"
 
 // usageDays is how long usage is kept. It holds no personal data.
-const usageDays = OverviewDays + 1
+const usageDays = overviewDays + 1
 
 type usageRecord struct {
 	Validations int64                 `json:"validations"`
@@ -42,15 +42,15 @@ func (u *usageRecord) merge(other usageRecord) {
 }
 
 // Usage returns the validations and refusals of each of the last
-// [OverviewDays] days, oldest first and today last. It has the limits of
+// overviewDays days, oldest first and today last. It has the limits of
 // [Service.Refusals]: what other processes counted in the last minute can be
 // missing. A caller limited to some products gets [ErrProductForbidden].
 func (s internals) Usage(ctx context.Context) ([]usageDay, error) {
 	if s.caller.Products != nil {
 		return nil, fmt.Errorf("usage: %w", ErrProductForbidden)
 	}
-	first := dayOf(s.now()) - OverviewDays + 1
-	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: usageKind, From: dayText(first), Limit: OverviewDays})
+	first := dayOf(s.now()) - overviewDays + 1
+	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: usageKind, From: dayText(first), Limit: overviewDays})
 	if err != nil {
 		return nil, fmt.Errorf("usage: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s internals) Usage(ctx context.Context) ([]usageDay, error) {
 		stored.merge(records[dayOf(day)])
 		records[dayOf(day)] = stored
 	}
-	list := make([]usageDay, OverviewDays)
+	list := make([]usageDay, overviewDays)
 	for i := range list {
 		u := records[first+i]
 		list[i] = usageDay{startOf(first + i), u.Validations, maps.Clone(u.Refused)}
