@@ -31,10 +31,8 @@ func (r *run) takeOver(hooks []webhookRecord) error {
 			if some[len(some)-1].ID != hooks[len(hooks)-1].ID {
 				return nil
 			}
-			for kind, key := range map[string]string{"cursor": cursorKey, "webhook_changes": "webhook_changes"} {
-				if err := tx.DeleteEntries(r.Work, kind, key); err != nil && !errors.Is(err, store.ErrNotFound) {
-					return err
-				}
+			if err := tx.DeleteEntries(r.Work, "cursor", cursorKey); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
 			}
 			return nil
 		})

@@ -26,7 +26,7 @@ type subscriberRecord struct {
 
 	Name      string    `json:"-"`
 	WrittenAt time.Time `json:"-"`
-	earlier   bool      // stored by an earlier version, in decimal digits
+	earlier   bool      // stored by an earlier version: in decimal digits, and the lease in an entry of its own
 }
 
 // A progress is the position of a subscriber in the feed, and how it fails there.
@@ -83,22 +83,11 @@ func (rec subscriberRecord) put(ctx context.Context, tx store.Tx, now time.Time)
 		return fmt.Errorf("subscriber %s: %w", rec.Name, err)
 	}
 	if rec.earlier {
-		if err := removeEarlier(ctx, tx, rec.Name); err != nil {
+		if err := tx.DeleteEntries(ctx, leaseKind, subscriberCursor+rec.Name); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
 	return tx.PutEntries(ctx, store.Entry{Kind: cursorKind, Key: subscriberCursor + rec.Name, Data: data, CreatedAt: now})
-}
-
-// removeEarlier removes what earlier versions stored about a subscriber beside its
-// position.
-func removeEarlier(ctx context.Context, tx store.Tx, name string) error {
-	for kind, key := range map[string]string{leaseKind: subscriberCursor + name, "subscriber_failing": name} {
-		if err := tx.DeleteEntries(ctx, kind, key); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
 }
 
 // readSubscriber returns the record of a subscriber, if it exists.
