@@ -231,3 +231,15 @@ func (b *browser) ask(script bool, title string) {
 	b.do("click "+title, chromedp.Do(ctx, chromedp.Click(`//main//a[normalize-space()="`+title+`"]`)))
 	b.do("wait for the dialog", chromedp.Do(ctx, chromedp.WaitVisible(chromedp.CSS("dialog"))))
 }
+
+// wait waits until a JavaScript expression is true.
+func (b *browser) wait(js string) {
+	b.t.Helper()
+	for range 100 {
+		if eval[bool](b, js) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.t.Fatalf("never true: %s", js)
+}

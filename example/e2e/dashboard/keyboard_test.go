@@ -128,9 +128,9 @@ func TestKeyboardWalk(t *testing.T) {
 		return eval[string](b, `document.activeElement.closest("dialog")?.open ? "dialog" : document.activeElement.id || document.activeElement.textContent.trim().slice(0, 40)`)
 	}
 
-	// "/" goes to the search. Space selects licenses, and their actions come before them.
+	// Ctrl+K goes to the search. Space selects licenses, and their actions come before them.
 	b.open("licenses")
-	b.hit("/")
+	b.hit("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	is.Equal(focused(), "find")
 	eval[bool](b, `document.querySelector("[data-all]").focus(), true`)
 	b.hit(" ")

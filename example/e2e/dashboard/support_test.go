@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -120,11 +121,7 @@ func TestEveryPageWithData(t *testing.T) {
 				b.open("licenses/" + licenseID + "/renew")
 				b.choose("length")
 				b.fill("Length", "a while")
-				b.press("Continue")
-			}},
-			{"license-renew-confirm", func(b *browser) {
-				b.open("licenses/" + licenseID + "/renew")
-				b.press("Continue")
+				b.press("Renew license")
 			}},
 			{"selected", func(b *browser) {
 				b.open("licenses")
@@ -184,11 +181,14 @@ func TestSupportWorkflow(t *testing.T) {
 			b.press("studio-meridian")
 			b.press("Atlas Pro, 25 floating seats")
 
-			b.press("Renew")
+			b.ask(script, "Renew")
+			before := b.read("[data-live]")
 			b.choose("P6M")
-			b.fill("Reason", "Paid in advance")
-			b.press("Continue")
+			if script {
+				b.wait(`document.querySelector("[data-live]").textContent !== ` + strconv.Quote(before))
+			}
 			b.see("New expiry:")
+			b.fill("Reason", "Paid in advance")
 			b.press("Renew license")
 			b.see("The license has been renewed.")
 			b.see("Paid in advance")

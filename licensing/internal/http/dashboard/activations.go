@@ -132,24 +132,15 @@ func showActivations(v *visit) error {
 	return v.render(http.StatusOK, "activations", page{Title: "Activations of " + l.Name, Section: "licenses", Body: body})
 }
 
-func releaseForm() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history.", Type: "text", MaxLength: 255},
-	}}}}
-}
-
-func showRelease(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
+func releaseForm(v *visit) (*formPage, error) {
+	ctx := v.r.Context()
+	l, err := v.licenses.Get(ctx, v.params["id"])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.renderRelease(http.StatusOK, l, releaseForm())
-}
-
-func (v *visit) renderRelease(status int, l license.License, f *form) error {
-	released, err := inner.Of(v.licenses).PreviewRelease(v.r.Context(), l.ID, v.params["activation"])
-	if err != nil {
-		return err
+	released, err := inner.Of(v.licenses).PreviewRelease(ctx, l.ID, v.params["activation"])
+	if err != nil && v.isRead() { // released already: submitting the form again is not an error
+		return nil, err
 	}
 	a := activationRow{Activation: released}
 	label := "Activation: " + a.Label()
@@ -160,31 +151,11 @@ func (v *visit) renderRelease(status int, l license.License, f *form) error {
 	if a.OfflineUntil != nil {
 		effect += " It may run offline from a license file until " + v.moment(*a.OfflineUntil).Full + "."
 	}
-	return v.render(status, "confirm", page{Title: "Release an activation of " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Release activation", Form: f, Action: "Release activation", Back: v.keepList(activationsPath(l.ID)), Subject: l.Name,
-		Text: []string{
-			label,
-			"Activation ID: " + a.ID,
-			effect,
-		},
-	}})
-}
-
-func release(v *visit) error {
-	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
-	if err != nil {
-		return err
+	p := v.licenseFormPage(l, "Release an activation", "Release activation", label, "Activation ID: "+a.ID, effect)
+	p.Form, p.Action, p.Back, p.done = newForm(reasonField("Optional. Recorded in the history.")), "Release activation", v.keepList(activationsPath(l.ID)), "released"
+	p.do = func(tx *visit) (string, error) {
+		_, err := tx.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: p.Form.Field("reason").Value, Force: true})
+		return "", err
 	}
-	f := releaseForm()
-	f.fill(v)
-	_, err = v.licenses.ReleaseActivation(ctx, license.ReleaseParams{LicenseID: l.ID, ActivationID: v.params["activation"], Reason: f.Field("reason").Value, Force: true})
-	if f.takeErrors(err) {
-		return v.renderRelease(http.StatusUnprocessableEntity, l, f)
-	}
-	if err != nil {
-		return err
-	}
-	v.redirectDone(v.keepList(activationsPath(l.ID)), "released")
-	return nil
+	return p, nil
 }

@@ -93,7 +93,7 @@ func (m move) isRenewal() bool { return m.name == "renew" }
 func (m move) bulkForm(all bool, n int) *form {
 	f := m.form()
 	if m.isRenewal() {
-		f = renewForm("P1Y", license.FromLater)
+		f = renewFields("P1Y", license.FromLater)
 	}
 	if m.danger && all {
 		number := strconv.Itoa(n)

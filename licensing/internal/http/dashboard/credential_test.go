@@ -151,13 +151,13 @@ func TestDisableAndEditCredential(t *testing.T) {
 	is.Equal(s.token(id, secret), http.StatusOK)
 	require.Contains(t, v.get(page).body, "secret sent in a form")
 
-	a := v.post(page+"/edit", "name", "Shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeEventRead, "products", "")
+	a := v.change(page+"/edit", "name", "Shop", "scopes", auth.ScopeLicenseRead, "scopes", auth.ScopeEventRead, "products", "")
 	is.Equal(a.StatusCode, http.StatusSeeOther)
 	c, err := s.Auth().GetClient(t.Context(), id)
 	is.NoErr(err)
 	is.Equal(c.Name, "Shop")
 	is.Equal(c.Scopes, []string{auth.ScopeLicenseRead, auth.ScopeEventRead})
 	is.Equal(c.Products, nil) // a blank field means all products
-	is.Equal(v.post(page+"/edit", "name", "Shop").StatusCode, http.StatusUnprocessableEntity)
-	is.Equal(v.post(page+"/edit", "name", "", "scopes", auth.ScopeLicenseRead).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.change(page+"/edit", "name", "Shop").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.change(page+"/edit", "name", "", "scopes", auth.ScopeLicenseRead).StatusCode, http.StatusUnprocessableEntity)
 }

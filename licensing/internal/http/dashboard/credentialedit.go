@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,16 +17,16 @@ var scopeHints = map[string]string{
 	auth.ScopeTokenIntrospect: "Check the access tokens of other clients",
 }
 
-func credentialForm(c auth.Client) *form {
+func credentialFields(c auth.Client) *form {
 	scopes := &field{Name: "scopes", Label: "Scopes", Hint: "What its access tokens allow.", Type: "checks"}
 	for _, s := range auth.Scopes() {
 		scopes.Options = append(scopes.Options, option{Value: s, Label: s, Hint: scopeHints[s], Chosen: slices.Contains(c.Scopes, s)})
 	}
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "name", Label: "Name", Hint: "The program that uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
+	return newForm(
+		&field{Name: "name", Label: "Name", Hint: "The program that uses it, such as “Web shop” or “Build server”.", Type: "text", Value: c.Name, Required: true, MaxLength: 255},
 		scopes,
-		{Name: "products", Label: "Products", Hint: "One product ID per line. The credential cannot access licenses of other products. Leave blank for all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
-	}}}}
+		&field{Name: "products", Label: "Products", Hint: "One product ID per line. The credential cannot access licenses of other products. Leave blank for all products.", Type: "textarea", Rows: 3, List: true, Value: strings.Join(c.Products, "\n")},
+	)
 }
 
 // readCredential returns the values of the form. It adds an error if no scope
@@ -40,121 +39,85 @@ func readCredential(v *visit, f *form) (name string, scopes, products []string) 
 	return f.Field("name").Value, scopes, f.lines("products")
 }
 
-func showNewCredential(v *visit) error {
-	f := credentialForm(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}})
-	f.Once = newMark()
-	return v.renderNewCredential(http.StatusOK, f)
-}
-
-func (v *visit) renderNewCredential(status int, f *form) error {
-	return v.render(status, "confirm", page{Title: "New API credential", Section: "credentials", Body: confirmation{
-		Form: f, Action: "Create credential", Back: "settings/credentials", Subject: "API credentials",
-	}})
-}
-
-func createCredential(v *visit) error {
-	f := credentialForm(auth.Client{})
-	f.fill(v)
-	name, scopes, products := readCredential(v, f)
+func newCredentialForm(v *visit) (*formPage, error) {
+	p := &formPage{
+		Title: "New API credential", Section: "credentials", Back: "settings/credentials", Subject: "API credentials",
+		Form: credentialFields(auth.Client{Scopes: []string{auth.ScopeLicenseRead, auth.ScopeLicenseWrite}}), Action: "Create credential", Once: true,
+	}
 	var c auth.Client
 	var secret string
-	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+	p.do = func(tx *visit) (_ string, err error) {
+		name, scopes, products := readCredential(v, p.Form)
 		c, secret, err = tx.auth.CreateClient(v.r.Context(), auth.CreateClientParams{Name: name, Scopes: scopes, Products: products})
-		return c.ID, err
-	})
-	switch {
-	case f.takeErrors(err):
-		return v.renderNewCredential(http.StatusUnprocessableEntity, f)
-	case err != nil:
-		return err
-	case repeated:
-		return v.renderRepeated("credentials", "API credentials", credentialPath(id))
+		return credentialPath(c.ID), err
 	}
-	return v.renderCredentialSecret(c, secret, "Credential created")
-}
-
-func (v *visit) credential() (auth.Client, error) {
-	return v.auth.GetClient(v.r.Context(), v.params["id"])
+	p.then = func(v *visit) error { return v.renderCredentialSecret(c, secret, "Credential created") }
+	return p, nil
 }
 
 func credentialPath(id string) string { return "settings/credentials/" + url.PathEscape(id) }
 
-func showEditCredential(v *visit) error {
-	c, err := v.credential()
-	if err != nil {
-		return err
-	}
-	return v.renderEditCredential(http.StatusOK, c, credentialForm(c))
+// credentialFormPage returns a page with a form about the credential of the path.
+func (v *visit) credentialFormPage(title, heading, action string) (*formPage, auth.Client, error) {
+	c, err := v.auth.GetClient(v.r.Context(), v.params["id"])
+	return &formPage{
+		Title: title + " " + c.Name, Section: "credentials", Heading: heading, Form: newForm(), Action: action, Back: credentialPath(c.ID), Subject: c.Name,
+	}, c, err
 }
 
-func (v *visit) renderEditCredential(status int, c auth.Client, f *form) error {
-	return v.render(status, "confirm", page{Title: "Edit " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Edit API credential", Form: f, Action: "Save changes", Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"Changes apply within one second, including to existing access tokens."},
-	}})
+func editCredentialForm(v *visit) (*formPage, error) {
+	p, c, err := v.credentialFormPage("Edit", "Edit API credential", "Save changes")
+	if err != nil {
+		return nil, err
+	}
+	p.Text = []string{"Changes apply within one second, including to existing access tokens."}
+	p.Form, p.done = credentialFields(c), "updated"
+	p.Version = p.Form.digest()
+	p.do = func(tx *visit) (string, error) {
+		name, scopes, products := readCredential(v, p.Form)
+		_, err := tx.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: c.ID, Name: &name, Scopes: &scopes, Products: &products})
+		return "", err
+	}
+	return p, nil
 }
 
-func updateCredential(v *visit) error {
-	c, err := v.credential()
+func disableCredentialForm(v *visit) (*formPage, error) {
+	p, _, err := v.credentialFormPage("Disable", "Disable credential", "Disable credential")
 	if err != nil {
+		return nil, err
+	}
+	p.Text = []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."}
+	p.Danger, p.done = true, "disabled"
+	p.do = func(tx *visit) (string, error) { return "", tx.setDisabled(true) }
+	return p, nil
+}
+
+func enableCredential(v *visit) error {
+	if err := v.setDisabled(false); err != nil {
 		return err
 	}
-	f := credentialForm(c)
-	f.fill(v)
-	name, scopes, products := readCredential(v, f)
-	_, err = v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: c.ID, Name: &name, Scopes: &scopes, Products: &products})
-	if f.takeErrors(err) {
-		return v.renderEditCredential(http.StatusUnprocessableEntity, c, f)
-	}
-	if err != nil {
-		return err
-	}
-	v.redirectDone(credentialPath(c.ID), "updated")
+	v.redirectDone(credentialPath(v.params["id"]), "enabled")
 	return nil
 }
 
-func showDisableCredential(v *visit) error {
-	c, err := v.credential()
-	if err != nil {
-		return err
-	}
-	return v.render(http.StatusOK, "confirm", page{Title: "Disable " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Disable credential", Form: &form{}, Action: "Disable credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"Its access tokens stop working within one second, and it cannot get new ones until you enable it again. Its secrets are kept."},
-	}})
+// setDisabled disables or enables the credential of the path.
+func (v *visit) setDisabled(disabled bool) error {
+	_, err := v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: v.params["id"], Disabled: &disabled})
+	return err
 }
 
-func disableCredential(v *visit) error { return v.setDisabled(true, "disabled") }
-
-func enableCredential(v *visit) error { return v.setDisabled(false, "enabled") }
-
-func (v *visit) setDisabled(disabled bool, done string) error {
-	c, err := v.auth.UpdateClient(v.r.Context(), auth.UpdateClientParams{ID: v.params["id"], Disabled: &disabled})
+func deleteCredentialForm(v *visit) (*formPage, error) {
+	p, c, err := v.credentialFormPage("Delete", "Delete credential", "Delete credential")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v.redirectDone(credentialPath(c.ID), done)
-	return nil
-}
-
-func showDeleteCredential(v *visit) error {
-	c, err := v.credential()
-	if err != nil {
-		return err
+	p.Text = []string{
+		"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
+		"This cannot be undone. To stop it for a while, disable it instead.",
 	}
-	return v.render(http.StatusOK, "confirm", page{Title: "Delete " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Delete credential", Form: &form{}, Action: "Delete credential", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{
-			"Its secrets and access tokens stop working within one second, and webhooks that it created receive no more events. The audit log keeps its events.",
-			"This cannot be undone. To stop it for a while, disable it instead.",
-		},
-	}})
-}
-
-func deleteCredential(v *visit) error {
-	if err := v.auth.DeleteClient(v.r.Context(), v.params["id"]); err != nil {
-		return err
+	p.Danger, p.done = true, "credential-deleted"
+	p.do = func(tx *visit) (string, error) {
+		return "settings/credentials", tx.auth.DeleteClient(v.r.Context(), c.ID)
 	}
-	v.redirectDone("settings/credentials", "credential-deleted")
-	return nil
+	return p, nil
 }

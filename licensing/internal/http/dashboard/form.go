@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,8 @@ type field struct {
 	Known        []string  // values that the browser offers
 	Pairs        []pairRow // the rows of a field of the type "pairs"
 	One          string    // what a row has, in the singular
+	Must, Wrong  string    // the text that must be typed, and the error if another is
+	When         string    // "name=value": with a script, the field appears when that option is chosen
 
 	errors int // the number of errors in Error
 }
@@ -58,12 +61,37 @@ type form struct {
 	Problem string // the error that belongs to no field
 	Once    string // the token that makes a repeated submission harmless
 	Hidden  map[string]string
+	added   string // the field that got blank rows
 }
 
 // A group is a set of related fields.
 type group struct {
 	Title, Text string
 	Fields      []*field
+	More        bool // the page shows the group on request
+}
+
+// Common returns the groups that the page always shows.
+func (f *form) Common() []group {
+	return slices.DeleteFunc(slices.Clone(f.Groups), func(g group) bool { return g.More })
+}
+
+// More returns the groups that the page shows on request.
+func (f *form) More() []group {
+	return slices.DeleteFunc(slices.Clone(f.Groups), func(g group) bool { return !g.More })
+}
+
+// OpenMore reports whether one of the groups in More has an error, or blank rows
+// were just added to one.
+func (f *form) OpenMore() bool {
+	for _, g := range f.More() {
+		for _, x := range g.Fields {
+			if x.Error != "" || f.added == x.Name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Invalid returns the fields that have errors.
@@ -96,29 +124,53 @@ func (f *form) Field(name string) *field {
 // fill sets the values from the submitted form, except passwords, which no page
 // repeats.
 func (f *form) fill(v *visit) {
+	f.fillFrom(v.r.PostForm)
+	f.Once = v.sent("once")
+}
+
+// fillFrom sets the values of the fields.
+func (f *form) fillFrom(sent url.Values) {
 	for _, g := range f.Groups {
 		for _, x := range g.Fields {
 			if x.Type == "pairs" {
-				x.fillPairs(v)
+				x.fillPairs(sent)
 			}
 			if x.Options == nil && x.Choices == nil && x.Type != "password" {
-				x.Value = v.sent(x.Name)
+				x.Value = strings.ReplaceAll(sent.Get(x.Name), "\r\n", "\n")
 			}
-			chosen := v.r.PostForm[x.Name]
+			chosen := sent[x.Name]
 			for _, c := range x.Choices {
-				for i := range c.Options {
-					c.Options[i].Chosen = slices.Contains(chosen, c.Options[i].Value)
-				}
+				choose(c.Options, chosen)
 			}
-			for i := range x.Units {
-				x.Units[i].Chosen = x.Units[i].Value == v.sent(x.Name+"_unit")
-			}
-			for i := range x.Options {
-				x.Options[i].Chosen = slices.Contains(chosen, x.Options[i].Value)
-			}
+			choose(x.Units, sent[x.Name+"_unit"])
+			choose(x.Options, chosen)
 		}
 	}
-	f.Once = v.sent("once")
+}
+
+// choose marks the options with the chosen values.
+func choose(options []option, chosen []string) {
+	for i := range options {
+		options[i].Chosen = slices.Contains(chosen, options[i].Value)
+	}
+}
+
+// chosen returns the value of the chosen option, or "".
+func (x *field) chosen() string {
+	for _, o := range x.Options {
+		if o.Chosen {
+			return o.Value
+		}
+	}
+	return ""
+}
+
+// clearErrors removes the errors of all fields.
+func (f *form) clearErrors() {
+	f.Problem = ""
+	for _, x := range f.Invalid() {
+		x.Error, x.errors = "", 0
+	}
 }
 
 // addError adds an error to a field. It reports whether the form has the field.

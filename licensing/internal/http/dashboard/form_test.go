@@ -55,7 +55,7 @@ func TestFormsReportAllErrorsTogether(t *testing.T) {
 			[]string{`f-url-error">`, `f-types-error">Clear “All events”`},
 		},
 		"renewal": {
-			v.post("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),
+			v.change("licenses/"+l.ID+"/renew", "term", "length", "duration", "a while", "reason", "a\x01"),
 			[]string{`f-duration-error">Enter a whole number`, `f-reason-error">`},
 		},
 		"verdict": {

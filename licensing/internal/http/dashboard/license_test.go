@@ -243,7 +243,7 @@ func TestEditLicenseSendsOnlyChangedFields(t *testing.T) {
 	form.Set("name", "Too late")
 	a = v.post(page, flat(form)...) // an outdated form
 	is.Equal(a.StatusCode, http.StatusConflict)
-	require.Contains(t, a.body, "changed while you were editing")
+	require.Contains(t, a.body, "was changed while the form was open")
 	is.Equal(fields(a).Get("name"), "Too late")
 	a = v.post(page, flat(fields(a))...)
 	is.Equal(a.StatusCode, http.StatusSeeOther) // after the operator reviewed it

@@ -2,25 +2,10 @@ package dashboard
 
 import (
 	"errors"
-	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
-
-func showNewLicense(v *visit) error {
-	q := v.r.URL.Query()
-	l := license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
-	if id := q.Get("from"); id != "" { // a duplicate gets a new key
-		var err error
-		if l, err = v.licenses.Get(v.r.Context(), id); err != nil {
-			return err
-		}
-	}
-	f := newLicenseForm(l)
-	f.Once = newMark()
-	return v.renderNewLicense(http.StatusOK, f)
-}
 
 // offeredNames is the maximum number of known products and customers that a form
 // offers.
@@ -40,107 +25,65 @@ func (v *visit) offerNames(f *form) error {
 	return nil
 }
 
-// licenseEditor is the body of the pages that create and edit a license.
-type licenseEditor struct {
-	Form    *form
-	License *license.License // nil for a new license
-}
+// licenseFieldNames are the names of license fields in the form.
+var licenseFieldNames = map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}
 
-func (v *visit) renderNewLicense(status int, f *form) error {
-	if err := v.offerNames(f); err != nil {
-		return err
+func newLicenseForm(v *visit) (*formPage, error) {
+	ctx, q := v.r.Context(), v.r.URL.Query()
+	l := license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
+	if id := q.Get("from"); id != "" { // a duplicate gets a new key
+		var err error
+		if l, err = v.licenses.Get(ctx, id); err != nil {
+			return nil, err
+		}
 	}
-	return v.render(status, "licenseform", page{Title: "New license", Section: "licenses", Body: licenseEditor{Form: f}})
-}
-
-func createLicense(v *visit) error {
-	f := newLicenseForm(license.License{})
-	f.fill(v)
-	if f.addPairs(v) {
-		return v.renderNewLicense(http.StatusOK, f)
+	p := &formPage{
+		Title: "New license", Section: "licenses", Back: v.listRef(), Subject: "Licenses",
+		Form: createForm(l), Action: "Create license", done: "created", names: licenseFieldNames,
 	}
-	in := f.readLicense(v.h.opts.Now())
-	p := f.createParams(in)
-	var ref []byte
-	var repeated bool
-	err := v.invalid(in.errors, &p)
-	if err == nil {
-		ref, repeated, err = inner.Of(v.licenses).CreateOnce(v.r.Context(), f.mark(), "", p,
+	if v.isRead() {
+		p.Form.Once = newMark()
+	}
+	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
+	p.do = func(*visit) (string, error) { // CreateOnce, because the hook of the host runs outside of the Update
+		in := p.Form.readLicense(v.h.opts.Now())
+		params := p.Form.createParams(in)
+		if err := v.invalid(in.errors, &params); err != nil {
+			return "", err
+		}
+		ref, repeated, err := inner.Of(v.licenses).CreateOnce(ctx, p.Form.mark(), "", params,
 			func(l license.License) ([]byte, error) { return []byte(l.ID), nil })
+		if errors.Is(err, license.ErrKeyTaken) {
+			err = license.Invalid("key", "taken", "is the key of another license")
+		}
+		if repeated {
+			p.done = "repeated"
+		}
+		return v.licenseRef(string(ref)), err
 	}
-	id := string(ref)
-	if errors.Is(err, license.ErrKeyTaken) {
-		err = license.Invalid("key", "taken", "is the key of another license")
-	}
-	switch {
-	case f.takeLicenseErrors(err):
-		return v.renderNewLicense(http.StatusUnprocessableEntity, f)
-	case err != nil:
-		return err
-	case repeated:
-		v.redirectDone(v.licenseRef(id), "repeated")
-	default:
-		v.redirectDone(v.licenseRef(id), "created")
-	}
-	return nil
+	return p, nil
 }
 
-func showEditLicense(v *visit) error {
+func editLicenseForm(v *visit) (*formPage, error) {
 	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.renderEditLicense(http.StatusOK, l, licenseForm(l))
-}
-
-func (v *visit) renderEditLicense(status int, l license.License, f *form) error {
-	if err := v.offerNames(f); err != nil {
-		return err
-	}
-	if f.Hidden == nil {
-		f.Hidden = map[string]string{"version": l.Version().String()}
-	}
-	return v.render(status, "licenseform", page{Title: "Edit " + l.Name, Section: "licenses", Body: licenseEditor{f, &l}})
-}
-
-func updateLicense(v *visit) error {
-	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
-	if err != nil {
-		return err
-	}
-	f := licenseForm(l)
-	f.fill(v)
-	if f.addPairs(v) {
-		f.Hidden = map[string]string{"version": v.sent("version")}
-		return v.renderEditLicense(http.StatusOK, l, f)
-	}
-	in := f.readLicense(v.h.opts.Now())
-	if v.sent("version") != l.Version().String() {
-		f.Problem = "This license was changed while you were editing it. Review your changes: saving this form now overwrites the other changes."
-		return v.renderEditLicense(http.StatusConflict, l, f)
-	}
-	p := f.updateParams(in, l)
-	var after license.License
-	if err = v.invalid(in.errors, &p); err == nil {
-		after, err = v.licenses.Update(ctx, p)
-	}
-	switch {
-	case f.takeLicenseErrors(err):
-		return v.renderEditLicense(http.StatusUnprocessableEntity, l, f)
-	case errors.Is(err, license.ErrStale):
-		f.Problem = "This license was changed while you were saving it. Review your changes: saving this form now overwrites the other changes."
-		if l, err = v.licenses.Get(ctx, l.ID); err != nil {
-			return err
+	p := v.licenseFormPage(l, "Edit", "Edit license")
+	p.Form, p.Action, p.done, p.names = licenseForm(l), "Save changes", "updated", licenseFieldNames
+	p.Version = l.Version().String()
+	p.prepare = func(v *visit) error { return v.offerNames(p.Form) }
+	p.do = func(tx *visit) (string, error) {
+		in := p.Form.readLicense(v.h.opts.Now())
+		params := p.Form.updateParams(in, l)
+		if err := v.invalid(in.errors, &params); err != nil {
+			return "", err
 		}
-		return v.renderEditLicense(http.StatusConflict, l, f)
-	case err != nil:
-		return err
+		after, err := tx.licenses.Update(tx.r.Context(), params)
+		if after.Revision == l.Revision {
+			p.done = "unchanged"
+		}
+		return "", err
 	}
-	done := "updated"
-	if after.Revision == l.Revision {
-		done = "unchanged"
-	}
-	v.redirectDone(v.licenseRef(l.ID), done)
-	return nil
+	return p, nil
 }

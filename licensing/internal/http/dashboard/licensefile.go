@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"errors"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,8 +21,8 @@ const (
 	forNone        = "none"
 )
 
-// fileForm returns the form that issues a license file.
-func (v *visit) fileForm(l license.License) (*form, error) {
+// fileFields returns the fields of the form that issues a license file.
+func (v *visit) fileFields(l license.License) (*form, error) {
 	active, err := v.licenses.ListActivations(v.r.Context(), license.ListActivationsParams{LicenseID: l.ID, Limit: filesOffered})
 	if err != nil {
 		return nil, err
@@ -48,11 +47,11 @@ func (v *visit) fileForm(l license.License) (*form, error) {
 		bound.Options = append(bound.Options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
 	}
 	bound.Options[0].Chosen = true
-	return &form{Groups: []group{{Fields: []*field{
+	return newForm(
 		lifetime, bound,
-		{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255},
-		{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4},
-	}}}}, nil
+		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255, When: "for=" + forFingerprint},
+		&field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest},
+	), nil
 }
 
 // readFile returns the parameters of a submitted form. It adds an error for each
@@ -85,65 +84,39 @@ func (f *form) readFile(l license.License) license.IssueFileParams {
 	return p
 }
 
-// chosen returns the value of the chosen option, or "".
-func (x *field) chosen() string {
-	for _, o := range x.Options {
-		if o.Chosen {
-			return o.Value
-		}
-	}
-	return ""
-}
-
-func showIssueFile(v *visit) error {
+// issueFileForm issues a license file and responds with it. A repeated form takes
+// no second seat, so the form needs no mark.
+func issueFileForm(v *visit) (*formPage, error) {
 	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f, err := v.fileForm(l)
-	if err != nil {
-		return err
+	p := v.licenseFormPage(l, "Issue a license file", "Issue license file",
+		"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation.")
+	if p.Form, err = v.fileFields(l); err != nil {
+		return nil, err
 	}
-	return v.renderIssueFile(http.StatusOK, l, f)
-}
-
-func (v *visit) renderIssueFile(status int, l license.License, f *form) error {
-	return v.render(status, "confirm", page{Title: "Issue a license file: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Issue license file", Form: f, Action: "Issue and download", Download: true, Back: v.licenseRef(l.ID), Subject: l.Name,
-		Text: []string{"With a license file, a program runs without reaching the service until the file expires. While it is valid, the file holds the seat of its activation."},
-	}})
-}
-
-// issueFile issues a license file and responds with it. A repeated form takes no
-// second seat, so the form needs no mark.
-func issueFile(v *visit) error {
-	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
-	if err != nil {
-		return err
+	p.Action, p.Download = "Issue and download", true
+	text := ""
+	p.do = func(*visit) (string, error) {
+		params := p.Form.readFile(l)
+		if p.Form.HasErrors() {
+			return "", nil
+		}
+		file, err := v.licenses.IssueFile(v.r.Context(), params)
+		if p.Form.takeFileErrors(err) {
+			return "", nil
+		}
+		if err == nil {
+			text, err = v.files.Sign(v.r.Context(), *file.FileClaims())
+		}
+		return "", err
 	}
-	f, err := v.fileForm(l)
-	if err != nil {
-		return err
+	p.then = func(v *visit) error {
+		v.download("application/jwt", fileName(l), text)
+		return nil
 	}
-	f.fill(v)
-	p := f.readFile(l)
-	if f.HasErrors() {
-		return v.renderIssueFile(http.StatusUnprocessableEntity, l, f)
-	}
-	file, err := v.licenses.IssueFile(ctx, p)
-	if f.takeFileErrors(err) {
-		return v.renderIssueFile(http.StatusUnprocessableEntity, l, f)
-	}
-	if err != nil {
-		return err
-	}
-	text, err := v.files.Sign(ctx, *file.FileClaims())
-	if err != nil {
-		return err
-	}
-	v.download("application/jwt", fileName(l), text)
-	return nil
+	return p, nil
 }
 
 // takeFileErrors adds the reasons why no file was issued to the form. It returns

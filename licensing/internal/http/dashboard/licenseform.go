@@ -20,21 +20,21 @@ func licenseForm(l license.License) *form {
 		return strconv.FormatInt(*n, 10)
 	}
 	return &form{Groups: []group{
-		{Title: "License", Fields: []*field{
+		{Fields: []*field{
 			{Name: "name", Label: "Name", Hint: "The name that you and your customer use.", Type: "text", Value: l.Name, Required: true, MaxLength: 255},
 			{Name: "product_id", Label: "Product", Hint: "Your ID for the product.", Type: "text", Value: l.ProductID, Required: true, MaxLength: 255, Half: true},
 			{Name: "customer_id", Label: "Customer", Hint: "Your ID for the customer.", Type: "text", Value: l.CustomerID, Required: true, MaxLength: 255, Half: true},
+			{Name: "expires_at", Label: "Expires", Hint: "In UTC. Leave blank for no expiry.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
+			{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Value: number(l.MaxActivations), Half: true},
 		}},
-		{Title: "Validity", Text: "All times are UTC.", Fields: []*field{
-			{Name: "starts_at", Label: "Starts", Hint: "Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
-			{Name: "expires_at", Label: "Expires", Hint: "Leave blank for no expiry.", Type: "datetime-local", Value: formatTime(l.ExpiresAt), Half: true},
+		{Title: "Validity", More: true, Fields: []*field{
+			{Name: "starts_at", Label: "Starts", Hint: "In UTC. Leave blank to start now.", Type: "datetime-local", Value: formatTime(l.StartsAt), Half: true},
 			amountField("grace", "Grace period", "How long the license stays valid after it expires. Enter 0 for none.", &l.GraceSeconds),
 		}},
-		{Title: "Activations", Fields: []*field{
-			{Name: "max_activations", Label: "Maximum activations", Hint: "Leave blank for unlimited.", Type: "text", Value: number(l.MaxActivations)},
+		{Title: "Activations", More: true, Fields: []*field{
 			amountField("lease", "Activation lease", "How long an activation lasts after its last validation, such as 15 minutes for floating licenses. Leave blank to keep activations until they are released.", l.LeaseSeconds),
 		}},
-		{Title: "Details", Fields: []*field{
+		{Title: "Details", More: true, Fields: []*field{
 			pairsField("entitlements", "Entitlements", "Entitlement", "Leave the value blank for a feature that is included, or enter a number or text. Put a number in quotation marks to store it as text.", l.Entitlements, formatEntitlement),
 			pairsField("metadata", "Metadata", "Metadata entry", "For your own data; not used by validation.", l.Metadata, formatMetadata),
 		}},
@@ -59,24 +59,22 @@ var expiryTerms = []struct {
 	{"never", "No expiry", 0, 0}, {"30d", "30 days", 30, 0}, {"1y", "1 year", 0, 1}, {customDate, "Custom date", 0, 0},
 }
 
-// newLicenseForm returns the form for a new license. It offers shortcuts for the
+// createForm returns the form for a new license. It offers shortcuts for the
 // expiry.
-func newLicenseForm(l license.License) *form {
+func createForm(l license.License) *form {
 	f := licenseForm(l)
 	term := &field{Name: "term", Label: "Valid for", Hint: "From the start.", Type: "radios"}
 	for _, t := range expiryTerms {
 		chosen := t.value == "never" && l.ExpiresAt == nil || t.value == customDate && l.ExpiresAt != nil
 		term.Options = append(term.Options, option{Value: t.value, Label: t.label, Chosen: chosen})
 	}
-	f.Groups[0].Fields = append(f.Groups[0].Fields, &field{
+	f.Groups[3].Fields = append(f.Groups[3].Fields, &field{
 		Name: "key", Label: "Existing key", Hint: "Leave blank to generate a license key. A key from another system is 16 to 1,024 visible ASCII characters.",
 		Type: "text", Mono: true, MaxLength: 1024,
 	})
-	validity := &f.Groups[1]
-	validity.Fields = slices.Insert(validity.Fields, 1, term)
 	expires := f.Field("expires_at")
-	expires.Label, expires.Hint = "Custom date", "Only if “Custom date” is selected."
-	validity.Fields[0].Half = false
+	expires.Label, expires.Hint, expires.When, expires.Half = "Custom date", "In UTC. Only if “Custom date” is selected.", "term="+customDate, false
+	f.Groups[0].Fields = slices.Insert(f.Groups[0].Fields, 3, term)
 	return f
 }
 
@@ -223,9 +221,4 @@ func changeTo[T any](value *T) license.Change[T] {
 		return license.ToNull[T]()
 	}
 	return license.To(*value)
-}
-
-// takeLicenseErrors is takeErrors for the field names of the license form.
-func (f *form) takeLicenseErrors(err error) bool {
-	return f.takeErrors(renamed(err, map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}))
 }

@@ -103,20 +103,7 @@ func keyEnd(key string) string {
 	return end
 }
 
-// confirmField returns the field for the last group of a license key.
-func confirmField(l license.License) *field {
-	return &field{
-		Name: "key", Label: "Last group of the license key", Hint: "Type " + keyEnd(l.Key) + " to confirm.",
-		Type: "text", Autocomplete: "off", Required: true, Mono: true, MaxLength: 60,
-	}
-}
-
-// confirmed reports whether the operator typed the last group of the key. If not,
-// it adds an error to the form.
-func (f *form) confirmed(l license.License) bool {
-	if strings.EqualFold(strings.TrimSpace(f.Field("key").Value), keyEnd(l.Key)) {
-		return true
-	}
-	f.addError("key", "This is not the last group of the key.")
-	return false
+// keyField returns the field for the end of the key of a license.
+func keyField(l license.License) *field {
+	return typedField("key", "Last group of the license key", keyEnd(l.Key), "This is not the last group of the key.")
 }

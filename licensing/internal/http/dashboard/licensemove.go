@@ -10,20 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// confirmation is the body of a page with a form and two buttons: the action
-// and Cancel.
-type confirmation struct {
-	Heading string // the heading of the page; empty: the title
-	Form    *form
-	Text    []string
-	Action  string // the label of the button
-	Danger  bool
-	// Download is set if the answer is a file, so that the page stays.
-	Download bool
-	Back     string // the page that Cancel opens, as a reference from dashboard/
-	Subject  string // the label of the link to Back
-}
-
 // A move changes the status or the key of a license.
 type move struct {
 	name    string // in the path
@@ -107,109 +93,63 @@ func (v *visit) move() (move, error) {
 	return moves[i], nil
 }
 
-// formFor is form for one license. To revoke it, the operator types the last
-// group of its key.
-func (m move) formFor(l license.License) *form {
-	f := m.form()
-	if m.danger {
-		f.Groups[0].Fields = append(f.Groups[0].Fields, confirmField(l))
-	}
-	return f
-}
-
 func (m move) form() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history and shown to the license key holder.", Type: "text", MaxLength: 255},
-	}}}}
+	return newForm(reasonField("Optional. Recorded in the history and shown to the license key holder."))
 }
 
-func showMove(v *visit) error {
+func moveForm(v *visit) (*formPage, error) {
 	m, err := v.move()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !slices.Contains(m.from, l.Status) {
-		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: m.refused(l.Status)}
+		return nil, moveForbidden(m.refused(l.Status))
 	}
-	return v.renderMove(http.StatusOK, m, l, m.formFor(l))
+	p := v.licenseFormPage(l, m.label, m.heading, m.text)
+	p.Form, p.Action, p.Danger, p.done = m.form(), m.action, m.danger, m.done
+	if m.danger {
+		p.Form.add(keyField(l))
+	}
+	p.do = func(tx *visit) (string, error) {
+		_, err := m.do(tx.licenses, tx.r.Context(), license.MoveParams{ID: l.ID, Reason: p.Form.Field("reason").Value})
+		if forbidden, ok := errors.AsType[*license.MoveError](err); ok {
+			err = moveForbidden(m.refused(forbidden.From))
+		}
+		return "", err
+	}
+	return p, nil
 }
 
-func (v *visit) renderMove(status int, m move, l license.License, f *form) error {
-	return v.render(status, "confirm", page{Title: m.label + ": " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: m.heading, Form: f, Text: []string{m.text}, Action: m.action, Danger: m.danger, Back: v.licenseRef(l.ID), Subject: l.Name,
-	}})
+// moveForbidden returns the error for a change that a license does not allow.
+func moveForbidden(detail string) error {
+	return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: detail}
 }
 
-func makeMove(v *visit) error {
-	m, err := v.move()
-	if err != nil {
-		return err
-	}
-	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
-	if err != nil {
-		return err
-	}
-	f := m.formFor(l)
-	f.fill(v)
-	if m.danger && slices.Contains(m.from, l.Status) && !f.confirmed(l) {
-		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
-	}
-	_, err = m.do(v.licenses, ctx, license.MoveParams{ID: l.ID, Reason: f.Field("reason").Value})
-	if f.takeErrors(err) {
-		return v.renderMove(http.StatusUnprocessableEntity, m, l, f)
-	}
-	if forbidden, ok := errors.AsType[*license.MoveError](err); ok {
-		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: m.refused(forbidden.From)}
-	}
-	if err != nil {
-		return err
-	}
-	v.redirectDone(v.licenseRef(l.ID), m.done)
-	return nil
+// licenseFormPage returns a page with a form about a license.
+func (v *visit) licenseFormPage(l license.License, label, heading string, text ...string) *formPage {
+	return &formPage{Title: label + ": " + l.Name, Section: "licenses", Heading: heading, Text: text, Back: v.licenseRef(l.ID), Subject: l.Name}
 }
 
-func deleteForm(l license.License) *form {
-	return &form{Groups: []group{{Fields: []*field{confirmField(l)}}}}
-}
-
-func showDeleteLicense(v *visit) error {
+func deleteLicenseForm(v *visit) (*formPage, error) {
 	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.renderDeleteLicense(http.StatusOK, l, deleteForm(l))
-}
-
-func (v *visit) renderDeleteLicense(status int, l license.License, f *form) error {
-	return v.render(status, "confirm", page{Title: "Delete " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Delete license", Form: f, Action: "Delete license", Danger: true, Back: v.licenseRef(l.ID), Subject: l.Name,
-		Text: []string{
-			"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. " +
-				"The events of the license are kept.",
-			"To end the license but keep its record, revoke it instead.",
-		},
-	}})
-}
-
-func deleteLicense(v *visit) error {
-	ctx := v.r.Context()
-	l, err := v.licenses.Get(ctx, v.params["id"])
-	if err != nil {
-		return err
+	p := v.licenseFormPage(l, "Delete", "Delete license",
+		"This permanently deletes the license, its key and its activations. Validation fails because the key is unknown. "+
+			"The events of the license are kept.",
+		"This cannot be undone. To end the license but keep its record, revoke it instead.")
+	p.Form, p.Action, p.Danger, p.done = newForm(keyField(l)), "Delete license", true, "deleted"
+	p.do = func(tx *visit) (string, error) {
+		err := tx.licenses.Delete(tx.r.Context(), license.DeleteParams{ID: l.ID})
+		if errors.Is(err, license.ErrNotFound) {
+			err = nil
+		}
+		return v.listRef(), err
 	}
-	f := deleteForm(l)
-	f.fill(v)
-	if !f.confirmed(l) {
-		return v.renderDeleteLicense(http.StatusUnprocessableEntity, l, f)
-	}
-	if err := v.licenses.Delete(ctx, license.DeleteParams{ID: l.ID}); err != nil && !errors.Is(err, license.ErrNotFound) {
-		return err
-	}
-	v.redirectDone(v.listRef(), "deleted")
-	return nil
+	return p, nil
 }

@@ -1,14 +1,9 @@
 package dashboard
 
 import (
-	"errors"
-	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -34,7 +29,8 @@ var renewStarts = []struct {
 	{license.FromNow, "Now", ""},
 }
 
-func renewForm(chosen string, from license.RenewFrom) *form {
+// renewFields returns the form of a renewal.
+func renewFields(chosen string, from license.RenewFrom) *form {
 	length := &field{Name: "term", Label: "Renew for", Type: "radios"}
 	for _, t := range terms {
 		length.Options = append(length.Options, option{Value: t.value, Label: t.label, Chosen: t.value == chosen})
@@ -46,13 +42,13 @@ func renewForm(chosen string, from license.RenewFrom) *form {
 	for _, b := range renewStarts {
 		begin.Options = append(begin.Options, option{Value: string(b.value), Label: b.label, Hint: b.hint, Chosen: b.value == from})
 	}
-	return &form{Groups: []group{{Fields: []*field{
+	return newForm(
 		length,
-		{Name: "duration", Label: "Length", Hint: "For a custom length.", Type: "text", Half: true, MaxLength: 60, Units: termUnits()},
-		{Name: "expires_at", Label: "New expiry", Hint: "For a custom date, in UTC.", Type: "datetime-local", Half: true},
+		&field{Name: "duration", Label: "Length", Hint: "For a custom length.", Type: "text", MaxLength: 60, Units: termUnits(), When: "term=" + customLength},
+		&field{Name: "expires_at", Label: "New expiry", Hint: "For a custom date, in UTC.", Type: "datetime-local", When: "term=" + customDate},
 		begin,
-		{Name: "reason", Label: "Reason", Hint: "Optional. Recorded in the history.", Type: "text", MaxLength: 255},
-	}}}}
+		reasonField("Optional. Recorded in the history."),
+	)
 }
 
 // renewable reports whether renewal is offered for a license. The license
@@ -61,112 +57,57 @@ func renewable(l license.License) bool {
 	return l.ExpiresAt != nil && l.Status != license.StatusRevoked
 }
 
-func showRenew(v *visit) error {
-	l, err := v.licenses.Get(v.r.Context(), v.params["id"])
-	if err != nil {
-		return err
-	}
-	if !renewable(l) {
-		detail := "A revoked license cannot be renewed."
-		if l.ExpiresAt == nil {
-			detail = "This license has no expiry, so it cannot be renewed."
-		}
-		return &web.Problem{Status: http.StatusConflict, Code: "move_forbidden", Detail: detail}
-	}
-	return v.renderRenew(http.StatusOK, l, renewForm("P1Y", license.FromLater))
-}
-
-func (v *visit) renderRenew(status int, l license.License, f *form) error {
-	text := "This license has no expiry."
-	if end := v.momentOf(l.ExpiresAt); end != nil {
-		text = "Currently expires " + end.Full + ", " + end.Relative + "."
-	}
-	return v.render(status, "confirm", page{Title: "Renew: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Renew", Form: f, Text: []string{text}, Action: "Continue", Back: v.licenseRef(l.ID), Subject: l.Name,
-	}})
-}
-
-// renderRenewal asks for confirmation of a new expiry. Its form has the expiry
-// and the version of the license that the operator saw.
-func (v *visit) renderRenewal(l license.License, end time.Time, reason string) error {
-	now, then := v.momentOf(l.ExpiresAt), v.moment(end)
-	text := []string{
-		"Currently expires " + now.Full + ", " + now.Relative + ".",
-		"New expiry: " + then.Full + ", " + then.Relative + ".",
-	}
-	if reason != "" {
-		text = append(text, "Reason: "+reason)
-	}
-	f := &form{Hidden: map[string]string{"new_end": end.UTC().Format(time.RFC3339Nano), "reason": reason, "version": l.Version().String()}}
-	return v.render(http.StatusOK, "confirm", page{Title: "Confirm renewal: " + l.Name, Section: "licenses", Body: confirmation{
-		Heading: "Confirm renewal", Form: f, Text: text, Action: "Renew license", Back: v.licenseRef(l.ID), Subject: l.Name,
-	}})
-}
-
-// renew first shows the new expiry, and renews the license when the operator
-// confirms it.
-func renew(v *visit) error {
+// renewForm renews a license. A GET with the values of the form shows the new
+// expiry that they give, which the script of the page uses while the form is
+// filled in.
+func renewForm(v *visit) (*formPage, error) {
 	ctx := v.r.Context()
 	l, err := v.licenses.Get(ctx, v.params["id"])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if v.sent("new_end") != "" {
-		return v.confirmRenewal(l)
+	if !renewable(l) {
+		if l.ExpiresAt == nil {
+			return nil, moveForbidden("This license has no expiry, so it cannot be renewed.")
+		}
+		return nil, moveForbidden("A revoked license cannot be renewed.")
 	}
-	f := renewForm("", "")
-	f.fill(v)
-	p := f.readRenewal()
-	p.ID = l.ID
-	var before license.License
-	var end time.Time
-	if err = v.invalid(f.fieldErrors(), &p); err == nil {
-		before, end, err = inner.Of(v.licenses).PreviewRenew(ctx, p)
+	now := v.momentOf(l.ExpiresAt)
+	p := v.licenseFormPage(l, "Renew", "Renew", "Currently expires "+now.Full+", "+now.Relative+".")
+	p.Form, p.Action, p.done = renewFields("P1Y", license.FromLater), "Renew license", "renewed"
+	p.Version = l.Version().String() // so that a form that is sent twice renews once
+	if q := v.r.URL.Query(); v.isRead() {
+		if q.Has("term") {
+			p.Form.fillFrom(q)
+		}
+		params := p.Form.readRenewal()
+		params.ID = l.ID
+		p.Live = "The new expiry is not known yet."
+		if _, end, err := inner.Of(v.licenses).PreviewRenew(ctx, params); err == nil && !p.Form.HasErrors() {
+			then := v.moment(end)
+			p.Live = "New expiry: " + then.Full + ", " + then.Relative + "."
+		}
+		p.Form.clearErrors()
 	}
-	if p.ExpiresAt == nil {
-		err = renamed(err, map[string]string{"expires_at": "term"})
+	p.do = func(tx *visit) (string, error) {
+		params := p.Form.readRenewal()
+		params.ID, params.IfMatch = l.ID, []license.Version{l.Version()}
+		if params.ExpiresAt == nil {
+			p.names = map[string]string{"expires_at": "term"}
+		}
+		if err := v.invalid(p.Form.fieldErrors(), &params); err != nil {
+			return "", err
+		}
+		_, err := tx.licenses.Renew(ctx, params)
+		return "", err
 	}
-	if f.takeErrors(err) {
-		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
-	}
-	if err != nil {
-		return err
-	}
-	return v.renderRenewal(before, end, p.Reason)
-}
-
-// confirmRenewal renews a license until the expiry that the operator confirmed.
-func (v *visit) confirmRenewal(l license.License) error {
-	f := renewForm("P1Y", license.FromLater)
-	end, err := parseTime(v.sent("new_end"))
-	if err != nil || v.sent("version") != l.Version().String() {
-		err = license.ErrStale
-	} else {
-		_, err = v.licenses.Renew(v.r.Context(), license.RenewParams{ID: l.ID, ExpiresAt: &end, Reason: v.sent("reason"), IfMatch: []license.Version{l.Version()}})
-	}
-	switch {
-	case errors.Is(err, license.ErrStale):
-		f.Problem = "This license was changed after you chose its new expiry. Check the current expiry and choose again."
-		return v.renderRenew(http.StatusConflict, l, f)
-	case f.takeErrors(err):
-		return v.renderRenew(http.StatusUnprocessableEntity, l, f)
-	case err != nil:
-		return err
-	}
-	v.redirectDone(v.licenseRef(l.ID), "renewed")
-	return nil
+	return p, nil
 }
 
 // readRenewal parses the values of the form. It adds errors for values that are
 // invalid or contradict the selected term.
 func (f *form) readRenewal() (p license.RenewParams) {
-	chosen := func(name string) string {
-		x := f.Field(name)
-		if i := slices.IndexFunc(x.Options, func(o option) bool { return o.Chosen }); i >= 0 {
-			return x.Options[i].Value
-		}
-		return ""
-	}
+	chosen := func(name string) string { return f.Field(name).chosen() }
 	value := func(name string) string { return strings.TrimSpace(f.Field(name).Value) }
 	p.Reason, p.From = f.Field("reason").Value, license.RenewFrom(chosen("from"))
 	term := chosen("term")

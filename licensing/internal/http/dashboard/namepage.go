@@ -107,45 +107,23 @@ func (d directory) showOne(v *visit) error {
 	return v.render(http.StatusOK, "name", page{Title: id, Section: d.path, Body: body})
 }
 
-func eraseForm(id string) *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "customer", Label: "Customer ID", Hint: "Type “" + id + "” to confirm.", Type: "text", Autocomplete: "off", Required: true},
-	}}}}
-}
-
-func showErase(v *visit) error {
+func eraseForm(v *visit) (*formPage, error) {
 	id := v.r.URL.Query().Get("id")
 	if id == "" {
-		return notFound("This page does not exist.")
+		return nil, notFound("This page does not exist.")
 	}
-	return v.renderErase(http.StatusOK, id, eraseForm(id))
-}
-
-func (v *visit) renderErase(status int, id string, f *form) error {
-	return v.render(status, "confirm", page{Title: "Erase the data of " + id, Section: "customers", Body: confirmation{
-		Heading: "Erase customer data", Form: f, Action: "Erase customer data", Danger: true, Back: customers.namePath(id), Subject: id,
+	confirm := typedField("customer", "Customer ID", id, "The customer ID does not match.")
+	confirm.Hint, confirm.Mono = "Type “"+id+"” to confirm.", false
+	return &formPage{
+		Title: "Erase the data of " + id, Section: "customers", Heading: "Erase customer data", Back: customers.namePath(id), Subject: id,
 		Text: []string{
 			"This permanently deletes the licenses of this customer with their keys and activations, and removes personal data from the events about them. Validation fails because the keys are unknown.",
 			"If the erasure is interrupted, repeat it. This cannot be undone.",
 		},
-	}})
-}
-
-// erase erases the data of a customer.
-func erase(v *visit) error {
-	id := v.r.URL.Query().Get("id")
-	if id == "" {
-		return notFound("This page does not exist.")
-	}
-	f := eraseForm(id)
-	f.fill(v)
-	if f.Field("customer").Value != id {
-		f.addError("customer", "The customer ID does not match.")
-		return v.renderErase(http.StatusUnprocessableEntity, id, f)
-	}
-	if _, err := v.licenses.EraseCustomer(v.r.Context(), id); err != nil {
-		return err
-	}
-	v.redirectDone("customers", "erased")
-	return nil
+		Form: newForm(confirm), Action: "Erase customer data", Danger: true, done: "erased",
+		do: func(tx *visit) (string, error) {
+			_, err := tx.licenses.EraseCustomer(tx.r.Context(), id)
+			return "customers", err
+		},
+	}, nil
 }

@@ -51,7 +51,7 @@ func TestChangeOperator(t *testing.T) {
 	op := s.operator("bob@example.com", operator.RoleViewer)
 	bob := s.signedIn("bob@example.com")
 	page := "settings/operators/" + op.ID
-	change := func(form ...string) reply { return v.post(page, form...) }
+	change := func(form ...string) reply { return v.change(page, form...) }
 
 	is.Equal(change("change", "explode").StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(change("change", "role", "role", "root").StatusCode, http.StatusUnprocessableEntity)
@@ -74,7 +74,7 @@ func TestChangeOperator(t *testing.T) {
 	is.Equal(change("change", "role", "role", "viewer").StatusCode, http.StatusSeeOther)
 
 	ada := regexp.MustCompile(`operators/(opr_\w+)">ada@`).FindStringSubmatch(v.get("settings/operators").body)[1]
-	a := v.post("settings/operators/"+ada, "change", "disable")
+	a := v.change("settings/operators/"+ada, "change", "disable")
 	is.Equal(a.StatusCode, http.StatusConflict)
 	require.Contains(t, a.body, "the last admin") // the last admin cannot be disabled
 	is.Equal(v.get("settings/operators/opr_unknown").StatusCode, http.StatusNotFound)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
@@ -67,33 +68,23 @@ func roleField(chosen operator.Role) *field {
 	}}
 }
 
-func inviteForm() *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
-		roleField(operator.RoleViewer),
-	}}}}
-}
-
-func showInvite(v *visit) error { return v.renderInvite(http.StatusOK, inviteForm()) }
-
-func (v *visit) renderInvite(status int, f *form) error {
-	return v.render(status, "confirm", page{Title: "Invite an operator", Section: "operators", Body: confirmation{
-		Heading: "Invite an operator", Form: f, Action: "Create invitation", Back: "settings/operators", Subject: "Operators",
+func inviteForm(v *visit) (*formPage, error) {
+	p := &formPage{
+		Title: "Invite an operator", Section: "operators", Back: "settings/operators", Subject: "Operators",
 		Text: []string{"This creates a link for you to share. Anyone who opens it within 72 hours can choose a password and sign in."},
-	}})
-}
-
-func invite(v *visit) error {
-	f := inviteForm()
-	f.fill(v)
-	code, err := v.operators.Invite(v.r.Context(), operator.InviteParams{Email: v.sent("email"), Role: operator.Role(v.sent("role"))})
-	if f.takeErrors(err) {
-		return v.renderInvite(http.StatusUnprocessableEntity, f)
+		Form: newForm(
+			&field{Name: "email", Label: "Email", Hint: "The operator signs in with it.", Type: "email", Autocomplete: "off", Required: true, MaxLength: 254},
+			roleField(operator.RoleViewer),
+		),
+		Action: "Create invitation",
 	}
-	if err != nil {
-		return err
+	code := ""
+	p.do = func(tx *visit) (_ string, err error) {
+		code, err = tx.operators.Invite(v.r.Context(), operator.InviteParams{Email: v.sent("email"), Role: operator.Role(v.sent("role"))})
+		return "", err
 	}
-	return v.renderInvited(v.sent("email"), code)
+	p.then = func(v *visit) error { return v.renderInvited(v.sent("email"), code) }
+	return p, nil
 }
 
 // renderInvited shows the code of an invitation. The code appears only in this
@@ -124,7 +115,7 @@ func showOperator(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.renderOperator(http.StatusOK, op, &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}})
+	return v.renderOperator(http.StatusOK, op, newForm(roleField(op.Role)))
 }
 
 func (v *visit) renderOperator(status int, op operator.Operator, f *form) error {
@@ -135,9 +126,15 @@ func (v *visit) renderOperator(status int, op operator.Operator, f *form) error 
 	return v.render(status, "operator", page{Title: op.Email, Section: "operators", Body: struct {
 		operatorRow
 		operatorAccess
-		Form *form
-		Self bool
-	}{v.operatorRow(op), a, f, op.ID == v.op.ID}})
+		Form    *form
+		Self    bool
+		Version string
+	}{v.operatorRow(op), a, f, op.ID == v.op.ID, operatorVersion(op)}})
+}
+
+// operatorVersion returns what a change of an operator's role or access starts from.
+func operatorVersion(op operator.Operator) string {
+	return string(op.Role) + strconv.FormatBool(op.Disabled)
 }
 
 // changeOperator performs one of the actions on the page of an operator.
@@ -183,7 +180,11 @@ func changeOperator(v *visit) error {
 	default:
 		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "unknown_change", Detail: "Unknown action."}
 	}
-	f := &form{Groups: []group{{Fields: []*field{roleField(op.Role)}}}}
+	f := newForm(roleField(op.Role))
+	if v.sent("version") != operatorVersion(op) {
+		f.Problem = string(errEdited)
+		return v.renderOperator(http.StatusConflict, op, f)
+	}
 	_, err = v.operators.Update(v.r.Context(), p)
 	switch {
 	case errors.Is(err, operator.ErrLastAdmin):

@@ -198,7 +198,7 @@ func TestAssets(t *testing.T) {
 	for name, want := range map[string]struct {
 		contentType string
 		most        int
-	}{"app.css": {"text/css; charset=utf-8", 24 << 10}, "app.js": {"text/javascript; charset=utf-8", 7 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
+	}{"app.css": {"text/css; charset=utf-8", 24 << 10}, "app.js": {"text/javascript; charset=utf-8", 10 << 10}, "icon.svg": {"image/svg+xml", 1 << 10}} {
 		a := v.get("static/" + dashboard.Assets()[name])
 		is.Equal(a.StatusCode, http.StatusOK)
 		is.Equal(a.Header.Get("Content-Type"), want.contentType)
@@ -243,7 +243,7 @@ func TestPagesWriteNothing(t *testing.T) {
 		}
 	}
 	require.Contains(t, v.get("licenses/"+l.ID+"/activations/"+a.ID+"/release").body, "Activation: machine-1")
-	require.Contains(t, v.post("licenses/"+l.ID+"/renew", "term", "P1M", "from", string(license.FromLater)).body, "New expiry: ") // not yet confirmed
+	require.Contains(t, v.get("licenses/"+l.ID+"/renew?term=P1M&from=later").body, "New expiry: ") // not yet confirmed
 	is.True(v.follow(done).notice() != "")
 	is.Equal(v.follow(done).notice(), "")
 	is.Equal(st.left.Load(), int64(0)) // none was tried

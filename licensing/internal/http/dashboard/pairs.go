@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -40,9 +41,9 @@ func pairsField[V any](name, label, one, hint string, m map[string]V, format fun
 func (x *field) addBlankPairs() { x.Pairs = append(x.Pairs, make([]pairRow, blankPairs)...) }
 
 // fillPairs sets the rows from the submitted form, without blank rows at the end.
-func (x *field) fillPairs(v *visit) {
+func (x *field) fillPairs(sent url.Values) {
 	x.Pairs = nil
-	names, values := v.r.PostForm[x.Name+"_name"], v.r.PostForm[x.Name+"_value"]
+	names, values := sent[x.Name+"_name"], sent[x.Name+"_value"]
 	for i := range max(len(names), len(values)) {
 		var row pairRow
 		if i < len(names) {
@@ -67,6 +68,7 @@ func (f *form) addPairs(v *visit) bool {
 		return false
 	}
 	x.addBlankPairs()
+	f.added = x.Name
 	return true
 }
 

@@ -153,7 +153,7 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 		activations = refusalAction{Label: "View activations", Path: "/activations"}
 		release     = refusalAction{Label: "Release an activation", Path: "/activations"}
 		addSeat     = refusalAction{Label: "Add a seat", Path: "/edit", Field: "f-max_activations", access: admins}
-		renew       = refusalAction{Label: "Renew", Path: "/renew", access: supporters}
+		renew       = refusalAction{Label: "Renew", Path: "/renew", Dialog: true, access: supporters}
 		reinstate   = refusalAction{Label: "Reinstate", Path: "/reinstate", Dialog: true, access: supporters}
 		edit        = func(label, field string) refusalAction {
 			return refusalAction{Label: label, Path: "/edit", Field: "f-" + field, access: admins}

@@ -9,9 +9,10 @@ type route struct {
 	query    string // the parameters of the query, in addition to list and done; one with a star may be repeated
 	access   access
 	handle   func(*visit) error
-	signIn   bool // part of the built-in sign-in
-	download bool // may take longer than other pages
-	upload   bool // the form is multipart/form-data and may be larger
+	form     func(*visit) (*formPage, error) // instead of method and handle: a page with a form, for GET and POST
+	signIn   bool                            // part of the built-in sign-in
+	download bool                            // may take longer than other pages
+	upload   bool                            // the form is multipart/form-data and may be larger
 }
 
 // routes has all pages. It is set by init because the error pages refer to it.
@@ -40,44 +41,35 @@ func init() {
 
 		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
 		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id* all", handle: exportLicenses, download: true},
-		{method: get, path: "licenses/new", query: "from product customer", access: admins, handle: showNewLicense},
-		{method: post, path: "licenses/new", access: admins, handle: createLicense},
+		{path: "licenses/new", query: "from product customer", access: admins, form: newLicenseForm},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
 		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
 		{method: get, path: "licenses/selected/{move}", query: "id* all cursor window", access: byMove, handle: showSelected},
 		{method: post, path: "licenses/selected/{move}", access: byMove, handle: moveSelected, download: true},
 		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement", handle: showLicense},
-		{method: get, path: "licenses/{id}/edit", access: admins, handle: showEditLicense},
-		{method: post, path: "licenses/{id}/edit", access: admins, handle: updateLicense},
-		{method: get, path: "licenses/{id}/delete", access: admins, handle: showDeleteLicense},
-		{method: post, path: "licenses/{id}/delete", access: admins, handle: deleteLicense},
-		{method: get, path: "licenses/{id}/renew", access: supporters, handle: showRenew},
-		{method: post, path: "licenses/{id}/renew", access: supporters, handle: renew},
-		{method: get, path: "licenses/{id}/file", access: admins, handle: showIssueFile},
-		{method: post, path: "licenses/{id}/file", access: admins, handle: issueFile},
+		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
+		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
+		{path: "licenses/{id}/renew", query: "term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},
+		{path: "licenses/{id}/file", access: admins, form: issueFileForm},
 		{method: get, path: "licenses/{id}/activations", query: "ended cursor", handle: showActivations},
 		{method: get, path: "licenses/{id}/refusals", handle: showRefusals},
 		{method: get, path: "licenses/{id}/activity", query: "after", handle: showActivity},
 		{method: get, path: "licenses/{id}/api", handle: showLicenseAPI},
-		{method: get, path: "licenses/{id}/activations/{activation}/release", access: supporters, handle: showRelease},
-		{method: post, path: "licenses/{id}/activations/{activation}/release", access: supporters, handle: release},
-		{method: get, path: "licenses/{id}/{move}", access: byMove, handle: showMove},
-		{method: post, path: "licenses/{id}/{move}", access: byMove, handle: makeMove},
+		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: releaseForm},
+		{path: "licenses/{id}/{move}", access: byMove, form: moveForm},
 
 		{method: get, path: "search", query: "q activations", handle: showSearch},
 		{method: get, path: "customers", query: "q after", handle: customers.show},
 		{method: get, path: "products", query: "q after", handle: products.show},
 		{method: get, path: "customer", query: "id", handle: customers.showOne},
 		{method: get, path: "product", query: "id", handle: products.showOne},
-		{method: get, path: "customer/erase", query: "id", access: admins, handle: showErase},
-		{method: post, path: "customer/erase", query: "id", access: admins, handle: erase},
+		{path: "customer/erase", query: "id", access: admins, form: eraseForm},
 		{method: get, path: "audit", query: "q type actor from to subject customer after", handle: showAudit},
 		{method: get, path: "audit.csv", query: "q type actor from to subject customer", handle: exportAudit, download: true},
 
 		{method: get, path: "settings/operators", query: "after", handle: showOperators, signIn: true},
-		{method: get, path: "settings/operators/new", access: admins, handle: showInvite, signIn: true},
-		{method: post, path: "settings/operators/new", access: admins, handle: invite, signIn: true},
+		{path: "settings/operators/new", access: admins, form: inviteForm, signIn: true},
 		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
 		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
@@ -86,43 +78,41 @@ func init() {
 
 		{method: get, path: "settings", handle: showSettings},
 		{method: get, path: "settings/credentials", query: "after", access: auditors, handle: showCredentials},
-		{method: get, path: "settings/credentials/new", access: admins, handle: showNewCredential},
-		{method: post, path: "settings/credentials/new", access: admins, handle: createCredential},
+		{path: "settings/credentials/new", access: admins, form: newCredentialForm},
 		{method: get, path: "settings/credentials/{id}", access: auditors, handle: showCredential},
-		{method: get, path: "settings/credentials/{id}/edit", access: admins, handle: showEditCredential},
-		{method: post, path: "settings/credentials/{id}/edit", access: admins, handle: updateCredential},
-		{method: get, path: "settings/credentials/{id}/rotate", access: admins, handle: showRotate},
-		{method: post, path: "settings/credentials/{id}/rotate", access: admins, handle: rotate},
-		{method: get, path: "settings/credentials/{id}/disable", access: admins, handle: showDisableCredential},
-		{method: post, path: "settings/credentials/{id}/disable", access: admins, handle: disableCredential},
-		{method: get, path: "settings/credentials/{id}/delete", access: admins, handle: showDeleteCredential},
-		{method: post, path: "settings/credentials/{id}/delete", access: admins, handle: deleteCredential},
+		{path: "settings/credentials/{id}/edit", access: admins, form: editCredentialForm},
+		{path: "settings/credentials/{id}/rotate", access: admins, form: rotateCredentialForm},
+		{path: "settings/credentials/{id}/disable", access: admins, form: disableCredentialForm},
+		{path: "settings/credentials/{id}/delete", access: admins, form: deleteCredentialForm},
 		{method: post, path: "settings/credentials/{id}/enable", access: admins, handle: enableCredential},
-		{method: get, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: showRevokeSecret},
-		{method: post, path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, handle: revokeSecret},
+		{path: "settings/credentials/{id}/secrets/{secret}/revoke", access: admins, form: revokeSecretForm},
 
 		{method: get, path: "settings/keys", access: admins, handle: showSigningKeys},
 		{method: get, path: "settings/keys.json", access: admins, handle: downloadSigningKeys},
-		{method: get, path: "settings/keys/rotate", access: admins, handle: showRotateKey},
-		{method: post, path: "settings/keys/rotate", access: admins, handle: rotateKey},
-		{method: get, path: "settings/keys/{id}/compromise", access: admins, handle: showCompromiseKey},
-		{method: post, path: "settings/keys/{id}/compromise", access: admins, handle: compromiseKey},
+		{path: "settings/keys/rotate", access: admins, form: rotateKeyForm},
+		{path: "settings/keys/{id}/compromise", access: admins, form: compromiseKeyForm},
 
 		{method: get, path: "settings/about", handle: showAbout},
 		{method: get, path: "settings/webhooks", query: "after", handle: showWebhooks},
-		{method: get, path: "settings/webhooks/new", access: admins, handle: showNewWebhook},
-		{method: post, path: "settings/webhooks/new", access: admins, handle: createWebhook},
+		{path: "settings/webhooks/new", access: admins, form: newWebhookForm},
 		{method: get, path: "settings/webhooks/{id}", query: "status cursor", handle: showWebhook},
-		{method: get, path: "settings/webhooks/{id}/edit", access: admins, handle: showEditWebhook},
-		{method: post, path: "settings/webhooks/{id}/edit", access: admins, handle: updateWebhook},
-		{method: get, path: "settings/webhooks/{id}/rotate", access: admins, handle: showRotateWebhook},
-		{method: post, path: "settings/webhooks/{id}/rotate", access: admins, handle: rotateWebhook},
-		{method: get, path: "settings/webhooks/{id}/delete", access: admins, handle: showDeleteWebhook},
-		{method: post, path: "settings/webhooks/{id}/delete", access: admins, handle: deleteWebhook},
+		{path: "settings/webhooks/{id}/edit", access: admins, form: editWebhookForm},
+		{path: "settings/webhooks/{id}/rotate", access: admins, form: rotateWebhookForm},
+		{path: "settings/webhooks/{id}/delete", access: admins, form: deleteWebhookForm},
 		{method: post, path: "settings/webhooks/{id}/pause", access: admins, handle: pauseWebhook},
 		{method: post, path: "settings/webhooks/{id}/resume", access: admins, handle: resumeWebhook},
 		{method: post, path: "settings/webhooks/{id}/test", access: admins, handle: testWebhook},
 		{method: get, path: "settings/webhooks/{id}/deliveries/{delivery}", handle: showDelivery},
 		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
+	}
+	for i, r := range routes {
+		if r.form == nil {
+			continue
+		}
+		post := r
+		routes[i].method, routes[i].download = get, false
+		routes[i].handle = func(v *visit) error { return v.showForm(r.form) }
+		post.method, post.handle = http.MethodPost, func(v *visit) error { return v.submitForm(r.form) }
+		routes = append(routes, post)
 	}
 }

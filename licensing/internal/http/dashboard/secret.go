@@ -30,11 +30,11 @@ func (v *visit) renderCredentialSecret(c auth.Client, secret, title string) erro
 	}})
 }
 
-// renderRepeated answers a form for a new secret that was already submitted. The
-// title is that of the list in the section of the settings.
-func (v *visit) renderRepeated(section, title, next string) error {
-	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: section, Body: secretPage{
-		ListTitle: title, ListPath: "settings/" + section, Next: next,
+// renderRepeated answers a form for a new secret that was already submitted.
+func (v *visit) renderRepeated(p *formPage, next string) error {
+	title := map[string]string{"credentials": "API credentials", "webhooks": "Webhooks"}[p.Section]
+	return v.render(http.StatusConflict, "repeated", page{Title: "Already submitted", Section: p.Section, Body: secretPage{
+		ListTitle: title, ListPath: "settings/" + p.Section, Next: next,
 	}})
 }
 
@@ -46,94 +46,63 @@ var overlaps = []overlap{
 	{"now", 0, "Immediately", "For a leaked secret. Its access tokens are revoked too."},
 }
 
-// rotateForm asks when the current secret expires. A client without a secret
+// rotateFields asks when the current secret expires. A client without a secret
 // has no choice, and a client with two secrets can only revoke both.
-func rotateForm(c auth.Client, chosen string) *form {
-	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(overlaps, chosen)}
+func rotateFields(c auth.Client) *form {
+	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(overlaps, "24h")}
 	switch len(c.Secrets) {
 	case 0:
-		return &form{Hidden: map[string]string{"overlap": "now"}}
+		return &form{Groups: []group{{}}, Hidden: map[string]string{"overlap": "now"}}
 	case 1:
 	default:
 		x.Label, x.Options = "Current secrets", []option{{Value: "now", Label: "Revoke both immediately", Hint: "Their access tokens are revoked too.", Chosen: true}}
 	}
-	return &form{Groups: []group{{Fields: []*field{x}}}}
+	return newForm(x)
 }
 
-func showRotate(v *visit) error {
-	c, err := v.credential()
+func rotateCredentialForm(v *visit) (*formPage, error) {
+	p, c, err := v.credentialFormPage("Rotate the secret of", "Rotate secret", "Create new secret")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f := rotateForm(c, "24h")
-	f.Once = newMark()
-	return v.renderRotate(http.StatusOK, c, f)
-}
-
-func (v *visit) renderRotate(status int, c auth.Client, f *form) error {
-	text := []string{"This creates a new client secret, which is shown once on the next page. The client ID does not change."}
+	p.Text = []string{"This creates a new client secret, which is shown once on the next page. The client ID does not change."}
 	if len(c.Secrets) == 0 {
-		text = []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
+		p.Text = []string{"The credential has no active secret. This creates one, which is shown once on the next page."}
 	}
 	if len(c.Secrets) > 1 {
-		text = append(text, "The credential has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
+		p.Text = append(p.Text, "The credential has two active secrets, which is the maximum. To keep one of them, go back and revoke the other first.")
 	}
-	return v.render(status, "confirm", page{Title: "Rotate the secret of " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Rotate secret", Form: f, Text: text, Action: "Create new secret", Back: credentialPath(c.ID), Subject: c.Name,
-	}})
-}
-
-func rotate(v *visit) error {
-	c, err := v.credential()
-	if err != nil {
-		return err
-	}
-	f := rotateForm(c, "")
-	f.fill(v)
-	overlap, ok := v.readOverlap(overlaps, f)
-	if !ok {
-		return v.renderRotate(http.StatusUnprocessableEntity, c, f)
-	}
-	var secret string
-	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
-		c, secret, err = tx.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.params["id"], Overlap: overlap})
-		return c.ID, err
-	})
-	switch {
-	case errors.Is(err, auth.ErrTooManySecrets):
-		if c, err = v.credential(); err != nil {
-			return err
+	p.Form, p.Once = rotateFields(c), true
+	secret := ""
+	p.do = func(tx *visit) (_ string, err error) {
+		overlap, ok := v.readOverlap(overlaps, p.Form)
+		if !ok {
+			return "", nil
 		}
-		f.Problem = "The credential already has two active secrets. Revoke one of them first, or revoke both immediately."
-		return v.renderRotate(http.StatusConflict, c, f)
-	case err != nil:
-		return err
-	case repeated:
-		return v.renderRepeated("credentials", "API credentials", credentialPath(id))
+		c, secret, err = tx.auth.RotateSecret(v.r.Context(), auth.RotateSecretParams{ClientID: v.params["id"], Overlap: overlap})
+		if errors.Is(err, auth.ErrTooManySecrets) {
+			err = conflictError("The credential already has two active secrets. Revoke one of them first, or revoke both immediately.")
+		}
+		return credentialPath(c.ID), err
 	}
-	return v.renderCredentialSecret(c, secret, "New secret")
+	p.then = func(v *visit) error { return v.renderCredentialSecret(c, secret, "New secret") }
+	return p, nil
 }
 
-func showRevokeSecret(v *visit) error {
-	c, err := v.credential()
+func revokeSecretForm(v *visit) (*formPage, error) {
+	p, c, err := v.credentialFormPage("Revoke a secret of", "", "Revoke secret")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	i := slices.IndexFunc(c.Secrets, func(s auth.Secret) bool { return s.ID == v.params["secret"] })
 	if i < 0 {
-		return notFound("This secret is no longer active.")
+		return nil, notFound("This secret is no longer active.")
 	}
-	return v.render(http.StatusOK, "confirm", page{Title: "Revoke a secret of " + c.Name, Section: "credentials", Body: confirmation{
-		Heading: "Revoke secret …" + c.Secrets[i].Hint, Form: &form{}, Action: "Revoke secret", Danger: true, Back: credentialPath(c.ID), Subject: c.Name,
-		Text: []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."},
-	}})
-}
-
-func revokeSecret(v *visit) error {
-	c, err := v.auth.RevokeSecret(v.r.Context(), v.params["id"], v.params["secret"])
-	if err != nil {
-		return err
+	p.Heading, p.Danger, p.done = "Revoke secret …"+c.Secrets[i].Hint, true, "revoked"
+	p.Text = []string{"The secret stops working immediately, and the access tokens issued for it within one second. This cannot be undone."}
+	p.do = func(tx *visit) (string, error) {
+		_, err := tx.auth.RevokeSecret(v.r.Context(), c.ID, v.params["secret"])
+		return "", err
 	}
-	v.redirectDone(credentialPath(c.ID), "revoked")
-	return nil
+	return p, nil
 }

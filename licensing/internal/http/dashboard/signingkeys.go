@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/files"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -104,102 +103,54 @@ func downloadSigningKeys(v *visit) error {
 	return nil
 }
 
-// A keyRotation is the form that activates the next key.
-type keyRotation struct {
-	*form
-	next *signingKeyRow // nil: there is none
-}
-
-func (v *visit) keyRotation() (r keyRotation, err error) {
+func rotateKeyForm(v *visit) (*formPage, error) {
 	rows, err := v.signingKeys()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	r.form = &form{Groups: []group{{}}, Hidden: map[string]string{}}
-	if i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.State == files.KeyNext }); i >= 0 {
-		r.next = &rows[i]
-		r.Hidden["next"] = r.next.ID
-		if v.h.opts.Now().Sub(r.next.CreatedAt) < files.MinPublished {
-			r.Groups[0].Fields = append(r.Groups[0].Fields, &field{Name: "force", Label: "Published for less than 90 days", Type: "checkbox", Options: []option{
-				{Value: "1", Label: "Rotate anyway", Hint: "Programs that pin the keys of an earlier version may not know the new key. They refuse its license files."},
-			}})
+	p := &formPage{
+		Title: "Rotate signing key", Section: "keys", Back: keysPath, Subject: keysTitle, Form: newForm(), Action: "Rotate key", Once: true, done: "key-rotated",
+		Text: []string{"The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys."},
+	}
+	i := slices.IndexFunc(rows, func(r signingKeyRow) bool { return r.State == files.KeyNext })
+	if i < 0 {
+		p.do = func(*visit) (string, error) { return "", keyConflict(files.ErrNoNextKey) }
+		return p, nil
+	}
+	next := rows[i]
+	p.Text = []string{
+		"The key " + next.ID + ", published since " + next.Created.Full + ", signs license files from now on.",
+		"The active key signs no more, and the license files that it signed stay valid.",
+	}
+	p.Form.hide("next", next.ID)
+	if v.h.opts.Now().Sub(next.CreatedAt) < files.MinPublished {
+		p.Form.add(&field{Name: "force", Label: "Published for less than 90 days", Type: "checkbox", Options: []option{
+			{Value: "1", Label: "Rotate anyway", Hint: "Programs that pin the keys of an earlier version may not know the new key. They refuse its license files."},
+		}})
+	}
+	p.do = func(tx *visit) (string, error) {
+		if next.ID != v.sent("next") {
+			return "", conflictError("The keys were changed after you opened this page. Check the next key and submit again.")
 		}
+		_, err := tx.files.RotateKey(v.r.Context(), files.RotateKeyParams{Algorithm: next.Algorithm, Force: v.sent("force") != ""})
+		if errors.Is(err, files.ErrKeyTooNew) {
+			p.Form.addError("force", "Select this to rotate now, or wait until the next key has been published for 90 days.")
+			err = nil
+		}
+		return "", keyConflict(err)
 	}
-	return r, nil
+	return p, nil
 }
 
-func showRotateKey(v *visit) error {
-	r, err := v.keyRotation()
-	if err != nil {
-		return err
-	}
-	r.Once = newMark()
-	return v.renderRotateKey(http.StatusOK, r)
-}
-
-func (v *visit) renderRotateKey(status int, r keyRotation) error {
-	text := []string{"The ring has no next key. Add one in Go with Files().AddKey or Options.SigningKeys."}
-	if r.next != nil {
-		text = []string{
-			"The key " + r.next.ID + ", published since " + r.next.Created.Full + ", signs license files from now on.",
-			"The active key signs no more, and the license files that it signed stay valid.",
-		}
-	}
-	return v.render(status, "confirm", page{Title: "Rotate signing key", Section: "keys", Body: confirmation{
-		Form: r.form, Text: text, Action: "Rotate key", Back: keysPath, Subject: keysTitle,
-	}})
-}
-
-func rotateKey(v *visit) error {
-	r, err := v.keyRotation()
-	if err != nil {
-		return err
-	}
-	sent := v.sent("next")
-	r.fill(v)
-	_, repeated, err := v.once(r.form, func(tx *visit) (string, error) {
-		if r.next == nil {
-			return "", files.ErrNoNextKey
-		}
-		if r.next.ID != sent {
-			return "", errOtherKey
-		}
-		k, err := tx.files.RotateKey(v.r.Context(), files.RotateKeyParams{Algorithm: r.next.Algorithm, Force: v.sent("force") != ""})
-		return k.ID, err
-	})
+// keyConflict returns the reason why the ring did not change, or any other error.
+func keyConflict(err error) error {
 	switch {
-	case repeated:
-		v.redirectDone(keysPath, "repeated")
-	case r.takeKeyErrors(err) && r.Problem == "":
-		return v.renderRotateKey(http.StatusUnprocessableEntity, r)
-	case r.Problem != "":
-		return v.renderRotateKey(http.StatusConflict, r)
-	case err != nil:
-		return err
-	default:
-		v.redirectDone(keysPath, "key-rotated")
-	}
-	return nil
-}
-
-var errOtherKey = errors.New("the next signing key changed")
-
-// takeKeyErrors adds the reason why the ring did not change to the form. It
-// returns false for any other error.
-func (f *form) takeKeyErrors(err error) bool {
-	switch {
-	case errors.Is(err, files.ErrKeyTooNew):
-		f.addError("force", "Select this to rotate now, or wait until the next key has been published for 90 days.")
 	case errors.Is(err, files.ErrNoNextKey):
-		f.Problem = "There is no next key to activate."
+		return conflictError("There is no next key to activate.")
 	case errors.Is(err, files.ErrNoPrivateKey):
-		f.Problem = "The private half of the next key is kept elsewhere. Pass it in Go with Files().RotateKey or Files().CondemnKey."
-	case errors.Is(err, errOtherKey):
-		f.Problem = "The keys were changed after you opened this page. Check the next key and submit again."
-	default:
-		return false
+		return conflictError("The private half of the next key is kept elsewhere. Pass it in Go with Files().RotateKey or Files().CondemnKey.")
 	}
-	return true
+	return err
 }
 
 func (v *visit) signingKey() (signingKeyRow, error) {
@@ -217,48 +168,22 @@ func (v *visit) signingKey() (signingKeyRow, error) {
 	return rows[i], nil
 }
 
-func compromiseForm(k signingKeyRow) *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "key", Label: "Last 6 characters of the key ID", Hint: "Type " + k.End() + " to confirm.", Type: "text", Required: true, Mono: true, MaxLength: 60},
-	}}}}
-}
-
-func showCompromiseKey(v *visit) error {
+func compromiseKeyForm(v *visit) (*formPage, error) {
 	k, err := v.signingKey()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.renderCompromiseKey(http.StatusOK, k, compromiseForm(k))
-}
-
-func (v *visit) renderCompromiseKey(status int, k signingKeyRow, f *form) error {
-	text := []string{"Key ID: " + k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone."}
+	p := &formPage{
+		Title: "Mark signing key as compromised", Section: "keys", Back: keysPath, Subject: keysTitle, Action: "Mark as compromised", Danger: true, done: "key-compromised",
+		Text: []string{"Key ID: " + k.ID, "The key leaves the published keys, and programs refuse its license files once they see a revocation list that names it. This cannot be undone."},
+		Form: newForm(typedField("key", "Last 6 characters of the key ID", k.End(), "These are not the last 6 characters of the key ID.")),
+		do: func(tx *visit) (string, error) {
+			_, err := tx.files.CondemnKey(v.r.Context(), files.CondemnKeyParams{ID: k.ID})
+			return "", keyConflict(err)
+		},
+	}
 	if k.State == files.KeyActive {
-		text = append(text, "The next key becomes active immediately, however new it is.")
+		p.Text = append(p.Text, "The next key becomes active immediately, however new it is.")
 	}
-	return v.render(status, "confirm", page{Title: "Mark signing key as compromised", Section: "keys", Body: confirmation{
-		Form: f, Text: text, Action: "Mark as compromised", Danger: true, Back: keysPath, Subject: keysTitle,
-	}})
-}
-
-func compromiseKey(v *visit) error {
-	k, err := v.signingKey()
-	if err != nil {
-		return err
-	}
-	f := compromiseForm(k)
-	f.fill(v)
-	if strings.TrimSpace(f.Field("key").Value) != k.End() {
-		f.addError("key", "These are not the last 6 characters of the key ID.")
-		return v.renderCompromiseKey(http.StatusUnprocessableEntity, k, f)
-	}
-	_, err = v.files.CondemnKey(v.r.Context(), files.CondemnKeyParams{ID: k.ID})
-	if f.takeKeyErrors(err) {
-		return v.renderCompromiseKey(http.StatusConflict, k, f)
-	}
-	if err != nil {
-		return err
-	}
-	v.redirectDone(keysPath, "key-compromised")
-	return nil
+	return p, nil
 }

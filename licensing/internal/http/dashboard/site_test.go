@@ -164,6 +164,12 @@ func (v *visitor) post(page string, form ...string) reply {
 	return v.do(req)
 }
 
+// change posts a form for a change of what the page shows now.
+func (v *visitor) change(page string, form ...string) reply {
+	v.s.t.Helper()
+	return v.post(page, append(form, "version", v.get(page).hidden("version"))...)
+}
+
 func (v *visitor) do(req *http.Request) reply {
 	v.s.t.Helper()
 	is := is.New(v.s.t)

@@ -54,16 +54,33 @@ func (v *visit) actor() string {
 // reference. fn may run again, and makes its changes through tx. See
 // [license.Service.Once].
 func (v *visit) once(f *form, fn func(tx *visit) (ref string, err error)) (ref string, repeated bool, err error) {
-	defer inner.Of(v.auth).Flush()
-	defer inner.Of(v.files).Flush()
+	defer v.flush()
 	reply, repeated, err := v.licenses.Once(v.r.Context(), f.mark(), "", func(rules *license.Service) ([]byte, error) {
-		tx, st := *v, inner.Of(rules).Store()
-		tx.licenses, tx.webhooks = rules, v.webhooks.In(rules)
-		tx.auth, tx.files = inner.Of(v.auth).In(st), inner.Of(v.files).In(st)
-		ref, err := fn(&tx)
+		ref, err := fn(v.in(rules))
 		return []byte(ref), err
 	})
 	return string(reply), repeated, err
+}
+
+// atomically runs fn in one Update. fn may run again, and makes its changes
+// through tx.
+func (v *visit) atomically(fn func(tx *visit) error) error {
+	defer v.flush()
+	return v.licenses.Atomically(v.r.Context(), func(rules *license.Service) error { return fn(v.in(rules)) })
+}
+
+// in returns the visit with its services in the Update of rules.
+func (v *visit) in(rules *license.Service) *visit {
+	tx, st := *v, inner.Of(rules).Store()
+	tx.licenses, tx.webhooks = rules, v.webhooks.In(rules)
+	tx.auth, tx.files = inner.Of(v.auth).In(st), inner.Of(v.files).In(st)
+	return &tx
+}
+
+// flush drops what this process caches about what an Update has changed.
+func (v *visit) flush() {
+	inner.Of(v.auth).Flush()
+	inner.Of(v.files).Flush()
 }
 
 // mark returns the mark that the form was submitted with.

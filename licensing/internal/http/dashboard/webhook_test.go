@@ -82,9 +82,9 @@ func TestChangeWebhook(t *testing.T) {
 		is.NoErr(err)
 		return w
 	}
-	is.Equal(v.post(at+"/edit", "url", "https://shop.example/new", "description", "Orders", "types", "license.created").StatusCode, http.StatusSeeOther)
+	is.Equal(v.change(at+"/edit", "url", "https://shop.example/new", "description", "Orders", "types", "license.created").StatusCode, http.StatusSeeOther)
 	is.Equal(now().URL+" "+now().Description+" "+now().Types[0], "https://shop.example/new Orders license.created")
-	is.Equal(v.post(at+"/edit", "url", "shop", "types", "all").StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.change(at+"/edit", "url", "shop", "types", "all").StatusCode, http.StatusUnprocessableEntity)
 
 	is.Equal(v.post(at+"/pause").StatusCode, http.StatusSeeOther)
 	is.Equal(now().Status, webhook.StatusPaused)

@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/webhook"
@@ -14,37 +12,27 @@ func (v *visit) webhook() (webhookRow, error) {
 	return v.webhookRow(w), err
 }
 
-func showEditWebhook(v *visit) error {
+// webhookFormPage returns a page with a form about the webhook of the path.
+func (v *visit) webhookFormPage(title, heading, action string) (*formPage, webhookRow, error) {
 	w, err := v.webhook()
-	if err != nil {
-		return err
-	}
-	return v.renderEditWebhook(http.StatusOK, w, webhookForm(w.Webhook))
+	return &formPage{
+		Title: title + " " + w.Host(), Section: "webhooks", Heading: heading, Form: newForm(), Action: action, Back: webhookPath(w.ID), Subject: w.Host(),
+	}, w, err
 }
 
-func (v *visit) renderEditWebhook(status int, w webhookRow, f *form) error {
-	return v.render(status, "confirm", page{Title: "Edit webhook " + w.Host(), Section: "webhooks", Body: confirmation{
-		Heading: "Edit webhook", Form: f, Action: "Save changes", Back: webhookPath(w.ID), Subject: w.Host(),
-	}})
-}
-
-func updateWebhook(v *visit) error {
-	w, err := v.webhook()
+func editWebhookForm(v *visit) (*formPage, error) {
+	p, w, err := v.webhookFormPage("Edit webhook", "Edit webhook", "Save changes")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f := webhookForm(w.Webhook)
-	f.fill(v)
-	address, description, types := strings.TrimSpace(f.Field("url").Value), strings.TrimSpace(f.Field("description").Value), f.selectedTypes()
-	_, err = v.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
-	if f.takeErrors(err) {
-		return v.renderEditWebhook(http.StatusUnprocessableEntity, w, f)
+	p.Form, p.done = webhookFields(w.Webhook), "updated"
+	p.Version = p.Form.digest()
+	p.do = func(tx *visit) (string, error) {
+		address, description, types := p.Form.readWebhook()
+		_, err := tx.webhooks.Update(v.r.Context(), webhook.UpdateParams{ID: w.ID, URL: &address, Description: &description, Types: &types})
+		return "", err
 	}
-	if err != nil {
-		return err
-	}
-	v.redirectDone(webhookPath(w.ID), "updated")
-	return nil
+	return p, nil
 }
 
 func pauseWebhook(v *visit) error { return v.setWebhook(webhook.StatusPaused, "", "paused") }
@@ -136,72 +124,37 @@ var webhookOverlaps = []overlap{
 	{"now", 0, "Immediately", "For a leaked secret. Receivers reject deliveries until they have the new secret."},
 }
 
-func rotateWebhookForm(chosen string) *form {
-	x := &field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(webhookOverlaps, chosen)}
-	return &form{Groups: []group{{Fields: []*field{x}}}}
-}
-
-func showRotateWebhook(v *visit) error {
-	w, err := v.webhook()
+func rotateWebhookForm(v *visit) (*formPage, error) {
+	p, w, err := v.webhookFormPage("Rotate the secret of webhook", "Rotate secret", "Create new secret")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f := rotateWebhookForm("24h")
-	f.Once = newMark()
-	return v.renderRotateWebhook(http.StatusOK, w, f)
-}
-
-func (v *visit) renderRotateWebhook(status int, w webhookRow, f *form) error {
-	return v.render(status, "confirm", page{Title: "Rotate the secret of webhook " + w.Host(), Section: "webhooks", Body: confirmation{
-		Heading: "Rotate secret", Form: f, Action: "Create new secret", Back: webhookPath(w.ID), Subject: w.Host(),
-		Text: []string{"This creates a new secret, which is shown once on the next page."},
-	}})
-}
-
-func rotateWebhook(v *visit) error {
-	w, err := v.webhook()
-	if err != nil {
-		return err
-	}
-	f := rotateWebhookForm("")
-	f.fill(v)
-	overlap, ok := v.readOverlap(webhookOverlaps, f)
-	if !ok {
-		return v.renderRotateWebhook(http.StatusUnprocessableEntity, w, f)
-	}
+	p.Text, p.Once = []string{"This creates a new secret, which is shown once on the next page."}, true
+	p.Form.add(&field{Name: "overlap", Label: "When the current secret expires", Type: "radios", Options: overlapOptions(webhookOverlaps, "24h")})
 	var after webhook.Webhook
 	var secret string
-	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
+	p.do = func(tx *visit) (_ string, err error) {
+		overlap, ok := v.readOverlap(webhookOverlaps, p.Form)
+		if !ok {
+			return "", nil
+		}
 		after, secret, err = tx.webhooks.RotateSecret(v.r.Context(), webhook.RotateParams{ID: w.ID, Overlap: overlap})
-		return after.ID, err
-	})
-	switch {
-	case err != nil:
-		return err
-	case repeated:
-		return v.renderRepeated("webhooks", "Webhooks", webhookPath(id))
+		return webhookPath(after.ID), err
 	}
-	return v.renderWebhookSecret(after, secret, "New webhook secret")
+	p.then = func(v *visit) error { return v.renderWebhookSecret(after, secret, "New webhook secret") }
+	return p, nil
 }
 
-func showDeleteWebhook(v *visit) error {
-	w, err := v.webhook()
+func deleteWebhookForm(v *visit) (*formPage, error) {
+	p, w, err := v.webhookFormPage("Delete webhook", "Delete webhook", "Delete webhook")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.render(http.StatusOK, "confirm", page{Title: "Delete webhook " + w.Host(), Section: "webhooks", Body: confirmation{
-		Heading: "Delete webhook", Form: &form{}, Action: "Delete webhook", Danger: true, Back: webhookPath(w.ID), Subject: w.Host(),
-		Text: []string{
-			w.URL,
-			"Deliveries to this URL stop, and pending deliveries are dropped. To stop deliveries temporarily, pause the webhook instead.",
-		},
-	}})
-}
-
-func deleteWebhook(v *visit) error {
-	if err := v.webhooks.Delete(v.r.Context(), v.params["id"]); err != nil {
-		return err
+	p.Text = []string{
+		w.URL,
+		"Deliveries to this URL stop, and pending deliveries are dropped. This cannot be undone. To stop deliveries temporarily, pause the webhook instead.",
 	}
-	v.redirectDone("settings/webhooks", "webhook-deleted")
-	return nil
+	p.Danger, p.done = true, "webhook-deleted"
+	p.do = func(tx *visit) (string, error) { return "settings/webhooks", tx.webhooks.Delete(v.r.Context(), w.ID) }
+	return p, nil
 }

@@ -123,13 +123,13 @@ func failingNotices(b feed.Backlog) (list []string) {
 // unencryptedNotice is the warning about webhook secrets without a master key.
 const unencryptedNotice = "Webhook secrets are stored unencrypted. Set Options.MasterKey to encrypt them."
 
-// webhookForm returns the form of a webhook. Without types, all events are selected.
-func webhookForm(w webhook.Webhook) *form {
-	return &form{Groups: []group{{Fields: []*field{
-		{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
-		{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
+// webhookFields returns the form of a webhook. Without types, all events are selected.
+func webhookFields(w webhook.Webhook) *form {
+	return newForm(
+		&field{Name: "url", Label: "URL", Hint: "The URL that receives events, such as https://shop.example/hooks/licenses.", Type: "url", Value: w.URL, Required: true, MaxLength: 2048},
+		&field{Name: "description", Label: "Description", Hint: "Optional. For your own use.", Type: "text", Value: w.Description, MaxLength: 255},
 		typesField(len(w.Types) == 0, w.Types),
-	}}}}
+	)
 }
 
 // productsField returns the field for the products of a new webhook, which
@@ -139,12 +139,6 @@ func productsField() *field {
 		Name: "products", Label: "Products", Type: "textarea", Rows: 3, List: true,
 		Hint: "One product ID per line. Leave blank for all products and for events without a product. This cannot be changed later.",
 	}
-}
-
-func newWebhookForm() *form {
-	f := webhookForm(webhook.Webhook{})
-	f.Groups[0].Fields = append(f.Groups[0].Fields, productsField())
-	return f
 }
 
 // lines returns the non-blank lines of a textarea, without surrounding space.
@@ -157,40 +151,27 @@ func (f *form) lines(name string) (list []string) {
 	return list
 }
 
-func showNewWebhook(v *visit) error {
-	f := newWebhookForm()
-	f.Once = newMark()
-	return v.renderNewWebhook(http.StatusOK, f)
-}
-
-func (v *visit) renderNewWebhook(status int, f *form) error {
-	return v.render(status, "confirm", page{Title: "New webhook", Section: "webhooks", Body: confirmation{
-		Heading: "New webhook", Form: f, Action: "Create webhook", Back: "settings/webhooks", Subject: "Webhooks",
+func newWebhookForm(v *visit) (*formPage, error) {
+	p := &formPage{
+		Title: "New webhook", Section: "webhooks", Back: "settings/webhooks", Subject: "Webhooks",
 		Text: []string{"The webhook receives events from now on. The signing secret is shown once, on the next page."},
-	}})
-}
-
-func createWebhook(v *visit) error {
-	f := newWebhookForm()
-	f.fill(v)
+		Form: webhookFields(webhook.Webhook{}), Action: "Create webhook", Once: true,
+	}
+	p.Form.add(productsField())
 	var w webhook.Webhook
 	var secret string
-	id, repeated, err := v.once(f, func(tx *visit) (_ string, err error) {
-		w, secret, err = tx.webhooks.Create(v.r.Context(), webhook.CreateParams{
-			URL: strings.TrimSpace(f.Field("url").Value), Description: strings.TrimSpace(f.Field("description").Value),
-			Types: f.selectedTypes(), Products: f.lines("products"),
-		})
-		return w.ID, err
-	})
-	switch {
-	case f.takeErrors(err):
-		return v.renderNewWebhook(http.StatusUnprocessableEntity, f)
-	case err != nil:
-		return err
-	case repeated:
-		return v.renderRepeated("webhooks", "Webhooks", webhookPath(id))
+	p.do = func(tx *visit) (_ string, err error) {
+		address, description, types := p.Form.readWebhook()
+		w, secret, err = tx.webhooks.Create(v.r.Context(), webhook.CreateParams{URL: address, Description: description, Types: types, Products: p.Form.lines("products")})
+		return webhookPath(w.ID), err
 	}
-	return v.renderWebhookSecret(w, secret, "Webhook created")
+	p.then = func(v *visit) error { return v.renderWebhookSecret(w, secret, "Webhook created") }
+	return p, nil
+}
+
+// readWebhook returns the values of the form.
+func (f *form) readWebhook() (address, description string, types []string) {
+	return strings.TrimSpace(f.Field("url").Value), strings.TrimSpace(f.Field("description").Value), f.selectedTypes()
 }
 
 // renderWebhookSecret shows a new secret. The secret appears only in this

@@ -50,7 +50,7 @@ func TestWebhookEventTypes(t *testing.T) {
 		for _, t := range types {
 			form = append(form, "types", t)
 		}
-		is.Equal(v.post(edit, form...).StatusCode, http.StatusSeeOther)
+		is.Equal(v.change(edit, form...).StatusCode, http.StatusSeeOther)
 	}
 	stored := func() []string {
 		w, err := s.Webhooks().Get(t.Context(), w.ID)
@@ -80,7 +80,7 @@ func TestWebhookEventTypes(t *testing.T) {
 		for _, t := range types {
 			form = append(form, "types", t)
 		}
-		a := v.post(edit, form...)
+		a := v.change(edit, form...)
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 		require.Contains(t, a.body, `id="f-types-error">`+want, `href="#f-types"`)
 		_, checked := checkedTypes(a)

@@ -94,15 +94,38 @@ addEventListener("DOMContentLoaded", () => {
     if (menu) { menu.open = false; menu.firstElementChild.focus(); }
   });
 
-  // "/" moves to the search, except while typing.
+  // Ctrl+K or ⌘K moves to the search.
   const find = document.getElementById("find");
   addEventListener("keydown", (event) => {
-    if (!find || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+    if (!find || event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.target.closest("dialog")) return;
     event.preventDefault();
     find.focus();
     find.select();
   });
+
+  // In a form, a field can depend on a choice, and a text on all fields: it is
+  // the one of the same page with the values of the form as its query.
+  const prepare = (form) => {
+    const depends = () => {
+      for (const e of form.querySelectorAll("[data-when]")) {
+        const [name, value] = e.dataset.when.split("=");
+        e.hidden = form.elements[name].value !== value && !e.querySelector("[aria-invalid]");
+      }
+    };
+    const live = form.querySelector("[data-live]");
+    let last;
+    form.addEventListener("input", depends);
+    if (live) form.addEventListener("input", async () => {
+      const mine = last = {}, query = new URLSearchParams(new FormData(form));
+      try {
+        const answer = await fetch(form.action.split("?")[0] + "?" + query);
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        if (last === mine) live.textContent = page.querySelector("[data-live]").textContent;
+      } catch { } // the text stays
+    });
+    depends();
+  };
+  for (const form of all("form[method=post]")) prepare(form);
 
   // Links to a confirmation open it as a dialog. If the page has no form, or
   // with a modifier key, the link works as usual.
@@ -129,6 +152,7 @@ addEventListener("DOMContentLoaded", () => {
           (link.closest(".menu")?.firstElementChild ?? link).focus(); // the menu is closed
         });
         document.body.append(dialog);
+        prepare(form);
         dialog.showModal();
         dialog.querySelector("input")?.focus();
       } catch { location = link.href; }

@@ -1,0 +1,210 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// A formPage is a page with one form, and what submitting the form does. A route
+// with form serves it for GET and POST.
+//
+// The function that builds the page reads the record, and sets the text, the
+// fields and do. The rest is the same for all forms: a form with errors is shown
+// again with status 422, one that conflicts with the record with status 409, and
+// after a change a redirect shows the notice.
+type formPage struct {
+	Title, Section string
+	Heading        string // empty: the title
+	Subject, Back  string // the link above the heading, and the page that it and Cancel open, as a reference from dashboard/
+	Text           []string
+	Form           *form
+	Action         string // the label of the button
+	Danger         bool
+	Download       bool   // the answer is a file, so the page stays
+	Live           string // a text that a script replaces while the form is filled in
+
+	// Once marks a form that creates something: submitting it again has no
+	// effect. Then do runs in an Update.
+	Once bool
+	// Version is what the form was filled from. If it differs when the form is
+	// submitted, someone else has changed the record, and the form is shown
+	// again. Then do runs in an Update. Empty: the form edits no record.
+	Version string
+
+	names   map[string]string  // fields of the rules that have another name in the form
+	prepare func(*visit) error // runs before the page is shown
+	// do makes the change, through tx, and returns the page that shows the
+	// result, or "" for Back. It may add errors to the form instead. It may run
+	// again, on a new page.
+	do   func(tx *visit) (to string, err error)
+	done string             // the word of the notice; see [notices]
+	then func(*visit) error // responds instead of the redirect, to show a new secret
+}
+
+// A conflictError means that a form is valid but that the record does not allow
+// the change. Its text is shown above the form.
+type conflictError string
+
+func (e conflictError) Error() string { return string(e) }
+
+const (
+	errEdited conflictError = "This was changed while the form was open. Check the form: submitting it again overwrites the other changes."
+	// errInvalidForm undoes the Update of a form that has errors.
+	errInvalidForm conflictError = "the form has errors"
+)
+
+func (v *visit) showForm(build func(*visit) (*formPage, error)) error {
+	p, err := build(v)
+	if err != nil {
+		return err
+	}
+	if p.Once {
+		p.Form.Once = newMark()
+	}
+	return v.renderForm(http.StatusOK, p)
+}
+
+// renderForm renders the page of a form.
+func (v *visit) renderForm(status int, p *formPage) error {
+	if p.prepare != nil {
+		if err := p.prepare(v); err != nil {
+			return err
+		}
+	}
+	if p.Version != "" {
+		p.Form.hide("version", p.Version)
+	}
+	return v.render(status, "form", page{Title: p.Title, Section: p.Section, Body: p})
+}
+
+// submitForm makes the change of a submitted form.
+func (v *visit) submitForm(build func(*visit) (*formPage, error)) error {
+	p, err := build(v)
+	if err != nil {
+		return err
+	}
+	p.Form.fill(v)
+	if p.Form.addPairs(v) {
+		p.Version = v.sent("version")
+		return v.renderForm(http.StatusOK, p)
+	}
+	run := func(tx *visit) (to string, err error) {
+		if tx != v { // what this Update reads
+			if p, err = build(tx); err != nil {
+				return "", err
+			}
+			p.Form.fill(v)
+		}
+		if p.Version != "" && v.sent("version") != p.Version {
+			return "", errEdited
+		}
+		if !p.Form.confirmed() {
+			return "", errInvalidForm
+		}
+		if to, err = p.do(tx); err == nil && p.Form.HasErrors() {
+			err = errInvalidForm
+		}
+		return to, err
+	}
+	to, repeated := "", false
+	switch {
+	case p.Once:
+		to, repeated, err = v.once(p.Form, run)
+	case p.Version != "":
+		err = v.atomically(func(tx *visit) (err error) {
+			to, err = run(tx)
+			return err
+		})
+	default:
+		to, err = run(v)
+	}
+	if to == "" {
+		to = p.Back
+	}
+	conflict, isConflict := errors.AsType[conflictError](err)
+	switch {
+	case errors.Is(err, errInvalidForm), p.Form.takeErrors(renamed(err, p.names)):
+		return v.renderForm(http.StatusUnprocessableEntity, p)
+	case errors.Is(err, license.ErrStale):
+		conflict, isConflict = errEdited, true
+		fallthrough
+	case isConflict:
+		p.Form.Problem = string(conflict)
+		return v.renderForm(http.StatusConflict, p)
+	case err != nil:
+		return err
+	case repeated && p.then != nil:
+		return v.renderRepeated(p, to)
+	case repeated:
+		p.done = "repeated"
+	case p.then != nil:
+		return p.then(v)
+	}
+	v.redirectDone(to, p.done)
+	return nil
+}
+
+// digest returns a version of what the form shows.
+func (f *form) digest() string {
+	type state struct {
+		Value   string
+		Options []option
+		Choices []choices
+		Units   []option
+		Pairs   []pairRow
+	}
+	var all []state
+	for _, g := range f.Groups {
+		for _, x := range g.Fields {
+			all = append(all, state{x.Value, x.Options, x.Choices, x.Units, x.Pairs})
+		}
+	}
+	text, _ := json.Marshal(all) // strings always encode
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// hide adds a value that the form sends and does not show.
+func (f *form) hide(name, value string) {
+	if f.Hidden == nil {
+		f.Hidden = map[string]string{}
+	}
+	f.Hidden[name] = value
+}
+
+// add appends a field to the first group of the form.
+func (f *form) add(x *field) { f.Groups[0].Fields = append(f.Groups[0].Fields, x) }
+
+// newForm returns a form with one group of fields.
+func newForm(fields ...*field) *form { return &form{Groups: []group{{Fields: fields}}} }
+
+// typedField returns the field in which the operator types a text to confirm a
+// change, for which a mistake costs much.
+func typedField(name, label, text, wrong string) *field {
+	return &field{Name: name, Label: label, Hint: "Type " + text + " to confirm.", Type: "text", Autocomplete: "off", Required: true, Mono: true, Must: text, Wrong: wrong}
+}
+
+// confirmed reports whether the operator typed what the form asks for. If not, it
+// adds an error to the form.
+func (f *form) confirmed() bool {
+	for _, g := range f.Groups {
+		for _, x := range g.Fields {
+			if typed := strings.TrimSpace(x.Value); x.Must != "" && typed != x.Must && strings.ToUpper(typed) != x.Must {
+				f.addError(x.Name, x.Wrong)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reasonField is the reason of a change.
+func reasonField(hint string) *field {
+	return &field{Name: "reason", Label: "Reason", Hint: hint, Type: "text", MaxLength: 255}
+}
