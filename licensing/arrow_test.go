@@ -52,15 +52,17 @@ var arrows = map[string][]string{
 	"licensing/internal/http/dashboard": {"licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/core/feed", "licensing/internal/core/input", "auth", "auth/operator", "licensing/internal/core/csvfile", "licensing/internal/http/qr", "licensing/internal/http/web", "internal/inner"},
 	"licensing/internal/http/portal":    {"licensing/license", "licensing/licensefile", "licensing/internal/http/web"},
 	"licensing/internal/http/qr":        {},
-	"licensing":                         {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
-	"licensing/licensefile":             {},
-	"licensing/files":                   {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
-	"licensing/client":                  {"licensing/api", "licensing/licensefile"},
-	"licensing/licensingtest":           {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
-	"example/internal/host":             {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
-	"example":                           {"example/internal/host", "store/sqlite"},
-	"example/internal/admin":            {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
-	"example/admin":                     {"example/internal/admin"},
+
+	"licensing/internal/http/dashboard/internal/reference": {}, // a command, for go generate
+	"licensing":               {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
+	"licensing/licensefile":   {},
+	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
+	"licensing/client":        {"licensing/api", "licensing/licensefile"},
+	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
+	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
+	"example":                 {"example/internal/host", "store/sqlite"},
+	"example/internal/admin":  {"auth/operator", "licensing/files", "licensing/licensefile", "store", "store/sqlite", "licensing"},
+	"example/admin":           {"example/internal/admin"},
 
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
 	"example/program":               {"licensing/client"},

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/dashboard"
-	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/endpoints"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
@@ -17,6 +16,6 @@ func (h *Handler) section() *web.Section {
 	o := h.opts
 	return dashboard.New(dashboard.Options{
 		Licenses: h.service, Webhooks: h.webhooks, Files: h.files, Backlog: h.engine.Backlog, Sealed: o.MasterKey != nil, Auth: h.auth, Operators: h.operators, Now: o.Now, Logger: o.Logger,
-		Description: endpoints.Description, About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
+		About: h.about(), PublicURL: o.PublicURL, Host: dashboard.Host(o.Dashboard),
 	}).Section()
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
@@ -35,9 +34,8 @@ type Options struct {
 	Now       func() time.Time
 	Logger    *slog.Logger
 
-	Description []byte // the OpenAPI document, which the API reference page shows
-	About       About  // the content of the About page
-	PublicURL   string // the public URL of the mount; empty: unknown
+	About     About  // the content of the About page
+	PublicURL string // the public URL of the mount; empty: unknown
 
 	Host
 }
@@ -53,15 +51,13 @@ type Host struct {
 // Handler serves the pages below the path "/dashboard". It is safe for
 // concurrent use.
 type Handler struct {
-	opts      Options
-	origin    *http.CrossOriginProtection
-	reference func() *reference // built on first use
+	opts   Options
+	origin *http.CrossOriginProtection
 }
 
 // New returns a Handler. It panics if an origin is invalid.
 func New(opts Options) *Handler {
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
-	h.reference = sync.OnceValue(func() *reference { return newReference(opts.Description) })
 	for _, o := range opts.Origins {
 		if err := h.origin.AddTrustedOrigin(o); err != nil {
 			panic("dashboard: " + err.Error())

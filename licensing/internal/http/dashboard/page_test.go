@@ -61,7 +61,6 @@ func everyPage(s *site) map[string]reply {
 	pages["licenses/{id}/file, wrong"] = v.post(at("licenses/{id}/file"))
 	pages["licenses/selected/{move}"] = v.get("licenses/selected/suspend?id=" + at("licenses/{id}")[len("licenses/"):])
 	pages["licenses/selected/{move}, done"] = v.post("licenses/selected/suspend", "id", at("licenses/{id}")[len("licenses/"):])
-	pages["reference/{name}, object"] = v.get("reference/License")
 	pages["audit, wrong"] = v.get("audit?type=mislaid")
 	pages["webhooks/new, wrong"] = v.post("settings/webhooks/new", "url", "nowhere")
 	pages["webhook secret"] = v.post("settings/webhooks/new", "url", "https://shop.example/other", "types", "all")

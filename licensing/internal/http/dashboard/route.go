@@ -73,7 +73,7 @@ func init() {
 		{method: post, path: "settings/operators/revoke", access: admins, handle: revokeInvitation, signIn: true},
 		{method: get, path: "settings/operators/{id}", access: admins, handle: showOperator, signIn: true},
 		{method: post, path: "settings/operators/{id}", access: admins, handle: changeOperator, signIn: true},
-		{method: get, path: "reference", query: "q", handle: showReference},
+		{method: get, path: "reference", handle: showReference},
 		{method: get, path: "reference/{name}", handle: showReferencePart},
 
 		{method: get, path: "settings", handle: showSettings},

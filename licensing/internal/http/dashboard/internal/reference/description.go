@@ -1,4 +1,4 @@
-package dashboard
+package main
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ type description struct {
 	}
 	Tags []struct {
 		Name        string
-		Description string
+		Description markup
 	}
 	Paths      members[members[json.RawMessage]]
 	Components struct {
@@ -85,7 +85,7 @@ type operation struct {
 	OperationID string
 	Tags        []string
 	Summary     string
-	Description string
+	Description markup
 	Security    []map[string][]string
 	Parameters  []parameter
 	RequestBody struct {
@@ -110,14 +110,14 @@ type parameter struct {
 	Name        string
 	In          string
 	Required    bool
-	Description string
+	Description markup
 	Schema      schema
 	Example     any
 }
 
 type response struct {
 	Ref         string `json:"$ref"`
-	Description string
+	Description markup
 	Content     members[content]
 }
 
@@ -134,7 +134,7 @@ type example struct {
 
 type schema struct {
 	Ref         string `json:"$ref"`
-	Description string
+	Description markup
 	Type        stringOrList
 	Format      string
 	Enum        []string
@@ -143,6 +143,8 @@ type schema struct {
 	Properties  members[schema]
 	Items       *schema
 	OneOf       []schema
+
+	required bool // as a member of a body
 }
 
 // stringOrList is a JSON string, or a list of strings.
@@ -198,3 +200,13 @@ func (s schema) kind() (words, object string) {
 	}
 	return strings.Join(all, " or "), ""
 }
+
+// Kind and Object are the results of kind.
+func (s schema) Kind() string   { words, _ := s.kind(); return words }
+func (s schema) Object() string { _, object := s.kind(); return object }
+
+// Requires reports whether a member of the object is required.
+func (s schema) Requires(name string) bool { return slices.Contains(s.Required, name) }
+
+// IsRequired reports whether the body must have the member.
+func (s schema) IsRequired() bool { return s.required }
