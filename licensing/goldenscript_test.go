@@ -50,8 +50,10 @@ func (g *golden) licenseFiles() {
 	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-1","file":"soon","nonce":"?"}`, "Authorization", "")
 	g.call("POST", "/license/activate", `{`+key+`,"fingerprint":"host-1","file":"P7D"}`, "Authorization", "")
 	g.call("POST", "/license/deactivate", `{`+key+`,"fingerprint":"host-1"}`, "Authorization", "")
-	g.call("POST", "/license/activate", `{`+key+`,"fingerprint":"host-2","file":"P7D"}`, "Authorization", "")
-	g.call("POST", "/license/deactivate", `{`+key+`,"fingerprint":"host-2"}`, "Authorization", "") // seat_held
+	for _, host := range []string{"host-2", "host-3", "host-4"} { // seat_held for the last
+		g.call("POST", "/license/activate", `{`+key+`,"fingerprint":"`+host+`","file":"P7D"}`, "Authorization", "")
+		g.call("POST", "/license/deactivate", `{`+key+`,"fingerprint":"`+host+`"}`, "Authorization", "")
+	}
 	seat := issued.json["activation"].(map[string]any)["id"].(string)
 	g.call("DELETE", path+"/activation/"+seat+"?force=true", "")
 	g.call("POST", path+"/file/void", `{"reason":"laptop stolen"}`, "Idempotency-Key", "v")
@@ -60,8 +62,8 @@ func (g *golden) licenseFiles() {
 	g.call("POST", path+"/file/void", `{"reason":5}`)
 	g.call("POST", "/license/lic_"+noID+"/file/void", "")
 	g.call("PATCH", path, `{"offline_seconds":0}`)
-	g.call("POST", "/license/file", `{`+key+`,"fingerprint":"host-2"}`, "Authorization", "")
-	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-2","file":"P7D"}`, "Authorization", "")
+	g.call("POST", "/license/file", `{`+key+`,"fingerprint":"host-4"}`, "Authorization", "")
+	g.call("POST", "/license/validate", `{`+key+`,"fingerprint":"host-4","file":"P7D"}`, "Authorization", "")
 	g.call("POST", path+"/suspend", "")
 	list := g.call("GET", "/file/revocations?product_id=files", "", "Authorization", "")
 	g.call("GET", "/file/revocations?product_id=files", "", "Authorization", "", "If-None-Match", list.Header().Get("ETag"))

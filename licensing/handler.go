@@ -58,7 +58,7 @@ func NewHandler(st store.Store, opts Options) *Handler {
 	h.service = license.New(h.store, license.Options{
 		Now: opts.Now, Logger: opts.Logger, MasterKey: opts.MasterKey, PreviousMasterKeys: opts.PreviousMasterKeys, BeforeCreate: opts.BeforeCreate,
 		IdempotencyTTL: opts.IdempotencyTTL, KeyHolderSeats: opts.KeyHolderSeats, Events: opts.Events,
-		MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
+		RecheckAfter: opts.RecheckAfter, MaxOffline: opts.MaxOffline, HoldOffline: opts.HoldOffline, FileIssuer: opts.FileIssuer,
 	})
 	h.webhooks = new(webhook.Service)
 	inner.Of(h.webhooks).Init(h.service, h.limitOf, opts.Webhooks)

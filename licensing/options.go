@@ -56,16 +56,25 @@ type Options struct {
 	// none; keys are generated and stored. See package files.
 	SigningKeys []files.SigningKey `validate:"-"`
 
+	// RecheckAfter is how long a program may rely on a verdict before it asks
+	// again (recheck_after), and so how late it learns of a suspension. From a
+	// minute to 24 hours. Default: one hour.
+	RecheckAfter time.Duration `validate:"omitempty,min=1m,max=24h"`
+
 	// MaxOffline is how long a license file for a license key holder is valid
-	// at most, unless the license has offline_seconds. From a minute to 10
-	// years. Default: 30 days.
+	// at most, unless the license has offline_seconds. A license with
+	// lease_seconds and without offline_seconds gets files of at most two leases.
+	// From a minute to 10 years. Default: 14 days.
 	MaxOffline time.Duration `validate:"omitempty,min=1m,max=87600h"`
 
 	// HoldOffline keeps every seat that a license file holds until the file
 	// has expired: except by force, its activation cannot be released or
 	// evicted before. A license that gets its first limit counts the programs
-	// whose activations were released before and that may still run. Default: it can, for as many seats at a time as the
-	// license has, so that for a while up to twice as many programs may run.
+	// whose activations were released before and that may still run. Only with
+	// HoldOffline is max_activations the most programs that can run at a time.
+	// Default: a held seat can be released, for as many seats at a time as the
+	// license has, and at least three. Until their files expire, the programs of
+	// those seats may run beside those of the others.
 	HoldOffline bool
 
 	// FileIssuer is the iss of license files. Default: none.

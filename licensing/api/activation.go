@@ -23,7 +23,7 @@ type Activation struct {
 	EndedAt      *time.Time        `json:"ended_at"` // when it was released or evicted
 	Metadata     map[string]string `json:"metadata"` // set by the program; never nil
 	CreatedAt    time.Time         `json:"created_at"`
-	LastSeenAt   time.Time         `json:"last_seen_at"` // precise to a tenth of the lease or, without one, to the hour
+	LastSeenAt   time.Time         `json:"last_seen_at"` // precise to a tenth of the lease or, without one, to the day
 }
 
 // An ActivationStatus is the status of an activation at an instant.

@@ -20,7 +20,7 @@ type License struct {
 
 	MaxActivations *int64 `json:"max_activations"` // nil: unlimited
 	LeaseSeconds   *int64 `json:"lease_seconds"`   // nil: activations last until released
-	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: the default of the service; 0: none
+	OfflineSeconds *int64 `json:"offline_seconds"` // how long a license file for a key holder is valid at most; nil: the default of the service; 0: two checks
 
 	// Generation starts at 1 and is in every license file. It rises when the
 	// license changes so that its earlier files promise too much; programs

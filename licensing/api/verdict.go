@@ -22,7 +22,7 @@ type Verdict struct {
 	NextChangeAt *time.Time `json:"next_change_at"`
 	// RecheckAfter is after how many seconds to validate again, at least 1:
 	// no later than NextChangeAt, than half of the remaining lease of an
-	// active activation, and than a periodic check.
+	// active activation, and than a periodic check, of one hour by default.
 	RecheckAfter int64 `json:"recheck_after"`
 
 	// File is the license file that the request asked for; empty: none. In Go
@@ -42,12 +42,10 @@ type Reason struct {
 // A VerdictCode is the [Code] of a verdict or a reason. The list may grow.
 type VerdictCode = Code
 
-// The codes of the reason why a valid license allows no file. Another is
-// [VerdictActivationLimit]: the license has more active activations than seats.
-const (
-	FileOfflineForbidden VerdictCode = "offline_forbidden" // License.OfflineSeconds is 0
-	FileTooLarge         VerdictCode = "file_too_large"    // the entitlements do not fit
-)
+// FileTooLarge is the code of the reason why a valid license allows no file: its
+// entitlements do not fit. Another is [VerdictActivationLimit]: the license has
+// more active activations than seats.
+const FileTooLarge VerdictCode = "file_too_large"
 
 // The codes of a verdict, in the order of the reasons. An activation that is
 // refused fails with the code of its verdict.

@@ -14,7 +14,6 @@ const (
 	CodeKeyTaken             = api.CodeKeyTaken
 	CodeMoveForbidden        = api.CodeMoveForbidden
 	CodeSeatHeld             = api.CodeSeatHeld
-	CodeOfflineForbidden     = api.FileOfflineForbidden
 	CodeFileTooLarge         = api.FileTooLarge
 	CodeCursorGone           = api.CodeCursorGone
 	CodeStale                = api.CodeStale

@@ -144,7 +144,6 @@ With [ProgramOptions.URL] too, the service issues the files:
 	the service cannot be reached          the file counts until it expires, with the warning unreachable
 	the key is unknown                     the same, with not_found
 	valid without a file that verifies     the same, with untrusted; without a file, untrusted
-	the license allows no files            the same, with offline_forbidden; without a file, offline_forbidden
 	another fingerprint than before        fingerprint_changed, without a seat, until SetKey
 	any other denial                       denied immediately, until a new file arrives
 

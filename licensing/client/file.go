@@ -52,8 +52,8 @@ type IssueFileByKeyParams struct {
 }
 
 // IssueFileByKey returns a license file for the license with a key, of at most
-// License.OfflineSeconds. It fails as [Client.IssueFile] does, and with
-// [CodeOfflineForbidden]. It needs no access token.
+// License.OfflineSeconds. It fails as [Client.IssueFile] does. It needs no access
+// token.
 func (c *Client) IssueFileByKey(ctx context.Context, p IssueFileByKeyParams) (LicenseFile, error) {
 	return call[LicenseFile](ctx, c, "POST /license/file", anonymous, p)
 }

@@ -329,7 +329,7 @@ func TestRetryWithinStartWait(t *testing.T) {
 }
 
 func TestOffline(t *testing.T) {
-	for offline, valid := range map[time.Duration]time.Duration{0: 7 * day, 3 * day: 3 * day, -1: 22 * time.Hour} {
+	for offline, valid := range map[time.Duration]time.Duration{0: 7 * day, 3 * day: 3 * day} {
 		onStage(t, func(s stage) {
 			o := s.options("pc-1")
 			o.Offline = offline

@@ -37,7 +37,7 @@ type Status struct {
 	// Warnings do not make the license invalid: [CodeUnreachable],
 	// [CodeNotFound], [CodeClockChanged], [CodeFileSkipped], [CodeListStale],
 	// [CodeStateUnusable], [CodeUntrusted] or why the license allows no file, such
-	// as [CodeOfflineForbidden], with what happened.
+	// as [CodeFileTooLarge], with what happened.
 	Warnings []Reason
 }
 

@@ -199,9 +199,6 @@ func TestTrustPolicy(t *testing.T) {
 			}
 			r.change.Store(&change)
 		}, "valid", "file_expired", "valid", "untrusted"},
-		"a file is forbidden": {func(s stage, _ *relay) {
-			s.update(license.UpdateParams{OfflineSeconds: license.To[int64](0)})
-		}, "valid", "offline_forbidden", "valid", "offline_forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s stage) {
@@ -257,9 +254,6 @@ func TestTrustAtTheStart(t *testing.T) {
 			o.Trust, err = licensefile.NewKeySet(pub)
 			s.NoErr(err)
 		}, client.CodeUntrusted},
-		"files forbidden": {func(s stage, o *client.ProgramOptions) {
-			s.update(license.UpdateParams{OfflineSeconds: license.To[int64](0)})
-		}, client.CodeOfflineForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(s stage) {

@@ -233,7 +233,7 @@ func (s *Service) takeSeat(ctx context.Context, tx *transaction, p ActivateParam
 
 // evict ends one activation of a full license to free its seat.
 func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f *facts) error {
-	denied, err := deniedFull(f.license, f.at)
+	denied, err := f.deniedFull()
 	if err != nil {
 		return err
 	}
@@ -266,13 +266,13 @@ func (s *Service) evict(ctx context.Context, tx *transaction, takeOver string, f
 
 // deniedFull returns the error for a license that is valid but has no free
 // seat.
-func deniedFull(rec record.License, at time.Time) (*DeniedError, error) {
-	l, err := fromRecord(rec, at)
+func (f facts) deniedFull() (*DeniedError, error) {
+	l, err := fromRecord(f.license, f.at)
 	if err != nil {
 		return nil, err
 	}
 	l.Key = ""
-	v := deny(fullReason(rec))
-	v.License, v.RecheckAfter = &l, seconds(recheckInvalid)
+	v := deny(fullReason(f.license))
+	v.License, v.RecheckAfter = &l, seconds(f.recheck)
 	return &DeniedError{Verdict: v}, nil
 }

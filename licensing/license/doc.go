@@ -47,7 +47,9 @@ already identified, without a license key.
 
 An [Activation] is the use of one of a license's MaxActivations seats by one
 fingerprint, for example a machine. [Service.Activate] enforces the limit
-exactly, however many calls run concurrently.
+exactly, however many calls run concurrently. It limits activations: a program
+whose activation was released or evicted may run until its license file expires,
+unless Options.HoldOffline is set.
 
 With LeaseSeconds, an activation ends unless it is validated in time. An ended
 lease does not use a seat, whether or not its record has been removed. When no

@@ -190,5 +190,7 @@ func (s *Service) admitByID(ctx context.Context, r store.Reader, id string, p Ac
 	if err != nil {
 		return facts{}, err
 	}
-	return admitted(question{productID: p.ProductID}, facts{at: now, license: rec, found: true, holdOffline: s.opts.HoldOffline})
+	f := s.facts(now)
+	f.license, f.found = rec, true
+	return admitted(question{productID: p.ProductID}, f)
 }

@@ -33,13 +33,14 @@ func TestActivateWithFileHoldsTheSeat(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, limited, func(p *license.CreateParams) {
-		p.LeaseSeconds, p.Entitlements = ptr(int64(3600)), map[string]any{"export": true}
+		p.LeaseSeconds, p.OfflineSeconds, p.Entitlements = ptr(int64(3600)), ptr(int64(1e6*2)), map[string]any{"export": true}
 	})
 	v, err := f.Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "a", File: days14, Nonce: "n-1"})
 	is.NoErr(err)
 	c := v.FileClaims()
 	is.Equal(c.LicenseID, l.ID)
 	is.Equal(c.ProductID, l.ProductID)
+	is.Equal(c.Name, l.Name)
 	is.Equal(c.Generation, int64(1))
 	is.Equal(c.ExpiresAt, f.now.Add(14*day))
 	is.Equal(c.ActivationID, v.Activation.ID)
@@ -112,12 +113,17 @@ func TestFileLifetimes(t *testing.T) {
 		key      bool
 		want     time.Duration
 	}{
-		"a key gets 30 days":         {nil, license.Duration{Years: 1}, true, 30 * day},
-		"by default":                 {nil, license.Duration{}, true, 30 * day},
+		"a key gets 14 days":         {nil, license.Duration{Years: 1}, true, 14 * day},
+		"by default":                 {nil, license.Duration{}, true, 14 * day},
 		"a client gets what it asks": {nil, license.Duration{Days: 400}, false, 400 * day},
 		"ten years":                  {nil, license.Duration{Years: 10}, false, start.AddDate(10, 0, 0).Sub(start)},
 		"a minute":                   {nil, license.Duration{Minutes: 1}, true, time.Minute},
 		"offline_seconds":            {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(3600)) }, days14, true, time.Hour},
+		"no time offline":            {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, true, 2 * time.Hour},
+		"two leases":                 {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(900)) }, days14, true, 30 * time.Minute},
+		"a short lease":              {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(5)) }, days14, true, time.Minute},
+		"a long lease":               {func(p *license.CreateParams) { p.LeaseSeconds = ptr(int64(1e9)) }, license.Duration{}, true, 14 * day},
+		"a lease and offline":        {func(p *license.CreateParams) { p.LeaseSeconds, p.OfflineSeconds = ptr(int64(5)), ptr(int64(7200)) }, days14, true, 2 * time.Hour},
 		"not for a client":           {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, days14, false, 14 * day},
 		"the end of the license":     {func(p *license.CreateParams) { p.ExpiresAt, p.GraceSeconds = ptr(start.Add(day)), 3600 }, days14, false, 25 * time.Hour},
 	} {
@@ -146,7 +152,6 @@ func TestIssueFileRefusals(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t, limited)
-	none := f.create(t, func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) })
 	revoked := f.create(t)
 	_, err := f.Revoke(t.Context(), license.MoveParams{ID: revoked.ID})
 	is.NoErr(err)
@@ -178,24 +183,13 @@ func TestIssueFileRefusals(t *testing.T) {
 	require.ErrorIs(t, issue(license.IssueFileParams{Key: license.NewKey()}), license.ErrNotFound)
 	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: revoked.ID}), license.ErrDenied)
 	require.ErrorIs(t, issue(license.IssueFileParams{LicenseID: l.ID, ActivationID: "act_00000000000000000000000000"}), license.ErrNotFound)
-	err = issue(license.IssueFileParams{Key: none.Key, Fingerprint: "a"})
-	require.ErrorIs(t, err, license.ErrNoFile)
-	page, err := f.ListActivations(t.Context(), license.ListActivationsParams{LicenseID: none.ID})
-	is.NoErr(err)
-	is.Equal(len(page.Data), 0) // no seat without the file
-
-	v, err := f.Validate(t.Context(), license.ValidateParams{Key: none.Key, File: days14})
-	is.NoErr(err)
-	is.True(v.Valid)
-	is.Equal(v.FileClaims(), nil)
-	is.Equal(v.FileReason.Code, license.FileOfflineForbidden)
 	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, File: days14})
 	is.Equal(field(err), "fingerprint")
 	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Nonce: "n"})
 	is.Equal(field(err), "nonce")
 	_, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: license.Duration{Seconds: 1}})
 	is.Equal(field(err), "file")
-	v, err = f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: l.Key, Fingerprint: "a", File: days14})
 	is.NoErr(err)
 	is.Equal(v.Code, license.VerdictNotActivated)
 	is.Equal(v.FileClaims(), nil)
@@ -224,9 +218,8 @@ func TestNoFileWritesNothing(t *testing.T) {
 		edit func(*license.CreateParams)
 		want error
 	}{
-		"offline_forbidden": {func(p *license.CreateParams) { p.OfflineSeconds = ptr(int64(0)) }, license.ErrNoFile},
-		"file_too_large":    {func(p *license.CreateParams) { p.Entitlements = entitlements }, license.ErrInvalid},
-		"ends now":          {func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(500 * time.Millisecond)) }, license.ErrNoFile},
+		"file_too_large": {func(p *license.CreateParams) { p.Entitlements = entitlements }, license.ErrInvalid},
+		"ends now":       {func(p *license.CreateParams) { p.ExpiresAt = ptr(start.Add(500 * time.Millisecond)) }, license.ErrNoFile},
 	} {
 		for _, seated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, seated %t", name, seated), func(t *testing.T) {
@@ -284,7 +277,7 @@ func TestRequestText(t *testing.T) {
 	file, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
 	is.NoErr(err)
 	is.Equal(file.Activation.LastSeenAt, seen) // an operator is not the program
-	is.Equal(file.ExpiresAt, f.now.Add(30*day))
+	is.Equal(file.ExpiresAt, f.now.Add(14*day))
 	_, err = f.ReleaseActivation(t.Context(), license.ReleaseParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
 	is.NoErr(err)
 	_, err = f.IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, ActivationID: file.Activation.ID})
@@ -294,25 +287,27 @@ func TestRequestText(t *testing.T) {
 func TestSpentSeats(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	l := f.create(t, limited)
+	l := f.create(t, seats(4, 0))
 	release := func(fingerprint string) (license.Activation, error) {
 		return f.Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: fingerprint})
 	}
 	ids := map[string]string{}
-	for _, fingerprint := range []string{"a", "b"} {
+	for _, fingerprint := range []string{"a", "b", "x", "y"} {
 		ids[fingerprint] = f.activateFile(t, l.Key, fingerprint).Activation.ID
 	}
 	until := f.now.Add(14*day + licensefile.Leeway)
 	a, err := release("a")
 	is.NoErr(err)
 	is.Equal(*a.OfflineUntil, until)
-	_, err = release("b")
-	is.NoErr(err)
-	for _, fingerprint := range []string{"c", "d"} {
+	for _, fingerprint := range []string{"b", "x", "y"} {
+		_, err = release(fingerprint)
+		is.NoErr(err)
+	}
+	for _, fingerprint := range []string{"c", "d", "f", "g"} {
 		ids[fingerprint] = f.activateFile(t, l.Key, fingerprint).Activation.ID
 	}
 
-	// Two seats are spent: no third.
+	// Four seats are spent: no fifth.
 	_, err = release("c")
 	held, ok := errors.AsType[*license.SeatHeldError](err)
 	is.True(ok)
@@ -334,7 +329,7 @@ func TestSpentSeats(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(*v.Activation.HeldUntil, until)
 	_, err = release("a")
-	require.ErrorIs(t, err, license.ErrSeatHeld) // b and the forced c
+	require.ErrorIs(t, err, license.ErrSeatHeld) // b, x, y and the forced c
 	f.now = until
 	a, err = release("a")
 	is.NoErr(err)

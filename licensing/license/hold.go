@@ -60,8 +60,8 @@ type spentSeat struct {
 var ErrSeatHeld = errors.New("a license file holds the seat")
 
 // A SeatHeldError is returned if an activation cannot be released or evicted
-// because a license file holds its seat, and as many programs as the license
-// allows already run from files of seats that were released or evicted.
+// because a license file holds its seat, and as many programs as may already run
+// from files of seats that were released or evicted.
 type SeatHeldError struct {
 	OfflineUntil time.Time // when the hold of this activation ends
 }
@@ -73,8 +73,12 @@ func (e *SeatHeldError) Error() string {
 // Is makes errors.Is(e, ErrSeatHeld) true.
 func (e *SeatHeldError) Is(target error) bool { return target == ErrSeatHeld }
 
-// spend records that a held activation ends. A license has at most
-// MaxActivations spent seats, with Options.HoldOffline none; one more is a
+// leastSpent is how many spent seats every license may have: with one seat, a
+// customer moves to another machine and back.
+const leastSpent = 3
+
+// spend records that a held activation ends. A license has at most as many spent
+// seats as MaxActivations and leastSpent, with Options.HoldOffline none; one more is a
 // [*SeatHeldError], unless it is forced. The seat that the activation own spent
 // does not count: its fingerprint takes a seat again. It reports whether the force
 // was needed.
@@ -85,7 +89,7 @@ func (s *Service) spend(ctx context.Context, tx *transaction, l record.License, 
 	if l.MaxActivations >= 0 {
 		var most int64
 		if !s.opts.HoldOffline {
-			most = l.MaxActivations
+			most = max(l.MaxActivations, leastSpent)
 		}
 		n, err := spentSeats(ctx, tx, l.ID, tx.now, most, func(e store.Entry) bool { return e.Key != spentKey(l.ID, own) })
 		if err != nil {

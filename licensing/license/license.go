@@ -24,7 +24,7 @@ type CreateParams struct {
 	GraceSeconds   int64  `json:"grace_seconds" validate:"min=0,max=3155760000"`                            // at most 100 years
 	MaxActivations *int64 `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"`   // nil: unlimited
 	LeaseSeconds   *int64 `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`  // nil: none
-	OfflineSeconds *int64 `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"` // nil: Options.MaxOffline
+	OfflineSeconds *int64 `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"` // nil: Options.MaxOffline; 0: two checks
 
 	// Entitlements has at most 100 entries. Names are 1–64 characters.
 	// Values are true, a number or a string of 1–255 characters. Numbers may

@@ -46,9 +46,18 @@ func tooShort(d Duration) bool {
 }
 
 // longestFile returns the longest lifetime of a file for a license key holder.
+// Programs run from files online too, so a license without time offline gets files
+// that last from one check until after the next. Files hold their seats, so a
+// license with leases, such as one for containers, gets files that are not much
+// longer than those.
 func (s *Service) longestFile(l record.License) time.Duration {
-	if l.OfflineSeconds >= 0 {
+	switch {
+	case l.OfflineSeconds > 0:
 		return time.Duration(l.OfflineSeconds) * time.Second
+	case l.OfflineSeconds == 0:
+		return 2 * s.opts.RecheckAfter
+	case l.LeaseSeconds >= 0:
+		return min(s.opts.MaxOffline, max(minFileLifetime, 2*time.Duration(l.LeaseSeconds)*time.Second))
 	}
 	return s.opts.MaxOffline
 }
@@ -101,11 +110,8 @@ func (s *Service) offerFile(ctx context.Context, r store.Reader, f facts, v Verd
 // fileClaims returns the claims of a file that expires at exp for the valid
 // verdict v on f, or the reason why the license allows no file.
 func (s *Service) fileClaims(f facts, v Verdict, ask fileAsk, exp time.Time) (*licensefile.Claims, *Reason, error) {
-	if ask.holder && s.longestFile(f.license) <= 0 {
-		return nil, &Reason{Code: FileOfflineForbidden, Detail: "The license does not allow license files."}, nil
-	}
 	c := &licensefile.Claims{
-		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Generation: generation(f.license),
+		ID: rand.Text(), Issuer: s.opts.FileIssuer, LicenseID: f.license.ID, ProductID: f.license.ProductID, Name: f.license.Name, Generation: generation(f.license),
 		IssuedAt: f.at.Truncate(time.Second), NotBefore: f.at.Truncate(time.Second), ExpiresAt: exp, LicenseExpiresAt: f.license.ExpiresAt,
 		Entitlements: v.License.Entitlements, RecheckAfter: v.RecheckAfter, Nonce: ask.nonce,
 	}

@@ -157,7 +157,7 @@ func (s *Service) freeSeats(ctx context.Context, tx *transaction, f *facts) (mor
 	if len(rows) == seatsBatch {
 		return true, tx.putSeats(ctx, f.license.ID, f.count)
 	}
-	cut, err := cutLeases(ctx, tx, f.license)
+	cut, err := s.cutLeases(ctx, tx, f.license)
 	f.recount = f.recount || cut > 0
 	return false, err
 }
@@ -174,13 +174,13 @@ func (f *facts) own() int {
 // returns how many it changed: at most a batch of activations without a
 // lease and a batch with a longer one. Those were renewed before
 // LeaseSeconds was set or shortened. A program that rechecks as its last
-// verdict told it to, which is within recheckValid, has a whole lease to do
-// so.
-func cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, err error) {
+// verdict told it to, which is within Options.RecheckAfter, has a whole lease
+// to do so.
+func (s *Service) cutLeases(ctx context.Context, tx *transaction, l record.License) (n int, err error) {
 	if l.LeaseSeconds < 0 {
 		return 0, nil
 	}
-	end := leaseEnd(l, tx.now.Add(recheckValid))
+	end := leaseEnd(l, tx.now.Add(s.opts.RecheckAfter))
 	for _, ends := range []store.TimeRange{
 		{Before: time.Unix(0, 0), OrNone: true},
 		{From: end.Add(time.Millisecond)},
@@ -239,7 +239,7 @@ func (s *Service) cutAllLeases(ctx context.Context, id string) {
 			if err != nil {
 				return err
 			}
-			n, err = cutLeases(ctx, tx, rec)
+			n, err = s.cutLeases(ctx, tx, rec)
 			return err
 		})
 		if err != nil || n == 0 || s.tx != nil { // inside Atomically or Once, one batch

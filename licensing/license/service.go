@@ -42,14 +42,20 @@ type Options struct {
 	// always allowed. Default: operators and API clients only.
 	KeyHolderSeats bool
 
+	// RecheckAfter is the longest [Verdict.RecheckAfter]: how soon programs learn
+	// of a suspension, for example. From a minute to 24 hours. Default: one hour.
+	RecheckAfter time.Duration
+
 	// MaxOffline is how long a license file for a license key holder is valid
-	// at most, if the license does not say. Default: 30 days.
+	// at most, if the license does not say. A license with LeaseSeconds that
+	// does not say gets files of at most two leases. Default: 14 days.
 	MaxOffline time.Duration
 
 	// HoldOffline keeps every seat that a license file holds until the file
 	// has expired: its activation cannot be released or evicted before, except
-	// by force. Default: license key holders can cause as many spent seats as
-	// the license has seats.
+	// by force. Only then does the number of programs that can run never exceed
+	// the number of seats. Default: license key holders can cause as many spent
+	// seats as the license has seats, and at least three.
 	HoldOffline bool
 
 	// FileIssuer is the iss of license files. Default: none.
@@ -121,8 +127,11 @@ func New(st store.Store, opts Options) *Service {
 		opts.IdempotencyTTL = 24 * time.Hour
 	}
 	const day = 24 * time.Hour
+	if opts.RecheckAfter <= 0 {
+		opts.RecheckAfter = time.Hour
+	}
 	if opts.MaxOffline <= 0 {
-		opts.MaxOffline = 30 * day
+		opts.MaxOffline = 14 * day
 	}
 	if opts.Events.ExpiryNotices == nil {
 		opts.Events.ExpiryNotices = []time.Duration{30 * day, 7 * day, day}

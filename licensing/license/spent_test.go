@@ -97,13 +97,29 @@ func TestSpentSeatsOfAnUnlimitedLicense(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
 	l := f.create(t)
-	for _, fingerprint := range []string{"a", "b", "c"} {
+	for _, fingerprint := range []string{"a", "b", "c", "d"} {
 		f.activateFile(t, l.Key, fingerprint)
 	}
 	is.NoErr(f.release(t, l.Key, "a"))
 	f.limit(t, l.ID, 2)
 	is.NoErr(f.release(t, l.Key, "b"))
-	require.ErrorIs(t, f.release(t, l.Key, "c"), license.ErrSeatHeld)
+	is.NoErr(f.release(t, l.Key, "c"))
+	require.ErrorIs(t, f.release(t, l.Key, "d"), license.ErrSeatHeld)
+}
+
+// TestMovesOfOneSeat: a customer moves to another machine and back, with files of
+// two weeks, and releases each machine that is left.
+func TestMovesOfOneSeat(t *testing.T) {
+	is := is.New(t)
+	f := newFixture(t)
+	l := f.create(t, seats(1, 0))
+	for range 3 {
+		for _, fingerprint := range []string{"a", "b"} {
+			f.activateFile(t, l.Key, fingerprint)
+			f.now = f.now.Add(time.Hour)
+			is.NoErr(f.release(t, l.Key, fingerprint))
+		}
+	}
 }
 
 // TestTakeOverBack: a program whose seat was taken over takes it back, so that its
@@ -121,6 +137,8 @@ func TestTakeOverBack(t *testing.T) {
 	is.NoErr(takeOver("b"))
 	is.NoErr(takeOver("a"))
 	is.NoErr(takeOver("b"))
-	require.ErrorIs(t, takeOver("c"), license.ErrSeatHeld) // a third would run
+	is.NoErr(takeOver("c"))
+	is.NoErr(takeOver("d"))
+	require.ErrorIs(t, takeOver("e"), license.ErrSeatHeld) // a fifth would run
 	is.NoErr(takeOver("a"))
 }

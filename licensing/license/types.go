@@ -84,8 +84,7 @@ const (
 	VerdictActivationLimit    = api.VerdictActivationLimit
 	VerdictEntitlementMissing = api.VerdictEntitlementMissing
 
-	FileOfflineForbidden = api.FileOfflineForbidden
-	FileTooLarge         = api.FileTooLarge
+	FileTooLarge = api.FileTooLarge
 )
 
 // The codes of a [FieldError]. The list may grow.

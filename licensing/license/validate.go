@@ -106,13 +106,19 @@ func (s *Service) answer(ctx context.Context, r store.Reader, p ValidateParams, 
 // reads are made with it, so that the time they take reveals nothing.
 const noLicense = "lic_00000000000000000000000000"
 
+// facts returns what is known at an instant before anything is read.
+func (s *Service) facts(at time.Time) facts {
+	return facts{at: at, holdOffline: s.opts.HoldOffline, recheck: s.opts.RecheckAfter}
+}
+
 // findByKey reads the license with a key and what the question needs.
 func (s *Service) findByKey(ctx context.Context, r store.Reader, key string, q question, now time.Time) (facts, error) {
 	l, found, err := s.byKey(ctx, r, key)
 	if err != nil {
 		return facts{}, err
 	}
-	f := facts{at: now, license: l, found: found, holdOffline: s.opts.HoldOffline}
+	f := s.facts(now)
+	f.license, f.found = l, found
 	if q.fingerprint == "" {
 		return f, nil
 	}
@@ -152,7 +158,7 @@ func (f *facts) seatsID() string {
 
 // seenEvery is the precision of LastSeenAt for activations without a lease,
 // so that most validations write nothing. With a lease, it is a tenth of it.
-const seenEvery = time.Hour
+const seenEvery = 24 * time.Hour
 
 // renewSeat restarts the lease of the active activation and reports whether
 // there is anything to write. It does not change the activation until a
@@ -207,7 +213,8 @@ func (s *Service) Explain(ctx context.Context, p ExplainParams) (Verdict, error)
 	q := question{p.ProductID, p.CustomerID, p.Fingerprint, p.Entitlements}
 	var v Verdict
 	err := s.view(ctx, func(r store.Reader) (err error) {
-		f := facts{at: at, found: true, holdOffline: s.opts.HoldOffline}
+		f := s.facts(at)
+		f.found = true
 		if f.license, err = s.find(ctx, r, p.ID); err != nil {
 			return err
 		}

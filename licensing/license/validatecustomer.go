@@ -36,7 +36,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 		return Verdict{}, err
 	}
 	none := deny(Reason{Code: VerdictNotFound, Detail: "The customer has no matching license."})
-	none.RecheckAfter = seconds(recheckInvalid)
+	none.RecheckAfter = seconds(s.opts.RecheckAfter)
 	q := question{entitlements: p.Entitlements}
 	var v Verdict
 	err := s.view(ctx, func(r store.Reader) error {
@@ -56,7 +56,7 @@ func (s *Service) ValidateCustomer(ctx context.Context, p ValidateCustomerParams
 				if err != nil {
 					return nil, err
 				}
-				found, err := evaluate(q, facts{at: now, license: rec, found: true})
+				found, err := evaluate(q, facts{at: now, license: rec, found: true, recheck: s.opts.RecheckAfter})
 				if err != nil {
 					return nil, err
 				}

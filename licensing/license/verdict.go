@@ -10,12 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// How long a program may rely on a verdict that time does not change.
-const (
-	recheckValid   = 24 * time.Hour
-	recheckInvalid = time.Hour // an operator may have fixed it
-)
-
 // A question holds what a verdict is about, apart from the license.
 type question struct {
 	productID, customerID string // empty: not checked
@@ -39,7 +33,8 @@ type facts struct {
 	taken int
 	// spent is how many spent seats count as taken; see countSpent.
 	spent       int
-	holdOffline bool // Options.HoldOffline
+	holdOffline bool          // Options.HoldOffline
+	recheck     time.Duration // Options.RecheckAfter
 	// count is how many activations were not released or evicted: taken,
 	// plus those whose lease has ended.
 	count   int
@@ -51,7 +46,7 @@ func evaluate(q question, f facts) (Verdict, error) {
 	at := f.at
 	if !f.found {
 		v := deny(Reason{Code: VerdictNotFound, Detail: "No license has this key; check it for typos."})
-		v.RecheckAfter = seconds(recheckInvalid)
+		v.RecheckAfter = seconds(f.recheck)
 		return v, nil
 	}
 	v := verdictAt(q, f, at)
@@ -69,7 +64,7 @@ func evaluate(q question, f facts) (Verdict, error) {
 		v.Activation = &a
 	}
 	v.NextChangeAt = nextChange(q, f, at, v)
-	v.RecheckAfter = recheckAfter(v, f.renewedTo, at)
+	v.RecheckAfter = recheckAfter(v, f, at)
 	return v, nil
 }
 
@@ -189,19 +184,15 @@ func nextChange(q question, f facts, at time.Time, v Verdict) *time.Time {
 	return nil
 }
 
-// recheckAfter returns after how many seconds to validate again. renewedTo is
-// the end of a lease that starts now, if the validation renews it.
-func recheckAfter(v Verdict, renewedTo, at time.Time) int64 {
-	wait := recheckInvalid
-	if v.Valid {
-		wait = recheckValid
-	}
+// recheckAfter returns after how many seconds to validate again.
+func recheckAfter(v Verdict, f facts, at time.Time) int64 {
+	wait := f.recheck
 	// The lease of an active activation may need renewal whether or not the
 	// license is valid. Rechecking at half of it leaves time for a retry.
 	if a := v.Activation; a != nil && a.Status == ActivationLive && a.LeaseEndsAt != nil {
 		end := *a.LeaseEndsAt
-		if end.Before(renewedTo) {
-			end = renewedTo // not yet written; see renewSeat
+		if end.Before(f.renewedTo) {
+			end = f.renewedTo // not yet written; see renewSeat
 		}
 		if end.After(at) { // not only held by a license file
 			wait = min(wait, end.Sub(at)/2).Truncate(time.Second)

@@ -45,7 +45,7 @@ func TestVerdictOverTime(t *testing.T) {
 	}{
 		{start, license.VerdictScheduled, license.StatusScheduled, &starts, 3600},
 		{starts.Add(-time.Millisecond), license.VerdictScheduled, license.StatusScheduled, &starts, 1},
-		{starts, license.VerdictValid, license.StatusActive, &expires, 86400},
+		{starts, license.VerdictValid, license.StatusActive, &expires, 3600},
 		{expires.Add(-1500 * time.Millisecond), license.VerdictValid, license.StatusActive, &expires, 2},
 		{expires.Add(-time.Microsecond), license.VerdictValid, license.StatusActive, &expires, 1},
 		{expires, license.VerdictInGrace, license.StatusExpired, &graceEnds, 3600},

@@ -15,6 +15,7 @@ type Claims struct {
 	Issuer     string // iss; empty: none
 	LicenseID  string // sub
 	ProductID  string // aud
+	Name       string // name: whom the license is for, to show as "Licensed to"; empty: not said
 	Generation int64  // gen: the generation of the license, from 1 on
 
 	IssuedAt         time.Time // iat
@@ -39,6 +40,7 @@ type wireClaims struct {
 	Issuer         string         `json:"iss,omitempty"`
 	LicenseID      string         `json:"sub"`
 	ProductID      string         `json:"aud"`
+	Name           string         `json:"name,omitempty"`
 	ID             string         `json:"jti"`
 	IssuedAt       int64          `json:"iat"`
 	NotBefore      int64          `json:"nbf"`
@@ -55,7 +57,7 @@ type wireClaims struct {
 // MarshalJSON returns the payload of a file.
 func (c Claims) MarshalJSON() ([]byte, error) {
 	return encode(wireClaims{
-		Issuer: c.Issuer, LicenseID: c.LicenseID, ProductID: c.ProductID, ID: c.ID,
+		Issuer: c.Issuer, LicenseID: c.LicenseID, ProductID: c.ProductID, Name: c.Name, ID: c.ID,
 		IssuedAt: unix(c.IssuedAt), NotBefore: unix(c.NotBefore), ExpiresAt: unix(c.ExpiresAt),
 		Generation: c.Generation, LicenseExpires: unix(c.LicenseExpiresAt),
 		ActivationID: c.ActivationID, Fingerprint: c.FingerprintHash,
@@ -76,6 +78,7 @@ func (c *Claims) UnmarshalJSON(payload []byte) error {
 		Issuer:           m.text("iss", false),
 		LicenseID:        m.text("sub", true),
 		ProductID:        m.audience(),
+		Name:             m.text("name", false),
 		Generation:       m.number("gen", true, 1),
 		IssuedAt:         m.time("iat", true),
 		NotBefore:        m.time("nbf", true),

@@ -30,7 +30,8 @@ never replace one that does.
 A license file is a compact JWS (RFC 7515) that every JOSE library verifies. Its
 header has typ "license-file+jwt", alg EdDSA (Ed25519) or ES256, and the kid of
 the key. Its payload is a JSON Web Token: [Claims] documents the claims. It has
-neither names nor metadata nor the license key, and at most [MaxSize] bytes.
+the name of the license, but neither metadata nor the license key, and at most
+[MaxSize] bytes.
 
 A verifier in another language checks the signature with the key that kid
 names and the algorithm of that key, then typ, then aud (the product), nbf and

@@ -52,7 +52,7 @@ func set(t testing.TB, signers ...crypto.Signer) *KeySet {
 // fullClaims has every claim.
 func fullClaims() Claims {
 	return Claims{
-		ID: "file-1", Issuer: "https://example.com", LicenseID: "lic_1", ProductID: "atlas", Generation: 3,
+		ID: "file-1", Issuer: "https://example.com", LicenseID: "lic_1", ProductID: "atlas", Name: "Acme <Ltd> ü", Generation: 3,
 		IssuedAt: issued, NotBefore: issued.Add(-time.Hour), ExpiresAt: issued.Add(14 * 24 * time.Hour),
 		LicenseExpiresAt: issued.Add(365 * 24 * time.Hour), ActivationID: "act_1",
 		FingerprintHash: FingerprintHash("lic_1", "machine"),

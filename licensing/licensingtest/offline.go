@@ -28,8 +28,8 @@ const day = 24 * time.Hour
 // before every commit that the seats hold for these files:
 //
 //   - No more programs can run from files than the license allows: as many as it
-//     has seats, under Options.HoldOffline, twice as many without, and one more for
-//     each seat that was released by force.
+//     has seats, without Options.HoldOffline as many again and at least three more,
+//     and one more for each seat that was released by force.
 //   - The activation of every file is held until the file has expired.
 //
 // Only files of the current generation count. The programs use the clock of the
@@ -213,7 +213,7 @@ func (o *offline) check(ctx context.Context, r store.Reader, files []offlineFile
 		}
 	}
 	if !o.hold {
-		most *= 2
+		most += max(most, 3)
 	}
 	for _, a := range seats {
 		if until, ok := o.broken(a.ID); ok && !a.EndedAt.IsZero() && until.After(now) {

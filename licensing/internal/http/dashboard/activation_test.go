@@ -301,16 +301,23 @@ func TestReleaseOfAHeldSeat(t *testing.T) {
 	s := newSite(t)
 	v := s.admin()
 	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](1)})
-	file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: "machine-1", Lifetime: license.Duration{Days: 14}})
-	is.NoErr(err)
-	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: l.ID, MaxActivations: license.To(int64(0))})
-	is.NoErr(err)
+	issue := func(fingerprint string) license.File {
+		file, err := s.Service().IssueFile(t.Context(), license.IssueFileParams{LicenseID: l.ID, Fingerprint: fingerprint, Lifetime: license.Duration{Days: 14}})
+		is.NoErr(err)
+		return file
+	}
+	for i := range 3 {
+		issue(fmt.Sprint("spent-", i))
+		_, err := s.Service().Deactivate(t.Context(), license.DeactivateParams{Key: l.Key, Fingerprint: fmt.Sprint("spent-", i)})
+		is.NoErr(err)
+	}
+	file := issue("machine-1")
 	path := "licenses/" + l.ID + "/activations/" + file.Activation.ID + "/release"
 	require.Contains(t, v.get(path).body, "It may run offline from a license file until")
 	is.Equal(v.post(path, "reason", "moved").StatusCode, http.StatusSeeOther)
 	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventActivationReleased, Subject: l.ID})
 	is.NoErr(err)
-	require.Contains(t, string(events.Data[0].Data), `"forced":true`)
+	require.Contains(t, string(events.Data[3].Data), `"forced":true`)
 }
 
 // TestFilesOfALicense shows until when files may run, on the license and per

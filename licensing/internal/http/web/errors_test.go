@@ -38,7 +38,7 @@ var sentinels = map[string]struct {
 	"license.ErrActivationLimit":  {&license.DeniedError{Verdict: license.Verdict{Code: license.VerdictActivationLimit}}, 409},
 	"license.ErrCursorGone":       {license.ErrCursorGone, 410},
 	"license.ErrSeatHeld":         {&license.SeatHeldError{OfflineUntil: time.Now()}, 409},
-	"license.ErrNoFile":           {&license.NoFileError{Reason: license.Reason{Code: license.FileOfflineForbidden, Detail: "No files."}}, 409},
+	"license.ErrNoFile":           {&license.NoFileError{Reason: license.Reason{Code: license.FileTooLarge, Detail: "No files."}}, 409},
 	"license.ErrForbidden":        {license.ErrForbidden, 403},
 	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
 	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},
