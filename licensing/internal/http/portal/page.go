@@ -139,7 +139,7 @@ func (v *visit) showLicense(status int, problem string) error {
 		AnyDevice bool // a file needs no activation
 	}{
 		licenseView: v.view(l, verdict), Here: v.root() + l.ID, Problem: problem, Released: problem == "" && query.Has("released"), Next: list.NextCursor,
-		Offline: verdict.Valid && !(l.OfflineSeconds != nil && *l.OfflineSeconds == 0), AnyDevice: l.MaxActivations == nil,
+		Offline: verdict.Valid, AnyDevice: l.MaxActivations == nil,
 	}
 	for _, a := range list.Data {
 		label := cmp.Or(a.Name, a.Fingerprint)
