@@ -44,8 +44,8 @@ func newShop(url, clientID, clientSecret string) (*client.Client, error) {
 // sellOrder creates the license of an order. It can be repeated: the same order
 // gets the same license.
 func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (client.License, error) {
-	return shop.CreateLicense(ctx, client.CreateLicenseParams{
-		Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID, IdempotencyKey: order,
+	return shop.Once(order).CreateLicense(ctx, client.CreateLicenseParams{
+		Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID,
 	})
 }
 

@@ -2,6 +2,7 @@
 package valid
 
 import (
+	"cmp"
 	"errors"
 	"reflect"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // A Fault is a field that breaks a rule.
 type Fault struct {
 	Path   string // in Go, without the struct: "Tokens.TTL", "Origins[0]"
-	Field  string // on the wire, by the json tag: "products/0"
+	Field  string // on the wire, by the json or the query tag: "products/0"
 	Code   string // stable, such as "required"
 	Detail string // how to fix it: "must be at least 1m"
 }
@@ -59,7 +60,7 @@ func New(rules map[string]Rule) *Checker {
 		v := validator.New(validator.WithRequiredStructEnabled())
 		v.RegisterTagNameFunc(func(f reflect.StructField) string {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			return name
+			return cmp.Or(name, f.Tag.Get("query"))
 		})
 		v.RegisterAlias("text", "required,wellformed,trimmed,max=255")
 		for name, rule := range all {
@@ -91,7 +92,7 @@ func (c *Checker) describe(b validator.FieldError) (code, detail string) {
 		return rule.Code, rule.Detail
 	}
 	switch b.ActualTag() {
-	case "required":
+	case "required", "required_without":
 		return "required", "is required"
 	case "oneof":
 		return "unknown", "must be one of " + strings.ReplaceAll(b.Param(), " ", ", ")

@@ -57,13 +57,3 @@ const (
 	LicenseScheduled LicenseStatus = "scheduled"
 	LicenseActive    LicenseStatus = "active"
 )
-
-// A RenewFrom is the start of a renewal's duration.
-type RenewFrom string
-
-// The values of RenewFrom.
-const (
-	FromLater  RenewFrom = "later"  // the later of ExpiresAt and now: no paid time is lost
-	FromExpiry RenewFrom = "expiry" // the license's ExpiresAt
-	FromNow    RenewFrom = "now"
-)

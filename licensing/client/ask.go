@@ -31,11 +31,11 @@ func (p *Program) ask(ctx context.Context, key string, again bool) (*answer, err
 			Key: key, ProductID: p.opts.ProductID, Fingerprint: p.opts.Fingerprint, Name: p.opts.Name, File: lifetime, Nonce: nonce,
 		})
 	}
-	if err == nil && lifetime == "" && p.outdated(a.verdict) {
+	if err == nil && lifetime.IsZero() && p.outdated(a.verdict) {
 		lifetime, nonce = p.wantsFile(true)
 		a, err = validate()
 	}
-	if err == nil && lifetime != "" && a.verdict.Valid {
+	if err == nil && !lifetime.IsZero() && a.verdict.Valid {
 		err = p.keep(a, nonce)
 	}
 	if err != nil {

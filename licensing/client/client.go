@@ -37,7 +37,8 @@ type Client struct {
 	id, secret  string
 	http        *http.Client
 	maxAttempts int // of a request
-	tokens      tokenSource
+	tokens      *tokenSource
+	key         string // of Once
 }
 
 // New returns a client of the service at opts.URL. It does no I/O. It returns
@@ -59,7 +60,19 @@ func newClient(base, id, secret string, h *http.Client) *Client {
 		own = *h
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: base, id: id, secret: secret, http: &own, maxAttempts: maxAttempts}
+	return &Client{base: base, id: id, secret: secret, http: &own, maxAttempts: maxAttempts, tokens: &tokenSource{}}
+}
+
+// Once returns a Client whose calls carry an idempotency key, such as the number of
+// an order: a call that is repeated with the key, by this process or by another,
+// returns the result of the first for 24 hours. Use a key for one call only; with
+// another call it is [CodeIdempotencyKeyReused]. Without Once, a random key covers the
+// retries of one call. A change that has no idempotency key, such as CreateWebhook, is
+// an error.
+func (c *Client) Once(key string) *Client {
+	once := *c
+	once.key = key
+	return &once
 }
 
 // parseURL returns the URL of a service without a final slash. The error

@@ -106,7 +106,7 @@ func TestLifeOfALicense(t *testing.T) {
 
 	l, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{
 		ID: l.ID, Name: new("Atlas Solo"), MaxActivations: client.ToNull[int64](), LeaseSeconds: client.To[int64](60),
-		Metadata: client.To(map[string]*string{"order": nil, "region": new("eu")}), IfMatch: l.ETag(),
+		Metadata: client.To(map[string]*string{"order": nil, "region": new("eu")}), IfMatch: []client.Version{l.Version()},
 	})
 	is.NoErr(err)
 	is.Equal(l.Name, "Atlas Solo")
@@ -119,7 +119,7 @@ func TestLifeOfALicense(t *testing.T) {
 	is.NoErr(err)
 	is.Equal(l.Name, "Atlas")
 
-	stale := `"1.active"`
+	stale := []client.Version{{Revision: 1, Status: client.LicenseActive}}
 	_, err = c.SuspendLicense(ctx, client.MoveLicenseParams{ID: l.ID, IfMatch: stale})
 	require.ErrorIs(t, err, client.CodeStale)
 	l, err = c.SuspendLicense(ctx, client.MoveLicenseParams{ID: l.ID, Reason: "invoice 7 is open"})
@@ -128,7 +128,7 @@ func TestLifeOfALicense(t *testing.T) {
 	is.Equal(l.StatusReason, "invoice 7 is open")
 	l, err = c.ReinstateLicense(ctx, client.MoveLicenseParams{ID: l.ID})
 	is.NoErr(err)
-	l, err = c.RenewLicense(ctx, client.RenewLicenseParams{ID: l.ID, Duration: "P1Y", From: client.FromExpiry})
+	l, err = c.RenewLicense(ctx, client.RenewLicenseParams{ID: l.ID, Duration: client.Duration{Years: 1}, From: client.FromExpiry})
 	is.NoErr(err)
 	is.Equal(l.ExpiresAt.UTC(), end.AddDate(1, 0, 0))
 	old := l.Key
@@ -137,7 +137,7 @@ func TestLifeOfALicense(t *testing.T) {
 	is.True(l.Key != old)
 
 	generation := l.Generation
-	l, err = c.VoidFiles(ctx, client.VoidFilesParams{LicenseID: l.ID, Reason: "laptop stolen", IfMatch: l.ETag()})
+	l, err = c.VoidFiles(ctx, client.VoidFilesParams{ID: l.ID, Reason: "laptop stolen", IfMatch: []client.Version{l.Version()}})
 	is.NoErr(err)
 	is.Equal(l.Generation, generation+1)
 
@@ -157,7 +157,7 @@ func TestLifeOfALicense(t *testing.T) {
 	e, _ := errors.AsType[*client.Error](err)
 	is.Equal([]string{string(e.Code), e.From, e.To}, []string{"move_forbidden", "revoked", "active"})
 
-	is.NoErr(c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID, IfMatch: l.ETag()}))
+	is.NoErr(c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID, IfMatch: []client.Version{l.Version()}}))
 	require.ErrorIs(t, c.DeleteLicense(ctx, client.DeleteLicenseParams{ID: l.ID}), client.CodeNotFound)
 	_, err = c.GetLicense(ctx, l.ID)
 	require.ErrorIs(t, err, client.CodeNotFound)
@@ -218,7 +218,7 @@ func TestCallsWithALicenseKey(t *testing.T) {
 	is.Equal(v.Code, client.CodeEvicted)
 
 	n := 0
-	for a, err := range c.ListActivationsOfKey(ctx, client.ListActivationsOfKeyParams{Key: l.Key, Ended: true, Limit: 1}) {
+	for a, err := range c.ListActivationsOfKey(ctx, client.ListActivationsParams{Key: l.Key, Ended: true, Limit: 1}) {
 		is.NoErr(err)
 		is.Equal(a.LicenseID, l.ID)
 		n++
@@ -282,7 +282,7 @@ func TestLists(t *testing.T) {
 	_, err = c.ValidateKey(ctx, client.ValidateKeyParams{Key: other.Key, ProductID: "other", Fingerprint: "b"})
 	is.NoErr(err)
 	var refusals []client.Refusal
-	for r, err := range c.ListRefusals(ctx, client.ListRefusalsParams{LicenseID: other.ID}) {
+	for r, err := range c.ListRefusals(ctx, client.ListRefusalsParams{ID: other.ID}) {
 		is.NoErr(err)
 		refusals = append(refusals, r)
 	}
@@ -292,7 +292,7 @@ func TestLists(t *testing.T) {
 	is.Equal(refusals[0].Days[0].Count, int64(1))
 	is.Equal(refusals[0].Recent[0].Fingerprint, "b")
 	is.Equal(refusals[0].Recent[0].Action, "validate")
-	for _, err := range c.ListRefusals(ctx, client.ListRefusalsParams{LicenseID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"}) {
+	for _, err := range c.ListRefusals(ctx, client.ListRefusalsParams{ID: "lic_01kaxh3v9zq7w5m2r8t4y6b1cd"}) {
 		require.ErrorIs(t, err, client.CodeNotFound)
 	}
 }
@@ -381,11 +381,11 @@ func TestWebhooks(t *testing.T) {
 		list++
 	}
 	is.Equal(list, 2)
-	w, err := c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Types: []string{}, Status: client.WebhookPaused})
+	w, err := c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Types: &[]string{}, Status: new(client.WebhookPaused)})
 	is.NoErr(err)
 	is.Equal(w.Status, client.WebhookPaused)
 	is.Equal(w.Types, []string{})
-	w, err = c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Status: client.WebhookActive, ResumeFrom: client.ResumeFromNow})
+	w, err = c.UpdateWebhook(ctx, client.UpdateWebhookParams{ID: hook.ID, Status: new(client.WebhookActive), ResumeFrom: client.ResumeFromNow})
 	is.NoErr(err)
 	require.Greater(t, w.SkippedEvents, 0) // that of the change before
 	other, err := c.CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://other.example/"})
@@ -418,7 +418,7 @@ func TestExportAndImport(t *testing.T) {
 		rows = append(rows, row)
 	}
 	is.Equal(len(rows), 3)
-	rows = append(rows, client.LicenseRow{Name: "n"})
+	rows = append(rows, client.LicenseRow{CreateLicenseParams: client.CreateLicenseParams{Name: "n"}})
 	want := []string{"created", "created", "created", "refused"}
 	for range 2 {
 		var results []string
@@ -492,4 +492,28 @@ func TestGetFileKeys(t *testing.T) {
 	keys, err := licensefile.ParseKeys(jwks)
 	is.NoErr(err)
 	is.Equal(len(keys.IDs()), 2)
+}
+
+// TestParametersThatAreNotSent: a parameter that a request cannot carry is an error,
+// never ignored.
+func TestParametersThatAreNotSent(t *testing.T) {
+	is := is.New(t)
+	ctx := t.Context()
+	c, _ := newService(t, licensing.Options{})
+	for _, err := range c.ListLicenses(ctx, client.ListLicensesParams{Search: "atlas"}) {
+		is.Equal(err.Error(), "GET /license: Search has no place in this request; it must not be set")
+	}
+	for _, err := range c.ListActivations(ctx, client.ListActivationsParams{LicenseID: "lic_1", Key: "k"}) {
+		is.Equal(err.Error(), "GET /license/{licenseID}/activation: Key has no place in this request; it must not be set")
+	}
+	_, err := c.Once("order-1").CreateWebhook(ctx, client.CreateWebhookParams{URL: "https://a.example/"})
+	is.Equal(err.Error(), "POST /webhook: has no idempotency key; call it without Once")
+
+	l, err := c.CreateLicense(ctx, atlas("cus_1"))
+	is.NoErr(err)
+	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, Name: new("x"), IfMatch: []client.Version{}})
+	require.ErrorIs(t, err, client.CodeStale) // as in Go: no version matches
+	l, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{Match: &client.Match{ProductID: "atlas", CustomerID: "cus_1"}, Name: new("Atlas 2")})
+	is.NoErr(err)
+	is.Equal(l.Name, "Atlas 2")
 }

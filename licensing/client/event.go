@@ -14,14 +14,6 @@ type EventPage struct {
 	HasMore    bool   `json:"has_more"` // more events followed when the page was read
 }
 
-// ListEventsParams select events. Fields that are not set do not filter.
-type ListEventsParams struct {
-	After   string `json:"-" query:"after"`   // the NextCursor of an earlier page; empty: from the oldest event
-	Type    string `json:"-" query:"type"`    // such as "license.renewed" or "license.*"
-	Subject string `json:"-" query:"subject"` // the ID of a record
-	Limit   int    `json:"-" query:"limit"`   // events per page, at most 200; 0: 50
-}
-
 // ListEvents returns the events after a cursor, page by page, up to the end of
 // the feed. Every call yields at least one page or an error, so that the caller
 // gets the cursor of the end too. A consumer that keeps NextCursor misses no

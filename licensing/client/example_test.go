@@ -45,15 +45,14 @@ func Example() {
 	}
 	order := client.CreateLicenseParams{
 		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1",
-		Entitlements:   map[string]any{"export": true, "users": 5},
-		IdempotencyKey: "order-1007",
+		Entitlements: map[string]any{"export": true, "users": 5},
 	}
-	first, err := c.CreateLicense(ctx, order)
+	first, err := c.Once("order-1007").CreateLicense(ctx, order)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	again, err := c.CreateLicense(ctx, order)
+	again, err := c.Once("order-1007").CreateLicense(ctx, order)
 	fmt.Println(again.ID == first.ID, again.Status, err)
 	// Output: true active <nil>
 }
@@ -102,9 +101,9 @@ func ExampleClient_UpdateLicense() {
 		return
 	}
 
-	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.To[int64](10), IfMatch: l.ETag()})
+	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.To[int64](10), IfMatch: []client.Version{l.Version()}})
 	fmt.Println(err)
-	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.ToNull[int64](), IfMatch: l.ETag()})
+	_, err = c.UpdateLicense(ctx, client.UpdateLicenseParams{ID: l.ID, MaxActivations: client.ToNull[int64](), IfMatch: []client.Version{l.Version()}})
 	fmt.Println(errors.Is(err, client.CodeStale))
 	// Output:
 	// <nil>

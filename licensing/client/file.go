@@ -17,21 +17,6 @@ func (c *Client) GetFileKeys(ctx context.Context) (json.RawMessage, error) {
 	return call[json.RawMessage](ctx, c, "GET /file/keys", anonymous, nil)
 }
 
-// IssueFileParams are the parameters of [Client.IssueFile]. At most one of
-// Fingerprint, ActivationID and Request says what the file is bound to; a
-// license with MaxActivations needs one of them.
-type IssueFileParams struct {
-	LicenseID    string `json:"-" path:"licenseID"`
-	Lifetime     string `json:"lifetime,omitempty"`      // an ISO 8601 duration such as "P14D"; empty: the longest for a license key
-	Fingerprint  string `json:"fingerprint,omitempty"`   // is activated if it has no active activation
-	ActivationID string `json:"activation_id,omitempty"` // an active activation
-	Request      string `json:"request,omitempty"`       // the text of a program without a network; see [Program.Request]
-	ProductID    string `json:"product_id,omitempty"`    // the license must be for this product
-	Nonce        string `json:"nonce,omitempty"`         // is put into the file
-
-	IdempotencyKey string `json:"-" header:"Idempotency-Key"` // as in [CreateLicenseParams]
-}
-
 // IssueFile returns a license file, which holds the seat of its activation
 // until it expires. It fails with [CodeNotFound], [CodeInvalidParameters] or
 // the code of a verdict.
@@ -39,31 +24,11 @@ func (c *Client) IssueFile(ctx context.Context, p IssueFileParams) (LicenseFile,
 	return call[LicenseFile](ctx, c, "POST /license/{licenseID}/file", keyed, p)
 }
 
-// IssueFileByKeyParams are the parameters of [Client.IssueFileByKey]. Only Key
-// is required. The other fields are as in [IssueFileParams].
-type IssueFileByKeyParams struct {
-	Key          string `json:"key"`
-	Lifetime     string `json:"lifetime,omitempty"`
-	Fingerprint  string `json:"fingerprint,omitempty"`
-	ActivationID string `json:"activation_id,omitempty"`
-	Request      string `json:"request,omitempty"`
-	ProductID    string `json:"product_id,omitempty"`
-	Nonce        string `json:"nonce,omitempty"`
-}
-
 // IssueFileByKey returns a license file for the license with a key, of at most
 // License.OfflineSeconds. It fails as [Client.IssueFile] does. It needs no access
 // token.
 func (c *Client) IssueFileByKey(ctx context.Context, p IssueFileByKeyParams) (LicenseFile, error) {
 	return call[LicenseFile](ctx, c, "POST /license/file", anonymous, p)
-}
-
-// VoidFilesParams are the parameters of [Client.VoidFiles].
-type VoidFilesParams struct {
-	LicenseID      string `json:"-" path:"licenseID"`
-	Reason         string `json:"reason,omitempty"`           // kept in the event
-	IfMatch        string `json:"-" header:"If-Match"`        // as in [UpdateLicenseParams]
-	IdempotencyKey string `json:"-" header:"Idempotency-Key"` // as in [CreateLicenseParams]
 }
 
 // VoidFiles raises the generation of a license, so that programs which see the

@@ -14,16 +14,11 @@ type page[T any] struct {
 
 func (p page[T]) hasData() bool { return p.Data != nil }
 
-// A pageQuery is the parameter that continues a list in a query.
-type pageQuery struct {
-	Cursor string `json:"-" query:"cursor"`
-}
-
-// list returns all entries of a list. params returns the parameters of the
-// page after a cursor, which is empty for the first.
-func list[T any](ctx context.Context, c *Client, operation string, f flags, params func(cursor string) any) iter.Seq2[T, error] {
+// list returns the entries of a list from a cursor on, which is empty for the
+// first page. params returns the parameters of the page of a cursor.
+func list[T any](ctx context.Context, c *Client, operation string, f flags, start string, params func(cursor string) any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for cursor := ""; ; {
+		for cursor := start; ; {
 			p, err := call[page[T]](ctx, c, operation, f, params(cursor))
 			if err != nil {
 				yield(*new(T), err)

@@ -176,11 +176,14 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 			}
 			if id == "updateLicense" { // first without an ID, then with one
 				p := args[1].Interface().(client.UpdateLicenseParams)
-				p.ID = ""
+				p.ID, p.ProductID, p.CustomerID = "", nil, nil
 				method.Call([]reflect.Value{args[0], reflect.ValueOf(p)})
 				sent := r.take("/license")
 				d.compare(t, o, sent)
 				o = operations["updateLicenseByID"]
+			}
+			if len(args) > 1 && strings.HasSuffix(args[1].Type().PkgPath(), "/api") {
+				unset(args[1], o)
 			}
 			results := method.Call(args)
 			if results[0].Kind() == reflect.Func {
@@ -192,7 +195,7 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 	}
 	typ := reflect.TypeFor[*client.Client]()
 	for m := range typ.Methods() {
-		if !methods[m.Name] {
+		if !methods[m.Name] && m.Name != "Once" {
 			t.Errorf("the method %s has no operation", m.Name)
 		}
 	}
@@ -282,6 +285,19 @@ func (d description) resolve(s apiSchema) apiSchema {
 		return d.Components.Schemas[refName(s.Ref)]
 	}
 	return s
+}
+
+// unset removes the values of parameters that have no place in a request of an
+// operation.
+func unset(params reflect.Value, o apiOperation) {
+	reads := o.Method == http.MethodGet || o.Method == http.MethodDelete
+	for _, f := range reflect.VisibleFields(params.Type()) {
+		inPath := f.Tag.Get("path") != "" && strings.Contains(o.Path, "{"+f.Tag.Get("path")+"}")
+		inBody := !reads && f.Tag.Get("json") != "" && f.Tag.Get("json") != "-"
+		if !f.Anonymous && !inPath && !inBody && f.Tag.Get("query")+f.Tag.Get("header") == "" {
+			params.FieldByIndex(f.Index).SetZero()
+		}
+	}
 }
 
 // filled returns a value of a type in which every field is set. Strings are

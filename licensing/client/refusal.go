@@ -5,14 +5,9 @@ import (
 	"iter"
 )
 
-// ListRefusalsParams select the refusals of a license.
-type ListRefusalsParams struct {
-	LicenseID string `json:"-" path:"licenseID"`
-}
-
 // ListRefusals returns why validations and activations of a license were
 // refused, one entry for each code, the one with the latest refusal first. It
 // fails with [CodeNotFound].
 func (c *Client) ListRefusals(ctx context.Context, p ListRefusalsParams) iter.Seq2[Refusal, error] {
-	return list[Refusal](ctx, c, "GET /license/{licenseID}/refusal", 0, func(string) any { return p })
+	return list[Refusal](ctx, c, "GET /license/{licenseID}/refusal", 0, "", func(string) any { return p })
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,6 +14,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 )
 
 // flags say how an operation is sent. Operations without flags need an access
@@ -33,8 +36,8 @@ const (
 )
 
 // call sends an operation, such as "GET /license/{licenseID}", and decodes the
-// response. In params, a struct or nil, the tags path, query and header name
-// parameters; all other exported fields are members of the JSON body.
+// response. The tags of params, a struct or nil, say where its fields go; see
+// package api.
 func call[T any](ctx context.Context, c *Client, operation string, f flags, params any) (T, error) {
 	var result T
 	if err := c.do(ctx, operation, f, params, decode(operation, &result)); err != nil {
@@ -158,34 +161,46 @@ func (c *Client) encode(operation string, f flags, params any) (request, error) 
 	r.header.Set("User-Agent", "licensekit-client")
 	r.header.Set("Accept", "application/json, application/x-ndjson, application/problem+json")
 	query := url.Values{}
+	if c.key != "" && f&(keyed|credentials) == 0 && method != http.MethodGet {
+		return request{}, fmt.Errorf("%s: has no idempotency key; call it without Once", operation)
+	}
 	if f&keyed != 0 {
-		r.header.Set("Idempotency-Key", rand.Text())
+		r.header.Set("Idempotency-Key", cmp.Or(c.key, rand.Text()))
 	}
 	if rows, ok := params.(ndjson); ok {
 		r.body = rows
 		r.header.Set("Content-Type", "application/x-ndjson")
 	} else if params != nil {
-		v, members := reflect.ValueOf(params), false
+		v := reflect.ValueOf(params)
+		hasBody, reads := false, method == http.MethodGet || method == http.MethodDelete
 		for _, field := range reflect.VisibleFields(v.Type()) {
-			value := v.FieldByIndex(field.Index)
-			if name := field.Tag.Get("path"); name != "" {
+			if field.Anonymous {
+				continue
+			}
+			value, inPath, param := v.FieldByIndex(field.Index), "{"+field.Tag.Get("path")+"}", field.Tag.Get("query")
+			isMember := !reads && memberName(field) != ""
+			hasBody = hasBody || isMember
+			switch {
+			case strings.Contains(path, inPath):
 				if value.String() == "" {
 					return request{}, fmt.Errorf("%s: %s must be set", operation, field.Name)
 				}
-				path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value.String()))
-			} else if name := field.Tag.Get("query"); name != "" {
-				addQuery(query, name, value)
-			} else if name := field.Tag.Get("header"); name != "" && value.String() != "" {
-				r.header.Set(name, value.String())
+				path = strings.ReplaceAll(path, inPath, url.PathEscape(value.String()))
+			case isMember, value.IsZero():
+			case field.Tag.Get("header") != "":
+				r.header.Set(field.Tag.Get("header"), headerText(value))
+			case param != "":
+				addQuery(query, param, value)
+			default:
+				return request{}, fmt.Errorf("%s: %s has no place in this request; it must not be set", operation, field.Name)
 			}
-			members = members || !field.Anonymous && field.Tag.Get("json") != "-"
 		}
-		if members {
-			body, err := json.Marshal(params)
+		if hasBody {
+			text, err := json.Marshal(members(params))
 			if err != nil {
 				return request{}, fmt.Errorf("%s: %w", operation, err)
 			}
-			r.body = body
+			r.body = text
 			r.header.Set("Content-Type", "application/json")
 		}
 	}
@@ -196,11 +211,40 @@ func (c *Client) encode(operation string, f flags, params any) (request, error) 
 	return r, nil
 }
 
-// addQuery adds a parameter unless it has its zero value.
-func addQuery(query url.Values, name string, value reflect.Value) {
-	if value.IsZero() {
-		return
+// members returns the members of a struct that do not have their zero value.
+func members(params any) map[string]any {
+	all := map[string]any{}
+	v := reflect.ValueOf(params)
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if name, value := memberName(field), v.FieldByIndex(field.Index); name != "" && !value.IsZero() {
+			all[name] = value.Interface()
+		}
 	}
+	return all
+}
+
+// memberName returns the name of the member that a field is; empty: it is none.
+func memberName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return strings.TrimPrefix(name, "-")
+}
+
+// headerText returns the versions of If-Match as entity tags: if there are none,
+// one that no license has.
+func headerText(value reflect.Value) string {
+	versions := value.Interface().([]api.Version)
+	if len(versions) == 0 {
+		versions = []api.Version{{}}
+	}
+	tags := make([]string, len(versions))
+	for i, version := range versions {
+		tags[i] = version.ETag()
+	}
+	return strings.Join(tags, ", ")
+}
+
+// addQuery adds a parameter.
+func addQuery(query url.Values, name string, value reflect.Value) {
 	switch v := value.Interface().(type) {
 	case time.Time:
 		query.Set(name, v.Format(time.RFC3339Nano))

@@ -10,39 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
-	"time"
 )
-
-// A LicenseRow is a license in an export or an import. In an import, Name,
-// ProductID and CustomerID are required.
-type LicenseRow struct {
-	ID             string            `json:"id,omitempty"` // empty: the service creates one
-	Name           string            `json:"name"`
-	ProductID      string            `json:"product_id"`
-	CustomerID     string            `json:"customer_id"`
-	Key            string            `json:"key,omitempty"` // empty: the service generates one
-	StartsAt       *time.Time        `json:"starts_at,omitempty"`
-	ExpiresAt      *time.Time        `json:"expires_at,omitempty"`
-	GraceSeconds   int64             `json:"grace_seconds,omitempty"`
-	MaxActivations *int64            `json:"max_activations,omitempty"`
-	LeaseSeconds   *int64            `json:"lease_seconds,omitempty"`
-	OfflineSeconds *int64            `json:"offline_seconds,omitempty"`
-	Generation     int64             `json:"generation,omitempty"` // 0: 1
-	Entitlements   map[string]any    `json:"entitlements,omitempty"`
-	Metadata       map[string]string `json:"metadata,omitempty"`
-	State          string            `json:"state,omitempty"` // "active", "suspended" or "revoked"; empty: active
-	StateReason    string            `json:"state_reason,omitempty"`
-	CreatedAt      *time.Time        `json:"created_at,omitempty"` // nil: now
-}
-
-// ExportLicensesParams select licenses. Fields that are not set do not filter.
-type ExportLicensesParams struct {
-	CustomerID    string        `json:"-" query:"customer_id"`
-	ProductID     string        `json:"-" query:"product_id"`
-	Status        LicenseStatus `json:"-" query:"status"`
-	ExpiresBefore time.Time     `json:"-" query:"expires_before"` // exclusive
-	ExpiresAfter  time.Time     `json:"-" query:"expires_after"`  // inclusive
-}
 
 // ExportLicenses returns the selected licenses with their keys, as the
 // response arrives. An error ends the loop; without one, the export is
@@ -76,7 +44,7 @@ func (c *Client) ImportLicenses(ctx context.Context, rows []LicenseRow) iter.Seq
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	for i, row := range rows {
-		if err := encoder.Encode(row); err != nil {
+		if err := encoder.Encode(members(row)); err != nil {
 			return func(yield func(RowResult, error) bool) {
 				yield(RowResult{}, fmt.Errorf("POST /import/license: row %d: %w", i+1, err))
 			}

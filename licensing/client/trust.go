@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
@@ -40,27 +40,27 @@ func (e *untrustedError) Is(target error) bool { return target == CodeUntrusted 
 // file is stored. The caller holds p.mu.
 func (p *Program) denies() bool { return p.bad != nil && p.bad.verdict.Code != CodeNotFound }
 
-// wantsFile returns the lifetime of the file to ask for, and the nonce; empty:
+// wantsFile returns the lifetime of the file to ask for, and the nonce; zero:
 // the stored file is good enough. It is replaced at half of its lifetime, of
 // which the schedule may be a tenth early. After a denial, only a new file
 // counts.
-func (p *Program) wantsFile(again bool) (lifetime, nonce string) {
+func (p *Program) wantsFile(again bool) (lifetime api.Duration, nonce string) {
 	if p.opts.Trust == nil {
-		return "", ""
+		return api.Duration{}, ""
 	}
 	p.mu.Lock()
 	f, denied := p.file.best, p.bad != nil
 	p.mu.Unlock()
 	if !again && !denied && f != nil && time.Since(f.IssuedAt)*20 < f.ExpiresAt.Sub(f.IssuedAt)*9 {
-		return "", ""
+		return api.Duration{}, ""
 	}
 	return isoDuration(p.opts.Offline), rand.Text()
 }
 
-// isoDuration returns a duration in the form of ISO 8601.
-func isoDuration(d time.Duration) string {
-	seconds := int64(d / time.Second)
-	return fmt.Sprintf("P%dDT%dS", seconds/86400, seconds%86400)
+// isoDuration returns a duration in whole seconds.
+func isoDuration(d time.Duration) api.Duration {
+	seconds := int(d / time.Second)
+	return api.Duration{Days: seconds / 86400, Seconds: seconds % 86400}
 }
 
 // outdated reports whether a positive verdict differs from the file in use, so

@@ -30,6 +30,36 @@ type (
 	DeliveryStatus    = api.DeliveryStatus
 	Attempt           = api.Attempt
 	Change[T any]     = api.Change[T]
+	Version           = api.Version
+	Duration          = api.Duration
+	Match             = api.Match
+	LicenseRow        = api.LicenseRow
+
+	CreateLicenseParams     = api.CreateLicenseParams
+	UpdateLicenseParams     = api.UpdateLicenseParams
+	DeleteLicenseParams     = api.DeleteLicenseParams
+	ListLicensesParams      = api.ListLicensesParams
+	ExportLicensesParams    = api.ExportLicensesParams
+	MoveLicenseParams       = api.MoveLicenseParams
+	RenewLicenseParams      = api.RenewLicenseParams
+	RekeyLicenseParams      = api.RekeyLicenseParams
+	ExplainLicenseParams    = api.ExplainLicenseParams
+	ListRefusalsParams      = api.ListRefusalsParams
+	ValidateKeyParams       = api.ValidateKeyParams
+	ActivateKeyParams       = api.ActivateKeyParams
+	DeactivateKeyParams     = api.DeactivateKeyParams
+	ListActivationsParams   = api.ListActivationsParams
+	ReleaseActivationParams = api.ReleaseActivationParams
+	IssueFileParams         = api.IssueFileParams
+	IssueFileByKeyParams    = api.IssueFileByKeyParams
+	VoidFilesParams         = api.VoidFilesParams
+	ListEventsParams        = api.ListEventsParams
+	CreateWebhookParams     = api.CreateWebhookParams
+	UpdateWebhookParams     = api.UpdateWebhookParams
+	RotateWebhookParams     = api.RotateWebhookParams
+	ListWebhooksParams      = api.ListWebhooksParams
+	ListDeliveriesParams    = api.ListDeliveriesParams
+	ResendDeliveryParams    = api.ResendDeliveryParams
 )
 
 // To returns a Change that sets a field to v.

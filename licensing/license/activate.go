@@ -11,28 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ActivateParams are the parameters of [Service.Activate].
-type ActivateParams struct {
-	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
-	Fingerprint string `json:"fingerprint" validate:"text"`
-	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // if set, the license must be for this product
-	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // if set, the license must belong to this customer
-	// Name and Metadata describe the activation. A repeated activation
-	// replaces them if they are set.
-	Name     string            `json:"name" validate:"omitempty,text"`
-	Metadata map[string]string `json:"metadata" wire:"nullable"` // same limits as a license's metadata
-	// TakeOver names the activation to evict if no seat is free: empty for
-	// none, [TakeOverOldest], or the ID of an active activation.
-	TakeOver string `json:"take_over" wire:"filled"`
-	// File, if not zero, asks for a license file of at most this lifetime; see
-	// [VerdictWithFile.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
-	File  Duration `json:"file"`
-	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
-}
-
-// TakeOverOldest evicts the oldest active activation.
-const TakeOverOldest = "oldest"
-
 // Activate activates a fingerprint on the license with the given key and
 // returns the resulting verdict. Activating an active fingerprint again
 // renews its activation. A fingerprint whose activation was released, was

@@ -52,18 +52,6 @@ func activationAt(a record.Activation, at time.Time) (Activation, error) {
 	return out, nil
 }
 
-// ListActivationsParams select the activations of one license.
-type ListActivationsParams struct {
-	// Exactly one of LicenseID and Key names the license; Key only if
-	// Options.KeyHolderSeats is set.
-	LicenseID string `json:"-"`
-	Key       string `json:"key" wire:"body,required"`
-
-	Ended  bool   `json:"ended"`                          // include ended activations
-	Limit  int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
-	Cursor string `json:"cursor"`                         // NextCursor of the previous page
-}
-
 // ListActivations returns a page of a license's activations, oldest first.
 // Ended activations are kept for at least 30 days. It returns [ErrNotFound],
 // an [*InvalidError] or [ErrForbidden]. Cursors work as in [Service.List].

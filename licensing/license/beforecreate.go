@@ -15,7 +15,7 @@ func (s *Service) prepare(ctx context.Context, p *CreateParams) error {
 	if err := s.checkFields(p); err != nil {
 		return err
 	}
-	*p = p.clone()
+	*p = clone(*p)
 	if err := s.opts.BeforeCreate(ctx, p); err != nil {
 		return fmt.Errorf("before create: %w", err)
 	}
@@ -45,7 +45,7 @@ func (s internals) CreateOnce(ctx context.Context, key, fingerprint string, p Cr
 
 // clone returns a copy of p, whose fields have been checked, that shares no
 // memory with it.
-func (p CreateParams) clone() CreateParams {
+func clone(p CreateParams) CreateParams {
 	p.StartsAt, p.ExpiresAt = clonePointer(p.StartsAt), clonePointer(p.ExpiresAt)
 	p.MaxActivations, p.LeaseSeconds, p.OfflineSeconds = clonePointer(p.MaxActivations), clonePointer(p.LeaseSeconds), clonePointer(p.OfflineSeconds)
 	p.Entitlements, p.Metadata = maps.Clone(p.Entitlements), maps.Clone(p.Metadata)

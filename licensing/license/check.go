@@ -33,6 +33,8 @@ func (internals) Faults(params any) []FieldError {
 		return checkRenew(*p)
 	case *ActivateParams:
 		return checkActivate(*p)
+	case *DeactivateParams:
+		return checkDeactivate(*p)
 	case *IssueFileParams:
 		return checkIssueFile(*p)
 	}

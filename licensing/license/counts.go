@@ -64,7 +64,7 @@ func (s *Service) countRead(ctx context.Context, p ListParams) (Counts, error) {
 			c.Expiring++
 		}
 	}
-	q := p.query(c.At)
+	q := queryOf(p, c.At)
 	if p.IDs != nil {
 		q.Limit = store.MaxLimit
 		err := s.view(ctx, func(r store.Reader) error {
@@ -124,7 +124,7 @@ func (c *Counts) add(ctx context.Context, r store.Reader, p ListParams) (err err
 		if err != nil {
 			return 0
 		}
-		q := p.query(c.At)
+		q := queryOf(p, c.At)
 		q.State, q.Limit = cmp.Or(q.State, state), 0
 		numbers, e := r.CountLicenses(ctx, q)
 		if err = e; err != nil {

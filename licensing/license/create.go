@@ -33,7 +33,7 @@ func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
 			CreatedAt: tx.now,
 			UpdatedAt: tx.now,
 		}
-		p.write(&rec)
+		writeFields(p, &rec)
 		if rec.Key == "" {
 			rec.Key = NewKey()
 		}

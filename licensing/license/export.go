@@ -38,24 +38,11 @@ func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, erro
 	}
 }
 
-// An ImportRow is one license in an import or export: a line of NDJSON with
-// the fields of [CreateParams] and those below. It does not include
-// activations or events; programs activate again after an import. To copy
-// those as well, copy the whole store with store.Export.
-type ImportRow struct {
-	ID string `json:"id,omitempty"`
-	CreateParams
-	State       store.State `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked"` // empty: active
-	StateReason string      `json:"state_reason,omitempty" validate:"omitempty,text"`
-	CreatedAt   *time.Time  `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
-	Generation  int64       `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1
-}
-
 // rowOf converts a license for export.
 func rowOf(l License) ImportRow {
-	row := ImportRow{ID: l.ID, CreateParams: paramsOf(l), State: store.StateActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation}
+	row := ImportRow{ID: l.ID, CreateLicenseParams: paramsOf(l), State: StatusActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation}
 	if l.Status == StatusSuspended || l.Status == StatusRevoked {
-		row.State = store.State(l.Status)
+		row.State = l.Status
 	}
 	return row
 }

@@ -11,19 +11,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// EventsParams select events. Every set field must match.
-type EventsParams struct {
-	// After is the NextCursor of an earlier page. Empty: start with the
-	// oldest event that is kept or, with NewestFirst, with the newest.
-	After      string `json:"after"`
-	Type       string `json:"type"`                              // a type, or a family such as "license.*"
-	Subject    string `json:"subject" validate:"omitempty,text"` // such as a license ID
-	CustomerID string `json:"customer_id" validate:"omitempty,text" wire:"-"`
-	Limit      int    `json:"limit" validate:"min=0,max=200"` // 0: 50
-
-	NewestFirst bool `json:"newest_first" wire:"-"` // list backward in time
-}
-
 // How many events one call examines for a filter.
 const (
 	feedBatch  = 500

@@ -20,31 +20,6 @@ var maxFileLifetime = Duration{Years: 10}
 // seat. A license that ends, or allows less offline, still shortens its files.
 const minFileLifetime = time.Minute
 
-// IssueFileParams are the parameters of [Service.IssueFile].
-type IssueFileParams struct {
-	// Exactly one of LicenseID and Key names the license. A caller with the
-	// key gets files of at most License.OfflineSeconds.
-	LicenseID string `json:"-"`
-	Key       string `json:"-"` // as typed; see [ParseKey]
-
-	// Lifetime is how long the file is valid at most, from a minute to 10 years:
-	// it never outlives the license with its grace period. Zero: the longest that
-	// a caller with the key gets.
-	Lifetime Duration `json:"lifetime"`
-
-	// At most one of the next three says what the file is bound to. A license
-	// with MaxActivations needs one of them. A fingerprint without an active
-	// activation is activated.
-	Fingerprint  string `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
-	ActivationID string `json:"activation_id" wire:"filled"`
-	Request      string `json:"request" wire:"filled"` // the text of a [licensefile.Request], which has a nonce
-
-	ProductID string `json:"product_id" validate:"omitempty,text" wire:"filled"` // if set, the license must be for this product
-	// Nonce is put into the file, so that the program knows that the file
-	// answers its request: at most 64 letters, digits, dashes and underscores.
-	Nonce string `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
-}
-
 // A File is a license file that was issued. Its text is empty: sign FileClaims
 // with Handler.Files().Sign, after the Update has been committed.
 type File struct {

@@ -129,7 +129,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		if row.ID != "" {
 			ids = append(ids, row.ID)
 		}
-		rec := row.record(now)
+		rec := recordOf(row, now)
 		l := fromParts(rec, row.Entitlements, row.Metadata, now)
 		licenses, events = append(licenses, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
 		return rec.ID, nil
@@ -216,18 +216,18 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 	if err := importDeleted(ctx, tx, row.ID); err != nil {
 		return "", err
 	}
-	rec := row.record(tx.now)
+	rec := recordOf(row, tx.now)
 	if err := tx.outdateDeleted(ctx, &rec); err != nil {
 		return "", err
 	}
-	_, err = s.add(ctx, tx, rec, row.CreateParams)
+	_, err = s.add(ctx, tx, rec, row.CreateLicenseParams)
 	return rec.ID, err
 }
 
-// record returns the record of the license that the row creates at an instant.
-func (row ImportRow) record(now time.Time) record.License {
+// recordOf returns the record of the license that the row creates at an instant.
+func recordOf(row ImportRow, now time.Time) record.License {
 	rec := record.License{
-		License:     store.License{ID: row.ID, State: row.State},
+		License:     store.License{ID: row.ID, State: store.State(row.State)},
 		StateReason: row.StateReason,
 		StateAt:     now,
 		Generation:  row.Generation,
@@ -244,7 +244,7 @@ func (row ImportRow) record(now time.Time) record.License {
 	if rec.State == "" {
 		rec.State = store.StateActive
 	}
-	row.write(&rec)
+	writeFields(row.CreateLicenseParams, &rec)
 	if rec.Key == "" {
 		rec.Key = NewKey()
 	}

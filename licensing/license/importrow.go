@@ -62,7 +62,7 @@ func parseRow(line []byte, row *ImportRow) error {
 
 // checkRow checks the fields of a row and normalizes them as checkCreate does.
 func checkRow(row *ImportRow) []FieldError {
-	broken := append(checkTags(row), normalize(&row.CreateParams)...)
+	broken := append(checkTags(row), normalize(&row.CreateLicenseParams)...)
 	if row.ID == "" && row.Key == "" {
 		broken = append(broken, FieldError{Field: "key", Code: CodeRequired, Detail: "is required unless id is set; one of them makes the import repeatable"})
 	}

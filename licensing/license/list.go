@@ -12,35 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ListParams select licenses. A license must match every set field.
-type ListParams struct {
-	CustomerID string `json:"customer_id" validate:"omitempty,text,customer"`
-	ProductID  string `json:"product_id" validate:"omitempty,text"`
-	Status     Status `json:"status" validate:"omitempty,oneof=revoked suspended expired scheduled active"`
-	// ExpiresBefore and ExpiresAfter select licenses whose ExpiresAt is
-	// before the former, and at or after the latter. Zero: no bound.
-	ExpiresBefore time.Time `json:"expires_before" validate:"omitempty,instant"`
-	ExpiresAfter  time.Time `json:"expires_after" validate:"omitempty,instant"`
-	// Search selects the license with that ID or key. If there is none, it
-	// selects the licenses whose name, customer ID, product ID or metadata values
-	// contain each word of Search, ignoring case, accents and differences of
-	// form. Of each license, the first 4,096 bytes of these texts are searched, in
-	// that order. At most 1,024 characters.
-	Search string `json:"search" validate:"omitempty,wellformed,max=1024" wire:"-"`
-	// KeyPart selects the licenses whose key contains it: as people type a part
-	// of a generated key or, if that finds none, exactly. For a caller who sees
-	// masked keys, it selects none. At most 1,024 characters.
-	KeyPart string `json:"key_part" validate:"omitempty,wellformed,max=1024" wire:"-"`
-
-	// IDs selects only licenses with these IDs, at most 1,000. Search and KeyPart then
-	// have no effect, and the list is sorted by creation. Nil: all licenses.
-	IDs []string `json:"ids" validate:"max=1000" wire:"-"`
-
-	NewestFirst bool   `json:"newest_first" wire:"-"`          // reverses the order of the list
-	Limit       int    `json:"limit" validate:"min=0,max=200"` // page size; 0: 50
-	Cursor      string `json:"cursor"`                         // NextCursor or PrevCursor of another page
-}
-
 // maxLimit is the maximum page size.
 const maxLimit = 200
 
@@ -86,7 +57,7 @@ func (s *Service) list(ctx context.Context, p ListParams) (ListPage, error) {
 			return ListPage{}, errCursor
 		}
 	}
-	q := p.query(start.pinned)
+	q := queryOf(p, start.pinned)
 	q.After = start.after
 	if start.back {
 		q.Descending = !q.Descending
@@ -177,10 +148,10 @@ func (s *Service) page(p ListParams, recs []store.License, pinned time.Time) (Li
 	return page, nil
 }
 
-// query translates p into the stored states and times that stores filter by.
+// queryOf translates p into the stored states and times that stores filter by.
 // It asks for one row more than the page to learn whether another page
 // follows.
-func (p ListParams) query(now time.Time) store.LicenseQuery {
+func queryOf(p ListParams, now time.Time) store.LicenseQuery {
 	q := store.LicenseQuery{
 		CustomerID: p.CustomerID,
 		ProductID:  p.ProductID,

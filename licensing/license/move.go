@@ -9,17 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// MoveParams are the parameters of [Service.Suspend], [Service.Reinstate]
-// and [Service.Revoke].
-type MoveParams struct {
-	ID string `json:"-"`
-	// Reason becomes the license's StatusReason, which license key holders
-	// can read in verdicts, and is recorded in the event. At most 255
-	// characters.
-	Reason  string    `json:"reason" validate:"omitempty,text"`
-	IfMatch []Version `json:"-"` // as in [UpdateParams]
-}
-
 // A move is a transition from one stored state to another.
 type move struct {
 	name  string
@@ -74,14 +63,6 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 			return nil
 		},
 	})
-}
-
-// RekeyParams are the parameters of [Service.Rekey].
-type RekeyParams struct {
-	ID      string    `json:"-"`
-	Key     string    `json:"key" validate:"omitempty,key" wire:"filled"` // as in [CreateParams]; empty: generate one
-	Reason  string    `json:"reason" validate:"omitempty,text"`
-	IfMatch []Version `json:"-"` // as in [UpdateParams]
 }
 
 // Rekey replaces the key of a license, for instance after a leak. The old

@@ -75,9 +75,9 @@ func paramsOf(l License) CreateParams {
 	}
 }
 
-// write copies the checked fields of p, and values derived from them, to a
+// writeFields copies the checked fields of p, and values derived from them, to a
 // record.
-func (p CreateParams) write(rec *record.License) {
+func writeFields(p CreateParams, rec *record.License) {
 	rec.Name, rec.ProductID, rec.CustomerID = p.Name, p.ProductID, p.CustomerID
 	setKey(rec, p.Key)
 	rec.StartsAt, rec.ExpiresAt = timeOrZero(p.StartsAt), timeOrZero(p.ExpiresAt)
@@ -89,7 +89,7 @@ func (p CreateParams) write(rec *record.License) {
 }
 
 // apply changes the fields that p sets.
-func (p UpdateParams) apply(fields *CreateParams) {
+func apply(p UpdateParams, fields *CreateParams) {
 	record.Set(&fields.Name, p.Name)
 	record.Set(&fields.ProductID, p.ProductID)
 	record.Set(&fields.CustomerID, p.CustomerID)

@@ -12,11 +12,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// RefusalsParams are the parameters of [Service.Refusals].
-type RefusalsParams struct {
-	ID string `json:"-"` // of the license
-}
-
 const (
 	// refusalDays is how long refusals of a license are kept.
 	refusalDays = 90

@@ -9,19 +9,18 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// DeactivateParams are the parameters of [Service.Deactivate].
-type DeactivateParams struct {
-	Key         string `json:"key" validate:"required"` // as typed; see [ParseKey]
-	Fingerprint string `json:"fingerprint" validate:"text"`
-}
-
 // Deactivate releases the activation of a fingerprint, whatever the state of
 // the license. An activation that has already ended is returned unchanged.
 // It returns an [*InvalidError], [ErrNotFound] for an unknown key or
 // fingerprint, or a [*SeatHeldError]. Events name the actor as in [Service.Activate].
+// With an ActivationID it does what [Service.ReleaseActivation] does for a license
+// key holder.
 func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activation, error) {
-	if err := check(p); err != nil {
+	if err := invalidFields(checkDeactivate(p)); err != nil {
 		return Activation{}, err
+	}
+	if p.ActivationID != "" {
+		return s.ReleaseActivation(ctx, ReleaseParams{Key: p.Key, ActivationID: p.ActivationID, Reason: p.Reason})
 	}
 	q := question{fingerprint: p.Fingerprint}
 	return s.asHolder().release(ctx, "", false, func(r store.Reader, now time.Time) (record.License, record.Activation, error) {
@@ -33,17 +32,18 @@ func (s *Service) Deactivate(ctx context.Context, p DeactivateParams) (Activatio
 	})
 }
 
-// ReleaseParams are the parameters of [Service.ReleaseActivation].
-type ReleaseParams struct {
-	// Exactly one of LicenseID and Key names the license; Key only if
-	// Options.KeyHolderSeats is set.
-	LicenseID    string `json:"-"`
-	Key          string `json:"key" wire:"body"`
-	ActivationID string `json:"-"`
-	Reason       string `json:"reason" validate:"omitempty,text"` // recorded in the event
-	// Force releases a seat that a license file holds although the license
-	// has as many spent seats as it may have. Not for a caller with the key.
-	Force bool `json:"force"`
+func checkDeactivate(p DeactivateParams) []FieldError {
+	broken := checkTags(p)
+	fail := func(field, code, detail string) {
+		broken = append(broken, FieldError{Field: field, Code: code, Detail: detail})
+	}
+	switch {
+	case p.ActivationID != "" && p.Fingerprint != "":
+		fail("fingerprint", CodeImmutable, "cannot be combined with activation_id; omit one of them")
+	case p.ActivationID == "" && p.Reason != "":
+		fail("reason", CodeUnknown, "is only allowed with activation_id; omit it")
+	}
+	return broken
 }
 
 // ReleaseActivation releases an activation on behalf of an operator, an API

@@ -9,25 +9,13 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// RenewParams are the parameters of [Service.Renew].
-type RenewParams struct {
-	ID string `json:"-"`
-	// Exactly one of ExpiresAt and Duration must be set.
-	ExpiresAt *time.Time `json:"expires_at" validate:"omitempty,instant" wire:"nullable"`
-	Duration  Duration   `json:"duration"`
-	// From is the start of Duration. Default: [FromLater].
-	From    RenewFrom `json:"from" validate:"omitempty,oneof=later expiry now" wire:"filled"`
-	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
-	IfMatch []Version `json:"-"`                                // as in [UpdateParams]
-}
-
 // Renew moves ExpiresAt to a later time, whether or not it has passed. It
 // returns a [*MoveError] if the license is revoked, and an [*InvalidError]
 // for "expires_at" if the license has no ExpiresAt or the new one is not
 // later. To shorten a license or to set a first expiry, use
 // [Service.Update]. Other errors are those of [Service.Suspend].
 func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
-	if err := p.check(); err != nil {
+	if err := checkRenewal(p); err != nil {
 		return License{}, err
 	}
 	return s.edit(ctx, edit{
@@ -37,9 +25,9 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 		find:    func(r store.Reader) (record.License, error) { return s.find(ctx, r, p.ID) },
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, now time.Time) error {
-			fields, err := p.renewed(l, now)
+			fields, err := renewed(p, l, now)
 			if err == nil {
-				fields.write(next)
+				writeFields(fields, next)
 			}
 			return err
 		},
@@ -49,7 +37,7 @@ func (s *Service) Renew(ctx context.Context, p RenewParams) (License, error) {
 // PreviewRenew returns a license and the expiry that Renew would give it now,
 // or the error of Renew. It ignores IfMatch and writes nothing.
 func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, end time.Time, err error) {
-	if err := p.check(); err != nil {
+	if err := checkRenewal(p); err != nil {
 		return License{}, time.Time{}, err
 	}
 	err = s.readOnce(ctx, func(r store.Reader) error {
@@ -61,7 +49,7 @@ func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, 
 		if l, err = fromRecord(rec, now); err != nil {
 			return err
 		}
-		fields, err := p.renewed(l, now)
+		fields, err := renewed(p, l, now)
 		if err == nil {
 			end = *fields.ExpiresAt
 		}
@@ -75,14 +63,14 @@ func (s internals) PreviewRenew(ctx context.Context, p RenewParams) (l License, 
 
 // renewed returns the fields of l after its renewal, or why it cannot be
 // renewed.
-func (p RenewParams) renewed(l License, now time.Time) (CreateParams, error) {
+func renewed(p RenewParams, l License, now time.Time) (CreateParams, error) {
 	if l.Status == StatusRevoked {
 		return CreateParams{}, &MoveError{Move: "renew", From: StatusRevoked, To: StatusRevoked}
 	}
 	if l.ExpiresAt == nil {
 		return CreateParams{}, Invalid("expires_at", CodeOutOfRange, "the license does not expire; set expires_at with an update")
 	}
-	end := p.end(*l.ExpiresAt, now)
+	end := renewalEnd(p, *l.ExpiresAt, now)
 	fields := paramsOf(l)
 	fields.ExpiresAt = &end
 	if err := invalidFields(checkCreate(&fields)); err != nil {
@@ -94,8 +82,8 @@ func (p RenewParams) renewed(l License, now time.Time) (CreateParams, error) {
 	return fields, nil
 }
 
-// check checks what does not depend on the license.
-func (p RenewParams) check() error {
+// checkRenewal checks what does not depend on the license.
+func checkRenewal(p RenewParams) error {
 	broken := checkRenew(p)
 	if (p.ExpiresAt == nil) == p.Duration.IsZero() {
 		broken = append(broken, FieldError{Field: "expires_at", Code: CodeRequired, Detail: "set either expires_at or duration"})
@@ -122,8 +110,8 @@ func inBounds(d Duration) bool {
 	return true
 }
 
-// end returns the new ExpiresAt.
-func (p RenewParams) end(expiry, now time.Time) time.Time {
+// renewalEnd returns the new ExpiresAt.
+func renewalEnd(p RenewParams, expiry, now time.Time) time.Time {
 	switch {
 	case p.ExpiresAt != nil:
 		return *p.ExpiresAt

@@ -22,6 +22,25 @@ type (
 	Duration         = api.Duration
 	RenewFrom        = api.RenewFrom
 	Change[T any]    = api.Change[T]
+
+	CreateParams          = api.CreateLicenseParams
+	UpdateParams          = api.UpdateLicenseParams
+	Match                 = api.Match
+	DeleteParams          = api.DeleteLicenseParams
+	MoveParams            = api.MoveLicenseParams
+	RenewParams           = api.RenewLicenseParams
+	RekeyParams           = api.RekeyLicenseParams
+	ListParams            = api.ListLicensesParams
+	ImportRow             = api.LicenseRow
+	ValidateParams        = api.ValidateKeyParams
+	ExplainParams         = api.ExplainLicenseParams
+	ActivateParams        = api.ActivateKeyParams
+	DeactivateParams      = api.DeactivateKeyParams
+	ListActivationsParams = api.ListActivationsParams
+	ReleaseParams         = api.ReleaseActivationParams
+	RefusalsParams        = api.ListRefusalsParams
+	IssueFileParams       = api.IssueFileParams
+	EventsParams          = api.ListEventsParams
 )
 
 // To returns a Change that sets a field to v.
@@ -58,6 +77,9 @@ const (
 	FromExpiry = api.FromExpiry
 	FromNow    = api.FromNow
 )
+
+// TakeOverOldest evicts the oldest active activation.
+const TakeOverOldest = api.TakeOverOldest
 
 // The statuses of an activation. Only a live activation uses a seat.
 const (

@@ -30,7 +30,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 		ifMatch: p.IfMatch,
 		apply: func(l License, next *record.License, _ time.Time) error {
 			fields := paramsOf(l)
-			p.apply(&fields)
+			apply(p, &fields)
 			if err := invalidFields(normalize(&fields)); err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 				return ErrProductForbidden
 			}
 			was := next.LeaseSeconds
-			fields.write(next)
+			writeFields(fields, next)
 			shorter = next.LeaseSeconds >= 0 && (was < 0 || next.LeaseSeconds < was)
 			return nil
 		},
@@ -53,7 +53,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 // in a license of which all other fields are valid.
 func checkUpdate(p UpdateParams) []FieldError {
 	fields := CreateParams{Name: "-", ProductID: "-", CustomerID: "-"}
-	p.apply(&fields)
+	apply(p, &fields)
 	broken := checkCreate(&fields)
 	if p.Match != nil {
 		broken = input.Merge(checkTags(p.Match), broken)

@@ -10,20 +10,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/store"
 )
 
-// ValidateParams are the parameters of [Service.Validate]. Only Key is
-// required; parameters that are not set are not checked.
-type ValidateParams struct {
-	Key          string   `json:"key" validate:"required"` // as typed; see [ParseKey]
-	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
-	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
-	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"`
-	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"` // the license must have all of them
-	// File, if not zero, asks for a license file of at most this lifetime; see
-	// [VerdictWithFile.FileClaims]. Nonce is put into the file, as in [IssueFileParams].
-	File  Duration `json:"file"`
-	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
-}
-
 // Validate reports whether the license with the given key is valid now. An
 // unknown key yields a verdict, not an error. Validate returns an
 // [*InvalidError] or a wrapped store error.
@@ -187,16 +173,6 @@ func leaseEnd(l record.License, now time.Time) time.Time {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(l.LeaseSeconds) * time.Second)
-}
-
-// ExplainParams are the parameters of [Service.Explain].
-type ExplainParams struct {
-	ID           string    `json:"-"`
-	At           time.Time `json:"at" validate:"omitempty,instant"` // zero: now
-	ProductID    string    `json:"product_id" validate:"omitempty,text"`
-	CustomerID   string    `json:"customer_id" validate:"omitempty,text"`
-	Fingerprint  string    `json:"fingerprint" validate:"omitempty,text"`
-	Entitlements []string  `json:"entitlements" validate:"max=100,dive,text"`
 }
 
 // Explain returns the verdict that Validate would return at any instant,

@@ -18,8 +18,8 @@ func newScope(format string, args ...any) listScope {
 	return listScope(sum[:16])
 }
 
-// scope returns the scope of a list of deliveries.
-func (p DeliveriesParams) scope() listScope {
+// scopeOf returns the scope of a list of deliveries.
+func scopeOf(p DeliveriesParams) listScope {
 	return newScope("deliveries %q %q", p.WebhookID, p.Status)
 }
 

@@ -66,14 +66,6 @@ func fromDelivery(rec outbox.Delivery) (Delivery, error) {
 	}, nil
 }
 
-// DeliveriesParams select deliveries to one webhook.
-type DeliveriesParams struct {
-	WebhookID string         `json:"-"`
-	Status    DeliveryStatus `json:"status" validate:"omitempty,oneof=pending succeeded failed"` // empty: any
-	Limit     int            `json:"limit" validate:"min=0,max=200"`                             // 0: 50
-	Cursor    string         `json:"cursor"`                                                     // NextCursor of the previous page
-}
-
 // Deliveries returns a page of past and pending deliveries to a webhook,
 // newest first. Deliveries that wait for their first attempt are pending.
 // Finished deliveries are kept for Options.DeliveryRetention. A page examines
@@ -85,7 +77,7 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 		return license.Page[Delivery]{}, &license.InvalidError{Fields: broken}
 	}
 	p.Limit = cmp.Or(p.Limit, valid.DefaultLimit)
-	after, err := p.scope().after(p.Cursor, "dlv")
+	after, err := scopeOf(p).after(p.Cursor, "dlv")
 	if err != nil {
 		return license.Page[Delivery]{}, err
 	}
@@ -114,11 +106,11 @@ func (s *Service) Deliveries(ctx context.Context, p DeliveriesParams) (license.P
 	recs = slices.DeleteFunc(recs, func(d outbox.Delivery) bool { return d.ID < through })
 	page := license.Page[Delivery]{HasMore: through != ""}
 	if page.HasMore {
-		page.NextCursor = p.scope().cursorAfter(through)
+		page.NextCursor = scopeOf(p).cursorAfter(through)
 	}
 	if len(recs) > p.Limit {
 		recs = recs[:p.Limit]
-		page.HasMore, page.NextCursor = true, p.scope().cursorAfter(recs[p.Limit-1].ID)
+		page.HasMore, page.NextCursor = true, scopeOf(p).cursorAfter(recs[p.Limit-1].ID)
 	}
 	page.Data = make([]Delivery, len(recs))
 	for i, rec := range recs {

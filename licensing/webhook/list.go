@@ -9,12 +9,6 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-// ListParams are the parameters of [Service.List].
-type ListParams struct {
-	Limit  int    `json:"limit" validate:"min=0,max=200"` // 0: 100
-	Cursor string `json:"cursor"`                         // NextCursor of the previous page
-}
-
 // webhooksLimit is the default number of webhooks on a page: as many as the first
 // version of this module allowed, whose clients do not ask for a second page.
 const webhooksLimit = 100

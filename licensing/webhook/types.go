@@ -12,6 +12,11 @@ type (
 	DeliveryStatus = api.DeliveryStatus
 	Attempt        = api.Attempt
 	EventData      = api.EventData
+
+	CreateParams     = api.CreateWebhookParams
+	UpdateParams     = api.UpdateWebhookParams
+	ListParams       = api.ListWebhooksParams
+	DeliveriesParams = api.ListDeliveriesParams
 )
 
 // The statuses of a webhook; see [api.WebhookStatus].

@@ -34,18 +34,6 @@ const (
 	maxWebhooks = 1000      // that Create allows; a store of an earlier version may have more
 )
 
-// CreateParams are the fields of a new webhook. Only URL is required.
-type CreateParams struct {
-	// URL is where events are sent: https (or http, with
-	// Options.AllowPrivate), without user info or fragment, at most
-	// 2,048 characters. Its host is an IP address or a name of letters,
-	// digits, hyphens and dots. Its address is checked on every delivery.
-	URL         string   `json:"url" validate:"required,wellformed,max=2048"`
-	Description string   `json:"description" validate:"omitempty,text"`
-	Types       []string `json:"types" validate:"max=50"`               // as in [Webhook]
-	Products    []string `json:"products" validate:"max=100,dive,text"` // as in [Webhook]; for a caller limited to products, nil means all of those
-}
-
 // Create adds a webhook and appends a webhook.created event. It
 // returns the signing secret, "whsec_" and 44 characters, which cannot be
 // read again. The webhook receives events from that time on. Create
@@ -95,19 +83,6 @@ func (s *Service) Create(ctx context.Context, p CreateParams) (w Webhook, secret
 func (s *Service) Get(ctx context.Context, id string) (Webhook, error) {
 	rec, err := s.findWebhook(ctx, s.reader(), id)
 	return rec.webhook(s.now()), err
-}
-
-// UpdateParams are the parameters of [Service.Update]. Nil fields
-// keep their values.
-type UpdateParams struct {
-	ID          string    `json:"-"`
-	URL         *string   `json:"url"`
-	Description *string   `json:"description"`
-	Types       *[]string `json:"types"`
-	Status      *Status   `json:"status"` // StatusActive or StatusPaused
-	// ResumeFrom says which events a webhook receives that Status makes active
-	// again. Empty: ResumeFromStop.
-	ResumeFrom ResumeFrom `json:"resume_from"`
 }
 
 // Update changes a webhook and appends a webhook.updated event. If

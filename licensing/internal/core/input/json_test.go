@@ -87,22 +87,22 @@ func encoded(t *testing.T, o Object) []byte {
 // everything has a field of each form.
 type everything struct {
 	ID     string             `json:"-"`
-	Text   string             `json:"text" wire:"required"`
+	Text   string             `json:"text" query:"text" wire:"required"`
 	Filled string             `json:"filled" wire:"filled"`
 	Opt    *string            `json:"opt"`
 	Name   string             `json:"name" wire:"required"`
-	Int    int64              `json:"int"`
+	Int    int64              `json:"int" query:"int"`
 	Null   *int64             `json:"null" wire:"nullable"`
-	Time   time.Time          `json:"time"`
-	Bool   bool               `json:"bool"`
-	List   []string           `json:"list"`
+	Time   time.Time          `json:"time" query:"time"`
+	Bool   bool               `json:"bool" query:"bool"`
+	List   []string           `json:"list" query:"list"`
 	Map    map[string]any     `json:"map"`
 	Texts  map[string]string  `json:"texts"`
 	Merge  map[string]*string `json:"merge"`
 	Change change             `json:"change"`
-	Hidden string             `json:"hidden" wire:"-"`
-	Secret string             `json:"secret" wire:"body"`
-	Limit  int                `json:"limit"`
+	Hidden string             `json:"-"`
+	Secret string             `json:"secret"`
+	Limit  int                `json:"limit" query:"limit"`
 	Which  string             `query:"which"`
 }
 

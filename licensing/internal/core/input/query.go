@@ -17,24 +17,24 @@ import (
 // Query decodes query parameters into the struct that v points to. Each must
 // have a value and appear once, unless its field is a list or a flag: a mistyped
 // filter, or one left empty by an unset variable, must not select everything.
-// A flag is true if it is present, with any value. With all,
-// every field on the wire is a parameter; otherwise only those tagged query.
-func (s *Struct) Query(v reflect.Value, values url.Values, all bool) (errs []FieldError) {
+// A flag is true if it is present, with any value. If reads is false,
+// parameters that are members too stand in the body.
+func (s *Struct) Query(v reflect.Value, values url.Values, reads bool) (errs []FieldError) {
 	var known []string
 	seen := 0
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		if f.Name == "" || f.Body || !all && !f.Query {
+		if f.Param == "" || !reads && f.Name != "" {
 			continue
 		}
-		known = append(known, f.Name)
-		given, present := values[f.Name]
+		known = append(known, f.Param)
+		given, present := values[f.Param]
 		if !present {
 			continue
 		}
 		seen++
 		if code, detail := f.setQuery(f.In(v), given); code != "" {
-			errs = append(errs, FieldError{Field: f.Name, Code: code, Detail: detail})
+			errs = append(errs, FieldError{Field: f.Param, Code: code, Detail: detail})
 		}
 	}
 	if seen == len(values) {
@@ -59,7 +59,7 @@ func (f *Field) setQuery(v reflect.Value, given []string) (code, detail string) 
 	case f.flag:
 		v.SetBool(true)
 		return "", ""
-	case !Storable(url.Values{f.Name: given}):
+	case !Storable(url.Values{f.Param: given}):
 		return codeInvalidFormat, "must be valid UTF-8 without NUL characters"
 	case v.Kind() != reflect.Slice && len(given) > 1:
 		return codeRepeated, "must appear only once"

@@ -38,9 +38,8 @@ type Struct struct {
 
 // A Field is one field of a parameter struct.
 type Field struct {
-	Name   string // on the wire; empty: not on the wire
-	Query  bool   // only in the query, whatever the method
-	Body   bool   // only in the body, whatever the method
+	Name   string // of a member of the body; empty: it is none
+	Param  string // of the query; empty: it is none. With Name: of a GET or a DELETE
 	GoName string
 	Type   reflect.Type
 
@@ -60,12 +59,11 @@ func Of(t reflect.Type) *Struct {
 	s := &Struct{byName: map[string]bool{}}
 	for _, f := range reflect.VisibleFields(t) {
 		options := strings.Split(f.Tag.Get("wire"), ",")
-		if !f.IsExported() || f.Anonymous || slices.Contains(options, "-") {
+		if !f.IsExported() || f.Anonymous {
 			continue
 		}
 		field := Field{
 			GoName: f.Name, Type: f.Type, index: f.Index,
-			Body:     slices.Contains(options, "body"),
 			required: slices.Contains(options, "required"),
 			filled:   slices.Contains(options, "filled"),
 			flag:     slices.Contains(options, "flag"),
@@ -74,10 +72,8 @@ func Of(t reflect.Type) *Struct {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
 			field.Name = name
 		}
-		if name := f.Tag.Get("query"); name != "" {
-			field.Name, field.Query = name, true
-		}
-		if field.Name != "" && !field.Query {
+		field.Param = f.Tag.Get("query")
+		if field.Name != "" {
 			s.byName[field.Name] = true
 			decode(reflect.New(f.Type).Elem(), json.RawMessage("0"))
 		}
@@ -93,8 +89,10 @@ func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex
 // HasMembers reports whether the struct has members.
 func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 
-// HasMember reports whether the struct has a member of that name.
-func (s *Struct) HasMember(name string) bool { return s.byName[name] }
+// HasParam reports whether the struct has a query parameter of that name.
+func (s *Struct) HasParam(name string) bool {
+	return slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Param == name })
+}
 
 // Body decodes the members of o into the struct that v points to. An unknown
 // member is an error, with the given detail if immutable lists its name. Names
@@ -103,7 +101,7 @@ func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, deta
 	known := 0
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		if f.Name == "" || f.Query {
+		if f.Name == "" {
 			continue
 		}
 		raw, present := o[f.Name]

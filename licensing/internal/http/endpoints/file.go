@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -21,7 +22,7 @@ func (c Config) fileKeys(_ *license.Service, ctx context.Context, _ struct{}) (w
 }
 
 type revocationsParams struct {
-	ProductID string `json:"product_id"`
+	ProductID string `query:"product_id"`
 }
 
 // revocations returns an endpoint with the signed revocation list of a product.
@@ -35,25 +36,11 @@ func revocations(list func(ctx context.Context, productID string) (string, error
 	})
 }
 
-// voidFilesParams are the parameters of VoidFiles, whose reason no license key
-// holder can read.
-type voidFilesParams struct {
-	ID      string
-	Reason  string `json:"reason" validate:"omitempty,text"`
-	IfMatch []license.Version
-}
-
-func voidFiles(rules *license.Service, ctx context.Context, p voidFilesParams) (license.License, error) {
+func voidFiles(rules *license.Service, ctx context.Context, p api.VoidFilesParams) (license.License, error) {
 	return rules.VoidFiles(ctx, license.MoveParams(p))
 }
 
-// keyFileParams are the parameters of a license file for a license key holder.
-type keyFileParams struct {
-	Key string `json:"key" validate:"required"`
-	license.IssueFileParams
-}
-
-func checkFileByKey(rules *license.Service, p *keyFileParams) []license.FieldError {
+func checkFileByKey(rules *license.Service, p *api.IssueFileByKeyParams) []license.FieldError {
 	var missing []license.FieldError
 	if p.Key == "" {
 		missing = []license.FieldError{{Field: "key", Code: license.CodeRequired, Detail: "is required"}}
@@ -62,7 +49,7 @@ func checkFileByKey(rules *license.Service, p *keyFileParams) []license.FieldErr
 	return append(missing, inner.Of(rules).Faults(&p.IssueFileParams)...)
 }
 
-func issueFileByKey(rules *license.Service, ctx context.Context, p keyFileParams) (license.File, error) {
+func issueFileByKey(rules *license.Service, ctx context.Context, p api.IssueFileByKeyParams) (license.File, error) {
 	if p.Key == "" {
 		return license.File{}, license.Invalid("key", license.CodeRequired, "is required")
 	}

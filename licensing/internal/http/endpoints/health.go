@@ -19,7 +19,7 @@ func healthy(*license.Service, context.Context, struct{}) (health, error) {
 }
 
 type readyParams struct {
-	Verbose bool `json:"verbose" wire:"flag"`
+	Verbose bool `query:"verbose" wire:"flag"`
 }
 
 // ready reports whether the store responds. With the parameter verbose it

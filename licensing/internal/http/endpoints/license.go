@@ -26,9 +26,9 @@ func listLicenses(rules *license.Service, ctx context.Context, p license.ListPar
 }
 
 type customerParams struct {
-	ID     string // customer ID
-	Limit  int    `json:"limit" validate:"max=200"`
-	Cursor string `json:"cursor"`
+	ID     string `path:"licenseID"` // customer ID
+	Limit  int    `query:"limit" validate:"max=200"`
+	Cursor string `query:"cursor"`
 }
 
 // listOfCustomer lists the licenses of a customer. A customer without licenses
@@ -118,58 +118,7 @@ func checkUpdateByQuery(rules *license.Service, p *updateByQueryParams) []licens
 	return errs
 }
 
-type deleteParams struct {
-	ID      string
-	IfMatch []license.Version
-}
-
-func deleteLicense(rules *license.Service, ctx context.Context, p deleteParams) (deleted, error) {
-	err := rules.Delete(ctx, license.DeleteParams(p))
+func deleteLicense(rules *license.Service, ctx context.Context, p license.DeleteParams) (deleted, error) {
+	err := rules.Delete(ctx, p)
 	return deleted{"license", p.ID, true}, err
-}
-
-type deactivateParams struct {
-	Key          string  `json:"key" validate:"required"`
-	Fingerprint  *string `json:"fingerprint"`
-	ActivationID *string `json:"activation_id"`
-	Reason       *string `json:"reason" validate:"omitempty,text"`
-}
-
-// deactivate releases the activation of the caller's own fingerprint or, if the
-// options allow it, any activation by its ID.
-func deactivate(rules *license.Service, ctx context.Context, p deactivateParams) (license.Activation, error) {
-	if mixed := p.mixed(); len(mixed) > 0 {
-		return license.Activation{}, &license.InvalidError{Fields: mixed}
-	}
-	if p.ActivationID == nil {
-		return rules.Deactivate(ctx, license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)})
-	}
-	return rules.ReleaseActivation(ctx, license.ReleaseParams{Key: p.Key, ActivationID: *p.ActivationID, Reason: value(p.Reason)})
-}
-
-// mixed returns the error of parameters that do not go together.
-func (p deactivateParams) mixed() []license.FieldError {
-	switch {
-	case p.ActivationID == nil && p.Reason != nil:
-		return []license.FieldError{{Field: "reason", Code: license.CodeUnknown, Detail: "is only allowed with activation_id; omit it"}}
-	case p.ActivationID != nil && p.Fingerprint != nil:
-		return []license.FieldError{{Field: "fingerprint", Code: license.CodeImmutable, Detail: "cannot be combined with activation_id; omit one of them"}}
-	}
-	return nil
-}
-
-func checkDeactivate(rules *license.Service, p *deactivateParams) []license.FieldError {
-	errs := input.Merge(p.mixed(), inner.Of(rules).Faults(p))
-	if p.ActivationID == nil {
-		errs = input.Merge(errs, inner.Of(rules).Faults(&license.DeactivateParams{Key: p.Key, Fingerprint: value(p.Fingerprint)}))
-	}
-	return errs
-}
-
-// value returns what p points to, or the zero value.
-func value[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }

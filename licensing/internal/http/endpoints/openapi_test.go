@@ -211,18 +211,18 @@ func (g *generator) operation(path string, o *object, rows []web.Route) {
 func (g *generator) parameters(row web.Route, words *object) (all []any) {
 	params, _, _ := row.Do.Types()
 	for _, f := range input.Of(params).Fields {
-		if f.Name == "" || f.Body || !reads(row) && !f.Query {
+		if f.Param == "" || !reads(row) && f.Name != "" {
 			continue
 		}
 		schema := g.schemas.ofType(f.Type)
 		if field, ok := params.FieldByName(f.GoName); ok {
 			restrict(schema, field.Tag.Get("validate"), true)
 		}
-		p := obj("name", f.Name, "in", "query", "schema", schema.order(keywords...)).merge(words.object(f.Name))
-		if p.order("name", "in", "description", "example", "schema"); words.get(f.Name) == nil {
-			p = g.parameter("query", f.Name, p)
+		p := obj("name", f.Param, "in", "query", "schema", schema.order(keywords...)).merge(words.object(f.Param))
+		if p.order("name", "in", "description", "example", "schema"); words.get(f.Param) == nil {
+			p = g.parameter("query", f.Param, p)
 		}
-		words.remove(f.Name)
+		words.remove(f.Param)
 		all = append(all, p)
 	}
 	header := func(has bool, name string) {

@@ -69,7 +69,7 @@ func Routes(c Config) []web.Route {
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
 		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},
-		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do(deactivate, checkDeactivate)},
+		{Method: "POST", Path: "/license/deactivate", Key: true, Do: web.Do((*rules).Deactivate)},
 		{Method: "POST", Path: "/license/file", Key: true, Do: web.Do(issueFileByKey, checkFileByKey)},
 		{Method: "POST", Path: "/license/activation", Key: true, Do: web.List((*rules).ListActivations)},
 

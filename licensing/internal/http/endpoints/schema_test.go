@@ -106,7 +106,7 @@ func (s *schemas) ofStruct(t reflect.Type, read bool) *object {
 	inBody := map[string]bool{}
 	if read {
 		for _, f := range input.Of(t).Fields {
-			inBody[f.GoName] = f.Name != "" && !f.Query
+			inBody[f.GoName] = f.Name != ""
 		}
 	}
 	required, properties := []any{}, obj()

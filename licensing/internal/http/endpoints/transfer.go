@@ -4,23 +4,15 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"time"
 
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-type exportParams struct {
-	CustomerID    string         `json:"customer_id"`
-	ProductID     string         `json:"product_id"`
-	Status        license.Status `json:"status"`
-	ExpiresBefore time.Time      `json:"expires_before"`
-	ExpiresAfter  time.Time      `json:"expires_after"`
-}
-
 // exportLicenses writes one license per line, in store order. A failed export is
 // aborted, so that it cannot be mistaken for a complete one.
-func exportLicenses(rules *license.Service, ctx context.Context, p exportParams, w io.Writer) error {
+func exportLicenses(rules *license.Service, ctx context.Context, p api.ExportLicensesParams, w io.Writer) error {
 	return rules.Export(ctx, w, license.ListParams{
 		CustomerID: p.CustomerID, ProductID: p.ProductID, Status: p.Status,
 		ExpiresBefore: p.ExpiresBefore, ExpiresAfter: p.ExpiresAfter,

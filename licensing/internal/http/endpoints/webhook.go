@@ -37,15 +37,10 @@ func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byID) (deleted
 	return deleted{"webhook", p.ID, true}, err
 }
 
-type rotateParams struct {
-	ID             string
-	OverlapSeconds *int64 `json:"overlap_seconds"`
-}
-
 // defaultOverlap is how long an old secret stays valid by default.
 const defaultOverlap = 24 * time.Hour
 
-func rotateWebhook(hooks *webhook.Service, ctx context.Context, p rotateParams) (api.WebhookWithSecret, error) {
+func rotateWebhook(hooks *webhook.Service, ctx context.Context, p api.RotateWebhookParams) (api.WebhookWithSecret, error) {
 	overlap := defaultOverlap
 	if p.OverlapSeconds != nil {
 		const beyond = 1 << 32 // above the limit of the rules, without overflow
@@ -59,8 +54,6 @@ func testWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.D
 	return hooks.Test(ctx, p.ID)
 }
 
-type resendParams struct{ WebhookID, DeliveryID string }
-
-func resend(hooks *webhook.Service, ctx context.Context, p resendParams) (webhook.Delivery, error) {
+func resend(hooks *webhook.Service, ctx context.Context, p api.ResendDeliveryParams) (webhook.Delivery, error) {
 	return hooks.Resend(ctx, p.WebhookID, p.DeliveryID)
 }

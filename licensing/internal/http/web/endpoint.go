@@ -179,7 +179,7 @@ func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
 func (e *Endpoint) readQuery(r *http.Request, route *Route, params reflect.Value) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if route.Probe {
-		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasMember(name) })
+		maps.DeleteFunc(values, func(name string, _ []string) bool { return !e.form.HasParam(name) })
 	} else if err != nil {
 		return Invalid(FieldError{Code: license.CodeInvalidFormat, Detail: "The query is malformed; percent-encode its values"})
 	}

@@ -1,0 +1,73 @@
+package api
+
+// ValidateKeyParams are the parameters of a validation. Only Key is required;
+// parameters that are not set are not checked.
+type ValidateKeyParams struct {
+	Key          string   `json:"key" validate:"required"` // as typed
+	ProductID    string   `json:"product_id" validate:"omitempty,text" wire:"filled"`
+	CustomerID   string   `json:"customer_id" validate:"omitempty,text" wire:"filled"`
+	Fingerprint  string   `json:"fingerprint" validate:"omitempty,text" wire:"filled"` // its activation is checked, and its lease renewed
+	Entitlements []string `json:"entitlements" validate:"max=100,dive,text"`           // the license must have all of them
+	// File, if not zero, asks for a license file of at most this lifetime. Nonce is
+	// put into the file, as in [IssueFileParams].
+	File  Duration `json:"file"`
+	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
+}
+
+// ActivateKeyParams are the parameters of an activation. Key and Fingerprint are
+// required.
+type ActivateKeyParams struct {
+	Key         string `json:"key" validate:"required"` // as typed
+	Fingerprint string `json:"fingerprint" validate:"text"`
+	ProductID   string `json:"product_id" validate:"omitempty,text" wire:"filled"`  // if set, the license must be for this product
+	CustomerID  string `json:"customer_id" validate:"omitempty,text" wire:"filled"` // if set, the license must belong to this customer
+	// Name and Metadata describe the activation. A repeated activation
+	// replaces them if they are set.
+	Name     string            `json:"name" validate:"omitempty,text"`
+	Metadata map[string]string `json:"metadata" wire:"nullable"` // same limits as a license's metadata
+	// TakeOver names the activation to evict if no seat is free: empty for
+	// none, [TakeOverOldest], or the ID of an active activation.
+	TakeOver string `json:"take_over" wire:"filled"`
+	// File, if not zero, asks for a license file of at most this lifetime. Nonce is
+	// put into the file, as in [IssueFileParams].
+	File  Duration `json:"file"`
+	Nonce string   `json:"nonce" validate:"omitempty,nonce" wire:"filled"`
+}
+
+// TakeOverOldest evicts the oldest active activation.
+const TakeOverOldest = "oldest"
+
+// DeactivateKeyParams name an activation of the license with a key: by its
+// Fingerprint or, if the service lets license keys release any activation, by its
+// ID.
+type DeactivateKeyParams struct {
+	Key          string `json:"key" validate:"required"` // as typed
+	Fingerprint  string `json:"fingerprint" validate:"required_without=ActivationID,omitempty,text" wire:"filled"`
+	ActivationID string `json:"activation_id" wire:"filled"`
+	Reason       string `json:"reason" validate:"omitempty,text"` // with ActivationID; recorded in the event
+}
+
+// ListActivationsParams select the activations of one license.
+type ListActivationsParams struct {
+	// Exactly one of LicenseID and Key names the license; Key only if the service
+	// lets license keys list activations.
+	LicenseID string `json:"-" path:"licenseID"`
+	Key       string `json:"key" wire:"required"`
+
+	Ended  bool   `json:"ended" query:"ended"`                          // include ended activations
+	Limit  int    `json:"limit" query:"limit" validate:"min=0,max=200"` // page size; 0: 50
+	Cursor string `json:"cursor" query:"cursor"`                        // NextCursor of the previous page
+}
+
+// ReleaseActivationParams select an activation.
+type ReleaseActivationParams struct {
+	// Exactly one of LicenseID and Key names the license; Key only in Go code of
+	// the service, and if its options let license keys release any activation.
+	LicenseID    string `json:"-" path:"licenseID"`
+	Key          string `json:"key"`
+	ActivationID string `json:"-" path:"activationID"`
+	Reason       string `query:"reason" validate:"omitempty,text"` // recorded in the event
+	// Force releases a seat that a license file holds although the license
+	// has as many spent seats as it may have. Not for a caller with the key.
+	Force bool `query:"force"`
+}

@@ -1,0 +1,71 @@
+package api
+
+import "time"
+
+// ListLicensesParams select licenses. A license must match every set field.
+type ListLicensesParams struct {
+	CustomerID string        `query:"customer_id" validate:"omitempty,text,customer"`
+	ProductID  string        `query:"product_id" validate:"omitempty,text"`
+	Status     LicenseStatus `query:"status" validate:"omitempty,oneof=revoked suspended expired scheduled active"`
+	// ExpiresBefore and ExpiresAfter select licenses whose ExpiresAt is
+	// before the former, and at or after the latter. Zero: no bound.
+	ExpiresBefore time.Time `query:"expires_before" validate:"omitempty,instant"`
+	ExpiresAfter  time.Time `query:"expires_after" validate:"omitempty,instant"`
+
+	// Only in Go code of the service:
+
+	// Search selects the license with that ID or key. If there is none, it
+	// selects the licenses whose name, customer ID, product ID or metadata values
+	// contain each word of Search, ignoring case, accents and differences of
+	// form. Of each license, the first 4,096 bytes of these texts are searched, in
+	// that order. At most 1,024 characters.
+	Search string `json:"search" validate:"omitempty,wellformed,max=1024"`
+	// KeyPart selects the licenses whose key contains it: as people type a part
+	// of a generated key or, if that finds none, exactly. For a caller who sees
+	// masked keys, it selects none. At most 1,024 characters.
+	KeyPart string `json:"key_part" validate:"omitempty,wellformed,max=1024"`
+	// IDs selects only licenses with these IDs, at most 1,000. Search and KeyPart then
+	// have no effect, and the list is sorted by creation. Nil: all licenses.
+	IDs []string `json:"ids" validate:"max=1000"`
+	// NewestFirst reverses the order of the list.
+	NewestFirst bool `json:"newest_first"`
+
+	Limit  int    `query:"limit" validate:"min=0,max=200"` // page size; 0: 50
+	Cursor string `query:"cursor"`                         // of another page
+}
+
+// ExportLicensesParams select licenses as [ListLicensesParams] do.
+type ExportLicensesParams struct {
+	CustomerID    string        `query:"customer_id"`
+	ProductID     string        `query:"product_id"`
+	Status        LicenseStatus `query:"status"`
+	ExpiresBefore time.Time     `query:"expires_before"`
+	ExpiresAfter  time.Time     `query:"expires_after"`
+}
+
+// A LicenseRow is one license in an import or export: a line of NDJSON with
+// the fields of [CreateLicenseParams] and those below. It does not include
+// activations or events; programs activate again after an import.
+type LicenseRow struct {
+	ID string `json:"id,omitempty"`
+	CreateLicenseParams
+	State       LicenseStatus `json:"state,omitempty" validate:"omitempty,oneof=active suspended revoked"` // empty: active
+	StateReason string        `json:"state_reason,omitempty" validate:"omitempty,text"`
+	CreatedAt   *time.Time    `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
+	Generation  int64         `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1
+}
+
+// ListEventsParams select events. Every set field must match.
+type ListEventsParams struct {
+	// After is the NextCursor of an earlier page. Empty: start with the
+	// oldest event that is kept or, with NewestFirst, with the newest.
+	After   string `query:"after"`
+	Type    string `query:"type"`                              // a type, or a family such as "license.*"
+	Subject string `query:"subject" validate:"omitempty,text"` // such as a license ID
+	Limit   int    `query:"limit" validate:"min=0,max=200"`    // 0: 50
+
+	// Only in Go code of the service:
+
+	CustomerID  string `json:"customer_id" validate:"omitempty,text"`
+	NewestFirst bool   `json:"newest_first"` // list backward in time
+}
