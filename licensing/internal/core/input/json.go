@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf16"
@@ -170,20 +172,66 @@ func escaped(s []byte) rune {
 
 // anyOf decodes a JSON value as encoding/json does, with exact numbers.
 func anyOf(raw json.RawMessage) (v any) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	_ = d.Decode(&v) // it is well-formed
-	return v
+	switch raw[0] {
+	case '"':
+		return unquote(raw)
+	case 't', 'f':
+		return raw[0] == 't'
+	case '{', '[':
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		_ = d.Decode(&v) // it is well-formed
+		return v
+	case 'n':
+		return nil
+	}
+	return json.Number(raw)
 }
 
-// Canonical returns o with sorted members: the same bytes for objects that
-// differ only in order and white space.
-func (o Object) Canonical() ([]byte, error) {
+// anyObject is anyOf for an object, most values of which are neither objects nor
+// arrays.
+func anyObject(raw json.RawMessage) map[string]any {
+	o, _ := members(raw)
 	values := make(map[string]any, len(o))
 	for name, raw := range o {
 		values[name] = anyOf(raw)
 	}
-	return json.Marshal(values)
+	return values
+}
+
+// Canonical returns o with sorted members: the same bytes for objects that
+// differ only in order, white space and escapes.
+func (o Object) Canonical() []byte {
+	var b bytes.Buffer
+	o.writeCanonical(&b)
+	return b.Bytes()
+}
+
+func (o Object) writeCanonical(b *bytes.Buffer) {
+	b.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(o)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(marshal(name))
+		b.WriteByte(':')
+		switch raw := o[name]; {
+		case raw[0] == '{':
+			inner, _ := members(raw)
+			inner.writeCanonical(b)
+		case raw[0] == '[' || bytes.IndexByte(raw, '\\') >= 0:
+			b.Write(marshal(anyOf(raw)))
+		default:
+			json.HTMLEscape(b, raw) // as marshal does
+		}
+	}
+	b.WriteByte('}')
+}
+
+// marshal encodes a value that was decoded by anyOf.
+func marshal(v any) []byte {
+	text, _ := json.Marshal(v) // never fails
+	return text
 }
 
 // shorten truncates a name for use in a message.

@@ -39,6 +39,18 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 		return decodeTime(target, raw)
 	case encoding.TextUnmarshaler:
 		return decodeText(target, raw)
+	case *[]string:
+		return decodeTexts(target, raw)
+	case *map[string]string:
+		return decodeTextMap(target, raw, false, func(s string) string { return s })
+	case *map[string]*string:
+		return decodeTextMap(target, raw, true, func(s string) *string { return &s })
+	case *map[string]any:
+		if raw[0] != '{' {
+			return failed(codeInvalidType, "must be an object")
+		}
+		*target = anyObject(raw)
+		return nil
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -63,10 +75,6 @@ func decode(v reflect.Value, raw json.RawMessage) []FieldError {
 			return failed(code, "must be a whole number")
 		}
 		v.SetInt(n)
-	case reflect.Slice:
-		return decodeTexts(v, raw)
-	case reflect.Map:
-		return decodeMap(v, raw)
 	default:
 		panic(fmt.Sprintf("input: %v has no form on the wire", v.Type()))
 	}
@@ -106,52 +114,38 @@ func decodeText(target encoding.TextUnmarshaler, raw json.RawMessage) []FieldErr
 }
 
 // decodeTexts decodes a list of strings.
-func decodeTexts(v reflect.Value, raw json.RawMessage) []FieldError {
+func decodeTexts(target *[]string, raw json.RawMessage) []FieldError {
 	elements, ok := anyOf(raw).([]any)
-	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
-	for i, element := range elements {
-		var s string
-		if s, ok = element.(string); !ok {
-			break
-		}
-		list.Index(i).SetString(s)
+	list := make([]string, len(elements))
+	for i := 0; ok && i < len(elements); i++ {
+		list[i], ok = elements[i].(string)
 	}
 	if !ok {
 		return failed(codeInvalidType, "must be an array of strings")
 	}
-	v.Set(list)
+	*target = list
 	return nil
 }
 
-// decodeMap decodes an object of any values, of strings, or of string pointers,
-// where nil means null.
-func decodeMap(v reflect.Value, raw json.RawMessage) (errs []FieldError) {
-	object, ok := anyOf(raw).(map[string]any)
-	texts := v.Type().Elem().Kind() != reflect.Interface
-	switch {
-	case !ok && texts:
+// decodeTextMap decodes an object of strings. Value returns what the map holds for
+// a string. If nulls are allowed, it holds the zero value for null.
+func decodeTextMap[V any](target *map[string]V, raw json.RawMessage, nulls bool, value func(string) V) (errs []FieldError) {
+	if raw[0] != '{' {
 		return failed(codeInvalidType, "must be an object of strings")
-	case !ok:
-		return failed(codeInvalidType, "must be an object")
-	case !texts:
-		v.Set(reflect.ValueOf(object))
-		return nil
 	}
-	v.Set(reflect.MakeMapWithSize(v.Type(), len(object)))
-	nulls := v.Type().Elem().Kind() == reflect.Pointer
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		value := reflect.Zero(v.Type().Elem())
-		switch s, ok := object[name].(string); {
-		case ok && nulls:
-			value = reflect.ValueOf(&s)
-		case ok:
-			value = reflect.ValueOf(s)
-		case object[name] != nil || !nulls:
+	o, _ := members(raw)
+	texts := make(map[string]V, len(o))
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		switch raw := o[name]; {
+		case raw[0] == '"':
+			texts[name] = value(unquote(raw))
+		case nulls && raw[0] == 'n':
+			texts[name] = *new(V)
+		default:
 			errs = append(errs, FieldError{Field: "/" + escape(name), Code: codeInvalidType, Detail: "must be a string"})
-			continue
 		}
-		v.SetMapIndex(reflect.ValueOf(name), value)
 	}
+	*target = texts
 	return errs
 }
 

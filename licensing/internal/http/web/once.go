@@ -19,10 +19,7 @@ const replayedHeader = "Idempotency-Replayed"
 // instead of changing anything. Keys are scoped to the client. A failed change
 // has no effect and stores nothing.
 func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *license.Service, key string, body input.Object, params any) error {
-	print, err := fingerprint(r, body)
-	if err != nil {
-		return err
-	}
+	print := fingerprint(r, body)
 	ctx := r.Context()
 	answer := func(result any) ([]byte, error) {
 		p, err := e.reply(r, route, result)
@@ -33,6 +30,7 @@ func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *
 	}
 	var kept []byte
 	var replayed bool
+	var err error
 	if e.once != nil {
 		kept, replayed, err = e.once(ctx, rules, key, print, params, answer)
 	} else {
@@ -60,15 +58,11 @@ func (e *Endpoint) serveOnce(x *exchange, r *http.Request, route *Route, rules *
 // fingerprint returns a digest that is equal for equal requests: it covers the
 // method, the path below the mount, the query, and the body without regard to
 // member order and white space.
-func fingerprint(r *http.Request, body input.Object) (string, error) {
-	canonical, err := body.Canonical()
-	if err != nil {
-		return "", err
-	}
+func fingerprint(r *http.Request, body input.Object) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s?%s\n", r.Method, r.URL.EscapedPath(), r.URL.Query().Encode())
-	h.Write(canonical)
-	return hex.EncodeToString(h.Sum(nil)), nil
+	h.Write(body.Canonical())
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // idempotencyKeyFor returns the Idempotency-Key of r, or "" if there is none or
