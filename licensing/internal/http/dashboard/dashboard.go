@@ -130,6 +130,9 @@ const maxForm = 256 << 10 // the maximum size of a submitted form without a file
 // in this order, and then calls the handler of the route.
 func (v *visit) serve(route *route) error {
 	v.route = route
+	if route.move != "" {
+		v.params["move"] = route.move
+	}
 	if err := v.h.origin.Check(v.r); err != nil {
 		return &web.Problem{Status: http.StatusForbidden, Code: "cross_origin", Cause: err,
 			Detail: "This form was sent from another site, so nothing was changed. Submit it from the dashboard. " +

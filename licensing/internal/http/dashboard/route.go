@@ -13,6 +13,7 @@ type route struct {
 	signIn   bool                            // part of the built-in sign-in
 	download bool                            // may take longer than other pages
 	upload   bool                            // the form is multipart/form-data and may be larger
+	move     string                          // the parameter move, if the path has it as a literal
 }
 
 // routes has all pages. It is set by init because the error pages refer to it.
@@ -45,8 +46,6 @@ func init() {
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
 		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
-		{method: get, path: "licenses/selected/{move}", query: "id* all cursor window", access: byMove, handle: showSelected},
-		{method: post, path: "licenses/selected/{move}", access: byMove, handle: moveSelected, download: true},
 		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement", handle: showLicense},
 		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
 		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
@@ -104,6 +103,12 @@ func init() {
 		{method: post, path: "settings/webhooks/{id}/test", access: admins, handle: testWebhook},
 		{method: get, path: "settings/webhooks/{id}/deliveries/{delivery}", handle: showDelivery},
 		{method: post, path: "settings/webhooks/{id}/deliveries/{delivery}/resend", access: admins, handle: resend},
+	}
+	for _, m := range bulkMoves { // one row each: a parameter would also stand for the pages of a license
+		path := "licenses/selected/" + m.name
+		routes = append(routes,
+			route{method: get, path: path, query: "id* all cursor window", access: byMove, handle: showSelected, move: m.name},
+			route{method: post, path: path, access: byMove, handle: moveSelected, download: true, move: m.name})
 	}
 	for i, r := range routes {
 		if r.form == nil {

@@ -126,7 +126,7 @@ func (e *Endpoint) serve(x *exchange, r *http.Request, route *Route) error {
 		return err
 	}
 	defer release()
-	e.bindPath(x, params)
+	e.bindPath(r, route, params)
 	rules := x.site.rules(r, route)
 	body, err := e.readBody(r, route, rules, params)
 	if err != nil {
@@ -166,13 +166,13 @@ func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 	return s.cfg.Rules.As(caller)
 }
 
-func (e *Endpoint) bindPath(x *exchange, params reflect.Value) {
-	for i, name := range x.resource.fields {
-		index, ok := e.fields[name]
+func (e *Endpoint) bindPath(r *http.Request, route *Route, params reflect.Value) {
+	for _, name := range route.names {
+		index, ok := e.fields[strings.ToUpper(name[:1])+name[1:]]
 		if !ok {
 			index = e.fields["ID"]
 		}
-		params.Elem().FieldByIndex(index).SetString(x.values[i])
+		params.Elem().FieldByIndex(index).SetString(r.PathValue(name))
 	}
 }
 

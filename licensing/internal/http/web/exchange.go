@@ -16,10 +16,9 @@ type exchange struct {
 	id    string
 	start time.Time
 
-	resource *resource // what the path leads to; nil: nowhere
-	values   []string  // what the parameters in the path stand for
-	oauth    bool      // errors take the form of RFC 6749
-	client   string    // the id of the client; empty: none
+	route    *Route // nil: none
+	pattern  string // the template of the path; empty: it leads nowhere
+	client   string // the id of the client; empty: none
 	grant    auth.Grant
 	page     bool   // errors are pages
 	operator string // the id of the operator; empty: none
@@ -47,20 +46,11 @@ func SetOperator(r *http.Request, id string) { exchangeOf(r.Context()).operator 
 
 // Params returns the decoded values of the route's path parameters.
 func Params(r *http.Request) map[string]string {
-	x := exchangeOf(r.Context())
-	params := make(map[string]string, len(x.values))
-	if x.resource != nil {
-		for i, name := range x.resource.names {
-			params[name] = x.values[i]
+	params := make(map[string]string)
+	if x := exchangeOf(r.Context()); x.route != nil {
+		for _, name := range x.route.names {
+			params[name] = r.PathValue(name)
 		}
 	}
 	return params
-}
-
-// pattern returns the template of the path, or "".
-func (x *exchange) pattern() string {
-	if x.resource == nil {
-		return ""
-	}
-	return x.resource.pattern
 }

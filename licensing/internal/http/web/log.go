@@ -21,7 +21,7 @@ type Observation struct {
 // observe logs a finished request and calls the host's observer.
 func (s *Site) observe(r *http.Request, x *exchange) {
 	o := Observation{
-		Method: loggedMethod(r.Method), Route: x.pattern(), Status: x.Status,
+		Method: loggedMethod(r.Method), Route: x.pattern, Status: x.Status,
 		Duration: time.Since(x.start), ClientID: x.client, RequestID: x.id, Err: x.err,
 	}
 	who := slog.String("client_id", o.ClientID)

@@ -87,7 +87,7 @@ func WriteError(logger *slog.Logger, w http.ResponseWriter, r *http.Request, err
 		p.write(w, id)
 	case x.Status != 0:
 		panic(http.ErrAbortHandler) // abort: a partial response must not look complete
-	case x.oauth:
+	case x.route != nil && x.route.OAuth:
 		p.writeOAuth(w)
 	case x.page:
 		maps.Copy(w.Header(), p.Header)

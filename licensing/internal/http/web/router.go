@@ -52,6 +52,10 @@ type Route struct {
 	Unlimited bool
 
 	slots slots
+
+	pattern          string   // the path without prefixes
+	names            []string // of the parameters
+	prefixed, prefix string   // the parameter that must begin with a prefix
 }
 
 func (rt *Route) status() int { return cmp.Or(rt.Status, http.StatusOK) }
@@ -66,148 +70,96 @@ func (rt *Route) segments() []string { return strings.Split(rt.Path[1:], "/") }
 // A Handler responds to a request or returns an error to respond with.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
-// A resource holds the routes of one path template.
-type resource struct {
-	pattern  string
-	segments []string          // a parameter is "{name}"
-	names    []string          // of the parameters
-	fields   []string          // of the parameter structs that the parameters set
-	routes   map[string]*Route // by method
-	oauth    *Route            // instead of routes
+// A router finds the routes of paths, which must be clean: then its mux never
+// redirects.
+type router struct {
+	mux     *http.ServeMux
+	methods []string // of all routes
 }
 
-// A router finds the routes of a path. It never redirects, neither to a cleaner
-// path nor to one with or without a trailing slash.
-type router []*resource // sorted: literal segments before parameters
+// noRoute is the pattern of requests without a route.
+const noRoute = "/"
 
-func newRouter(routes []Route) router {
-	var rt router
+// newRouter returns a router that calls serve for requests with a route, and
+// missing for any other. It panics if two routes are equal.
+func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *Route), missing http.HandlerFunc) router {
+	rt := router{mux: http.NewServeMux()}
+	rt.mux.HandleFunc(noRoute, missing)
+	alike := make(map[string][]*Route) // by pattern
 	for _, route := range routes {
 		if route.Concurrent > 0 {
 			route.slots = make(slots, route.Concurrent)
 		}
-		i := slices.IndexFunc(rt, func(res *resource) bool { return "/"+strings.Join(res.segments, "/") == route.Path })
-		if i < 0 {
-			i = len(rt)
-			rt = append(rt, newResource(route.Path))
+		route.parse()
+		pattern := route.Method + " " + route.pattern
+		if route.OAuth {
+			pattern = route.pattern // with any method
+		} else if !slices.Contains(rt.methods, route.Method) {
+			rt.methods = append(rt.methods, route.Method)
 		}
-		rt[i].add(&route)
+		if slices.ContainsFunc(alike[pattern], func(other *Route) bool { return other.Path == route.Path }) {
+			panic(fmt.Sprintf("web: two routes for %s %s", route.Method, route.Path))
+		}
+		alike[pattern] = append(alike[pattern], &route)
 	}
-	slices.SortStableFunc(rt, func(a, b *resource) int { return slices.CompareFunc(a.segments, b.segments, literalFirst) })
+	for pattern, some := range alike {
+		slices.SortFunc(some, func(a, b *Route) int { return cmp.Compare(len(b.prefix), len(a.prefix)) })
+		if strings.HasSuffix(pattern, "/") {
+			pattern += "{$}"
+		}
+		rt.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			for _, route := range some {
+				if strings.HasPrefix(r.PathValue(route.prefixed), route.prefix) {
+					serve(w, r, route)
+					return
+				}
+			}
+			missing(w, r)
+		})
+	}
 	return rt
 }
 
-func newResource(pattern string) *resource {
-	res := &resource{pattern: constraint.ReplaceAllString(pattern, "}"), routes: make(map[string]*Route)}
-	if pattern != "/" {
-		res.segments = strings.Split(pattern[1:], "/")
-	}
-	for _, s := range res.segments {
-		if isParameter(s) {
-			name, _, _ := strings.Cut(s[1:len(s)-1], ":")
-			res.names = append(res.names, name)
-			res.fields = append(res.fields, strings.ToUpper(name[:1])+name[1:])
+// parameter matches a parameter of a path, with its name and the prefix that it
+// requires.
+var parameter = regexp.MustCompile(`{([^:}]+):?([^}]*)}`)
+
+// parse sets what follows from the path.
+func (rt *Route) parse() {
+	for _, m := range parameter.FindAllStringSubmatch(rt.Path, -1) {
+		rt.names = append(rt.names, m[1])
+		if m[2] != "" {
+			rt.prefixed, rt.prefix = m[1], m[2]
 		}
 	}
-	return res
+	rt.pattern = parameter.ReplaceAllString(rt.Path, "{$1}")
 }
 
-func (res *resource) add(route *Route) {
-	if res.oauth != nil || res.routes[route.Method] != nil {
-		panic(fmt.Sprintf("web: two routes for %s %s", route.Method, route.Path))
-	}
-	if route.OAuth {
-		res.oauth = route
-		return
-	}
-	res.routes[route.Method] = route
-}
-
-// constraint matches the prefix that a parameter requires.
-var constraint = regexp.MustCompile(`:[^}]*}`)
-
-func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
-
-// stands reports whether a template segment matches a path segment.
-func stands(template, given string) bool {
-	if !isParameter(template) {
-		return template == given
-	}
-	_, prefix, _ := strings.Cut(template[:len(template)-1], ":")
-	return strings.HasPrefix(given, prefix)
-}
-
-func literalFirst(a, b string) int { return cmp.Compare(rank(a), rank(b)) }
-
-// rank is lower for a more specific segment.
-func rank(segment string) int {
-	switch {
-	case !isParameter(segment):
-		return 0
-	case strings.Contains(segment, ":"):
-		return 1
-	}
-	return 2
-}
-
-// find returns the resources that match a path, most specific first. There can
-// be several: GET "/license/validate" is the license list of a customer with
-// that ID.
-func (rt router) find(path []string) []*resource {
-	var found []*resource
-	for _, res := range rt {
-		if res.matches(path) {
-			found = append(found, res)
-		}
-	}
-	return found
-}
-
-func (res *resource) matches(path []string) bool {
-	return slices.EqualFunc(res.segments, path, stands)
-}
-
-// values returns the parameter values of a matching path.
-func (res *resource) values(path []string) []string {
-	var values []string
-	for i, s := range res.segments {
-		if isParameter(s) {
-			values = append(values, path[i])
-		}
-	}
-	return values
-}
-
-// choose returns the first resource that supports the method and its route, or
-// a nil route if none does.
-func choose(found []*resource, method string) (*resource, *Route) {
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	for _, res := range found {
-		if res.oauth != nil {
-			return res, res.oauth
-		}
-		if route := res.routes[method]; route != nil {
-			return res, route
-		}
-	}
-	return found[0], nil
-}
-
-// allow lists the methods of the resources for the Allow header.
-func allow(found []*resource) string {
+// allowed returns the methods of a path for the Allow header, and the pattern with
+// the fewest parameters. They are empty for a path without routes.
+func (rt router) allowed(u *url.URL) (allow, pattern string) {
 	methods := []string{http.MethodOptions}
-	for _, res := range found {
-		for method := range res.routes {
-			methods = append(methods, method)
-			if method == http.MethodGet {
-				methods = append(methods, http.MethodHead)
-			}
+	for _, method := range rt.methods {
+		_, found := rt.mux.Handler(&http.Request{Method: method, URL: u})
+		if found == noRoute {
+			continue
 		}
+		_, path, hasMethod := strings.Cut(found, " ")
+		if !hasMethod {
+			return http.MethodOptions, found
+		}
+		if methods = append(methods, method); method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+		if pattern == "" || strings.Count(path, "{") < strings.Count(pattern, "{") {
+			pattern = path
+		}
+	}
+	if pattern == "" {
+		return "", ""
 	}
 	slices.Sort(methods)
-	return strings.Join(slices.Compact(methods), ", ")
+	return strings.Join(methods, ", "), strings.TrimSuffix(pattern, "{$}")
 }
 
 // The limits of a path below the mount. The longest path of the service is the
@@ -227,28 +179,20 @@ func PathTooLong(escaped string) bool {
 // of all pages are relative to the same directory.
 const home = "dashboard/"
 
-// segments splits an escaped path and unescapes its segments. It returns false
-// for a path that is not clean: one that does not begin with exactly one slash,
-// or has an empty segment, a trailing slash, a dot segment in any spelling, or a
-// segment that is not text. A mux would redirect such paths; here they match no
+// isClean reports whether an escaped path begins with exactly one slash, and has
+// neither an empty segment, a trailing slash, a dot segment in any spelling, nor a
+// segment that is not text. A mux would redirect other paths; here they match no
 // route.
-func segments(escaped string) (path []string, ok bool) {
+func isClean(escaped string) bool {
 	rest, ok := strings.CutPrefix(escaped, "/")
-	if !ok {
-		return nil, false
-	}
-	if rest == "" {
-		return nil, true
-	}
-	if rest == home {
-		return strings.Split(rest, "/"), true
+	if !ok || rest == "" || rest == home {
+		return ok
 	}
 	for segment := range strings.SplitSeq(rest, "/") {
 		s, err := url.PathUnescape(segment)
 		if err != nil || s == "" || s == "." || s == ".." || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-			return nil, false
+			return false
 		}
-		path = append(path, s)
 	}
-	return path, true
+	return true
 }

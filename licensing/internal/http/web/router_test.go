@@ -2,66 +2,79 @@ package web
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"testing"
 
 	"github.com/matryer/is"
 )
 
-func TestUncleanPathsHaveNoSegments(t *testing.T) {
+func TestUncleanPaths(t *testing.T) {
 	for _, path := range []string{
 		"", "license", "//", "//license", "/license/", "/license//x", "/./license", "/license/..", "/license/%2e%2E", "/license/%2e",
 		"/license/%00", "/license/%0A", "/license/%C2%85", "/license/%ff", "/license/%zz", "*",
 	} {
-		_, ok := segments(path)
-		if ok {
+		if isClean(path) {
 			t.Errorf("%q is taken for a clean path", path)
 		}
 	}
-}
-
-func TestSegmentsAreDecodedOneByOne(t *testing.T) {
-	is := is.New(t)
-	path, ok := segments("/license/a%2Fb%20%C3%A9%25+...")
-	is.True(ok)
-	is.Equal(path, []string{"license", "a/b é%+..."})
-	path, ok = segments("/")
-	is.True(ok)
-	is.Equal(len(path), 0)
+	for _, path := range []string{"/", "/license", "/license/a%2Fb%20%C3%A9%25+...", "/dashboard/"} {
+		if !isClean(path) {
+			t.Errorf("%q is taken for an unclean path", path)
+		}
+	}
 }
 
 func nothing(http.ResponseWriter, *http.Request) error { return nil }
 
 func TestALiteralSegmentGoesBeforeAParameter(t *testing.T) {
+	var found, value string
 	rt := newRouter([]Route{
 		{Method: "GET", Path: "/license/{id}", Handle: nothing},
+		{Method: "GET", Path: "/license/{id:lic_}", Handle: nothing},
 		{Method: "PATCH", Path: "/license/{id}", Handle: nothing},
 		{Method: "POST", Path: "/license/validate", Handle: nothing},
 		{Method: "GET", Path: "/license", Handle: nothing},
+		{Method: "GET", Path: "/", Handle: nothing},
+		{Method: "GET", Path: "/dashboard", Handle: nothing},
+		{Method: "GET", Path: "/dashboard/", Handle: nothing},
 		{Method: "POST", Path: "/oauth/token", Handle: nothing, OAuth: true},
-	})
-	for _, c := range []struct{ method, path, pattern, allow string }{
-		{"POST", "/license/validate", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
-		{"GET", "/license/validate", "/license/{id}", "GET, HEAD, OPTIONS, PATCH, POST"},
-		{"HEAD", "/license/x", "/license/{id}", "GET, HEAD, OPTIONS, PATCH"},
-		{"GET", "/license", "/license", "GET, HEAD, OPTIONS"},
-		{"BREW", "/oauth/token", "/oauth/token", "OPTIONS"},
+	}, func(_ http.ResponseWriter, r *http.Request, route *Route) {
+		found, value = route.Path, r.PathValue("id")
+	},
+		func(http.ResponseWriter, *http.Request) { found = "" })
+	for _, c := range []struct{ method, path, route, value, pattern, allow string }{
+		{"POST", "/license/validate", "/license/validate", "", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
+		{"GET", "/license/validate", "/license/{id}", "validate", "/license/validate", "GET, HEAD, OPTIONS, PATCH, POST"},
+		{"GET", "/license/lic_1", "/license/{id:lic_}", "lic_1", "/license/{id}", "GET, HEAD, OPTIONS, PATCH"},
+		{"PATCH", "/license/lic_1", "/license/{id}", "lic_1", "/license/{id}", "GET, HEAD, OPTIONS, PATCH"},
+		{"HEAD", "/license/a%2Fb%20%C3%A9%25+...", "/license/{id}", "a/b é%+...", "/license/{id}", "GET, HEAD, OPTIONS, PATCH"},
+		{"GET", "/license", "/license", "", "/license", "GET, HEAD, OPTIONS"},
+		{"DELETE", "/license", "", "", "/license", "GET, HEAD, OPTIONS"},
+		{"CONNECT", "/license", "", "", "/license", "GET, HEAD, OPTIONS"},
+		{"GET", "/", "/", "", "/", "GET, HEAD, OPTIONS"},
+		{"POST", "/dashboard", "", "", "/dashboard", "GET, HEAD, OPTIONS"},
+		{"GET", "/dashboard/", "/dashboard/", "", "/dashboard/", "GET, HEAD, OPTIONS"},
+		{"BREW", "/oauth/token", "/oauth/token", "", "/oauth/token", "OPTIONS"},
+		{"GET", "/License", "", "", "", ""},
+		{"GET", "/license/x/y", "", "", "", ""},
 	} {
 		is := is.New(t)
-		path, _ := segments(c.path)
-		found := rt.find(path)
-		res, route := choose(found, c.method)
-		is.True(route != nil)
-		is.Equal(res.pattern, c.pattern)
-		is.Equal(allow(found), c.allow)
+		found, value = "", ""
+		r := httptest.NewRequestWithContext(t.Context(), c.method, "/", nil)
+		r.URL.Path, _ = url.PathUnescape(c.path)
+		r.URL.RawPath = c.path
+		rt.mux.ServeHTTP(httptest.NewRecorder(), r)
+		is.Equal(found, c.route)
+		is.Equal(value, c.value)
+		allow, pattern := rt.allowed(r.URL)
+		is.Equal(allow, c.allow)
+		is.Equal(pattern, c.pattern)
 	}
-	is := is.New(t)
-	_, route := choose(rt.find([]string{"license"}), "DELETE")
-	is.Equal(route, nil)
-	is.Equal(len(rt.find([]string{"License"})), 0)
 }
 
 func TestTwoRoutesThatAreTheSamePanic(t *testing.T) {
 	is := is.New(t)
 	defer func() { is.True(recover() != nil) }()
-	newRouter([]Route{{Method: "GET", Path: "/x", Handle: nothing}, {Method: "GET", Path: "/x", Handle: nothing}})
+	newRouter([]Route{{Method: "GET", Path: "/x", Handle: nothing}, {Method: "GET", Path: "/x", Handle: nothing}}, nil, func(http.ResponseWriter, *http.Request) {})
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -56,7 +57,11 @@ func NewSite(cfg Config, routes []Route, pages *Section) *Site {
 	if pages != nil {
 		routes = append(slices.Clone(routes), pages.Routes...)
 	}
-	s.router = newRouter(routes)
+	s.router = newRouter(routes,
+		func(w http.ResponseWriter, r *http.Request, route *Route) {
+			s.fail(w, r, s.serve(exchangeOf(r.Context()), r, route))
+		},
+		func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, s.refuse(exchangeOf(r.Context()), r)) })
 	return s
 }
 
@@ -79,8 +84,16 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.recovered(x, r, v)
 		}
 	}()
-	if err := s.serve(x, r); err != nil {
-		Fail(x, r, err)
+	if escaped := r.URL.EscapedPath(); PathTooLong(escaped) || !isClean(escaped) {
+		s.fail(x, r, s.refuse(x, r))
+	} else {
+		s.router.mux.ServeHTTP(x, r)
+	}
+}
+
+func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if err != nil {
+		Fail(w, r, err)
 	}
 }
 
@@ -121,33 +134,34 @@ func standardHeader(h http.Header, requestID string) {
 	h["X-Content-Type-Options"] = values[2:3:3]
 }
 
-// serve checks the path, method, authorization and rate of a request, in that
-// order, and calls its handler, which reads the body.
-func (s *Site) serve(x *exchange, r *http.Request) error {
-	var path []string
-	var found []*resource
+// refuse responds to a request without a route.
+func (s *Site) refuse(x *exchange, r *http.Request) error {
+	var allowed string
 	if escaped := r.URL.EscapedPath(); !PathTooLong(escaped) {
-		var clean bool
-		if path, clean = segments(escaped); clean {
-			found = s.router.find(path)
+		if isClean(escaped) {
+			allowed, x.pattern = s.router.allowed(r.URL)
 		}
-		if len(found) == 0 {
+		if allowed == "" {
 			s.hintAtMount(escaped)
 		}
 	}
-	if len(found) == 0 && x.page {
+	switch {
+	case allowed != "":
+		s.allowOrigin(x, r, allowed)
+		return refuseMethod(x, r, allowed)
+	case x.page:
 		return s.pages.Missing(x, r)
 	}
-	if len(found) == 0 {
-		return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "No such endpoint. See GET /openapi.json."}
+	return &Problem{Status: http.StatusNotFound, Code: "no_such_path", Detail: "No such endpoint. See GET /openapi.json."}
+}
+
+// serve checks the authorization and the rate of a request, in that order, and
+// calls the handler of its route, which reads the body.
+func (s *Site) serve(x *exchange, r *http.Request, route *Route) error {
+	x.route, x.pattern = route, route.pattern
+	if !route.OAuth {
+		s.allowOrigin(x, r, "")
 	}
-	res, route := choose(found, r.Method)
-	x.resource, x.values = res, res.values(path)
-	s.allowOrigin(x, r, found)
-	if route == nil {
-		return refuseMethod(x, r, allow(found))
-	}
-	x.oauth = route.OAuth
 	timeout := s.cfg.Timeout
 	if route.Bulk {
 		timeout *= bulkFactor
@@ -229,6 +243,10 @@ func (s *Site) hintAtMount(path string) {
 
 // hasRoute reports whether a path matches a route.
 func (s *Site) hasRoute(path string) bool {
-	clean, ok := segments(path)
-	return ok && len(s.router.find(clean)) > 0
+	u, err := url.ParseRequestURI(path)
+	if err != nil || !isClean(path) {
+		return false
+	}
+	_, pattern := s.router.allowed(u)
+	return pattern != ""
 }
