@@ -23,6 +23,7 @@ func TestBodiesAreReadIntoLittleMemory(t *testing.T) {
 		is.NoErr(err)
 		is.True(bytes.Equal(data, text))
 		require.AtMost(t, cap(data), max(length+512, 1024))
+		text = text[:min(length, 5000)] // beyond most, the buffer grows in small steps
 		data, err = readAll(iotest.HalfReader(bytes.NewReader(text)), make([]byte, 0, 1), 10)
 		is.NoErr(err)
 		is.True(bytes.Equal(data, text))
