@@ -75,6 +75,7 @@ func (r *run) step(ctx context.Context) (feed.Next, error) {
 	held, fresh, wait, err := r.lease.Hold(r.Work)
 	switch {
 	case err != nil:
+		r.forget()
 		return feed.Next{}, err
 	case !held:
 		r.forget()

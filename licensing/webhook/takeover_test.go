@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,6 +111,25 @@ func TestACutWhileLanesAreTakenOver(t *testing.T) {
 	if updates < 5 {
 		t.Errorf("only %d Updates", updates)
 	}
+}
+
+// TestLanesAreTakenOverAfterAFailure: the store does not answer when a process begins
+// to take over lanes, and no event happens afterwards.
+func TestLanesAreTakenOverAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &cutStore{Store: memory.New()}
+		st.after.Store(math.MaxInt64)
+		b := newBench(st, 0)
+		w := b.hook(t, "x.example", license.EventLicenseCreated)
+		want := b.licenses(t, 3)
+		b.earlierLanes(t, 1, map[string]string{w.ID: ""})
+		st.after.Store(0)
+		defer b.run(t)()
+		time.Sleep(time.Minute)
+		st.after.Store(math.MaxInt64)
+		time.Sleep(2 * time.Minute)
+		sameOnce(t, b.at("x.example"), want)
+	})
 }
 
 // TestAnotherProcessOfAnEarlierVersion creates a webhook after the lanes were taken
