@@ -40,6 +40,8 @@ type Struct struct {
 type Field struct {
 	Name   string // of a member of the body; empty: it is none
 	Param  string // of the query; empty: it is none. With Name: of a GET or a DELETE
+	Path   string // the parameter of the path; empty: it is none
+	Header string // empty: it is none
 	GoName string
 	Type   reflect.Type
 
@@ -64,6 +66,7 @@ func Of(t reflect.Type) *Struct {
 		}
 		field := Field{
 			GoName: f.Name, Type: f.Type, index: f.Index,
+			Param: f.Tag.Get("query"), Path: f.Tag.Get("path"), Header: f.Tag.Get("header"),
 			required: slices.Contains(options, "required"),
 			filled:   slices.Contains(options, "filled"),
 			flag:     slices.Contains(options, "flag"),
@@ -72,7 +75,6 @@ func Of(t reflect.Type) *Struct {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
 			field.Name = name
 		}
-		field.Param = f.Tag.Get("query")
 		if field.Name != "" {
 			s.byName[field.Name] = true
 			decode(reflect.New(f.Type).Elem(), json.RawMessage("0"))
@@ -89,9 +91,17 @@ func (f *Field) In(v reflect.Value) reflect.Value { return v.Elem().FieldByIndex
 // HasMembers reports whether the struct has members.
 func (s *Struct) HasMembers() bool { return len(s.byName) > 0 }
 
+// Find returns the first field that match reports, or nil.
+func (s *Struct) Find(match func(Field) bool) *Field {
+	if i := slices.IndexFunc(s.Fields, match); i >= 0 {
+		return &s.Fields[i]
+	}
+	return nil
+}
+
 // HasParam reports whether the struct has a query parameter of that name.
 func (s *Struct) HasParam(name string) bool {
-	return slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Param == name })
+	return s.Find(func(f Field) bool { return f.Param == name }) != nil
 }
 
 // Body decodes the members of o into the struct that v points to. An unknown

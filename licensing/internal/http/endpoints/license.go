@@ -12,7 +12,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func getLicense(rules *license.Service, ctx context.Context, p byID) (license.License, error) {
+func getLicense(rules *license.Service, ctx context.Context, p byLicense) (license.License, error) {
 	return rules.Get(ctx, p.ID)
 }
 

@@ -107,8 +107,15 @@ func serve(h http.HandlerFunc) web.Handler {
 	}
 }
 
-// byID are the parameters of a call that only needs an ID.
-type byID struct{ ID string }
+// The parameters of calls that only need an ID.
+type (
+	byLicense struct {
+		ID string `path:"licenseID"`
+	}
+	byWebhook struct {
+		ID string `path:"webhookID"`
+	}
+)
 
 // deleted is the response to a deletion.
 type deleted struct {

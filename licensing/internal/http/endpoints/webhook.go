@@ -28,11 +28,11 @@ func createWebhook(hooks *webhook.Service, ctx context.Context, p webhook.Create
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 
-func getWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Webhook, error) {
+func getWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (webhook.Webhook, error) {
 	return hooks.Get(ctx, p.ID)
 }
 
-func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byID) (deleted, error) {
+func deleteWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (deleted, error) {
 	err := hooks.Delete(ctx, p.ID)
 	return deleted{"webhook", p.ID, true}, err
 }
@@ -50,7 +50,7 @@ func rotateWebhook(hooks *webhook.Service, ctx context.Context, p api.RotateWebh
 	return api.WebhookWithSecret{Webhook: hook, Secret: secret}, err
 }
 
-func testWebhook(hooks *webhook.Service, ctx context.Context, p byID) (webhook.Delivery, error) {
+func testWebhook(hooks *webhook.Service, ctx context.Context, p byWebhook) (webhook.Delivery, error) {
 	return hooks.Test(ctx, p.ID)
 }
 

@@ -18,17 +18,17 @@ import (
 // result. The two types and the route determine how the request is decoded and
 // the result is encoded.
 //
-// A path parameter {licenseID} sets the field LicenseID or, without one, ID. A
-// field IfMatch receives the versions of If-Match; without that field, the
-// request must not have preconditions. Package input maps members to fields,
-// from the query for GET and DELETE, from the body for any other method.
+// The tags of a parameter struct say where its values stand: path:"licenseID" in
+// the path, in place of {licenseID}, and header:"If-Match" in that header, as
+// versions. Without the latter, the request must not have preconditions. A field
+// of bytes receives an NDJSON body. Package input maps the others, from the query
+// for GET and DELETE, from the body for any other method.
 type Endpoint struct {
 	params reflect.Type
 	form   *input.Struct
 	result reflect.Type
-	names  map[string]bool  // of the members of the result; nil: it is not a struct
-	paged  bool             // the result is a page of a list
-	fields map[string][]int // of the parameters, by name, with their indexes
+	names  map[string]bool // of the members of the result; nil: it is not a struct
+	paged  bool            // the result is a page of a list
 	check  func(rules *license.Service, params any) []license.FieldError
 	do     func(ctx context.Context, rules *license.Service, params any) (any, error)
 	once   func(ctx context.Context, rules *license.Service, key, fingerprint string, params any, answer func(any) ([]byte, error)) (reply []byte, replayed bool, err error) // nil: do inside Once
@@ -41,7 +41,7 @@ type Endpoint struct {
 // license.
 func Do[P, R any](fn func(*license.Service, context.Context, P) (R, error), check ...func(*license.Service, *P) []license.FieldError) *Endpoint {
 	e := &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
 		result: reflect.TypeFor[R](), names: memberNames(reflect.TypeFor[R]()),
 		do: func(ctx context.Context, rules *license.Service, params any) (any, error) {
 			return fn(rules, ctx, *params.(*P))
@@ -87,7 +87,7 @@ func List[P, T any](fn func(*license.Service, context.Context, P) (license.Page[
 // Stream returns an Endpoint for a function that writes NDJSON line by line.
 func Stream[P any](fn func(*license.Service, context.Context, P, io.Writer) error) *Endpoint {
 	return &Endpoint{
-		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()), fields: fieldsOf(reflect.TypeFor[P]()),
+		params: reflect.TypeFor[P](), form: input.Of(reflect.TypeFor[P]()),
 		stream: func(ctx context.Context, rules *license.Service, params any, w io.Writer) error {
 			return fn(rules, ctx, *params.(*P), w)
 		},
@@ -166,13 +166,14 @@ func (s *Site) rules(r *http.Request, route *Route) *license.Service {
 	return s.cfg.Rules.As(caller)
 }
 
+// pathField returns the field of a parameter of the path, or nil.
+func (e *Endpoint) pathField(name string) *input.Field {
+	return e.form.Find(func(f input.Field) bool { return f.Path == name })
+}
+
 func (e *Endpoint) bindPath(r *http.Request, route *Route, params reflect.Value) {
 	for _, name := range route.names {
-		index, ok := e.fields[strings.ToUpper(name[:1])+name[1:]]
-		if !ok {
-			index = e.fields["ID"]
-		}
-		params.Elem().FieldByIndex(index).SetString(r.PathValue(name))
+		e.pathField(name).In(params).SetString(r.PathValue(name))
 	}
 }
 
@@ -214,8 +215,8 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	if route.Method == http.MethodGet {
 		return nil
 	}
-	index, ok := e.fields["IfMatch"]
-	if !ok {
+	field := e.form.Find(func(f input.Field) bool { return f.Header == "If-Match" })
+	if field == nil {
 		return unconditional(r)
 	}
 	if err := noneMatchOnRead(r); err != nil {
@@ -223,7 +224,7 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 	}
 	versions, err := ifMatch(r)
 	if err == nil && versions != nil {
-		params.Elem().FieldByIndex(index).Set(reflect.ValueOf(versions))
+		field.In(params).Set(reflect.ValueOf(versions))
 	}
 	return err
 }
@@ -237,7 +238,8 @@ func (e *Endpoint) readBody(r *http.Request, route *Route, rules *license.Servic
 	case route.Rows > 0:
 		rows, err := readRows(r, route.Rows)
 		if err == nil {
-			params.Elem().FieldByName("Rows").SetBytes(rows)
+			bytes := reflect.TypeFor[[]byte]()
+			e.form.Find(func(f input.Field) bool { return f.Type == bytes }).In(params).SetBytes(rows)
 		}
 		return nil, err
 	case route.reads() || !e.form.HasMembers():
@@ -252,7 +254,7 @@ func (e *Endpoint) readBody(r *http.Request, route *Route, rules *license.Servic
 	}
 	errs := e.form.Body(params, body, e.immutable(route), immutableDetail(route))
 	if route.Key {
-		if err := limitKey(r, params.Elem().FieldByName("Key").String()); err != nil {
+		if err := limitKey(r, e.form.Find(func(f input.Field) bool { return f.Name == "key" }).In(params).String()); err != nil {
 			return nil, err
 		}
 	}
@@ -276,15 +278,6 @@ func (e *Endpoint) immutable(route *Route) map[string]bool {
 		return nil
 	}
 	return e.names
-}
-
-// fieldsOf returns the indexes of the fields of a struct type by their names.
-func fieldsOf(t reflect.Type) map[string][]int {
-	fields := make(map[string][]int)
-	for _, f := range reflect.VisibleFields(t) {
-		fields[f.Name] = f.Index
-	}
-	return fields
 }
 
 // memberNames returns the names of the JSON members of a struct type, or nil for

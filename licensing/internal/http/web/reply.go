@@ -46,7 +46,7 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 	if d, ok := result.(Document); ok {
 		return WriteCacheable(x, r, d.MediaType, d.Keep, d.Body)
 	}
-	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.hasCursor() {
+	if l, ok := result.(list); ok && l.HasMore && route.Method == http.MethodGet && e.form.HasParam("cursor") {
 		x.Header().Set("Link", nextLink(r, *l.NextCursor))
 	}
 	reply, err := e.reply(r, route, result)
@@ -54,11 +54,6 @@ func (e *Endpoint) answer(x *exchange, r *http.Request, route *Route, result any
 		return err
 	}
 	return reply.send(x, r)
-}
-
-func (e *Endpoint) hasCursor() bool {
-	_, ok := e.params.FieldByName("Cursor")
-	return ok
 }
 
 // reply returns the response for a result.

@@ -35,7 +35,7 @@ type Route struct {
 	Key          bool  // the body has a license key; requests count toward its rate limit
 	Secret       bool  // the response has a secret and is not stored for replays
 	Concurrent   int   // limit of concurrent requests per process, above which is 429; 0: none
-	Rows         int64 // the body is NDJSON of at most that many bytes, for the field Rows
+	Rows         int64 // the body is NDJSON of at most that many bytes, for a field of bytes
 	// OAuth marks an endpoint of RFC 6749, 7009 or 7662. It receives every
 	// method and refuses unknown ones itself; errors have the RFC 6749
 	// format; browser programs have no access. Method is only
@@ -128,6 +128,9 @@ var parameter = regexp.MustCompile(`{([^:}]+):?([^}]*)}`)
 func (rt *Route) parse() {
 	for _, m := range parameter.FindAllStringSubmatch(rt.Path, -1) {
 		rt.names = append(rt.names, m[1])
+		if rt.Do != nil && rt.Do.pathField(m[1]) == nil {
+			panic(fmt.Sprintf("web: no parameter of %s %s has the tag path:%q", rt.Method, rt.Path, m[1]))
+		}
 		if m[2] != "" {
 			rt.prefixed, rt.prefix = m[1], m[2]
 		}
