@@ -108,6 +108,11 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 			pattern += "{$}"
 		}
 		rt.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			for _, name := range some[0].names {
+				if value := r.PathValue(name); onlySlashes(value) {
+					r.SetPathValue(name, value[1:])
+				}
+			}
 			for _, route := range some {
 				if strings.HasPrefix(r.PathValue(route.prefixed), route.prefix) {
 					serve(w, r, route)
@@ -119,6 +124,28 @@ func newRouter(routes []Route, serve func(http.ResponseWriter, *http.Request, *R
 	}
 	return rt
 }
+
+// ServeHTTP serves a request with a clean path. To a mux, a segment of %2F is the
+// end of a path with a trailing slash, so segments of slashes get one more, which
+// the handlers take off again.
+func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawPath != "" { // it has an escaped slash
+		segments := strings.Split(r.URL.EscapedPath(), "/")
+		for i, segment := range segments {
+			if value, err := url.PathUnescape(segment); err == nil && onlySlashes(value) {
+				segments[i] += "%2F"
+			}
+		}
+		u := *r.URL
+		u.RawPath = strings.Join(segments, "/")
+		u.Path, _ = url.PathUnescape(u.RawPath)
+		r = r.WithContext(r.Context())
+		r.URL = &u
+	}
+	rt.mux.ServeHTTP(w, r)
+}
+
+func onlySlashes(s string) bool { return s != "" && strings.Trim(s, "/") == "" }
 
 // parameter matches a parameter of a path, with its name and the prefix that it
 // requires.
