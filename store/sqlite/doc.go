@@ -83,10 +83,11 @@ but an update that changes the text would take twice the time in the engine (26
 instead of 13 µs), so there is none.
 
 Each of the other indexes of licenses adds 3 to 7 µs to a create and to a delete; those
-by start and by expiry do so only for licenses that have one. An update that changes
-none of their columns writes none of them, another one writes them all. Each serves a
-list that would otherwise skip rows without bound, such as the active ones of many
-that were revoked: so the index by state holds licenses of every state.
+by start and by expiry do so only for licenses that have one. An update writes those
+whose columns it changes: that of the state, with which they end for counts, writes
+nearly all of them. Each serves a list that would otherwise skip rows without bound,
+such as the active ones of many that were revoked: so the index by state holds
+licenses of every state.
 The index of events by customer serves GET /event?customer_id= and the page of a
 customer, which would otherwise read the whole feed.
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -50,6 +51,9 @@ type group struct {
 	members int
 	alone   bool // accepts no second member
 	yielded bool // its last member has let other goroutines run
+
+	last atomic.Pointer[tx] // of the last member, if there are several
+	late *time.Timer        // makes it leave
 
 	settled chan struct{} // closed when the transaction has ended
 	err     error         // set before: why nothing of it was stored
@@ -134,16 +138,13 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 		}
 	}
 	t := newTx(w.conn)
-	if !w.first() {
-		t.leave = func() error { return w.settleWithout(t) }
-		late := time.AfterFunc(time.Until(w.group.began.Add(w.slow)), func() {
-			t.mu.Lock() // the connection is free, and the function does not end meanwhile
-			defer t.mu.Unlock()
-			if !t.over.Load() {
-				t.leave()
-			}
-		})
-		defer late.Stop()
+	if g := w.group; !w.first() {
+		t.others = w
+		g.last.Store(t)
+		if g.late == nil {
+			g.late = time.AfterFunc(time.Hour, g.withoutLast)
+		}
+		g.late.Reset(time.Until(g.began.Add(w.slow)))
 	}
 	unwinding := true
 	defer func() {
@@ -175,10 +176,20 @@ func (w *writer) run(fn func(store.Tx) error, alone bool) (err error) {
 	return err
 }
 
-// settleWithout commits the group without its last member, which takes long: the
-// updates before that one must not wait for it. Call it with t.mu.
-func (w *writer) settleWithout(t *tx) error {
-	if t.err != errAgain {
+// withoutLast makes the last member leave, unless its function has ended.
+func (g *group) withoutLast() {
+	t := g.last.Load()
+	t.mu.Lock() // the connection is free, and the function does not end meanwhile
+	defer t.mu.Unlock()
+	if !t.over.Load() {
+		t.leave()
+	}
+}
+
+// leave commits the group without its last member, which takes long: the updates
+// before that one must not wait for it. Call it with mu.
+func (t *tx) leave() error {
+	if w := t.others; t.err != errAgain {
 		t.err = errAgain
 		if w.keep(false) == nil {
 			w.commit()
@@ -326,8 +337,7 @@ func (w *writer) commit() {
 	if err := w.guard.check(); err != nil {
 		w.group.err, w.group.unknown = fmt.Errorf("%w: %v", store.ErrUnknownOutcome, err), true
 	}
-	close(w.group.settled)
-	w.group = nil
+	w.settle()
 	w.look()
 }
 
@@ -337,6 +347,14 @@ func (w *writer) abandon(err error) {
 	w.conn.exec("ROLLBACK") // an error only if the engine has already done so
 	w.full = w.full || noRoom(err)
 	w.group.err = err
+	w.settle()
+}
+
+// settle lets the members of the group return.
+func (w *writer) settle() {
+	if w.group.late != nil {
+		w.group.late.Stop()
+	}
 	close(w.group.settled)
 	w.group = nil
 }

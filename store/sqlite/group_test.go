@@ -349,10 +349,12 @@ func TestSlowMemberRunsAgainByItself(t *testing.T) {
 			is := is.New(t)
 			st := open(t)
 			returned := make(chan struct{})
-			first := &member{fn: func(tx store.Tx) error {
+			lead := &member{fn: func(store.Tx) error {
 				st.writer.slow = 10 * time.Millisecond
-				return add(tx, "a")
-			}, then: func() { close(returned) }}
+				return nil
+			}}
+			first := adds("a")
+			first.then = func() { close(returned) }
 			var later error
 			slow := &member{fn: func(tx store.Tx) error {
 				if err := add(tx, "b"); err != nil {
@@ -365,7 +367,7 @@ func TestSlowMemberRunsAgainByItself(t *testing.T) {
 				return end()
 			}}
 			last := adds("d")
-			runGroup(t, st, first, slow, last)
+			leadGroup(t, st, lead, first, slow, last)
 			is.NoErr(first.err)
 			is.NoErr(last.err)
 			is.NoErr(later)

@@ -174,12 +174,34 @@ func (t *tx) UpdateLicense(ctx context.Context, l store.License) error {
 		WHERE id = ? AND +key = ? AND +customer_id = ? AND +product_id = ? AND +state = ? AND +starts_at IS ? AND +expires_at IS ?`,
 		l.Text, l.Document, l.ID, l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt)
 	if err == nil && n == 0 {
-		err = t.change(ctx, `
-			UPDATE licenses SET key = ?, customer_id = ?, product_id = ?, state = ?, starts_at = ?, expires_at = ?, text = ?, document = ?
-			WHERE id = ?`,
-			l.Key, l.CustomerID, l.ProductID, l.State, l.StartsAt, l.ExpiresAt, l.Text, l.Document, l.ID)
+		err = t.updateIndexed(ctx, l)
 	}
 	return wrap(err, "update license %s", l.ID)
+}
+
+// updateIndexed writes the columns that indexes have only if their values change.
+func (t *tx) updateIndexed(ctx context.Context, l store.License) error {
+	old, err := one(ctx, t.reader, func(r *row) store.License {
+		return store.License{
+			Key: r.text(), CustomerID: r.text(), ProductID: r.text(), State: store.State(r.text()), StartsAt: r.time(), ExpiresAt: r.time(),
+		}
+	}, `SELECT key, customer_id, product_id, state, starts_at, expires_at FROM licenses WHERE id = ?`, l.ID)
+	if err != nil {
+		return err
+	}
+	text, args := `UPDATE licenses SET text = ?, document = ?`, []any{l.Text, l.Document}
+	for _, column := range []struct {
+		name     string
+		old, new any
+	}{
+		{`key`, old.Key, l.Key}, {`customer_id`, old.CustomerID, l.CustomerID}, {`product_id`, old.ProductID, l.ProductID},
+		{`state`, old.State, l.State}, {`starts_at`, old.StartsAt, l.StartsAt}, {`expires_at`, old.ExpiresAt, l.ExpiresAt},
+	} {
+		if column.old != column.new {
+			text, args = text+`, `+column.name+` = ?`, append(args, column.new)
+		}
+	}
+	return t.change(ctx, text+` WHERE id = ?`, append(args, l.ID)...)
 }
 
 // DeleteLicense removes a row.

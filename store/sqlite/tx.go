@@ -16,9 +16,7 @@ type tx struct {
 	session
 	wrote int // statements
 
-	// leave makes the update run again by itself. It is nil if no other has to wait for
-	// this one.
-	leave func() error
+	others *writer // not nil if others in the group wait for this update
 }
 
 // largeUpdate is how many statements, or rows of one call, make an update so long that
@@ -43,7 +41,7 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (driver.Result,
 	if err := t.usable(ctx); err != nil {
 		return nil, err
 	}
-	if t.wrote++; t.wrote > largeUpdate && t.leave != nil {
+	if t.wrote++; t.wrote > largeUpdate && t.others != nil {
 		return nil, t.leave()
 	}
 	result, err := t.conn.exec(text, args...)
@@ -95,7 +93,7 @@ func together[R any](ctx context.Context, t *tx, rows []R, write func(ctx contex
 	if err := t.ready(ctx); err != nil {
 		return err
 	}
-	if len(rows) > largeUpdate && t.leave != nil {
+	if len(rows) > largeUpdate && t.others != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		return t.leave()
