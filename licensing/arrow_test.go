@@ -28,6 +28,7 @@ var arrows = map[string][]string{
 	"storetest/internal/pick":         {"store"},
 	"internal/hashcost":               {},
 	"internal/inner":                  {"store"},
+	"internal/oracle":                 {"store", "store/memory"}, // tests only
 	"internal/purge":                  {"store"},
 	"internal/require":                {}, // tests only
 	"internal/rotation":               {},

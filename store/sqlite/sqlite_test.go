@@ -10,6 +10,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/oracle"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/storetest"
 )
@@ -70,6 +71,16 @@ func openAt(t testing.TB, path string) *Store {
 
 func TestRules(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
+}
+
+// TestAnswersAreThoseOfTheReference makes random changes to this store and to
+// the reference backend, and asks both the same random questions.
+func TestAnswersAreThoseOfTheReference(t *testing.T) {
+	rounds := 400
+	if raceDetector {
+		rounds = 40
+	}
+	oracle.Compare(t, open(t), rounds, time.Minute, true)
 }
 
 var repeats = flag.Bool("repeats", false, "also run the rules where every Update runs twice, and with two stores on one file")

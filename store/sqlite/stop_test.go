@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,8 +103,8 @@ func TestReadsOfOneRowDoNotWaitForLists(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// TestListsDoNotWaitForSearches reads while a search has the connection of searches:
-// another search waits for it, and nothing else does.
+// TestListsDoNotWaitForSearches reads and writes while a search has the connection of
+// searches: five searchers wait for it, and nothing else does.
 func TestListsDoNotWaitForSearches(t *testing.T) {
 	is := is.New(t)
 	st, ctx := open(t), t.Context()
@@ -111,18 +113,33 @@ func TestListsDoNotWaitForSearches(t *testing.T) {
 	is.NoErr(err)
 	soon, end := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer end()
+	var searchers sync.WaitGroup
+	var searched atomic.Int64
+	for range 5 {
+		searchers.Go(func() {
+			if _, _, err := st.FindLicenses(ctx, store.LicenseQuery{}); err != nil {
+				t.Error(err)
+			}
+			searched.Add(1)
+		})
+	}
 	_, _, err = st.FindLicenses(soon, store.LicenseQuery{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = st.CountLicenses(soon, store.LicenseQuery{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	found, err := st.Licenses(ctx, store.LicenseQuery{})
-	is.NoErr(err)
-	is.Equal(len(found), 1)
+	for n := range 100 {
+		found, err := st.Licenses(ctx, store.LicenseQuery{})
+		is.NoErr(err)
+		is.Equal(len(found), n+1)
+		is.NoErr(st.Update(ctx, func(tx store.Tx) error { return add(tx, fmt.Sprint("b", n)) }))
+		_, err = st.License(ctx, fmt.Sprint("b", n))
+		is.NoErr(err)
+	}
 	is.NoErr(st.View(ctx, func(r store.Reader) error {
 		_, _, err := r.FindLicenses(ctx, store.LicenseQuery{})
 		return err
 	}))
+	is.Equal(searched.Load(), int64(0))
 	st.searches.put(c)
-	_, _, err = st.FindLicenses(ctx, store.LicenseQuery{})
-	is.NoErr(err)
+	searchers.Wait()
 }

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/internal/oracle"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/store"
 	"github.com/seed-d8a106b4/licensekit/store/postgres"
@@ -47,6 +49,13 @@ func TestStoreKeepsTheContract(t *testing.T) {
 			storetest.Run(t, func(t *testing.T) store.Store { return newStore(t, db, newSchema(t, db)) })
 		})
 	}
+}
+
+// TestAnswersAreThoseOfTheReference makes random changes to this store and to
+// the reference backend, and asks both the same random questions.
+func TestAnswersAreThoseOfTheReference(t *testing.T) {
+	db := open(t, "pgx", sharedDSN(t))
+	oracle.Compare(t, newStore(t, db, newSchema(t, db)), 400, 8*time.Second, false)
 }
 
 // Two stores on one schema are what two processes have.
