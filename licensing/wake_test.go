@@ -80,6 +80,8 @@ func TestARequestWakesOnlyIfItAppendedAnEvent(t *testing.T) {
 		// looked for events.
 		woken := func(do func()) (events int, looked bool) {
 			t.Helper()
+			time.Sleep(10 * time.Millisecond) // until the tasks have rested
+			synctest.Wait()
 			steps.Store(0)
 			before := len(l.got())
 			do()
@@ -149,5 +151,32 @@ func TestAnAttemptThatWasRolledBackWakesNothing(t *testing.T) {
 		is.Equal(st.reads.Load(), int64(0))
 		create(2)
 		require.Greater(t, st.reads.Load(), 0)
+	})
+}
+
+// TestChangesInARowShareSteps: the tasks that read the feed rest between two steps,
+// and then see all changes.
+func TestChangesInARowShareSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		var l ledger
+		st := &feedCounter{Store: memory.New()}
+		opts := seldom(newPostOffice())
+		opts.Subscribers = []licensing.Subscriber{{Name: "ledger", Handle: l.handle}}
+		h := licensing.NewHandler(st, opts)
+		defer begin(t, h)()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		st.reads.Store(0)
+		for range 1000 {
+			time.Sleep(100 * time.Microsecond)
+			_, err := h.Service().Create(t.Context(), license.CreateParams{Name: "n", ProductID: "p", CustomerID: "c"})
+			is.NoErr(err)
+			synctest.Wait()
+		}
+		time.Sleep(10 * time.Millisecond)
+		synctest.Wait()
+		is.Equal(len(l.got()), 1000)
+		require.AtMost(t, st.reads.Load(), 100) // of 20 steps of each task
 	})
 }

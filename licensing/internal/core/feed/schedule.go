@@ -36,8 +36,9 @@ func (r *Run) NewBell() *Bell { return &Bell{wake: r.wake} }
 
 // Ring never blocks; rings that have not been handled yet are merged.
 func (b *Bell) Ring() {
-	b.rung.Store(true)
-	signal(b.wake)
+	if !b.rung.Swap(true) {
+		signal(b.wake)
+	}
 }
 
 func signal(wake chan struct{}) {
@@ -50,6 +51,11 @@ func signal(wake chan struct{}) {
 // maxPause is the longest pause of a task whose step keeps failing.
 const maxPause = 30 * time.Second
 
+// bellPause is how long a task rests after a step before the bell starts the next
+// one, so that many changes in a row share a step. After a longer rest, the bell
+// starts a step immediately.
+const bellPause = 5 * time.Millisecond
+
 // A job is a task and when its next step is due.
 type job struct {
 	Task
@@ -57,6 +63,7 @@ type job struct {
 	running  bool
 	deaf     bool
 	next     time.Time
+	rested   time.Time // when the bell may start a step
 	failures int
 }
 
@@ -94,8 +101,12 @@ func (r *Run) startIfDue(ctx context.Context, j *job, now time.Time) (next time.
 	if j.running {
 		return time.Time{}, false
 	}
-	if rung := j.Bell != nil && !j.deaf && j.Bell.rung.Load(); !rung && now.Before(j.next) {
-		return j.next, true
+	due := j.next
+	if j.Bell != nil && !j.deaf && j.Bell.rung.Load() && j.rested.Before(due) {
+		due = j.rested
+	}
+	if now.Before(due) {
+		return due, true
 	}
 	if j.Bell != nil {
 		j.Bell.rung.Store(false)
@@ -131,7 +142,8 @@ func (r *Run) step(ctx context.Context, j *job) {
 	if next.After > 0 {
 		next.After += rand.N(min(next.After/4, time.Second) + 1)
 	}
-	j.running, j.deaf, j.next = false, next.Deaf, time.Now().Add(next.After)
+	now := time.Now()
+	j.running, j.deaf, j.next, j.rested = false, next.Deaf, now.Add(next.After), now.Add(bellPause)
 	signal(r.wake)
 }
 
