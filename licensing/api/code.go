@@ -25,6 +25,8 @@ const (
 	CodeKeyTaken             Code = "key_taken"              // 409: another license has this key
 	CodeMoveForbidden        Code = "move_forbidden"         // 409: see Problem.From and Problem.To
 	CodeSeatHeld             Code = "seat_held"              // 409: a license file holds the seat; see Problem.OfflineUntil
+	CodeReferenceTaken       Code = "reference_taken"        // 409: the purchase is one of another customer or license
+	CodeTrialTaken           Code = "trial_taken"            // 409
 	CodeCursorGone           Code = "cursor_gone"            // 410: read the event feed from the beginning
 	CodeStale                Code = "stale"                  // 412: IfMatch does not match
 	CodeInvalidParameters    Code = "invalid_parameters"     // 422: Problem.Errors lists the members

@@ -37,6 +37,10 @@ type EventData struct {
 	// License is the license after the change; for license.deleted, its last
 	// state.
 	License *License `json:"license,omitempty"`
+	// Plan is the plan after the change; for plan.deleted, its last state.
+	Plan *Plan `json:"plan,omitempty"`
+	// Reference is that of the purchase that caused the change.
+	Reference string `json:"reference,omitempty"`
 	// Activation is the activation after the change.
 	Activation *Activation `json:"activation,omitempty"`
 	// File is the license file that was issued.

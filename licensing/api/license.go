@@ -35,6 +35,9 @@ type License struct {
 	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+
+	PlanID    string `json:"plan_id,omitempty"`   // the plan whose terms it was given last
+	Reference string `json:"reference,omitempty"` // the purchase that governs it; see [Fulfillment]
 }
 
 // Version returns the version that IfMatch compares and the ETag encodes.
@@ -90,6 +93,17 @@ type CreateLicenseParams struct {
 	// Metadata has at most 50 entries. Names are 1–64 characters; values are
 	// at most 500 and may be empty. License key holders can read it.
 	Metadata map[string]string `json:"metadata" wire:"nullable"`
+
+	// PlanID is a plan whose terms fill in what is not set: ProductID, which the
+	// plan must have if it is set, ExpiresAt, GraceSeconds, MaxActivations,
+	// LeaseSeconds, OfflineSeconds and Entitlements. An import fills in nothing.
+	PlanID string `json:"plan_id,omitempty" validate:"omitempty,identifier" wire:"filled"`
+
+	// Only in Go code of the service:
+
+	// Explicit names the fields, by their JSON names, that PlanID does not fill in
+	// although they are zero or nil.
+	Explicit []string `json:"-" wire:"names"`
 }
 
 // UpdateLicenseParams select a license and the fields to change; unset fields keep

@@ -14,9 +14,9 @@ type ListLicensesParams struct {
 
 	// Only in Go code of the service:
 
-	// Search selects the license with that ID or key. If there is none, it
-	// selects the licenses whose name, customer ID, product ID or metadata values
-	// contain each word of Search, ignoring case, accents and differences of
+	// Search selects the license with that ID or key, or of the purchase with that
+	// reference. If there is none, it selects the licenses whose name, customer ID,
+	// product ID, plan ID, reference or metadata values contain each word of Search, ignoring case, accents and differences of
 	// form. Of each license, the first 4,096 bytes of these texts are searched, in
 	// that order. At most 1,024 characters.
 	Search string `json:"search" validate:"omitempty,wellformed,max=1024"`
@@ -53,6 +53,8 @@ type LicenseRow struct {
 	StateReason string        `json:"state_reason,omitempty" validate:"omitempty,text"`
 	CreatedAt   *time.Time    `json:"created_at,omitempty" validate:"omitempty,instant" wire:"nullable"` // nil: now
 	Generation  int64         `json:"generation,omitempty" validate:"min=0,max=9007199254740991"`        // 0: 1
+	// Reference is the purchase whose license this is; see [FulfillParams].
+	Reference string `json:"reference,omitempty" validate:"omitempty,identifier" wire:"filled"`
 }
 
 // ListEventsParams select events. Every set field must match.

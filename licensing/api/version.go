@@ -6,7 +6,8 @@ import (
 )
 
 // A Version identifies the state of a license. It changes with every change
-// of the record and when the passage of time changes the status.
+// of the record and when the passage of time changes the status. That of a plan
+// has no Status.
 type Version struct {
 	Revision int64
 	Status   LicenseStatus
@@ -14,6 +15,9 @@ type Version struct {
 
 // String returns v as in an ETag, such as "3.active".
 func (v Version) String() string {
+	if v.Status == "" {
+		return strconv.FormatInt(v.Revision, 10)
+	}
 	return strconv.FormatInt(v.Revision, 10) + "." + string(v.Status)
 }
 
@@ -30,7 +34,7 @@ func ParseVersion(s string) (v Version, ok bool) {
 	}
 	v = Version{Revision: n, Status: LicenseStatus(status)}
 	switch v.Status {
-	case LicenseRevoked, LicenseSuspended, LicenseExpired, LicenseScheduled, LicenseActive:
+	case "", LicenseRevoked, LicenseSuspended, LicenseExpired, LicenseScheduled, LicenseActive:
 		return v, v.String() == s
 	}
 	return Version{}, false

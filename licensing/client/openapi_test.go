@@ -346,7 +346,7 @@ var results = map[string]reflect.Type{
 	"RowResult": reflect.TypeFor[client.RowResult](), "RowFault": reflect.TypeFor[client.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
 	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[client.FieldError](),
-	"Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
+	"Plan": reflect.TypeFor[api.Plan](), "Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
 }
 
 // noResult are the schemas without a type of their own.
@@ -429,7 +429,7 @@ func (d description) fits(s apiSchema, field reflect.Type) bool {
 	}
 	switch types[0] {
 	case "string":
-		return field.Kind() == reflect.String || field == reflect.TypeFor[time.Time]()
+		return field.Kind() == reflect.String || field == reflect.TypeFor[time.Time]() || field == reflect.TypeFor[api.Duration]()
 	case "integer":
 		return field.Kind() == reflect.Int64 || field.Kind() == reflect.Int
 	case "boolean":

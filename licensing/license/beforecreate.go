@@ -6,9 +6,17 @@ import (
 	"maps"
 )
 
-// prepare checks p and runs Options.BeforeCreate on a copy of it. The caller
-// checks the result.
+// prepare fills in the terms of the plan of p and runs Options.BeforeCreate. The
+// caller checks the result.
 func (s *Service) prepare(ctx context.Context, p *CreateParams) error {
+	if err := s.fillPlan(ctx, s.reader(), p); err != nil {
+		return err
+	}
+	return s.beforeCreate(ctx, p)
+}
+
+// beforeCreate checks p and runs Options.BeforeCreate on a copy of it.
+func (s *Service) beforeCreate(ctx context.Context, p *CreateParams) error {
 	if s.opts.BeforeCreate == nil {
 		return nil
 	}
@@ -35,6 +43,11 @@ func (s internals) CreateOnce(ctx context.Context, key, fingerprint string, p Cr
 		}
 	}
 	return s.Once(ctx, key, fingerprint, func(in *Service) ([]byte, error) {
+		if s.opts.BeforeCreate == nil {
+			if err := in.prepare(ctx, &p); err != nil {
+				return nil, err
+			}
+		}
 		l, err := in.create(ctx, p)
 		if err != nil {
 			return nil, err

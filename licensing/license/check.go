@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/internal/valid"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/input"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 )
 
 // checker has the rules of this package for the tags of parameter structs.
@@ -15,6 +16,8 @@ var checker = valid.New(map[string]valid.Rule{
 	"nonce": valid.Text(func(s string) bool {
 		return len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 	}, CodeInvalidFormat, "must be at most 64 letters, digits, dashes and underscores"),
+	"identifier": valid.Text(isIdentifier, CodeInvalidFormat, identifierRule),
+	"license":    valid.Text(func(s string) bool { return record.IsID("lic", s) }, CodeInvalidFormat, `must be "lic_" followed by 26 characters`),
 	"key": valid.Text(func(s string) bool { return isKey(canonicalKey(s)) },
 		CodeInvalidFormat, "must be 16 to 1,024 visible ASCII characters"),
 })
@@ -23,10 +26,14 @@ var checker = valid.New(map[string]valid.Rule{
 // decoder that could not decode all fields reports them together with its own,
 // instead of making the call. So they do not include errors of absent fields that
 // others could replace.
-func (internals) Faults(params any) []FieldError {
+func (s internals) Faults(params any) []FieldError {
 	switch p := params.(type) {
 	case *CreateParams:
-		return checkCreate(p)
+		return checkGiven(p)
+	case *PutPlanParams:
+		return checkPlan(p, s.now())
+	case *FulfillParams:
+		return checkFulfill(p, s.now())
 	case *UpdateParams:
 		return checkUpdate(*p)
 	case *RenewParams:
@@ -95,4 +102,13 @@ func cut(t *time.Time) *time.Time {
 	}
 	c := toMillis(*t)
 	return &c
+}
+
+const identifierRule = "must be 1 to 255 letters, digits and . _ : @ -, and begin with a letter or a digit"
+
+// isIdentifier reports whether s can be the ID of a plan or a reference: it has the
+// form that IDs of payment providers have, and nothing that a path must escape.
+func isIdentifier(s string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return s != "" && len(s) <= 255 && strings.Trim(s, letters+"._:@-") == "" && strings.IndexByte(letters, s[0]) >= 0
 }

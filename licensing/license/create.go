@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
 	"github.com/seed-d8a106b4/licensekit/store"
@@ -26,18 +27,12 @@ func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
 	}
 	var created License
 	err := s.update(ctx, func(tx *transaction) (err error) {
-		rec := record.License{
-			License:   store.License{ID: store.NewID("lic", tx.now), State: store.StateActive},
-			StateAt:   tx.now,
-			Revision:  1,
-			CreatedAt: tx.now,
-			UpdatedAt: tx.now,
-		}
+		rec := newRecord(tx.now)
 		writeFields(p, &rec)
 		if rec.Key == "" {
 			rec.Key = NewKey()
 		}
-		created, err = s.add(ctx, tx, rec, p)
+		created, err = s.add(ctx, tx, rec, p, EventData{})
 		return err
 	})
 	if err != nil {
@@ -46,13 +41,25 @@ func (s *Service) create(ctx context.Context, p CreateParams) (License, error) {
 	return s.shown(created), nil
 }
 
+// newRecord returns the record of a new license without the fields that the caller
+// sets.
+func newRecord(now time.Time) record.License {
+	return record.License{
+		License:   store.License{ID: store.NewID("lic", now), State: store.StateActive},
+		StateAt:   now,
+		Revision:  1,
+		CreatedAt: now,
+		UpdatedAt: now,
+	}
+}
+
 // add writes a new record with the checked fields of p, and appends the event.
-func (s *Service) add(ctx context.Context, tx *transaction, rec record.License, p CreateParams) (License, error) {
+func (s *Service) add(ctx context.Context, tx *transaction, rec record.License, p CreateParams, data EventData) (License, error) {
 	l := fromParts(rec, p.Entitlements, p.Metadata, tx.now)
 	if err := tx.CreateLicenses(ctx, rec.Row()); errors.Is(err, store.ErrExists) {
 		return License{}, ErrKeyTaken
 	} else if err != nil {
 		return License{}, err
 	}
-	return l, s.append(ctx, tx, EventLicenseCreated, l, EventData{})
+	return l, s.append(ctx, tx, EventLicenseCreated, l, data)
 }

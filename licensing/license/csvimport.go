@@ -47,7 +47,7 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 	var p csvPreview
 	var lines bytes.Buffer
 	refused := false
-	first := map[string]int{} // the row that has an ID or a key
+	first := map[string]int{} // the row that has an ID, a key or a reference
 	err = s.view(ctx, func(r store.Reader) error {
 		p, refused = csvPreview{}, false
 		lines.Reset()
@@ -82,7 +82,7 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 	return p, nil
 }
 
-// previewRow checks a row without importing it. First has the IDs and keys of the
+// previewRow checks a row without importing it. First has the IDs, keys and references of the
 // rows before it.
 func (s *Service) previewRow(ctx context.Context, r store.Reader, line []byte, number int, first map[string]int) (row ImportRow, result ImportResult, err error) {
 	err = parseRow(line, &row)
@@ -211,9 +211,9 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 	return record.Encode(row)
 }
 
-// seen reports an ID or a key that an earlier row has, and adds those of row.
+// seen reports an ID, a key or a reference that an earlier row has, and adds those of row.
 func seen(first map[string]int, row ImportRow, number int) error {
-	for _, x := range [2][2]string{{"id", row.ID}, {"key", canonicalKey(row.Key)}} {
+	for _, x := range [3][2]string{{"id", row.ID}, {"key", canonicalKey(row.Key)}, {"reference", row.Reference}} {
 		name, value := x[0], x[1]
 		if value == "" {
 			continue

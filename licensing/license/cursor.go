@@ -59,7 +59,7 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(append(b, c.after.ID...))
 }
 
-// parseCursor decodes a cursor if it has the given scope and ID prefix.
+// parseCursor decodes a cursor if it has the given scope and ID prefix; empty: any ID.
 // Nothing in it is trusted: filters and the product limit apply again on
 // every page.
 func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool) {
@@ -71,7 +71,7 @@ func parseCursor(text string, scope [16]byte, prefix string) (c cursor, ok bool)
 	c.pinned = fromMillis(int64(binary.BigEndian.Uint64(b[17:])))
 	c.after.Time = fromMillis(int64(binary.BigEndian.Uint64(b[25:])))
 	c.after.ID = string(b[33:])
-	if !record.IsID(prefix, c.after.ID) && !(c.back && c.after.IsZero()) {
+	if prefix != "" && !record.IsID(prefix, c.after.ID) && !(c.back && c.after.IsZero()) {
 		return cursor{}, false
 	}
 	return c, valid.IsInstant(c.pinned) && (c.after.Time.IsZero() || valid.IsInstant(c.after.Time)) && c.String() == text

@@ -32,7 +32,7 @@ func (s *Service) Delete(ctx context.Context, p DeleteParams) error {
 		if err != nil {
 			return err
 		}
-		if err := checkVersion(l, p.IfMatch); err != nil {
+		if err := checkVersion(l.Version(), p.IfMatch); err != nil {
 			return err
 		}
 		n, err := s.remove(ctx, tx, l)

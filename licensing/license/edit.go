@@ -36,41 +36,45 @@ func (s *Service) edit(ctx context.Context, e edit) (License, error) {
 		if err != nil {
 			return err
 		}
-		if err := checkVersion(before, e.ifMatch); err != nil {
+		if err := checkVersion(before.Version(), e.ifMatch); err != nil {
 			return err
 		}
 		next := rec
 		if err := e.apply(before, &next, tx.now); err != nil {
 			return err
 		}
-		after, err := fromRecord(next, tx.now)
-		if err != nil {
-			return err
-		}
-		if outdates(before, after) {
-			next.Generation = generation(rec) + 1
-			after.Generation = next.Generation
-		}
-		changes := diff(before, after)
-		if len(changes) == 0 && after.Key == before.Key {
-			edited = before
-			return nil
-		}
-		next.Revision, next.UpdatedAt = rec.Revision+1, tx.now
-		after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
-		if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
-			return ErrKeyTaken
-		} else if err != nil {
-			return err
-		}
-		if err := tx.revokeFiles(ctx, rec, next); err != nil {
-			return err
-		}
-		edited = after
-		return s.append(ctx, tx, e.event, after, EventData{Changes: changes, Reason: e.reason})
+		edited, _, err = s.replace(ctx, tx, rec, before, next, e.event, EventData{Reason: e.reason})
+		return err
 	})
 	if err != nil {
 		return License{}, fmt.Errorf("%s license: %w", e.verb, err)
 	}
 	return s.shown(edited), nil
+}
+
+// replace writes the record that a license, whose record is rec, has after a
+// change, and appends the event. If the change changes nothing, it writes nothing.
+func (s *Service) replace(ctx context.Context, tx *transaction, rec record.License, before License, next record.License, event string, data EventData) (after License, changed bool, err error) {
+	if after, err = fromRecord(next, tx.now); err != nil {
+		return License{}, false, err
+	}
+	if outdates(before, after) {
+		next.Generation = generation(rec) + 1
+		after.Generation = next.Generation
+	}
+	data.Changes = diff(before, after)
+	if len(data.Changes) == 0 && after.Key == before.Key {
+		return before, false, nil
+	}
+	next.Revision, next.UpdatedAt = rec.Revision+1, tx.now
+	after.Revision, after.UpdatedAt = next.Revision, next.UpdatedAt
+	if err := tx.UpdateLicense(ctx, next.Row()); errors.Is(err, store.ErrExists) {
+		return License{}, false, ErrKeyTaken
+	} else if err != nil {
+		return License{}, false, err
+	}
+	if err := tx.revokeFiles(ctx, rec, next); err != nil {
+		return License{}, false, err
+	}
+	return after, true, s.append(ctx, tx, event, after, data)
 }

@@ -10,8 +10,9 @@ import (
 
 // Erased is the result of [Service.EraseCustomer].
 type Erased struct {
-	Licenses int `json:"licenses"` // deleted
-	Events   int `json:"events"`   // blanked
+	Licenses  int `json:"licenses"`           // deleted
+	Events    int `json:"events"`             // blanked
+	Purchases int `json:"purchases,omitzero"` // blanked; see [Service.Fulfill]
 }
 
 // eraseBatch is how many licenses or events one Update erases, so that other
@@ -24,7 +25,9 @@ const eraseScan = 500
 // EraseCustomer erases a customer: it deletes the customer's licenses with
 // their activations and blanks the events about them. A blanked event keeps
 // only its position, time, type, actor, request ID, license ID and product
-// ID. At the end it appends a customer.erased event, which does not name the
+// ID. Of the customer's purchases, also those without a license, and trials, only
+// digests of their references and subjects are kept, so that they cannot be used
+// again. At the end it appends a customer.erased event, which does not name the
 // customer. Erasing an unknown or already erased customer is not an error,
 // so a failed call can be repeated.
 //
@@ -85,6 +88,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 		}
 		total.Licenses += step.Licenses
 		total.Events += step.Events
+		total.Purchases += step.Purchases
 		after = through
 	}
 	return total, nil
@@ -94,7 +98,7 @@ func (s *Service) EraseCustomer(ctx context.Context, customerID string) (Erased,
 var erased = record.Encode(EventData{Erased: true})
 
 // eraseStep deletes a batch of licenses or, if none are left, blanks a batch
-// of events, which it returns as they were.
+// of purchases or then of events, which it returns as they were.
 func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID string) (step Erased, events []store.Event, err error) {
 	recs, err := tx.Licenses(ctx, store.LicenseQuery{CustomerID: customerID, Limit: eraseBatch})
 	if err != nil {
@@ -117,6 +121,9 @@ func (s *Service) eraseStep(ctx context.Context, tx *transaction, customerID str
 	}
 	if len(recs) > 0 {
 		return step, nil, nil
+	}
+	if step.Purchases, err = tx.erasePurchases(ctx, customerID); err != nil || step.Purchases > 0 {
+		return step, nil, err
 	}
 	if events, err = aboutCustomer(ctx, tx, customerID); err != nil {
 		return Erased{}, nil, err

@@ -21,8 +21,8 @@ var (
 	// ErrInvalid: a parameter is invalid. Always an [*InvalidError].
 	ErrInvalid = auth.ErrInvalid
 
-	// ErrStale: the license is not at any version in IfMatch. Always a
-	// [*StaleError].
+	// ErrStale: the license or the plan is not at any version in IfMatch. Always
+	// a [*StaleError].
 	ErrStale = errors.New("the license has changed")
 
 	// ErrAmbiguous: the customer has more than one license for the product.
@@ -55,6 +55,14 @@ var (
 	// skip events whose IDs are known.
 	ErrCursorGone = feed.ErrGone
 
+	// ErrReferenceTaken: the reference is that of another purchase, of another
+	// customer, license or product.
+	ErrReferenceTaken = errors.New("the reference is that of another purchase")
+
+	// ErrTrialTaken: another customer had a trial of the product with one of the
+	// subjects, or the license of the customer's trial is revoked or deleted.
+	ErrTrialTaken = errors.New("the trial has been used")
+
 	// ErrForbidden: the operation is not allowed with a license key.
 	ErrForbidden = errors.New("license keys cannot perform this operation; see Options.KeyHolderSeats")
 )
@@ -63,6 +71,7 @@ var (
 var rules = []error{
 	ErrNotFound, ErrInvalid, ErrStale, ErrAmbiguous, ErrProductForbidden,
 	ErrKeyTaken, ErrOnceMismatch, ErrMove, ErrDenied, ErrCursorGone, ErrForbidden, ErrSeatHeld,
+	ErrReferenceTaken, ErrTrialTaken,
 }
 
 // An InvalidError lists every invalid parameter. errors.Is(e, [ErrInvalid])
@@ -85,7 +94,11 @@ type StaleError struct {
 }
 
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("the license has changed and is now at version %s; read it again", e.Current)
+	what := "license"
+	if e.Current.Status == "" {
+		what = "plan"
+	}
+	return fmt.Sprintf("the %s has changed and is now at version %s; read it again", what, e.Current)
 }
 
 // Is makes errors.Is(e, ErrStale) true.

@@ -26,6 +26,12 @@ const (
 	EventFileIssued  = "license_file.issued" // the first file of an activation, or one with other terms than the last
 	EventFilesVoided = "license_file.voided" // see [Service.VoidFiles]
 
+	EventPlanCreated = "plan.created"
+	EventPlanUpdated = "plan.updated"
+	EventPlanDeleted = "plan.deleted"
+
+	EventTrialAllowed = "trial.allowed" // see [Service.AllowTrial]
+
 	EventCustomerErased = "customer.erased"
 
 	EventLicensesExported = "license_export.created" // an export that contains license keys

@@ -14,6 +14,7 @@ func EventTypes() []string {
 		EventLicenseRenewed, EventLicenseRekeyed, EventLicenseDeleted, EventLicenseExpiring, EventLicenseExpired,
 		EventActivationCreated, EventActivationReleased, EventActivationEvicted,
 		EventFileIssued, EventFilesVoided,
+		EventPlanCreated, EventPlanUpdated, EventPlanDeleted, EventTrialAllowed,
 		EventCustomerErased, EventLicensesExported,
 		"webhook.created", "webhook.updated", "webhook.disabled", "webhook.deleted", "webhook.test",
 		"signing_key.created", "signing_key.rotated", "signing_key.retired", "signing_key.compromised",

@@ -40,7 +40,7 @@ func (s *Service) All(ctx context.Context, p ListParams) iter.Seq2[License, erro
 
 // rowOf converts a license for export.
 func rowOf(l License) ImportRow {
-	row := ImportRow{ID: l.ID, CreateLicenseParams: paramsOf(l), State: StatusActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation}
+	row := ImportRow{ID: l.ID, CreateLicenseParams: paramsOf(l), State: StatusActive, StateReason: l.StatusReason, CreatedAt: &l.CreatedAt, Generation: l.Generation, Reference: l.Reference}
 	if l.Status == StatusSuspended || l.Status == StatusRevoked {
 		row.State = l.Status
 	}

@@ -58,8 +58,8 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// textOf returns the Text of a license: its name, customer, product and metadata
-// values in order of their names, folded and one a line, up to [store.MaxText]
+// textOf returns the Text of a license: its name, customer, product, plan, reference
+// and metadata values in order of their names, folded and one a line, up to [store.MaxText]
 // bytes. A word of a search has no line break, so it matches within one line. Keys
 // are not in it: a search must not reveal them to callers who see masked keys.
 func textOf(rec record.License, metadata map[string]string) string {
@@ -71,7 +71,11 @@ func textOf(rec record.License, metadata map[string]string) string {
 		b.WriteString(fold(s))
 		return b.Len() < store.MaxText
 	}
-	if add(rec.Name) && add(rec.CustomerID) && add(rec.ProductID) {
+	ok := add(rec.Name) && add(rec.CustomerID) && add(rec.ProductID)
+	for _, id := range []string{rec.PlanID, rec.Reference} { // without them, the Text is that of earlier versions
+		ok = ok && (id == "" || add(id))
+	}
+	if ok {
 		for _, name := range names(metadata) {
 			if !add(metadata[name]) {
 				break

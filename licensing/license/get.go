@@ -59,10 +59,11 @@ func (s *Service) match(ctx context.Context, r store.Reader, m Match) (record.Li
 	return record.ReadLicense(recs[0])
 }
 
-// checkVersion checks that l is at one of the given versions, if there are any.
-func checkVersion(l License, versions []Version) error {
-	if versions == nil || slices.Contains(versions, l.Version()) {
+// checkVersion returns a [*StaleError] unless the current version is one of those
+// given, if there are any.
+func checkVersion(current Version, given []Version) error {
+	if given == nil || slices.Contains(given, current) {
 		return nil
 	}
-	return &StaleError{Current: l.Version()}
+	return &StaleError{Current: current}
 }

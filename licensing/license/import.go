@@ -45,7 +45,8 @@ const (
 const maxRefused = 1000
 
 // Import reads licenses from r, one [ImportRow] in JSON per line, and
-// creates the ones that do not exist. It calls report for each line, in order,
+// creates the ones that do not exist. A row with a reference is the license of that
+// purchase from then on. It calls report for each line, in order,
 // after the line is processed and stored; it skips blank lines. Each row
 // needs its own ID, key or both, so that a failed import can be repeated:
 // existing licenses are left unchanged. A Caller that is limited to products
@@ -122,6 +123,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 	licenses := make([]store.License, 0, len(batch))
 	events := make([]store.Event, 0, len(batch))
 	var ids []string // that rows bring
+	referenced := false
 	prepared, err := importResults(batch, left, func(row ImportRow) (id string, err error) {
 		if err := s.importVisible(row); err != nil {
 			return row.ID, err
@@ -129,6 +131,7 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		if row.ID != "" {
 			ids = append(ids, row.ID)
 		}
+		referenced = referenced || row.Reference != ""
 		rec := recordOf(row, now)
 		l := fromParts(rec, row.Entitlements, row.Metadata, now)
 		licenses, events = append(licenses, rec.Row()), append(events, s.event(now, EventLicenseCreated, l, EventData{}))
@@ -142,6 +145,9 @@ func (s *Service) importRows(ctx context.Context, batch []parsedRow, left int) (
 		defer func() { held = time.Since(began) }()
 		results = prepared
 		err := s.importIDs(ctx, tx, ids)
+		if err == nil && referenced { // their purchases are read one by one
+			err = store.ErrExists
+		}
 		if err == nil {
 			err = tx.CreateLicenses(ctx, licenses...)
 		}
@@ -216,12 +222,18 @@ func (s *Service) importRow(ctx context.Context, tx *transaction, row ImportRow)
 	if err := importDeleted(ctx, tx, row.ID); err != nil {
 		return "", err
 	}
+	waits, err := s.importReference(ctx, tx, row)
+	if err != nil {
+		return "", err
+	}
 	rec := recordOf(row, tx.now)
 	if err := tx.outdateDeleted(ctx, &rec); err != nil {
 		return "", err
 	}
-	_, err = s.add(ctx, tx, rec, row.CreateLicenseParams)
-	return rec.ID, err
+	if _, err = s.add(ctx, tx, rec, row.CreateLicenseParams, EventData{Reference: row.Reference}); err != nil {
+		return "", err
+	}
+	return rec.ID, s.importPurchase(ctx, tx, row, rec, waits)
 }
 
 // recordOf returns the record of the license that the row creates at an instant.
@@ -244,6 +256,7 @@ func recordOf(row ImportRow, now time.Time) record.License {
 	if rec.State == "" {
 		rec.State = store.StateActive
 	}
+	rec.Reference = row.Reference
 	writeFields(row.CreateLicenseParams, &rec)
 	if rec.Key == "" {
 		rec.Key = NewKey()

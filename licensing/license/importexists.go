@@ -50,7 +50,8 @@ func (s *Service) importExists(ctx context.Context, r store.Reader, row ImportRo
 			return "", err
 		}
 	}
-	return row.ID, nil
+	_, err = s.importReference(ctx, r, row)
+	return row.ID, err
 }
 
 // importIDs returns store.ErrExists if licenses with these IDs must be imported

@@ -59,7 +59,7 @@ func (s *Service) move(ctx context.Context, m move, p MoveParams) (License, erro
 			if !slices.Contains(m.from, next.State) {
 				return &MoveError{Move: m.name, From: l.Status, To: Status(m.to)}
 			}
-			next.State, next.StateReason, next.StateAt = m.to, p.Reason, now
+			next.State, next.StateReason, next.StateAt, next.SuspendedBy = m.to, p.Reason, now, ""
 			return nil
 		},
 	})

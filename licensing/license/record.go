@@ -51,6 +51,8 @@ func fromParts(rec record.License, entitlements map[string]any, metadata map[str
 		Generation:     generation(rec),
 		Entitlements:   entitlements,
 		Metadata:       metadata,
+		PlanID:         rec.PlanID,
+		Reference:      rec.Reference,
 		Revision:       rec.Revision,
 		CreatedAt:      rec.CreatedAt,
 		UpdatedAt:      rec.UpdatedAt,
@@ -72,6 +74,7 @@ func paramsOf(l License) CreateParams {
 		OfflineSeconds: l.OfflineSeconds,
 		Entitlements:   l.Entitlements,
 		Metadata:       l.Metadata,
+		PlanID:         l.PlanID,
 	}
 }
 
@@ -85,6 +88,7 @@ func writeFields(p CreateParams, rec *record.License) {
 	rec.MaxActivations, rec.LeaseSeconds = countOrNegative(p.MaxActivations), countOrNegative(p.LeaseSeconds)
 	rec.OfflineSeconds = countOrNegative(p.OfflineSeconds)
 	rec.Entitlements, rec.Metadata = encodeMap(p.Entitlements), encodeMap(p.Metadata)
+	rec.PlanID = p.PlanID
 	rec.Text = textOf(*rec, p.Metadata)
 }
 
@@ -159,6 +163,8 @@ func diff(before, after License) map[string]FieldChange {
 	note(changes, "generation", before.Generation == after.Generation, before.Generation, after.Generation)
 	note(changes, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
 	note(changes, "metadata", maps.Equal(before.Metadata, after.Metadata), before.Metadata, after.Metadata)
+	note(changes, "plan_id", before.PlanID == after.PlanID, before.PlanID, after.PlanID)
+	note(changes, "reference", before.Reference == after.Reference, before.Reference, after.Reference)
 	return changes
 }
 

@@ -99,8 +99,8 @@ func (s *Service) search(ctx context.Context, q store.LicenseQuery, p ListParams
 	}
 }
 
-// lookUp returns the license whose ID or key is the search text, if q
-// selects it.
+// lookUp returns the license whose ID or key is the search text, or the reference
+// of a purchase of it, if q selects it.
 func (s *Service) lookUp(ctx context.Context, search string, q store.LicenseQuery) ([]store.License, error) {
 	r := s.reader()
 	var rec store.License
@@ -110,6 +110,15 @@ func (s *Service) lookUp(ctx context.Context, search string, q store.LicenseQuer
 	}
 	if key := canonicalKey(search); errors.Is(err, store.ErrNotFound) && isKey(key) {
 		rec, err = r.LicenseByKey(ctx, key)
+	}
+	if errors.Is(err, store.ErrNotFound) && isIdentifier(search) {
+		var p purchase
+		if p, _, err = readPurchase(ctx, r, search, s.now()); err == nil {
+			err = store.ErrNotFound
+			if p.Granted && !p.Erased {
+				rec, err = r.License(ctx, p.LicenseID)
+			}
+		}
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil

@@ -22,6 +22,13 @@ type (
 	Duration         = api.Duration
 	RenewFrom        = api.RenewFrom
 	Change[T any]    = api.Change[T]
+	Plan             = api.Plan
+	Fulfillment      = api.Fulfillment
+	FulfilledField   = api.FulfilledField
+	FulfillResult    = api.FulfillResult
+	Waiting          = api.Waiting
+	PurchaseState    = api.PurchaseState
+	Trial            = api.Trial
 
 	CreateParams          = api.CreateLicenseParams
 	UpdateParams          = api.UpdateLicenseParams
@@ -41,6 +48,12 @@ type (
 	RefusalsParams        = api.ListRefusalsParams
 	IssueFileParams       = api.IssueFileParams
 	EventsParams          = api.ListEventsParams
+	PutPlanParams         = api.PutPlanParams
+	ListPlansParams       = api.ListPlansParams
+	DeletePlanParams      = api.DeletePlanParams
+	ApplyPlanParams       = api.ApplyPlanParams
+	FulfillParams         = api.FulfillParams
+	StartTrialParams      = api.StartTrialParams
 )
 
 // To returns a Change that sets a field to v.
@@ -107,6 +120,32 @@ const (
 	VerdictEntitlementMissing = api.VerdictEntitlementMissing
 
 	FileTooLarge = api.FileTooLarge
+)
+
+// The states of a purchase.
+const (
+	PurchaseActive = api.PurchaseActive
+	PurchasePaused = api.PurchasePaused
+	PurchaseEnded  = api.PurchaseEnded
+)
+
+// What became of the license of a purchase.
+const (
+	FulfillCreated   = api.FulfillCreated
+	FulfillChanged   = api.FulfillChanged
+	FulfillUnchanged = api.FulfillUnchanged
+	FulfillWaiting   = api.FulfillWaiting
+	FulfillRevoked   = api.FulfillRevoked
+	FulfillDeleted   = api.FulfillDeleted
+)
+
+// What a purchase waits for.
+const (
+	WaitingCustomer     = api.WaitingCustomer
+	WaitingPlan         = api.WaitingPlan
+	WaitingActive       = api.WaitingActive
+	WaitingUnknownPlan  = api.WaitingUnknownPlan
+	WaitingOtherProduct = api.WaitingOtherProduct
 )
 
 // The codes of a [FieldError]. The list may grow.

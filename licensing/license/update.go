@@ -39,7 +39,7 @@ func (s *Service) Update(ctx context.Context, p UpdateParams) (License, error) {
 			}
 			was := next.LeaseSeconds
 			writeFields(fields, next)
-			shorter = next.LeaseSeconds >= 0 && (was < 0 || next.LeaseSeconds < was)
+			shorter = shortens(was, next.LeaseSeconds)
 			return nil
 		},
 	})
@@ -60,6 +60,9 @@ func checkUpdate(p UpdateParams) []FieldError {
 	}
 	return broken
 }
+
+// shortens reports whether a change of LeaseSeconds ends leases earlier.
+func shortens(was, is int64) bool { return is >= 0 && (was < 0 || is < was) }
 
 // target returns the record that p selects.
 func (s *Service) target(ctx context.Context, r store.Reader, p UpdateParams) (record.License, error) {

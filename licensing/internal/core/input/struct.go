@@ -34,6 +34,7 @@ var ErrNotObject = &auth.InvalidError{Fields: failed(codeInvalidType, "must be a
 type Struct struct {
 	Fields []Field
 	byName map[string]bool // the members
+	names  []int           // the index of the field for the names of the members that are present
 }
 
 // A Field is one field of a parameter struct.
@@ -62,6 +63,10 @@ func Of(t reflect.Type) *Struct {
 	for _, f := range reflect.VisibleFields(t) {
 		options := strings.Split(f.Tag.Get("wire"), ",")
 		if !f.IsExported() || f.Anonymous {
+			continue
+		}
+		if slices.Contains(options, "names") {
+			s.names = f.Index
 			continue
 		}
 		field := Field{
@@ -108,6 +113,9 @@ func (s *Struct) HasParam(name string) bool {
 // member is an error, with the given detail if immutable lists its name. Names
 // are case-sensitive.
 func (s *Struct) Body(v reflect.Value, o Object, immutable map[string]bool, detail string) (errs []FieldError) {
+	if s.names != nil {
+		v.Elem().FieldByIndex(s.names).Set(reflect.ValueOf(slices.Sorted(maps.Keys(o))))
+	}
 	known := 0
 	for i := range s.Fields {
 		f := &s.Fields[i]

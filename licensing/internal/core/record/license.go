@@ -30,6 +30,10 @@ type License struct {
 	OfflineSeconds int64 // negative: the default of the service
 	Generation     int64 // 0: 1
 
+	PlanID      string // of the plan that it was made from, if any
+	Reference   string // of the purchase that governs it, if any
+	SuspendedBy string // the purchase that suspended it; empty: none has
+
 	Entitlements []byte // a JSON object; empty: none
 	Metadata     []byte // a JSON object; empty: none
 
@@ -57,7 +61,7 @@ func ReadLicense(row store.License) (License, error) {
 
 // Row returns the license with its document, in its stored form.
 func (l License) Row() store.License {
-	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
+	c := newWriter(len(l.Name) + len(l.KeyText) + len(l.StateReason) + len(l.PlanID) + len(l.Reference) + len(l.Entitlements) + len(l.Metadata) + len(l.unknown))
 	l.visit(&c)
 	l.Document = c.document(l.unknown)
 	return l.License
@@ -74,6 +78,9 @@ func (l *License) visit(c *codec) {
 	c.integer("lease", &l.LeaseSeconds, l.LeaseSeconds >= 0)
 	c.integer("offline", &l.OfflineSeconds, l.OfflineSeconds >= 0)
 	c.integer("generation", &l.Generation, l.Generation != 0)
+	c.text("plan", &l.PlanID)
+	c.text("reference", &l.Reference)
+	c.text("suspended_by", &l.SuspendedBy)
 	c.object("entitlements", &l.Entitlements)
 	c.object("metadata", &l.Metadata)
 	c.integer("revision", &l.Revision, l.Revision != 0)

@@ -62,6 +62,8 @@ var eventFamilies = []struct{ family, name, label string }{
 	{"license", "License", "Licenses"},
 	{"license_file", "License file", "License files"},
 	{"activation", "Activation", "Activations"},
+	{"plan", "Plan", "Plans"},
+	{"trial", "Trial", "Trials"},
 	{"customer", "Customer", "Customers"},
 	{"license_export", "License export", "Exports"},
 	{"client", "Credential", "API credentials"},
@@ -73,6 +75,7 @@ var eventFamilies = []struct{ family, name, label string }{
 // eventVerbs describe the event types whose second part is not descriptive.
 var eventVerbs = map[string]string{
 	"license.rekeyed":         "key replaced",
+	"trial.allowed":           "allowed again",
 	"license.expiring":        "expiring soon",
 	"client.rotated":          "secret rotated",
 	"operator.sign_in_failed": "failed to sign in",

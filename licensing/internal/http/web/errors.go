@@ -37,6 +37,8 @@ var answers = []struct {
 	{license.ErrSeatHeld, 409, "seat_held", "A license file holds the seat, and no other seat may be released before its file expires. Retry after offline_until.", addOfflineUntil},
 	{license.ErrNoFile, 409, "no_file", "The license allows no file.", addFileReason},
 	{license.ErrCursorGone, 410, "cursor_gone", "The event feed does not continue at this cursor: retention removed events after it, or the store was restored from a backup. Read the feed from the beginning, without after, and skip events whose ids you know.", nil},
+	{license.ErrReferenceTaken, 409, "reference_taken", "The reference is that of another purchase: one of another customer or license. Use a reference of its own for each purchase.", nil},
+	{license.ErrTrialTaken, 409, "trial_taken", "This trial has been used. An operator can allow another one.", nil},
 	{license.ErrForbidden, 403, "forbidden", "License keys cannot perform this operation. Contact the license issuer.", nil},
 
 	// Clients and operators.

@@ -39,6 +39,8 @@ var sentinels = map[string]struct {
 	"license.ErrCursorGone":       {license.ErrCursorGone, 410},
 	"license.ErrSeatHeld":         {&license.SeatHeldError{OfflineUntil: time.Now()}, 409},
 	"license.ErrNoFile":           {&license.NoFileError{Reason: license.Reason{Code: license.FileTooLarge, Detail: "No files."}}, 409},
+	"license.ErrReferenceTaken":   {license.ErrReferenceTaken, 409},
+	"license.ErrTrialTaken":       {license.ErrTrialTaken, 409},
 	"license.ErrForbidden":        {license.ErrForbidden, 403},
 	"auth.ErrNotFound":            {auth.ErrNotFound, 404},
 	"auth.ErrInvalid":             {&auth.InvalidError{}, 422},

@@ -1,0 +1,89 @@
+package api
+
+import "time"
+
+// A Fulfillment is what a purchase was last known to be.
+type Fulfillment struct {
+	Object    string        `json:"object"` // always "fulfillment"
+	Reference string        `json:"reference"`
+	Result    FulfillResult `json:"result"`
+	// Waiting is what the purchase waits for; empty: nothing. With a license, it
+	// can only be about a later plan: the license keeps the terms of the one before.
+	Waiting Waiting `json:"waiting,omitempty"`
+	// License is the license of the purchase; nil: it has none.
+	License *License `json:"license"`
+	// Governs reports that this purchase determines the terms of its license. Of
+	// several, that is the one that was active first at the latest instant.
+	Governs bool `json:"governs"`
+	// Clamped reports that the quantity buys more activations than the 1,000,000
+	// that a license may have.
+	Clamped bool `json:"clamped"`
+
+	LicenseID  string `json:"license_id,omitempty"` // also of a license that was deleted
+	CustomerID string `json:"customer_id,omitempty"`
+	ProductID  string `json:"product_id,omitempty"`
+	// Fields are the stored fields of events, by their JSON names, with the At
+	// of the event that set each. Entries of metadata are "metadata/" and the name.
+	Fields map[string]FulfilledField `json:"fields"`
+
+	FirstActiveAt *time.Time `json:"first_active_at"`
+	EndedAt       *time.Time `json:"ended_at"`    // the first At that said ended and counts
+	ReopenedAt    *time.Time `json:"reopened_at"` // events up to then that said ended do not count
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+}
+
+// A FulfilledField is the value of a field of a purchase, and the At of the event
+// that set it.
+type FulfilledField struct {
+	Value any       `json:"value"`
+	At    time.Time `json:"at"`
+}
+
+// A FulfillResult is what became of the license of a purchase.
+type FulfillResult string
+
+// The values of Fulfillment.Result. A read has that of a call that says
+// nothing new.
+const (
+	FulfillCreated   FulfillResult = "created"
+	FulfillChanged   FulfillResult = "changed"
+	FulfillUnchanged FulfillResult = "unchanged"
+	FulfillWaiting   FulfillResult = "waiting" // there is no license yet; see Fulfillment.Waiting
+	FulfillRevoked   FulfillResult = "revoked" // the license is; nothing was stored
+	FulfillDeleted   FulfillResult = "deleted" // the license was, or the customer was erased; nothing was stored
+)
+
+// A Waiting is what a purchase waits for.
+type Waiting string
+
+// The values of Fulfillment.Waiting.
+const (
+	WaitingCustomer     Waiting = "customer_id"   // no event has named the customer
+	WaitingPlan         Waiting = "plan_id"       // no event has named the plan
+	WaitingActive       Waiting = "active"        // no event has said active
+	WaitingUnknownPlan  Waiting = "unknown_plan"  // there is no plan with that ID
+	WaitingOtherProduct Waiting = "other_product" // the plan is one of another product than the license
+)
+
+// A PurchaseState is the state of a purchase that an event reports.
+type PurchaseState string
+
+// The states of a purchase.
+const (
+	// PurchaseActive: it is paid for. A payment that is late is still active: the
+	// grace period of the plan decides how long the license stays valid.
+	PurchaseActive PurchaseState = "active"
+	// PurchasePaused: the license is suspended.
+	PurchasePaused PurchaseState = "paused"
+	// PurchaseEnded is final: the license expires at the earlier of Until and the
+	// first At that said so, without a grace period.
+	PurchaseEnded PurchaseState = "ended"
+)
+
+// A Trial is the result of the start of a trial.
+type Trial struct {
+	Object  string  `json:"object"`  // always "trial"
+	Started bool    `json:"started"` // false: the customer had this trial already
+	License License `json:"license"`
+}

@@ -1,0 +1,71 @@
+package api
+
+import "time"
+
+// A Plan is a template for licenses: what a price buys. Its terms are copied to
+// licenses, so that a change or the deletion of a plan changes none of them.
+type Plan struct {
+	Object    string `json:"object"` // always "plan"
+	ID        string `json:"id"`
+	ProductID string `json:"product_id"`
+	Name      string `json:"name"`
+
+	Duration       Duration `json:"duration,omitzero"` // how long a license lasts whose end is not given; zero: forever
+	GraceSeconds   int64    `json:"grace_seconds"`     // as in [License]
+	MaxActivations *int64   `json:"max_activations"`   // of one unit; nil: unlimited
+	LeaseSeconds   *int64   `json:"lease_seconds"`     // as in [License]
+	OfflineSeconds *int64   `json:"offline_seconds"`   // as in [License]
+
+	Entitlements map[string]any `json:"entitlements"` // as in [License]; never nil
+
+	Revision  int64     `json:"revision"` // starts at 1; each change adds 1
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Version returns the version that IfMatch compares and the ETag encodes.
+func (p Plan) Version() Version { return Version{Revision: p.Revision} }
+
+// ETag returns the entity tag of this version of the plan.
+func (p Plan) ETag() string { return p.Version().ETag() }
+
+// PutPlanParams are the terms of a plan. A field that is not set gets its default.
+type PutPlanParams struct {
+	// ID is 1–255 letters, digits and . _ : @ -, beginning with a letter or a
+	// digit. The ID of a price at the payment provider needs no translation.
+	ID        string `json:"-" path:"planID"`
+	ProductID string `json:"product_id" validate:"text"`
+	Name      string `json:"name" validate:"omitempty,text" wire:"filled"` // default: ID
+
+	Duration       Duration `json:"duration"`                                                               // zero: a license lasts forever unless its end is given
+	GraceSeconds   int64    `json:"grace_seconds" validate:"min=0,max=3155760000"`                          // as in [CreateLicenseParams]
+	MaxActivations *int64   `json:"max_activations" validate:"omitempty,min=0,max=1000000" wire:"nullable"` // of one unit; nil: unlimited
+	LeaseSeconds   *int64   `json:"lease_seconds" validate:"omitempty,min=1,max=3155760000" wire:"nullable"`
+	OfflineSeconds *int64   `json:"offline_seconds" validate:"omitempty,min=0,max=315576000" wire:"nullable"`
+
+	Entitlements map[string]any `json:"entitlements" wire:"nullable"` // as in [CreateLicenseParams]
+
+	// IfMatch, if not nil, requires that the plan exists at one of the versions.
+	IfMatch []Version `json:"-" header:"If-Match"`
+}
+
+// ListPlansParams select plans.
+type ListPlansParams struct {
+	ProductID string `query:"product_id" validate:"omitempty,text"` // empty: all products
+	Limit     int    `query:"limit" validate:"min=0,max=200"`       // 0: 50
+	Cursor    string `query:"cursor"`                               // NextCursor of the previous page
+}
+
+// DeletePlanParams select a plan.
+type DeletePlanParams struct {
+	ID      string    `json:"-" path:"planID"`
+	IfMatch []Version `json:"-" header:"If-Match"` // as in [PutPlanParams]
+}
+
+// ApplyPlanParams select a license and a plan.
+type ApplyPlanParams struct {
+	ID      string    `json:"-" path:"licenseID"`
+	PlanID  string    `json:"plan_id" validate:"identifier"`
+	Reason  string    `json:"reason" validate:"omitempty,text"` // recorded in the event
+	IfMatch []Version `json:"-" header:"If-Match"`              // as in [UpdateLicenseParams]
+}

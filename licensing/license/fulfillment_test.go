@@ -1,0 +1,291 @@
+package license_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
+	"github.com/seed-d8a106b4/licensekit/store/sqlite"
+	"github.com/seed-d8a106b4/licensekit/storetest"
+)
+
+// An event is what a payment provider reports about a purchase.
+type event = license.FulfillParams
+
+// onDay returns an instant n days after start.
+func onDay(n float64) time.Time { return start.Add(time.Duration(n * float64(24*time.Hour))) }
+
+// A seller is a service with plans, some days after the first event.
+type seller struct {
+	*license.Service
+	store store.Store
+	now   time.Time
+}
+
+func newSeller(t *testing.T, st store.Store, opts ...func(*license.Options)) *seller {
+	t.Helper()
+	s := &seller{store: st, now: onDay(40)}
+	o := license.Options{Now: func() time.Time { return s.now }}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	s.Service = license.New(st, o)
+	for _, p := range []license.PutPlanParams{
+		{ID: "basic", ProductID: "prod_editor", Duration: license.Duration{Months: 1}, GraceSeconds: 86400, MaxActivations: ptr[int64](2), Entitlements: map[string]any{"export": true}},
+		{ID: "pro", ProductID: "prod_editor", Duration: license.Duration{Years: 1}, GraceSeconds: 3600, MaxActivations: ptr[int64](5), LeaseSeconds: ptr[int64](600), OfflineSeconds: ptr[int64](60)},
+		{ID: "forever", ProductID: "prod_editor"},
+		{ID: "other", ProductID: "prod_other", MaxActivations: ptr[int64](1)},
+		{ID: "trial", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, MaxActivations: ptr[int64](1)},
+	} {
+		if _, err := s.PutPlan(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// tell reports an event about a purchase.
+func (s *seller) tell(t *testing.T, reference string, e event) license.Fulfillment {
+	t.Helper()
+	e.Reference = reference
+	f, err := s.Fulfill(t.Context(), e)
+	if err != nil {
+		t.Fatalf("%+v: %v", e, err)
+	}
+	return f
+}
+
+// outcome returns the stored purchase and its license, without what differs from
+// one purchase to another or counts changes.
+func (s *seller) outcome(t *testing.T, reference string) string {
+	t.Helper()
+	f, err := s.GetFulfillment(t.Context(), reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Reference, f.LicenseID, f.CreatedAt, f.UpdatedAt = "", "", time.Time{}, time.Time{}
+	if l := f.License; l != nil {
+		l.ID, l.Key, l.Reference = "", "", ""
+		l.CreatedAt, l.UpdatedAt, l.Revision, l.Generation = time.Time{}, time.Time{}, 0, 0
+	}
+	out, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// histories are what providers report. Some events say little, and some happen at
+// the same instant.
+var histories = map[string][]event{
+	"renewed, upgraded and canceled": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active", Until: license.To(onDay(30))},
+		{At: onDay(1), Quantity: ptr[int64](3), Name: "Ada"},
+		{At: onDay(30), State: "active", Until: license.To(onDay(60))},
+		{At: onDay(31), PlanID: "pro", Quantity: ptr[int64](2), Metadata: map[string]*string{"order": ptr("7"), "old": nil}},
+		{At: onDay(32), State: "ended", Reason: "canceled"},
+		{At: onDay(33), State: "active", Until: license.To(onDay(90))},
+	},
+	"paused and paid, with ties": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "active"},
+		{At: onDay(1), State: "paused", Reason: "card declined", Quantity: ptr[int64](4)},
+		{At: onDay(1), State: "active", Quantity: ptr[int64](2), PlanID: "pro"},
+		{At: onDay(1), PlanID: "basic", Until: license.To(onDay(50)), Name: "Ada"},
+		{At: onDay(1), Until: license.ToNull[time.Time](), Name: "Bob", Metadata: map[string]*string{"a": ptr("1")}},
+		{At: onDay(2), State: "paused", Reason: "fraud", Metadata: map[string]*string{"a": nil}},
+	},
+	"said piece by piece": {
+		{At: onDay(3), CustomerID: "cus_ada"},
+		{At: onDay(2), PlanID: "pro"},
+		{At: onDay(1), State: "active"},
+		{At: onDay(4), Metadata: map[string]*string{"order": ptr("8")}},
+		{At: onDay(0), State: "paused"},
+	},
+	"of a plan that nobody knows, between others": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic"},
+		{At: onDay(2), PlanID: "price_unknown", State: "active"},
+		{At: onDay(1), PlanID: "pro", Quantity: ptr[int64](300_000)},
+		{At: onDay(3), State: "ended"},
+		{At: onDay(2), State: "ended"},
+	},
+	"never paid": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "basic", State: "paused"},
+		{At: onDay(1), State: "ended"},
+		{At: onDay(2), Until: license.To(onDay(9))},
+	},
+	"without end": {
+		{At: onDay(0), CustomerID: "cus_ada", PlanID: "forever", State: "active"},
+		{At: onDay(5), State: "ended"},
+		{At: onDay(6), PlanID: "basic", State: "active"},
+		{At: onDay(4), Until: license.To(onDay(5))},
+	},
+}
+
+// orders calls try with each permutation of n numbers, with some of them repeated.
+func orders(n int, try func([]int)) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var permute func(head, rest []int)
+	permute = func(head, rest []int) {
+		if len(rest) == 0 {
+			order := slices.Clone(head)
+			for range 2 {
+				i := random.IntN(len(order) + 1)
+				order = slices.Insert(order, i, random.IntN(n))
+			}
+			try(order)
+		}
+		for i := range rest {
+			permute(append(slices.Clone(head), rest[i]), slices.Delete(slices.Clone(rest), i, i+1))
+		}
+	}
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	permute(nil, all)
+}
+
+// TestEveryOrderEndsTheSame: rules 1 to 7 of the conformance of purchases.
+func TestEveryOrderEndsTheSame(t *testing.T) {
+	s := newSeller(t, memory.New())
+	tried := 0
+	for name, history := range histories {
+		t.Run(name, func(t *testing.T) {
+			want := ""
+			orders(len(history), func(order []int) {
+				tried++
+				reference := fmt.Sprint("shop:", tried)
+				for _, i := range order {
+					s.tell(t, reference, history[i])
+				}
+				got := s.outcome(t, reference)
+				if want == "" {
+					want = got
+				}
+				if got != want {
+					t.Fatalf("order %v:\n%s\nand another:\n%s", order, got, want)
+				}
+				before := s.events(t)
+				for _, e := range history { // again
+					s.tell(t, reference, e)
+				}
+				if got = s.outcome(t, reference); got != want || s.events(t) != before {
+					t.Fatalf("order %v, and again:\n%s\n%s", order, got, want)
+				}
+			})
+		})
+	}
+	is.New(t).Equal(tried, 2*720+2*120+24+6)
+}
+
+// events returns the position of the newest event.
+func (s *seller) events(t *testing.T) int64 {
+	t.Helper()
+	events, err := s.store.Events(t.Context(), store.EventQuery{Descending: true, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events[0].Seq
+}
+
+// randomEvent returns an event of a small world, so that many are ties.
+func randomEvent(random *rand.Rand) event {
+	maybe := func(n int) bool { return random.IntN(n) == 0 }
+	e := event{At: onDay(float64(random.IntN(6)))}
+	if maybe(2) {
+		e.CustomerID = "cus_ada"
+	}
+	if maybe(2) {
+		e.PlanID = []string{"basic", "pro", "forever", "price_unknown"}[random.IntN(4)]
+	}
+	if maybe(3) {
+		e.Quantity = ptr(1 + random.Int64N(3))
+	}
+	switch random.IntN(5) {
+	case 0:
+		e.Until = license.ToNull[time.Time]()
+	case 1, 2:
+		e.Until = license.To(onDay(float64(30 + random.IntN(3))))
+	}
+	e.State = []license.PurchaseState{"", "active", "active", "paused", "ended"}[random.IntN(5)]
+	if e.State == "ended" && maybe(2) {
+		e.State = ""
+	}
+	if maybe(3) {
+		e.Name, e.Reason = fmt.Sprint("name ", random.IntN(3)), fmt.Sprint("reason ", random.IntN(3))
+	}
+	if maybe(3) {
+		e.Metadata = map[string]*string{fmt.Sprint("m", random.IntN(2)): []*string{nil, ptr("a"), ptr("b")}[random.IntN(3)]}
+	}
+	return e
+}
+
+// random replays random histories of two references of one license, or of one
+// without, in random orders with duplicates, and compares what is left.
+func (s *seller) random(t *testing.T, histories, orders int) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(3, 4))
+	for h := range histories {
+		var history []event
+		for range 3 + random.IntN(6) {
+			history = append(history, randomEvent(random))
+		}
+		shared := h%3 == 0 // two purchases of one license
+		want := ""
+		for o := range orders {
+			base := fmt.Sprintf("r%d.%d", h, o)
+			references := []string{base + ":a", base + ":a"}
+			licenseID := ""
+			if shared {
+				references[1] = base + ":b"
+				p := plain()
+				p.Metadata = map[string]string{"mine": "1"}
+				l, err := s.Create(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				licenseID = l.ID
+			}
+			order := random.Perm(len(history))
+			order = append(order, random.IntN(len(history)), random.IntN(len(history)))
+			for _, i := range order {
+				e := history[i]
+				e.LicenseID = licenseID
+				s.tell(t, references[i%2], e)
+			}
+			got := s.outcome(t, references[0])
+			if shared && len(history) > 1 {
+				got += s.outcome(t, references[1])
+			}
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Fatalf("history %d, order %v:\n%s\nand another:\n%s\n%+v", h, order, got, want, history)
+			}
+		}
+	}
+}
+
+func TestRandomHistoriesEndTheSame(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		newSeller(t, memory.New()).random(t, 300, 24)
+	})
+	t.Run("memory, each Update twice", func(t *testing.T) {
+		newSeller(t, storetest.Twice(memory.New())).random(t, 30, 6)
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		st, err := sqlite.Open(t.TempDir() + "/licenses.db")
+		is.New(t).NoErr(err)
+		defer st.Close()
+		newSeller(t, st).random(t, 9, 4)
+	})
+}

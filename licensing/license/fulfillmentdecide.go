@@ -1,0 +1,193 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// A decision is what a call makes of a purchase and its license. Making it writes
+// nothing.
+type decision struct {
+	result        FulfillResult // what is certain before the license is written
+	waits         Waiting
+	before, after purchase
+	license       *record.License // as it is; nil: there is none
+	was, is       grant           // of the license, before and after the call
+	params        *CreateParams   // of the license to create; nil: none
+	id            string          // of the license to create; empty: any
+	reason        string          // recorded in the event
+}
+
+// decide decides what Fulfill does.
+func (s *Service) decide(ctx context.Context, r store.Reader, p FulfillParams) (decision, error) {
+	limited := s.caller.Products != nil
+	if limited && p.PlanID == "" {
+		return decision{}, Invalid("plan_id", CodeRequired, "is required from a caller that is limited to products")
+	}
+	if limited {
+		if _, ok, err := s.findPlan(ctx, r, p.PlanID); err != nil {
+			return decision{}, err
+		} else if !ok {
+			return decision{}, ErrProductForbidden
+		}
+	}
+	before, ok, err := readPurchase(ctx, r, p.Reference, s.now())
+	if err != nil {
+		return decision{}, err
+	}
+	if ok && limited && !s.sees(before.productID()) || differ(before.CustomerID, p.CustomerID) || differ(before.LicenseID, p.LicenseID) {
+		return decision{}, ErrReferenceTaken
+	}
+	d := decision{before: before, after: before.merge(purchaseOf(p)), reason: p.Reason}
+	if len(d.after.Metadata) > maxMetadata {
+		return decision{}, Invalid("metadata", CodeTooMany, "a purchase must have at most 50 names of metadata, with those that were removed")
+	}
+	return s.settle(ctx, r, d, purchaseOf(p).Plan)
+}
+
+// differ reports whether two texts that are known are not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// settle decides what becomes of the license, after an event that may name a plan.
+func (s *Service) settle(ctx context.Context, r store.Reader, d decision, plan said[string]) (decision, error) {
+	p := &d.after
+	if p.Erased {
+		d.result = FulfillDeleted
+		return d, nil
+	}
+	product := ""
+	if p.LicenseID != "" {
+		row, err := r.License(ctx, p.LicenseID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !s.sees(row.ProductID) {
+			d.result = FulfillDeleted
+			return d, nil
+		}
+		if err != nil {
+			return d, err
+		}
+		rec, err := record.ReadLicense(row)
+		if err != nil {
+			return d, err
+		}
+		if !p.Granted && differ(rec.CustomerID, p.CustomerID) {
+			return d, ErrReferenceTaken
+		}
+		if d.license, product = &rec, rec.ProductID; rec.State == store.StateRevoked {
+			d.result = FulfillRevoked
+			return d, nil
+		}
+	}
+	var err error
+	if d.waits, err = p.resolvePlan(ctx, r, plan, product); err != nil {
+		return d, err
+	}
+	if !p.Granted {
+		switch {
+		case p.CustomerID == "":
+			d.waits = WaitingCustomer
+		case p.Plan.Value == "":
+			d.waits = WaitingPlan
+		case p.FirstActive.IsZero():
+			d.waits = WaitingActive
+		case p.Terms.Value.ID != "":
+			return s.decideGrant(ctx, r, d)
+		}
+		d.result = FulfillWaiting
+		return d, nil
+	}
+	return s.decideGrant(ctx, r, d)
+}
+
+// decideGrant decides what becomes of the license of a purchase that has one, or
+// that now gets one.
+func (s *Service) decideGrant(ctx context.Context, r store.Reader, d decision) (decision, error) {
+	if d.license == nil {
+		d.is = grantOf(d.after)
+		params := d.is.params()
+		d.result, d.params = FulfillCreated, &params
+		return d, nil
+	}
+	others, err := purchasesOf(ctx, r, d.license.ID)
+	if err != nil {
+		return d, err
+	}
+	others = slices.DeleteFunc(others, func(p purchase) bool { return p.Reference == d.after.Reference })
+	if d.was = grantOf(others...); d.before.Granted {
+		d.was = grantOf(append(others, d.before)...)
+	}
+	d.after.Granted = true
+	d.is = grantOf(append(others, d.after)...)
+	d.result = FulfillUnchanged
+	return d, nil
+}
+
+// resolvePlan sets the terms of a purchase to those of the latest plan that exists
+// and is one of a product; empty: any. While its plan stays the same, a purchase
+// that has been granted keeps the terms that it has. It returns what the latest
+// plan waits for.
+func (p *purchase) resolvePlan(ctx context.Context, r store.Reader, event said[string], product string) (waits Waiting, err error) {
+	terms := said[string]{p.Terms.Value.ID, p.Terms.At}
+	plans := []said[string]{event, p.Plan}
+	if terms.Value != "" && p.Granted {
+		product = p.Terms.Value.ProductID
+	} else if !p.Granted { // the terms as they are now
+		plans = append(plans, terms)
+		slices.SortFunc(plans, func(a, b said[string]) int { return a.At.Compare(b.At) })
+		p.Terms, terms = said[Plan]{}, said[string]{}
+	}
+	for _, plan := range plans {
+		switch {
+		case plan.Value == "" || later(terms, plan, strings.Compare) == terms:
+			continue
+		case plan.Value == terms.Value:
+			waits, terms.At, p.Terms.At = "", plan.At, plan.At
+			continue
+		}
+		found, ok, err := readPlan(ctx, r, plan.Value)
+		switch {
+		case err != nil:
+			return "", err
+		case !ok:
+			waits = WaitingUnknownPlan
+		case product != "" && found.ProductID != product:
+			waits = WaitingOtherProduct
+		default:
+			waits, terms = "", plan
+			p.Terms = said[Plan]{found, plan.At}
+		}
+	}
+	return waits, nil
+}
+
+// fulfillment returns what the API shows of a decision about l.
+func (d decision) fulfillment(l *License) Fulfillment {
+	p := d.after
+	f := Fulfillment{
+		Object: "fulfillment", Reference: p.Reference, Result: d.result, Waiting: d.waits, License: l,
+		Governs: l != nil && d.is.Reference == p.Reference, LicenseID: p.LicenseID, CustomerID: p.CustomerID, ProductID: p.productID(),
+		Fields: map[string]FulfilledField{}, FirstActiveAt: record.OptionalTime(p.FirstActive), EndedAt: record.OptionalTime(p.FirstEnded),
+		ReopenedAt: record.OptionalTime(p.Reopened), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+	}
+	_, f.Clamped = seatsOfPlan(p.Terms.Value, p.units())
+	show := func(name string, value any, at time.Time) {
+		if !at.IsZero() {
+			f.Fields[name] = FulfilledField{Value: value, At: at}
+		}
+	}
+	show("plan_id", p.Plan.Value, p.Plan.At)
+	show("name", p.Name.Value, p.Name.At)
+	show("reason", p.Reason.Value, p.Reason.At)
+	show("quantity", p.Quantity.Value, p.Quantity.At)
+	show("until", record.OptionalTime(p.Until.Value), p.Until.At)
+	show("state", p.State.Value, p.State.At)
+	for name, v := range p.Metadata {
+		show(pointer("metadata", name), v.Value, v.At)
+	}
+	return f
+}

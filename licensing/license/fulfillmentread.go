@@ -1,0 +1,86 @@
+package license
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// GetFulfillment returns what a purchase was last known to be. It returns
+// [ErrNotFound] if there is none with that reference, or an [*InvalidError].
+func (s *Service) GetFulfillment(ctx context.Context, reference string) (f Fulfillment, err error) {
+	err = s.view(ctx, func(r store.Reader) error {
+		p, ok, err := readPurchase(ctx, r, reference, s.now())
+		if err == nil && (!ok || s.caller.Products != nil && !s.sees(p.productID())) {
+			err = ErrNotFound
+		}
+		if err == nil {
+			p.Reference = reference
+			f, err = s.showPurchase(ctx, r, p)
+		}
+		return err
+	})
+	if err != nil {
+		return Fulfillment{}, fmt.Errorf("fulfillment %s: %w", reference, err)
+	}
+	return f, nil
+}
+
+// ListFulfillmentsParams are the parameters of [Service.ListFulfillments].
+type ListFulfillmentsParams struct {
+	LicenseID string  // the purchases of this license; empty: those that wait
+	Waiting   Waiting // without LicenseID: only those that wait for this
+}
+
+// ListFulfillments returns the purchases of a license, the governing one first, or
+// the purchases without a license that expire first; at most 1,000.
+func (s *Service) ListFulfillments(ctx context.Context, p ListFulfillmentsParams) (list []Fulfillment, err error) {
+	err = s.view(ctx, func(r store.Reader) error {
+		list = []Fulfillment{}
+		var all []purchase
+		var err error
+		if p.LicenseID != "" {
+			all, err = purchasesOf(ctx, r, p.LicenseID)
+			rank(all)
+		} else {
+			all, err = waitingPurchases(ctx, r, p.Waiting, s.now())
+		}
+		for _, p := range all {
+			if err != nil {
+				return err
+			}
+			if s.caller.Products != nil && !s.sees(p.productID()) {
+				continue
+			}
+			var f Fulfillment
+			f, err = s.showPurchase(ctx, r, p)
+			list = append(list, f)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list fulfillments: %w", err)
+	}
+	return list, nil
+}
+
+// showPurchase returns the Fulfillment of a call that says nothing new.
+func (s *Service) showPurchase(ctx context.Context, r store.Reader, p purchase) (Fulfillment, error) {
+	d, err := s.settle(ctx, r, decision{before: p, after: p}, said[string]{})
+	if errors.Is(err, ErrReferenceTaken) { // the license that it waits for has another customer now
+		err = nil
+	}
+	if err != nil {
+		return Fulfillment{}, err
+	}
+	if d.after = p; !p.Granted && d.result != FulfillDeleted && d.result != FulfillRevoked {
+		d.result = FulfillWaiting
+	}
+	var l License
+	if d.license != nil {
+		l, err = fromRecord(*d.license, s.now())
+	}
+	return s.shownFulfillment(d, l), err
+}

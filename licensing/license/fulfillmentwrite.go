@@ -1,0 +1,146 @@
+package license
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// errUnprepared: the license to create is not the one that Options.BeforeCreate
+// saw, because another call has changed the purchase meanwhile.
+var errUnprepared = errors.New("the purchase has changed")
+
+// decide returns a decision from what a Reader reads. It may run several times.
+type decide func(context.Context, store.Reader) (decision, error)
+
+// fulfill carries out a decision in one Update.
+func (s *Service) fulfill(ctx context.Context, verb string, decide decide) (Fulfillment, error) {
+	for {
+		f, err := s.fulfillOnce(ctx, decide)
+		if errors.Is(err, errUnprepared) && s.tx == nil {
+			continue
+		}
+		if err != nil {
+			return Fulfillment{}, fmt.Errorf("%s: %w", verb, err)
+		}
+		return f, nil
+	}
+}
+
+func (s *Service) fulfillOnce(ctx context.Context, decide decide) (f Fulfillment, err error) {
+	var asked []byte // the license for which prepared is what Options.BeforeCreate made of it
+	var prepared CreateParams
+	if s.opts.BeforeCreate != nil && s.tx == nil {
+		var d decision
+		err := s.view(ctx, func(r store.Reader) (err error) {
+			d, err = decide(ctx, r)
+			return err
+		})
+		if err == nil && d.params != nil {
+			asked, prepared = record.Encode(d.params), *d.params
+			err = s.beforeCreate(ctx, &prepared)
+		}
+		if err != nil {
+			return Fulfillment{}, err
+		}
+	}
+	shorter := false
+	err = s.update(ctx, func(tx *transaction) error {
+		d, err := decide(ctx, tx)
+		switch {
+		case err != nil:
+			return err
+		case d.params == nil || s.opts.BeforeCreate == nil:
+		case s.tx != nil:
+			err = s.beforeCreate(ctx, d.params)
+		case !bytes.Equal(asked, record.Encode(d.params)):
+			err = errUnprepared
+		default:
+			params := clone(prepared)
+			d.params = &params
+		}
+		if err == nil {
+			f, shorter, err = s.carryOut(ctx, tx, d)
+		}
+		return err
+	})
+	if err == nil && shorter {
+		s.cutAllLeases(ctx, f.LicenseID)
+	}
+	return f, err
+}
+
+// carryOut writes the purchase and the license of a decision. It reports whether
+// leases of the license become shorter.
+func (s *Service) carryOut(ctx context.Context, tx *transaction, d decision) (f Fulfillment, shorter bool, err error) {
+	var l License
+	switch {
+	case d.params != nil:
+		l, err = s.createFor(ctx, tx, &d)
+	case d.result == FulfillUnchanged:
+		l, shorter, err = s.changeFor(ctx, tx, &d)
+	case d.license != nil:
+		l, err = fromRecord(*d.license, tx.now)
+	}
+	if err != nil {
+		return Fulfillment{}, false, err
+	}
+	if d.result == FulfillRevoked || d.result == FulfillDeleted {
+		d.before.Reference = d.after.Reference
+		d.after = d.before
+	} else if d.after, err = tx.putPurchase(ctx, d.before, d.after, d.waits); err != nil {
+		return Fulfillment{}, false, err
+	}
+	return s.shownFulfillment(d, l), shorter, nil
+}
+
+// shownFulfillment returns what the caller sees of a decision about l.
+func (s *Service) shownFulfillment(d decision, l License) Fulfillment {
+	if l.ID == "" || !d.after.Granted {
+		return d.fulfillment(nil)
+	}
+	l = s.shown(l)
+	return d.fulfillment(&l)
+}
+
+// createFor creates the license of a purchase.
+func (s *Service) createFor(ctx context.Context, tx *transaction, d *decision) (License, error) {
+	p := *d.params
+	if err := s.checkFields(&p); err != nil {
+		return License{}, err
+	}
+	rec := newRecord(tx.now)
+	if d.id != "" {
+		rec.ID = d.id
+	}
+	rec.Reference = d.after.Reference
+	d.is.suspend(&rec, tx.now)
+	writeFields(p, &rec)
+	if rec.Key == "" {
+		rec.Key = NewKey()
+	}
+	d.after.LicenseID, d.after.Granted = rec.ID, true
+	if err := tx.putTrial(ctx, rec.ID, d.after.Subjects); err != nil {
+		return License{}, err
+	}
+	return s.add(ctx, tx, rec, p, EventData{Reference: d.after.Reference, Reason: d.reason})
+}
+
+// changeFor changes the license of a purchase.
+func (s *Service) changeFor(ctx context.Context, tx *transaction, d *decision) (l License, shorter bool, err error) {
+	before, err := fromRecord(*d.license, tx.now)
+	if err != nil {
+		return License{}, false, err
+	}
+	next := *d.license
+	d.is.change(d.was, before, &next, tx.now)
+	after, changed, err := s.replace(ctx, tx, *d.license, before, next, eventOf(before, next), EventData{Reference: d.after.Reference, Reason: d.reason})
+	if changed {
+		d.result = FulfillChanged
+	}
+	return after, changed && shortens(d.license.LeaseSeconds, next.LeaseSeconds), err
+}

@@ -1,0 +1,58 @@
+package license
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// importReference returns the purchase that waits with the reference of a row, if
+// there is one, or an [*InvalidError] if the row cannot have the reference.
+func (s *Service) importReference(ctx context.Context, r store.Reader, row ImportRow) (waits purchase, err error) {
+	if row.Reference == "" {
+		return purchase{}, nil
+	}
+	p, ok, err := readPurchase(ctx, r, row.Reference, s.now())
+	if err == nil && ok && (p.Granted || s.caller.Products != nil || differ(p.CustomerID, row.CustomerID) || differ(p.LicenseID, row.ID)) {
+		err = Invalid("reference", CodeTaken, "is that of another purchase")
+	}
+	return p, err
+}
+
+// importPurchase makes an imported license that of a purchase, which has events if
+// it has waited for the license. What the row says counts as said before any event.
+func (s *Service) importPurchase(ctx context.Context, tx *transaction, row ImportRow, rec record.License, waits purchase) error {
+	if row.Reference == "" {
+		return nil
+	}
+	first := time.UnixMilli(0).UTC()
+	p := purchase{
+		Reference: row.Reference, CustomerID: row.CustomerID, LicenseID: rec.ID, Granted: true,
+		Plan: said[string]{row.PlanID, first}, Until: said[time.Time]{rec.ExpiresAt, first}, State: said[PurchaseState]{PurchaseActive, first},
+		FirstActive: rec.CreatedAt,
+	}
+	if row.PlanID == "" {
+		p.Plan = said[string]{}
+	}
+	if _, err := p.resolvePlan(ctx, tx, p.Plan, rec.ProductID); err != nil {
+		return err
+	}
+	if isTrial(p.Reference) {
+		p.Subjects = []string{trialKey("customer", rec.ProductID, row.CustomerID)}
+		if err := tx.putTrial(ctx, rec.ID, p.Subjects); err != nil {
+			return err
+		}
+	}
+	p, err := tx.putPurchase(ctx, purchase{}, p, "")
+	if err != nil || waits.Reference == "" {
+		return err
+	}
+	d, err := s.settle(ctx, tx, decision{before: p, after: p.merge(waits)}, waits.Plan)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.carryOut(ctx, tx, d)
+	return err
+}

@@ -1,0 +1,202 @@
+package license
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/valid"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// PutPlan creates a plan or replaces all its terms: a field that is not set gets
+// its default. It appends a plan.created or plan.updated event. If nothing
+// changes, it writes nothing. It returns an [*InvalidError], a [*StaleError],
+// [ErrNotFound] if there is no plan and IfMatch is set, or [ErrProductForbidden].
+func (s *Service) PutPlan(ctx context.Context, p PutPlanParams) (Plan, error) {
+	if err := invalidFields(checkPlan(&p, s.now())); err != nil {
+		return Plan{}, err
+	}
+	p.Name = cmp.Or(p.Name, p.ID)
+	if !s.sees(p.ProductID) {
+		return Plan{}, ErrProductForbidden
+	}
+	var put Plan
+	err := s.update(ctx, func(tx *transaction) error {
+		before, ok, err := readPlan(ctx, tx, p.ID)
+		switch {
+		case err != nil:
+			return err
+		case ok && !s.sees(before.ProductID):
+			return ErrProductForbidden
+		case !ok && p.IfMatch != nil:
+			return ErrNotFound
+		}
+		if err := checkVersion(before.Version(), p.IfMatch); err != nil {
+			return err
+		}
+		put = Plan{
+			Object: "plan", ID: p.ID, ProductID: p.ProductID, Name: p.Name, Duration: p.Duration, GraceSeconds: p.GraceSeconds,
+			MaxActivations: p.MaxActivations, LeaseSeconds: p.LeaseSeconds, OfflineSeconds: p.OfflineSeconds, Entitlements: p.Entitlements,
+			Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.now,
+		}
+		event, data := EventPlanUpdated, EventData{Plan: &put}
+		if !ok {
+			event, put.CreatedAt = EventPlanCreated, tx.now
+		} else if data.Changes = diffPlans(before, put); len(data.Changes) == 0 {
+			put = before
+			return nil
+		}
+		if err := tx.PutEntries(ctx, store.Entry{Kind: planKind, Key: put.ID, Data: record.Encode(put), CreatedAt: put.CreatedAt}); err != nil {
+			return err
+		}
+		return s.appendPlan(ctx, tx, event, data)
+	})
+	if err != nil {
+		return Plan{}, fmt.Errorf("put plan: %w", err)
+	}
+	return put, nil
+}
+
+// checkPlan checks p and normalizes it as stored.
+func checkPlan(p *PutPlanParams, now time.Time) []FieldError {
+	broken := checkTags(p)
+	if !isIdentifier(p.ID) {
+		broken = append(broken, FieldError{Field: "id", Code: CodeInvalidFormat, Detail: identifierRule})
+	}
+	if !inBounds(p.Duration) {
+		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "must not have a negative part or a part of more than eight digits"})
+	} else if !valid.IsInstant(p.Duration.AddTo(now.AddDate(1000, 0, 0))) {
+		broken = append(broken, FieldError{Field: "duration", Code: CodeOutOfRange, Detail: "is too long; omit it for licenses that last forever"})
+	}
+	entitlements, wrong := checkEntitlements(p.Entitlements)
+	p.Entitlements = entitlements
+	return append(broken, wrong...)
+}
+
+// GetPlan returns a plan, or [ErrNotFound].
+func (s *Service) GetPlan(ctx context.Context, id string) (Plan, error) {
+	p, ok, err := s.findPlan(ctx, s.reader(), id)
+	if err == nil && !ok {
+		err = fmt.Errorf("plan: %w", ErrNotFound)
+	}
+	return p, err
+}
+
+// ListPlans returns a page of plans in the order of their IDs. It returns an
+// [*InvalidError].
+func (s *Service) ListPlans(ctx context.Context, p ListPlansParams) (Page[Plan], error) {
+	if err := check(p); err != nil {
+		return Page[Plan]{}, err
+	}
+	limit := cmp.Or(p.Limit, valid.DefaultLimit)
+	at := cursor{scope: scopeOf("plans %q %t %q", p.ProductID, s.caller.Products != nil, s.products()), pinned: s.now()}
+	if p.Cursor != "" {
+		var ok bool
+		if at, ok = parseCursor(p.Cursor, at.scope, ""); !ok {
+			return Page[Plan]{}, errCursor
+		}
+	}
+	page := Page[Plan]{Data: []Plan{}}
+	q := store.EntryQuery{Kind: planKind, After: at.after}
+	for {
+		entries, err := s.reader().Entries(ctx, q)
+		if err != nil {
+			return Page[Plan]{}, fmt.Errorf("list plans: %w", err)
+		}
+		for _, e := range entries {
+			q.After.ID = e.Key
+			var plan Plan
+			if err := decode(e.Data, &plan); err != nil {
+				return Page[Plan]{}, fmt.Errorf("plan %s: %w", e.Key, err)
+			}
+			if p.ProductID != "" && p.ProductID != plan.ProductID || !s.sees(plan.ProductID) {
+				continue
+			}
+			if len(page.Data) == limit {
+				at.after.ID = page.Data[limit-1].ID
+				page.HasMore, page.NextCursor = true, at.String()
+				return page, nil
+			}
+			page.Data = append(page.Data, plan)
+		}
+		if len(entries) < store.MaxLimit {
+			return page, nil
+		}
+	}
+}
+
+// DeletePlan removes a plan and appends a plan.deleted event. Licenses and
+// purchases keep what they have of it. It returns [ErrNotFound] or a
+// [*StaleError].
+func (s *Service) DeletePlan(ctx context.Context, p DeletePlanParams) error {
+	err := s.update(ctx, func(tx *transaction) error {
+		plan, ok, err := s.findPlan(ctx, tx, p.ID)
+		if err == nil && !ok {
+			err = ErrNotFound
+		}
+		if err == nil {
+			err = checkVersion(plan.Version(), p.IfMatch)
+		}
+		if err == nil {
+			err = tx.DeleteEntries(ctx, planKind, plan.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return s.appendPlan(ctx, tx, EventPlanDeleted, EventData{Plan: &plan})
+	})
+	if err != nil {
+		return fmt.Errorf("delete plan: %w", err)
+	}
+	return nil
+}
+
+// planKind is the kind of the entries of plans. Key is the ID of the plan.
+const planKind = "plan"
+
+func readPlan(ctx context.Context, r store.Reader, id string) (p Plan, ok bool, err error) {
+	e, err := r.Entry(ctx, planKind, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return Plan{}, false, nil
+	}
+	if err == nil {
+		err = decode(e.Data, &p)
+	}
+	return p, err == nil, err
+}
+
+// findPlan is readPlan of a plan that exists for the caller.
+func (s *Service) findPlan(ctx context.Context, r store.Reader, id string) (p Plan, ok bool, err error) {
+	if !isIdentifier(id) {
+		return Plan{}, false, nil
+	}
+	p, ok, err = readPlan(ctx, r, id)
+	return p, ok && s.sees(p.ProductID), err
+}
+
+// appendPlan adds an event about the plan in data.
+func (s *Service) appendPlan(ctx context.Context, tx *transaction, eventType string, data EventData) error {
+	_, err := tx.AppendEvents(ctx, store.Event{
+		ID: store.NewID("evt", tx.now), Type: eventType, Time: tx.now, Actor: s.actor(), RequestID: s.caller.RequestID,
+		Subject: data.Plan.ID, ProductID: data.Plan.ProductID, Data: record.Encode(data),
+	})
+	return err
+}
+
+func diffPlans(before, after Plan) map[string]FieldChange {
+	changes := make(changes)
+	note(changes, "product_id", before.ProductID == after.ProductID, before.ProductID, after.ProductID)
+	note(changes, "name", before.Name == after.Name, before.Name, after.Name)
+	note(changes, "duration", before.Duration == after.Duration, before.Duration, after.Duration)
+	note(changes, "grace_seconds", before.GraceSeconds == after.GraceSeconds, before.GraceSeconds, after.GraceSeconds)
+	note(changes, "max_activations", sameCount(before.MaxActivations, after.MaxActivations), before.MaxActivations, after.MaxActivations)
+	note(changes, "lease_seconds", sameCount(before.LeaseSeconds, after.LeaseSeconds), before.LeaseSeconds, after.LeaseSeconds)
+	note(changes, "offline_seconds", sameCount(before.OfflineSeconds, after.OfflineSeconds), before.OfflineSeconds, after.OfflineSeconds)
+	note(changes, "entitlements", maps.Equal(before.Entitlements, after.Entitlements), before.Entitlements, after.Entitlements)
+	return changes
+}

@@ -1,0 +1,109 @@
+package license_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestPlan(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	ctx := t.Context()
+	p := license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", Duration: license.Duration{Days: 14}, MaxActivations: ptr[int64](3), Entitlements: map[string]any{"users": 5}}
+	plan, err := s.PutPlan(ctx, p)
+	is.NoErr(err)
+	is.Equal([]any{plan.Object, plan.Name, plan.Revision, plan.Version().String(), plan.Entitlements["users"]}, []any{"plan", "price_1", int64(1), "1", 5.0})
+	before := s.events(t)
+	same, err := s.PutPlan(ctx, p)
+	is.NoErr(err)
+	is.Equal(same, plan)
+	is.Equal(s.events(t), before)
+	plan, err = s.PutPlan(ctx, license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []license.Version{plan.Version()}})
+	is.NoErr(err)
+	is.Equal([]any{plan.Duration.IsZero(), plan.MaxActivations, len(plan.Entitlements), plan.Revision}, []any{true, (*int64)(nil), 0, int64(2)})
+	_, err = s.PutPlan(ctx, license.PutPlanParams{ID: "price_1", ProductID: "prod_editor", IfMatch: []license.Version{same.Version()}})
+	require.ErrorIs(t, err, license.ErrStale)
+	_, err = s.PutPlan(ctx, license.PutPlanParams{ID: "price_2", ProductID: "prod_editor", IfMatch: []license.Version{same.Version()}})
+	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, s.DeletePlan(ctx, license.DeletePlanParams{ID: "price_1", IfMatch: []license.Version{same.Version()}}), license.ErrStale)
+
+	var ids []string
+	for cursor, more := "", true; more; {
+		page, err := s.ListPlans(ctx, license.ListPlansParams{ProductID: "prod_editor", Limit: 2, Cursor: cursor})
+		is.NoErr(err)
+		for _, p := range page.Data {
+			ids = append(ids, p.ID)
+		}
+		cursor, more = page.NextCursor, page.HasMore
+	}
+	is.Equal(ids, []string{"basic", "forever", "price_1", "pro", "trial"})
+
+	other := s.As(license.Caller{Products: []string{"prod_other"}})
+	page, err := other.ListPlans(ctx, license.ListPlansParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 1)
+	_, err = other.GetPlan(ctx, "price_1")
+	require.ErrorIs(t, err, license.ErrNotFound)
+	require.ErrorIs(t, other.DeletePlan(ctx, license.DeletePlanParams{ID: "price_1"}), license.ErrNotFound)
+	for _, p := range []license.PutPlanParams{{ID: "price_1", ProductID: "prod_other"}, {ID: "new", ProductID: "prod_editor"}} {
+		_, err = other.PutPlan(ctx, p)
+		require.ErrorIs(t, err, license.ErrProductForbidden)
+	}
+
+	is.NoErr(s.DeletePlan(ctx, license.DeletePlanParams{ID: "price_1"}))
+	_, err = s.GetPlan(ctx, "price_1")
+	require.ErrorIs(t, err, license.ErrNotFound)
+	events, err := s.Events(ctx, license.EventsParams{Subject: "price_1"})
+	is.NoErr(err)
+	var types []string
+	for _, e := range events.Data {
+		types = append(types, e.Type)
+	}
+	is.Equal(types, []string{"plan.created", "plan.updated", "plan.deleted"})
+
+	for field, p := range map[string]license.PutPlanParams{
+		"id":              {ID: "-", ProductID: "p"},
+		"product_id":      {ID: "x"},
+		"duration":        {ID: "x", ProductID: "p", Duration: license.Duration{Days: -1}},
+		"duration ":       {ID: "x", ProductID: "p", Duration: license.Duration{Years: 9000}},
+		"max_activations": {ID: "x", ProductID: "p", MaxActivations: ptr[int64](1_000_001)},
+		"entitlements/a":  {ID: "x", ProductID: "p", Entitlements: map[string]any{"a": false}},
+	} {
+		_, err := s.PutPlan(ctx, p)
+		invalid, _ := errors.AsType[*license.InvalidError](err)
+		is.True(invalid != nil)
+		is.Equal(invalid.Fields[0].Field+map[bool]string{true: " "}[field == "duration "], field)
+	}
+}
+
+// TestCreateWithAPlan: the plan fills in what is left out, and nothing else.
+func TestCreateWithAPlan(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	ctx := t.Context()
+	l, err := s.Create(ctx, license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
+	is.NoErr(err)
+	is.Equal([]any{l.ProductID, *l.ExpiresAt, l.GraceSeconds, *l.MaxActivations, *l.LeaseSeconds, *l.OfflineSeconds, l.PlanID},
+		[]any{"prod_editor", s.now.AddDate(1, 0, 0), int64(3600), int64(5), int64(600), int64(60), "pro"})
+	l, err = s.Create(ctx, license.CreateParams{
+		Name: "n", CustomerID: "c", PlanID: "basic", GraceSeconds: 7, Entitlements: map[string]any{}, Explicit: []string{"max_activations", "expires_at"},
+	})
+	is.NoErr(err)
+	is.Equal([]any{l.ExpiresAt == nil, l.GraceSeconds, l.MaxActivations == nil, len(l.Entitlements)}, []any{true, int64(7), true, 0})
+	for _, p := range []license.CreateParams{
+		{Name: "n", CustomerID: "c", PlanID: "nothing"},
+		{Name: "n", CustomerID: "c", PlanID: "pro", ProductID: "prod_other"},
+	} {
+		_, err = s.Create(ctx, p)
+		invalid, _ := errors.AsType[*license.InvalidError](err)
+		is.True(invalid != nil)
+		is.Equal(invalid.Fields[0].Field, "plan_id")
+	}
+	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).Create(ctx, license.CreateParams{Name: "n", CustomerID: "c", PlanID: "pro"})
+	require.ErrorIs(t, err, license.ErrInvalid)
+}

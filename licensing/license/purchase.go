@@ -1,0 +1,203 @@
+package license
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// The kinds of the entries of purchases. The key of purchaseKind is the digest of
+// the reference. The others lead to it: their keys begin with a license ID, or
+// with the digest of a customer ID, and end with that digest. A purchase that is
+// waiting expires, and its Owner is what it waits for; any other is kept forever.
+const (
+	purchaseKind           = "purchase"
+	purchaseOfLicenseKind  = "purchase_license"
+	purchaseOfCustomerKind = "purchase_customer"
+)
+
+// waitingFor is how long a purchase without a license is kept after its last event.
+const waitingFor = 90 * 24 * time.Hour
+
+// A purchase is what the events of one reference say. See [purchase.merge].
+type purchase struct {
+	Reference  string `json:"reference,omitempty"`
+	CustomerID string `json:"customer_id,omitempty"`
+	LicenseID  string `json:"license_id,omitempty"` // its license or, before it is granted, the one that it is meant for
+
+	Plan     said[string]             `json:"plan,omitzero"`
+	Name     said[string]             `json:"name,omitzero"`
+	Reason   said[string]             `json:"reason,omitzero"`
+	Quantity said[int64]              `json:"quantity,omitzero"`
+	Until    said[time.Time]          `json:"until,omitzero"` // zero: it never ends
+	State    said[PurchaseState]      `json:"state,omitzero"` // active or paused
+	Metadata map[string]said[*string] `json:"metadata,omitempty"`
+
+	FirstActive time.Time `json:"first_active,omitzero"`
+	FirstEnded  time.Time `json:"first_ended,omitzero"` // of the ended events after Reopened
+	LastEnded   time.Time `json:"last_ended,omitzero"`
+	Reopened    time.Time `json:"reopened,omitzero"`
+
+	// Terms are those of the latest plan that applies. The plan of a later event
+	// may not exist, or be one of another product.
+	Terms said[Plan] `json:"terms,omitzero"`
+
+	Granted  bool     `json:"granted,omitempty"`  // it has had a license
+	Erased   bool     `json:"erased,omitempty"`   // see [Service.EraseCustomer]
+	Product  string   `json:"product,omitempty"`  // of an erased purchase
+	Subjects []string `json:"subjects,omitempty"` // of a trial: the keys of its entries of trialKind
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// units returns the quantity.
+func (p purchase) units() int64 { return max(1, p.Quantity.Value) }
+
+// productID returns the product of the plan; empty: none is known.
+func (p purchase) productID() string {
+	if p.Erased {
+		return p.Product
+	}
+	return p.Terms.Value.ProductID
+}
+
+// end returns when the license ends, and false if no event says so.
+func (p purchase) end() (end time.Time, known bool) {
+	switch {
+	case !p.Until.At.IsZero():
+		end, known = p.Until.Value, true
+	case p.Terms.Value.ID != "":
+		end, known = endOfPlan(p.Terms.Value, p.FirstActive), true
+	}
+	if !p.FirstEnded.IsZero() && (!known || compareEnds(p.FirstEnded, end) < 0) {
+		end, known = p.FirstEnded, true
+	}
+	return end, known
+}
+
+// readPurchase returns the purchase with a reference, unless it has expired.
+func readPurchase(ctx context.Context, r store.Reader, reference string, now time.Time) (p purchase, ok bool, err error) {
+	e, err := r.Entry(ctx, purchaseKind, digest(reference))
+	if errors.Is(err, store.ErrNotFound) || err == nil && isOver(e, now) {
+		return purchase{}, false, nil
+	}
+	if err == nil {
+		err = decode(e.Data, &p)
+	}
+	return p, err == nil, err
+}
+
+func isOver(e store.Entry, now time.Time) bool {
+	return !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(now)
+}
+
+// purchasesOf returns the purchases of a license that have been granted.
+func purchasesOf(ctx context.Context, r store.Reader, licenseID string) ([]purchase, error) {
+	prefix := licenseID + "/"
+	links, err := r.Entries(ctx, store.EntryQuery{Kind: purchaseOfLicenseKind, From: prefix, Before: store.PrefixEnd(prefix)})
+	if err != nil || len(links) == 0 {
+		return nil, err
+	}
+	return linkedPurchases(ctx, r, links)
+}
+
+// waitingPurchases returns purchases that wait for something; empty: for anything.
+func waitingPurchases(ctx context.Context, r store.Reader, waits Waiting, now time.Time) ([]purchase, error) {
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: purchaseKind, Order: store.ByExpiry, Owner: string(waits), Expires: store.TimeRange{From: now.Add(time.Millisecond)}})
+	if err != nil {
+		return nil, err
+	}
+	return decodePurchases(entries)
+}
+
+// linkedPurchases returns the purchases that other entries lead to.
+func linkedPurchases(ctx context.Context, r store.Reader, links []store.Entry) ([]purchase, error) {
+	keys := make([]string, len(links))
+	for i, e := range links {
+		keys[i] = e.Key[strings.LastIndexByte(e.Key, '/')+1:]
+	}
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: purchaseKind, Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	return decodePurchases(entries)
+}
+
+func decodePurchases(entries []store.Entry) ([]purchase, error) {
+	all := make([]purchase, len(entries))
+	for i, e := range entries {
+		if err := decode(e.Data, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// putPurchase stores what a purchase has become, and returns it. Without a license
+// it expires. If nothing has changed, it writes nothing.
+func (tx *transaction) putPurchase(ctx context.Context, before, p purchase, waits Waiting) (purchase, error) {
+	p.CreatedAt, p.UpdatedAt = before.CreatedAt, before.UpdatedAt
+	if bytes.Equal(record.Encode(before), record.Encode(p)) {
+		return p, nil
+	}
+	p.UpdatedAt = tx.now
+	if p.CreatedAt.IsZero() {
+		p.CreatedAt = tx.now
+	}
+	entry := store.Entry{Kind: purchaseKind, Key: digest(p.Reference), CreatedAt: p.CreatedAt}
+	if p.Erased {
+		p.Reference = ""
+	}
+	entry.Data = record.Encode(p)
+	if !p.Granted {
+		entry.Owner, entry.ExpiresAt = string(waits), tx.now.Add(waitingFor)
+	}
+	entries := []store.Entry{entry}
+	link := func(kind, owner string) {
+		entries = append(entries, store.Entry{Kind: kind, Key: owner + "/" + entry.Key, ExpiresAt: entry.ExpiresAt, CreatedAt: entry.CreatedAt})
+	}
+	if p.CustomerID != "" {
+		link(purchaseOfCustomerKind, digest(p.CustomerID))
+	}
+	if p.Granted && !p.Erased {
+		link(purchaseOfLicenseKind, p.LicenseID)
+	}
+	return p, tx.PutEntries(ctx, entries...)
+}
+
+// erasePurchases blanks a batch of the purchases of a customer and returns how
+// many. What is left of one is that its reference was used.
+func (tx *transaction) erasePurchases(ctx context.Context, customerID string) (n int, err error) {
+	prefix := digest(customerID) + "/"
+	links, err := tx.Entries(ctx, store.EntryQuery{Kind: purchaseOfCustomerKind, From: prefix, Before: store.PrefixEnd(prefix), Limit: eraseBatch})
+	if err != nil || len(links) == 0 {
+		return 0, err
+	}
+	all, err := linkedPurchases(ctx, tx, links)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range all {
+		blank := purchase{Granted: true, Erased: true, Product: p.productID(), Subjects: p.Subjects, CreatedAt: p.CreatedAt, UpdatedAt: tx.now}
+		if err := tx.PutEntries(ctx, store.Entry{Kind: purchaseKind, Key: digest(p.Reference), Data: record.Encode(blank), CreatedAt: p.CreatedAt}); err != nil {
+			return 0, err
+		}
+		if p.Granted {
+			if err := tx.removeEntry(ctx, purchaseOfLicenseKind, p.LicenseID+"/"+digest(p.Reference)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	for _, e := range links {
+		if err := tx.removeEntry(ctx, e.Kind, e.Key); err != nil {
+			return 0, err
+		}
+	}
+	return len(links), nil
+}

@@ -1,0 +1,160 @@
+package license
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/core/record"
+	"github.com/seed-d8a106b4/licensekit/store"
+)
+
+// StartTrial creates a license for the Duration of a plan, unless the customer or one
+// of the subjects has had a trial of the product. To a customer who has had one, it
+// returns the license of that, whatever the subjects, and binds none of them. It
+// returns [ErrTrialTaken] if another customer had a trial with one of the subjects, or
+// if the license of the trial has been revoked or deleted, and an [*InvalidError].
+//
+// To turn the trial into a purchase, name its license in FulfillParams.LicenseID.
+func (s *Service) StartTrial(ctx context.Context, p StartTrialParams) (Trial, error) {
+	if err := check(p); err != nil {
+		return Trial{}, err
+	}
+	now := s.now()
+	id := store.NewID("lic", now)
+	f, err := s.fulfill(ctx, "start trial", func(ctx context.Context, r store.Reader) (decision, error) {
+		plan, ok, err := s.findPlan(ctx, r, p.PlanID)
+		switch {
+		case err != nil:
+			return decision{}, err
+		case !ok:
+			return decision{}, errUnknownPlan
+		case plan.Duration.IsZero():
+			return decision{}, Invalid("plan_id", CodeOutOfRange, "is a plan without a duration, so that a trial of it would never end")
+		}
+		keys := []string{trialKey("customer", plan.ProductID, p.CustomerID)}
+		for _, subject := range p.Subjects {
+			if key := trialKey("subject", plan.ProductID, subject); !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+		found, err := r.Entries(ctx, store.EntryQuery{Kind: trialKind, Keys: keys})
+		if err != nil {
+			return decision{}, err
+		}
+		for _, e := range found {
+			if e.Key == keys[0] {
+				return s.oldTrial(ctx, r, string(e.Data), p.CustomerID)
+			}
+		}
+		if len(found) > 0 {
+			return decision{}, ErrTrialTaken
+		}
+		event := purchaseOf(FulfillParams{Reference: trialPrefix + id, At: now, CustomerID: p.CustomerID, Name: p.Name, PlanID: plan.ID, State: PurchaseActive})
+		d := decision{after: event, id: id}
+		d.after.Subjects = keys
+		return s.settle(ctx, r, d, event.Plan)
+	})
+	if err != nil {
+		return Trial{}, err
+	}
+	return Trial{Object: "trial", Started: f.Result == FulfillCreated, License: *f.License}, nil
+}
+
+// oldTrial decides that a customer gets the license of an earlier trial.
+func (s *Service) oldTrial(ctx context.Context, r store.Reader, id, customerID string) (decision, error) {
+	rec, err := s.find(ctx, r, id)
+	if errors.Is(err, ErrNotFound) || err == nil && (rec.State == store.StateRevoked || rec.CustomerID != customerID) {
+		return decision{}, ErrTrialTaken
+	}
+	p := purchase{LicenseID: id, Granted: true}
+	return decision{before: p, after: p, license: &rec}, err
+}
+
+// AllowTrialParams are the parameters of [Service.AllowTrial].
+type AllowTrialParams struct {
+	LicenseID string // of the trial; it may be deleted
+	Reason    string `json:"reason" validate:"omitempty,text"` // recorded in the event
+}
+
+// AllowTrial allows the customer and the subjects of a trial another one, and appends
+// a trial.allowed event. The license of the trial stays as it is. It returns
+// [ErrNotFound] if no trial with that license is in the way of another.
+func (s *Service) AllowTrial(ctx context.Context, p AllowTrialParams) error {
+	if err := check(p); err != nil {
+		return err
+	}
+	err := s.update(ctx, func(tx *transaction) error {
+		reference := trialPrefix + p.LicenseID
+		trial, ok, err := readPurchase(ctx, tx, reference, tx.now)
+		if err == nil && (!ok || len(trial.Subjects) == 0 || !s.sees(trial.productID())) {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		bound, err := tx.Entries(ctx, store.EntryQuery{Kind: trialKind, Keys: trial.Subjects})
+		if err != nil {
+			return err
+		}
+		for _, e := range bound {
+			if string(e.Data) != p.LicenseID { // bound again, to a later trial
+				continue
+			}
+			if err := tx.DeleteEntries(ctx, trialKind, e.Key); err != nil {
+				return err
+			}
+		}
+		before := trial
+		trial.Reference, trial.Subjects = reference, nil
+		if trial, err = tx.putPurchase(ctx, before, trial, ""); err != nil {
+			return err
+		}
+		_, err = tx.AppendEvents(ctx, store.Event{
+			ID: store.NewID("evt", tx.now), Type: EventTrialAllowed, Time: tx.now, Actor: s.actor(), RequestID: s.caller.RequestID,
+			Subject: p.LicenseID, ProductID: trial.productID(), CustomerID: trial.CustomerID,
+			Data: record.Encode(EventData{Reference: reference, Reason: p.Reason}),
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("allow another trial: %w", err)
+	}
+	return nil
+}
+
+// trialKind is the kind of the entries of customers and subjects that have had a
+// trial. Data is the ID of its license. They never expire.
+const trialKind = "trial"
+
+// trialPrefix begins the references of trials; the ID of the license follows.
+const trialPrefix = "trial:"
+
+func isTrial(reference string) bool { return strings.HasPrefix(reference, trialPrefix) }
+
+// trialKey returns the key of an entry: a digest of texts with their lengths.
+func trialKey(texts ...string) string {
+	var b []byte
+	for _, text := range texts {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// putTrial binds the subjects of a trial to its license.
+func (tx *transaction) putTrial(ctx context.Context, licenseID string, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	entries := make([]store.Entry, len(keys))
+	for i, key := range keys {
+		entries[i] = store.Entry{Kind: trialKind, Key: key, Data: []byte(licenseID), CreatedAt: tx.now}
+	}
+	return tx.PutEntries(ctx, entries...)
+}

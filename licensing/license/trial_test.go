@@ -1,0 +1,96 @@
+package license_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+func TestTrial(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	ctx := t.Context()
+	start := func(customer string, subjects ...string) (license.Trial, error) {
+		return s.StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: customer, Subjects: subjects})
+	}
+	first, err := start("cus_ada", "device:1", "mail:ada@example.com")
+	is.NoErr(err)
+	is.Equal([]any{first.Started, *first.License.ExpiresAt, first.License.Reference}, []any{true, onDay(54), "trial:" + first.License.ID})
+	again, err := start("cus_ada", "device:2") // binds no subject
+	is.NoErr(err)
+	is.Equal([]any{again.Started, again.License.ID}, []any{false, first.License.ID})
+	_, err = start("cus_bob", "device:1", "device:3")
+	require.ErrorIs(t, err, license.ErrTrialTaken)
+	bob, err := start("cus_bob", "device:2", "device:3", "device:3")
+	is.NoErr(err)
+	is.True(bob.Started)
+	require.NotContains(t, archiveOf(t, s.store), "device:")
+
+	e := paid() // the trial becomes a purchase, whatever its instant
+	e.LicenseID = first.License.ID
+	f := s.tell(t, "shop:1", e)
+	is.Equal([]any{f.LicenseID, f.Governs, f.License.Key, *f.License.MaxActivations}, []any{first.License.ID, true, first.License.Key, int64(2)})
+
+	_, err = s.Revoke(ctx, license.MoveParams{ID: bob.License.ID})
+	is.NoErr(err)
+	_, err = start("cus_bob")
+	require.ErrorIs(t, err, license.ErrTrialTaken)
+	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID, Reason: "asked"}))
+	require.ErrorIs(t, s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}), license.ErrNotFound)
+	bob, err = start("cus_bob", "device:3")
+	is.NoErr(err)
+	is.True(bob.Started)
+	_, err = s.EraseCustomer(ctx, "cus_bob")
+	is.NoErr(err)
+	_, err = start("cus_eve", "device:3")
+	require.ErrorIs(t, err, license.ErrTrialTaken)
+	is.NoErr(s.AllowTrial(ctx, license.AllowTrialParams{LicenseID: bob.License.ID}))
+	_, err = start("cus_eve", "device:3")
+	is.NoErr(err)
+
+	for field, p := range map[string]license.StartTrialParams{
+		"plan_id":     {PlanID: "forever", CustomerID: "c"},
+		"customer_id": {PlanID: "trial"},
+		"subjects/0":  {PlanID: "trial", CustomerID: "c", Subjects: []string{""}},
+	} {
+		_, err := s.StartTrial(ctx, p)
+		require.ErrorIs(t, err, license.ErrInvalid)
+		require.Contains(t, err.Error(), field)
+	}
+	_, err = s.As(license.Caller{Products: []string{"prod_other"}}).StartTrial(ctx, license.StartTrialParams{PlanID: "trial", CustomerID: "c"})
+	require.ErrorIs(t, err, license.ErrInvalid) // no plan of its products
+}
+
+// TestTrialsInParallel: of two customers with a subject in common, one gets a trial.
+func TestTrialsInParallel(t *testing.T) {
+	is := is.New(t)
+	s := newTwice(t)
+	var wg sync.WaitGroup
+	trials, errs := make([]license.Trial, 100), make([]error, 100)
+	for i := range trials {
+		wg.Go(func() {
+			trials[i], errs[i] = s.StartTrial(t.Context(), license.StartTrialParams{
+				PlanID: "trial", CustomerID: fmt.Sprint("cus_", i%2), Subjects: []string{fmt.Sprint("device:", i), "mail:common"},
+			})
+		})
+	}
+	wg.Wait()
+	started, refused := 0, 0
+	for i, trial := range trials {
+		if errs[i] != nil {
+			require.ErrorIs(t, errs[i], license.ErrTrialTaken)
+			refused++
+		} else if trial.Started {
+			started++
+		}
+	}
+	is.Equal([]int{started, refused}, []int{1, 50})
+	page, err := s.List(t.Context(), license.ListParams{})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 1)
+}
