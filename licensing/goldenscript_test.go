@@ -30,6 +30,7 @@ func (g *golden) script() {
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", keys.Header().Get("ETag"))
 	g.call("GET", "/file/keys", "", "Authorization", "", "If-None-Match", "wrong")
 	g.licenseFiles()
+	g.selling()
 	g.call("POST", "/license/lic_"+noID+"/renew", `{"duration":"P1Y"}`)
 	g.call("GET", "/nothing", "")
 }
@@ -69,6 +70,33 @@ func (g *golden) licenseFiles() {
 	g.call("GET", "/file/revocations?product_id=files", "", "Authorization", "", "If-None-Match", list.Header().Get("ETag"))
 	g.call("GET", "/file/revocations?product_id=unknown", "", "Authorization", "")
 	g.call("GET", "/file/revocations", "", "Authorization", "")
+}
+
+// selling makes plans, and sells and tries them.
+func (g *golden) selling() {
+	const terms = `{"product_id":"shop","duration":"P1M","max_activations":2,"entitlements":{"export":true}}`
+	g.call("PUT", "/plan/price_1", terms)
+	g.call("PUT", "/plan/price_1", terms)
+	g.call("PUT", "/plan/price_1", `{"product_id":"shop","id":"x","duration":"soon"}`)
+	g.call("PUT", "/plan/price_1", terms, "If-Match", `"7"`)
+	g.call("GET", "/plan/price_1", "")
+	g.call("GET", "/plan/price_2", "")
+	g.call("GET", "/plan?product_id=shop", "")
+	const paid = `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_8","plan_id":"price_1","state":"active"}`
+	bought := g.call("PUT", "/fulfillment/shop:1", paid)
+	g.call("PUT", "/fulfillment/shop:1", paid)
+	g.call("PUT", "/fulfillment/shop:1", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_9"}`)
+	g.call("PUT", "/fulfillment/shop:1", `{"state":"past_due","quantity":0}`)
+	g.call("PUT", "/fulfillment/shop:2", `{"at":"2026-01-01T00:00:00Z","customer_id":"cus_8","plan_id":"price_2","state":"active"}`)
+	g.call("GET", "/fulfillment/shop:1", "")
+	g.call("GET", "/fulfillment/shop:3", "")
+	path := "/license/" + bought.json["license_id"].(string) + "/plan"
+	g.call("POST", path, `{"plan_id":"price_1"}`)
+	g.call("POST", path, `{"plan_id":"price_2"}`)
+	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_8","subjects":["device:1"]}`)
+	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_8"}`)
+	g.call("POST", "/license/trial", `{"plan_id":"price_1","customer_id":"cus_9","subjects":["device:1"]}`)
+	g.call("DELETE", "/plan/price_1", "")
 }
 
 // oauth calls the endpoints for access tokens.

@@ -15,6 +15,8 @@ const (
 	CodeMoveForbidden        = api.CodeMoveForbidden
 	CodeSeatHeld             = api.CodeSeatHeld
 	CodeFileTooLarge         = api.FileTooLarge
+	CodeReferenceTaken       = api.CodeReferenceTaken
+	CodeTrialTaken           = api.CodeTrialTaken
 	CodeCursorGone           = api.CodeCursorGone
 	CodeStale                = api.CodeStale
 	CodeInvalidParameters    = api.CodeInvalidParameters

@@ -108,9 +108,10 @@ var covered = map[string]string{
 var notSent = map[string]string{
 	"getLicense header If-None-Match": "a caller that keeps licenses reads the event feed",
 	"getLicense header If-Match":      "useful with a change only",
-	"getLicense query limit":          "of the list of a customer: ListLicenses",
-	"getLicense query cursor":         "of the list of a customer: ListLicenses",
-	"issueToken body client_id":       "in Authorization", "issueToken body client_secret": "in Authorization",
+	"getPlan header If-None-Match":    "plans are read rarely", "getPlan header If-Match": "useful with a change only",
+	"getLicense query limit":    "of the list of a customer: ListLicenses",
+	"getLicense query cursor":   "of the list of a customer: ListLicenses",
+	"issueToken body client_id": "in Authorization", "issueToken body client_secret": "in Authorization",
 	"revokeToken body client_id": "in Authorization", "revokeToken body client_secret": "in Authorization",
 	"introspectToken body client_id": "in Authorization", "introspectToken body client_secret": "in Authorization",
 	"revokeToken body token_type_hint": "ignored by the service", "introspectToken body token_type_hint": "ignored by the service",
@@ -346,18 +347,18 @@ var results = map[string]reflect.Type{
 	"RowResult": reflect.TypeFor[client.RowResult](), "RowFault": reflect.TypeFor[client.RowError](), "Token": reflect.TypeFor[client.Token](),
 	"Introspection": reflect.TypeFor[client.Introspection](), "Metadata": reflect.TypeFor[client.Metadata](), "Health": reflect.TypeFor[client.Health](),
 	"Problem": reflect.TypeFor[api.Problem](), "Fault": reflect.TypeFor[client.FieldError](),
-	"Plan": reflect.TypeFor[api.Plan](), "Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
+	"Plan": reflect.TypeFor[api.Plan](), "Fulfillment": reflect.TypeFor[api.Fulfillment](), "FulfilledField": reflect.TypeFor[api.FulfilledField](), "Trial": reflect.TypeFor[api.Trial](), "Refusal": reflect.TypeFor[client.Refusal](), "RefusalDay": reflect.TypeFor[client.RefusalDay](), "RefusedCall": reflect.TypeFor[client.RefusedCall](),
 }
 
 // noResult are the schemas without a type of their own.
 var noResult = []string{
 	// Bodies of requests, compared by TestEveryOperationHasAMethod.
 	"LicenseCreate", "LicensePatch", "Move", "Renew", "Rekey", "Validate", "Activate", "Deactivate", "ActivationQuestion", "FileIssue", "FileIssueByKey", "FileVoid",
-	"TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
+	"PlanPut", "PlanApply", "Fulfill", "TrialStart", "TokenRequest", "TokenQuestion", "WebhookCreate", "WebhookPatch", "WebhookRotate", "Rows",
 	// Pages, which iterators hide.
-	"LicenseList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults",
+	"LicenseList", "PlanList", "ActivationList", "RefusalList", "WebhookList", "DeliveryList", "RowResults",
 	// Confirmations in which everything is known.
-	"Deleted", "WebhookDeleted",
+	"Deleted", "PlanDeleted", "WebhookDeleted",
 	// For monitoring.
 	"Ready",
 	// Read by newError; and a list of values.

@@ -34,6 +34,13 @@ type (
 	Duration          = api.Duration
 	Match             = api.Match
 	LicenseRow        = api.LicenseRow
+	Plan              = api.Plan
+	Fulfillment       = api.Fulfillment
+	FulfilledField    = api.FulfilledField
+	FulfillResult     = api.FulfillResult
+	Waiting           = api.Waiting
+	PurchaseState     = api.PurchaseState
+	Trial             = api.Trial
 
 	CreateLicenseParams     = api.CreateLicenseParams
 	UpdateLicenseParams     = api.UpdateLicenseParams
@@ -54,6 +61,12 @@ type (
 	IssueFileByKeyParams    = api.IssueFileByKeyParams
 	VoidFilesParams         = api.VoidFilesParams
 	ListEventsParams        = api.ListEventsParams
+	PutPlanParams           = api.PutPlanParams
+	ListPlansParams         = api.ListPlansParams
+	DeletePlanParams        = api.DeletePlanParams
+	ApplyPlanParams         = api.ApplyPlanParams
+	FulfillParams           = api.FulfillParams
+	StartTrialParams        = api.StartTrialParams
 	CreateWebhookParams     = api.CreateWebhookParams
 	UpdateWebhookParams     = api.UpdateWebhookParams
 	RotateWebhookParams     = api.RotateWebhookParams
@@ -69,7 +82,8 @@ func To[T any](v T) Change[T] { return api.To(v) }
 func ToNull[T any]() Change[T] { return api.ToNull[T]() }
 
 // The statuses of a license, an activation, a webhook and a delivery, the events
-// that a webhook may resume from, and the start of a renewal.
+// that a webhook may resume from, the start of a renewal, and the states of a
+// purchase.
 const (
 	LicenseActive    = api.LicenseActive
 	LicenseScheduled = api.LicenseScheduled
@@ -92,6 +106,10 @@ const (
 	FromLater  = api.FromLater
 	FromExpiry = api.FromExpiry
 	FromNow    = api.FromNow
+
+	PurchaseActive = api.PurchaseActive
+	PurchasePaused = api.PurchasePaused
+	PurchaseEnded  = api.PurchaseEnded
 
 	DeliveryPending   = api.DeliveryPending
 	DeliverySucceeded = api.DeliverySucceeded
@@ -118,6 +136,12 @@ func isComplete(response any) bool {
 		return r.ID != ""
 	case Delivery:
 		return r.ID != ""
+	case Plan:
+		return r.ID != ""
+	case Fulfillment:
+		return r.Result != ""
+	case Trial:
+		return r.License.ID != ""
 	case Token:
 		return r.AccessToken != "" && r.ExpiresIn > 0
 	case Metadata:

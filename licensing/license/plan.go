@@ -18,15 +18,20 @@ import (
 // changes, it writes nothing. It returns an [*InvalidError], a [*StaleError],
 // [ErrNotFound] if there is no plan and IfMatch is set, or [ErrProductForbidden].
 func (s *Service) PutPlan(ctx context.Context, p PutPlanParams) (Plan, error) {
+	plan, _, err := internals{s}.PutPlan(ctx, p)
+	return plan, err
+}
+
+// PutPlan is [Service.PutPlan], and reports whether it created the plan.
+func (s internals) PutPlan(ctx context.Context, p PutPlanParams) (put Plan, created bool, err error) {
 	if err := invalidFields(checkPlan(&p, s.now())); err != nil {
-		return Plan{}, err
+		return Plan{}, false, err
 	}
 	p.Name = cmp.Or(p.Name, p.ID)
 	if !s.sees(p.ProductID) {
-		return Plan{}, ErrProductForbidden
+		return Plan{}, false, ErrProductForbidden
 	}
-	var put Plan
-	err := s.update(ctx, func(tx *transaction) error {
+	err = s.update(ctx, func(tx *transaction) error {
 		before, ok, err := readPlan(ctx, tx, p.ID)
 		switch {
 		case err != nil:
@@ -44,6 +49,7 @@ func (s *Service) PutPlan(ctx context.Context, p PutPlanParams) (Plan, error) {
 			MaxActivations: p.MaxActivations, LeaseSeconds: p.LeaseSeconds, OfflineSeconds: p.OfflineSeconds, Entitlements: p.Entitlements,
 			Revision: before.Revision + 1, CreatedAt: before.CreatedAt, UpdatedAt: tx.now,
 		}
+		created = !ok
 		event, data := EventPlanUpdated, EventData{Plan: &put}
 		if !ok {
 			event, put.CreatedAt = EventPlanCreated, tx.now
@@ -57,9 +63,9 @@ func (s *Service) PutPlan(ctx context.Context, p PutPlanParams) (Plan, error) {
 		return s.appendPlan(ctx, tx, event, data)
 	})
 	if err != nil {
-		return Plan{}, fmt.Errorf("put plan: %w", err)
+		return Plan{}, false, fmt.Errorf("put plan: %w", err)
 	}
-	return put, nil
+	return put, created, nil
 }
 
 // checkPlan checks p and normalizes it as stored.

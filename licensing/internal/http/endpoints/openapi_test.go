@@ -38,7 +38,8 @@ var update = flag.Bool("update", false, "rewrite openapi.json")
 // typed function, such as those of OAuth, and these members:
 //
 //   - In an operation, parameters has what a query parameter has beyond its type,
-//     or in place of a shared parameter, by name; answer names the response of a success; also lists the statuses
+//     or in place of a shared parameter, by name; answer names the response of a success, and created that of
+//     a success with 201 beside it; also lists the statuses
 //     of problems that do not follow from the row; example is that of the body.
 //   - In a response, status is that of a problem; example is one, or the name of
 //     a shared one; schema names the schema if the Go type has several.
@@ -158,11 +159,11 @@ func reads(row web.Route) bool { return row.Method == "GET" || row.Method == "DE
 
 func versioned(row web.Route) bool {
 	_, result, paged := row.Do.Types()
-	return result == reflect.TypeFor[license.License]() && !paged
+	return result != nil && result.Implements(reflect.TypeFor[interface{ Version() license.Version }]()) && !paged
 }
 
 func idempotent(row web.Route) bool {
-	return !reads(row) && row.Scope != "" && row.Rows == 0 && !row.Secret
+	return !reads(row) && row.Method != "PUT" && row.Scope != "" && row.Rows == 0 && !row.Secret
 }
 
 func hasField(row web.Route, name string) bool {
@@ -173,8 +174,8 @@ func hasField(row web.Route, name string) bool {
 
 // operation completes an operation of the source with what its rows define.
 func (g *generator) operation(path string, o *object, rows []web.Route) {
-	words, answer, also, example := o.object("parameters"), o.text("answer"), o.texts("also"), o.get("example")
-	o.remove("parameters", "answer", "also", "example")
+	words, answer, created, also, example := o.object("parameters"), o.text("answer"), o.text("created"), o.texts("also"), o.get("example")
+	o.remove("parameters", "answer", "created", "also", "example")
 	security := []any{}
 	if scope := rows[0].Scope; scope != "" {
 		security = []any{obj("oauth2", []any{scope}), obj("bearer", []any{})}
@@ -198,6 +199,12 @@ func (g *generator) operation(path string, o *object, rows []web.Route) {
 		answers.set(status, ref("responses", g.problem(status)))
 	}
 	answers.set(strconv.Itoa(max(rows[0].Status, http.StatusOK)), ref("responses", answer))
+	if created != "" {
+		answers.set("201", ref("responses", created))
+		row := rows[0]
+		row.Status = http.StatusCreated
+		g.success(created, g.doc.object("components").object("responses").object(created), row)
+	}
 	slices.SortFunc(answers.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	o.set("responses", answers)
 	o.order("operationId", "tags", "summary", "description", "security", "parameters", "requestBody", "responses")
@@ -296,7 +303,7 @@ func (g *generator) statuses(path string, row web.Route, others []string) []stri
 	if versioned(row) && row.Method == "GET" {
 		all = append(all, "304")
 	}
-	if versioned(row) && !reads(row) {
+	if _, result, _ := row.Do.Types(); versioned(row) && !reads(row) && result == reflect.TypeFor[license.License]() {
 		all = append(all, "409")
 	}
 	return all

@@ -66,6 +66,16 @@ func Routes(c Config) []web.Route {
 		{Method: "POST", Path: "/license/{licenseID}/file", Scope: write, Do: web.Do((*rules).IssueFile), OptionalBody: true},
 		{Method: "POST", Path: "/license/{licenseID}/file/void", Scope: write, Do: web.Do(voidFiles), OptionalBody: true},
 
+		{Method: "POST", Path: "/license/{licenseID}/plan", Scope: write, Do: web.Do((*rules).ApplyPlan)},
+		{Method: "POST", Path: "/license/trial", Scope: write, Do: web.Do(startTrial)},
+
+		{Method: "GET", Path: "/plan", Scope: read, Do: web.List((*rules).ListPlans)},
+		{Method: "GET", Path: "/plan/{planID}", Scope: read, Do: web.Do(getPlan)},
+		{Method: "PUT", Path: "/plan/{planID}", Scope: write, Do: web.Do(putPlan)},
+		{Method: "DELETE", Path: "/plan/{planID}", Scope: write, Do: web.Do(deletePlan)},
+		{Method: "GET", Path: "/fulfillment/{reference}", Scope: read, Do: web.Do(getFulfillment)},
+		{Method: "PUT", Path: "/fulfillment/{reference}", Scope: write, Do: web.Do(fulfill)},
+
 		// The license key is the credential; no token is needed.
 		{Method: "POST", Path: "/license/validate", Key: true, Do: web.Do((*rules).Validate)},
 		{Method: "POST", Path: "/license/activate", Key: true, Do: web.Do((*rules).Activate)},

@@ -223,6 +223,9 @@ func (e *Endpoint) readConditions(r *http.Request, route *Route, params reflect.
 		return err
 	}
 	versions, err := ifMatch(r)
+	if err == nil && versions == nil && route.Method == http.MethodPut && r.Header.Get("If-Match") != "" {
+		return Invalid(FieldError{Header: "If-Match", Code: license.CodeInvalidFormat, Detail: "must name the ETag of the version to replace"})
+	}
 	if err == nil && versions != nil {
 		field.In(params).Set(reflect.ValueOf(versions))
 	}
@@ -274,7 +277,7 @@ func mediaTypes(route *Route) []string {
 // immutable returns the members of the result that clients cannot set, for a
 // route that creates or updates a whole record.
 func (e *Endpoint) immutable(route *Route) map[string]bool {
-	if route.Method != http.MethodPatch && route.Status != http.StatusCreated {
+	if route.Method != http.MethodPatch && route.Method != http.MethodPut && route.Status != http.StatusCreated {
 		return nil
 	}
 	return e.names

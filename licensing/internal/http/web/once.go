@@ -66,10 +66,10 @@ func fingerprint(r *http.Request, body input.Object) string {
 }
 
 // idempotencyKeyFor returns the Idempotency-Key of r, or "" if there is none or
-// the route does not use it. Responses with a secret are not stored, so their
+// the route does not use it: a PUT can be repeated without one. Responses with a secret are not stored, so their
 // requests cannot be replayed.
 func idempotencyKeyFor(r *http.Request, route *Route) (string, error) {
-	if route.reads() || route.Scope == "" || route.Rows > 0 {
+	if route.reads() || route.Method == http.MethodPut || route.Scope == "" || route.Rows > 0 {
 		return "", nil
 	}
 	if route.Secret && r.Header.Get("Idempotency-Key") != "" {

@@ -14,6 +14,10 @@ import (
 // A versioned result has an entity tag.
 type versioned interface{ Version() license.Version }
 
+// A maybeNew result was created by the request, or existed before. Created returns
+// the segments of the path to what was created; nil: nothing was.
+type maybeNew interface{ Created() []string }
+
 // A list is one page of a list on the wire.
 type list struct {
 	Object     string  `json:"object"`
@@ -69,7 +73,11 @@ func (e *Endpoint) reply(r *http.Request, route *Route, result any) (reply, erro
 	if f, ok := result.(withFile); ok {
 		p.File = f.FileClaims()
 	}
-	if p.Status == http.StatusCreated {
+	if n, ok := result.(maybeNew); ok {
+		if at := n.Created(); at != nil {
+			p.Status, p.Location = http.StatusCreated, Link(r, at...)
+		}
+	} else if p.Status == http.StatusCreated {
 		p.Location = Link(r, route.segments()[0], reflect.ValueOf(result).FieldByName("ID").String())
 	}
 	return p, nil

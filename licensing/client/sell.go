@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"iter"
+)
+
+// PutPlan creates a plan or replaces all its terms. It fails with
+// [CodeInvalidParameters], [CodeProductForbidden] or, with IfMatch, [CodeStale] or
+// [CodeNotFound].
+func (c *Client) PutPlan(ctx context.Context, p PutPlanParams) (Plan, error) {
+	return call[Plan](ctx, c, "PUT /plan/{planID}", 0, p)
+}
+
+// GetPlan returns a plan. It fails with [CodeNotFound].
+func (c *Client) GetPlan(ctx context.Context, id string) (Plan, error) {
+	return call[Plan](ctx, c, "GET /plan/{planID}", 0, planID{id})
+}
+
+type planID struct {
+	ID string `json:"-" path:"planID"`
+}
+
+// ListPlans returns the selected plans in the order of their IDs. It reads page by
+// page as the loop proceeds. An error ends the loop.
+func (c *Client) ListPlans(ctx context.Context, p ListPlansParams) iter.Seq2[Plan, error] {
+	return list[Plan](ctx, c, "GET /plan", 0, p.Cursor, func(cursor string) any { p := p; p.Cursor = cursor; return p })
+}
+
+// DeletePlan deletes a plan. Licenses keep what they have of it. It fails with
+// [CodeNotFound] or [CodeStale].
+func (c *Client) DeletePlan(ctx context.Context, p DeletePlanParams) error {
+	_, err := call[struct{}](ctx, c, "DELETE /plan/{planID}", 0, p)
+	return deleted(err)
+}
+
+// ApplyPlan gives a license the terms of a plan, except for its duration. In
+// addition to the errors of [Client.UpdateLicense], it fails with
+// [CodeInvalidParameters] if there is no such plan of the license's product.
+func (c *Client) ApplyPlan(ctx context.Context, p ApplyPlanParams) (License, error) {
+	return call[License](ctx, c, "POST /license/{licenseID}/plan", keyed, p)
+}
+
+// Fulfill records what an event says about a purchase, and creates or changes its
+// license. The same events lead to the same license in any order, however often
+// they are sent; At must be set. It fails with [CodeInvalidParameters] or
+// [CodeReferenceTaken]; an API client that is limited to products must set PlanID
+// and gets [CodeProductForbidden] for other plans.
+func (c *Client) Fulfill(ctx context.Context, p FulfillParams) (Fulfillment, error) {
+	return call[Fulfillment](ctx, c, "PUT /fulfillment/{reference}", 0, p)
+}
+
+// GetFulfillment returns what a purchase was last known to be. It fails with
+// [CodeNotFound].
+func (c *Client) GetFulfillment(ctx context.Context, reference string) (Fulfillment, error) {
+	return call[Fulfillment](ctx, c, "GET /fulfillment/{reference}", 0, purchaseReference{reference})
+}
+
+type purchaseReference struct {
+	Reference string `json:"-" path:"reference"`
+}
+
+// StartTrial creates a license for a trial, or returns that of the customer's
+// earlier trial. It fails with [CodeInvalidParameters] or, if another customer had
+// a trial with one of the subjects, [CodeTrialTaken].
+func (c *Client) StartTrial(ctx context.Context, p StartTrialParams) (Trial, error) {
+	return call[Trial](ctx, c, "POST /license/trial", keyed, p)
+}
