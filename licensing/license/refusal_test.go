@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 		{
 			Object: "refusal", Code: license.VerdictProductMismatch, Count: 1, LastAt: start.AddDate(0, 0, 1),
 			Days:   []license.RefusalDay{{Date: "2026-03-02", Count: 1}},
-			Recent: []license.RefusedCall{{At: start.AddDate(0, 0, 1), Action: "validate", Address: "203.0.113.7"}},
+			Recent: []license.RefusedCall{{At: start.AddDate(0, 0, 1), Action: "validate", Address: "203.0.113.7", Asked: "other"}},
 		},
 	})
 	usage, err := inner.Of(f.Service).Usage(t.Context())
@@ -369,21 +369,25 @@ func TestRefusalsInsideAtomically(t *testing.T) {
 	is.Equal(len(refusals(t, f.Service, l.ID)), 0)
 }
 
-func TestRecentlyRefused(t *testing.T) {
+func TestRefusedLicenses(t *testing.T) {
 	is := is.New(t)
 	f := newFixture(t)
-	recent := func() (ids []string) {
-		list, err := inner.Of(f.Service).RecentlyRefused(t.Context())
-		is.NoErr(err)
-		for _, l := range list {
-			ids = append(ids, l.License.ID)
-			is.Equal(l.Refusals[0].Code, license.VerdictActivationLimit)
+	in := inner.Of(f.Service)
+	ids := func(code license.VerdictCode, days int, open bool) (ids []string) {
+		for cursor := ""; ; {
+			page, err := in.RefusedLicenses(t.Context(), in.RefusedParams(code, days, open, cursor, 2))
+			is.NoErr(err)
+			for _, l := range page.Data {
+				ids = append(ids, l.License.ID)
+			}
+			if cursor = page.NextCursor; !page.HasMore {
+				return ids
+			}
 		}
-		return ids
 	}
-	is.Equal(len(recent()), 0)
+	is.Equal(len(ids("", 7, false)), 0)
 	old, gone, one, two := f.create(t, noSeats), f.create(t, noSeats), f.create(t, noSeats), f.create(t, noSeats)
-	f.create(t)
+	other := f.create(t)
 	refuse := func(hours int, l license.License) {
 		f.now = start.Add(time.Duration(hours) * time.Hour)
 		deny(t, f.Service, l.Key, "pc")
@@ -392,21 +396,38 @@ func TestRecentlyRefused(t *testing.T) {
 	refuse(2*24, gone)
 	refuse(3*24, two)
 	refuse(3*24+1, one)
+	v, err := f.Validate(t.Context(), license.ValidateParams{Key: other.Key, ProductID: "lumen"})
+	is.NoErr(err)
+	is.True(!v.Valid)
 	is.NoErr(f.StoreUsage(t.Context()))
+	is.Equal(refusals(t, f.Service, other.ID)[0].Recent[0].Asked, "lumen")
 	refuse(7*24+1, two) // waits in memory
 	is.NoErr(f.Delete(t.Context(), license.DeleteParams{ID: gone.ID}))
-	is.Equal(recent(), []string{two.ID, one.ID})
-	list, err := inner.Of(f.Service).RecentlyRefused(t.Context())
+	is.Equal(ids(license.VerdictActivationLimit, 7, false), []string{two.ID, one.ID})
+	is.Equal(ids(license.VerdictProductMismatch, 7, false), []string{other.ID})
+	is.Equal(len(ids(license.VerdictProductMismatch, 7, true)), 0) // depends on the program
+	all := ids("", 0, false)
+	is.Equal(len(all), 4)
+	is.Equal(all[0]+all[3], two.ID+old.ID) // by day
+	page, err := in.RefusedLicenses(t.Context(), in.RefusedParams("", 7, false, "", 0))
 	is.NoErr(err)
-	is.Equal(list[0].Refusals, refusals(t, f.Service, two.ID)) // of the memory and the store
-	is.Equal(list[0].Refusals[0].Count, int64(2))
+	is.Equal(page.Data[0].Refusals, refusals(t, f.Service, two.ID)) // of the memory and the store
 
-	for range 25 {
-		refuse(7*24+2, f.create(t, noSeats))
-	}
-	is.Equal(len(recent()), 20)
-	is.NoErr(f.StoreUsage(t.Context()))
-	is.Equal(len(recent()), 20)
-	_, err = inner.Of(f.As(license.Caller{Products: []string{"atlas"}})).RecentlyRefused(t.Context())
-	require.ErrorIs(t, err, license.ErrProductForbidden)
+	groups, more, err := in.RefusalGroups(t.Context(), 7)
+	is.NoErr(err)
+	is.True(!more)
+	is.Equal(len(groups), 2)
+	is.Equal(groups[0].Code, license.VerdictActivationLimit)
+	is.Equal([]int{int(groups[0].Calls), groups[0].Licenses, groups[0].Open}, []int{3, 2, 2})
+	is.Equal([]int{int(groups[1].Calls), groups[1].Licenses, groups[1].Open}, []int{1, 1, 0})
+
+	_, err = f.Update(t.Context(), license.UpdateParams{ID: one.ID, MaxActivations: license.To(int64(3))})
+	is.NoErr(err)
+	is.Equal(ids(license.VerdictActivationLimit, 7, true), []string{two.ID}) // a seat is free
+	limited := inner.Of(f.As(license.Caller{Products: []string{"none"}}))
+	page, err = limited.RefusedLicenses(t.Context(), in.RefusedParams("", 7, false, "", 0))
+	is.NoErr(err)
+	is.Equal(len(page.Data), 0)
+	_, err = in.RefusedLicenses(t.Context(), in.RefusedParams("", 7, false, "soon", 0))
+	require.ErrorIs(t, err, license.ErrInvalid)
 }

@@ -32,7 +32,7 @@ func newPendingUsage() *pendingUsage {
 
 // observeVerdict counts a validation and, if its verdict is negative, the
 // refusal.
-func (s *Service) observeVerdict(ctx context.Context, fingerprint string, v Verdict) {
+func (s *Service) observeVerdict(ctx context.Context, p ValidateParams, v Verdict) {
 	if s.tx != nil { // the function may be repeated, or undone
 		return
 	}
@@ -43,8 +43,25 @@ func (s *Service) observeVerdict(ctx context.Context, fingerprint string, v Verd
 		s.pending.mu.Unlock()
 		return
 	}
-	s.pending.refuse(v, RefusedCall{At: now, Action: "validate", Fingerprint: fingerprint, Address: s.caller.Address})
+	s.pending.refuse(v, RefusedCall{At: now, Action: "validate", Fingerprint: p.Fingerprint, Address: s.caller.Address, Asked: asked(p, v)})
 	s.flushIfDue(ctx, now)
+}
+
+// asked returns what a refused call asked for and the license is not for.
+func asked(p ValidateParams, v Verdict) string {
+	switch v.Code {
+	case VerdictProductMismatch:
+		return p.ProductID
+	case VerdictCustomerMismatch:
+		return p.CustomerID
+	case VerdictEntitlementMissing:
+		for _, name := range p.Entitlements {
+			if _, included := v.License.Entitlements[name]; !included {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // observeActivation counts the refusal if err is a [*DeniedError].

@@ -94,16 +94,25 @@ func seatCount(ctx context.Context, r store.Reader, id string) (n int, stored bo
 // from another store. It takes at most 1,000 IDs. A caller limited to some
 // products gets [ErrProductForbidden].
 func (s internals) SeatCounts(ctx context.Context, ids []string) (map[string]int, error) {
+	if s.caller.Products != nil {
+		return nil, fmt.Errorf("seat counts: %w", ErrProductForbidden)
+	}
+	counts, err := seatCounts(ctx, s.reader(), ids)
+	if err != nil {
+		return nil, fmt.Errorf("seat counts: %w", err)
+	}
+	return counts, nil
+}
+
+// seatCounts returns the stored counts of licenses.
+func seatCounts(ctx context.Context, r store.Reader, ids []string) (map[string]int, error) {
 	counts := make(map[string]int, len(ids))
 	if len(ids) == 0 {
 		return counts, nil
 	}
-	if s.caller.Products != nil {
-		return nil, fmt.Errorf("seat counts: %w", ErrProductForbidden)
-	}
-	entries, err := s.reader().Entries(ctx, store.EntryQuery{Kind: seatsKind, Keys: ids})
+	entries, err := r.Entries(ctx, store.EntryQuery{Kind: seatsKind, Keys: ids})
 	if err != nil {
-		return nil, fmt.Errorf("seat counts: %w", err)
+		return nil, err
 	}
 	for _, e := range entries {
 		if counts[e.Key], err = strconv.Atoi(string(e.Data)); err != nil {

@@ -55,7 +55,7 @@ func (s *Service) Validate(ctx context.Context, p ValidateParams) (VerdictWithFi
 	if err != nil {
 		return VerdictWithFile{}, fmt.Errorf("validate: %w", err)
 	}
-	s.observeVerdict(ctx, p.Fingerprint, a.verdict.Verdict)
+	s.observeVerdict(ctx, p, a.verdict.Verdict)
 	return a.verdict, nil
 }
 

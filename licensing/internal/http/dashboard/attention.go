@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
@@ -50,36 +51,20 @@ func (v *visit) attention(o license.Overview) (list []attentionItem, err error) 
 	return list, nil
 }
 
-// refusedLicenses returns licenses that were refused in the last days because
+// refusedLicenses returns how many licenses were refused in the last days because
 // no seat is free or because they have expired, while that still applies. Other
 // reasons are the choice of an operator or a mistake in the program.
 func (v *visit) refusedLicenses() (list []attentionItem, err error) {
-	const most = 5
-	refused, err := inner.Of(v.licenses).RecentlyRefused(v.r.Context())
+	groups, more, err := inner.Of(v.licenses).RefusalGroups(v.r.Context(), recentDays)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(refused))
-	for i, r := range refused {
-		ids[i] = r.License.ID
-	}
-	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range refused {
-		n := seats[r.License.ID] // without a stored count, none was used
-		full := newSeatMeter(r.License, n).Full
-		for _, x := range r.Refusals {
-			if x.Code != license.VerdictActivationLimit && x.Code != license.VerdictExpired || !resolveRefusal(x.Code, r.License, full, "").Applies {
-				continue
-			}
-			text := "was refused " + v.moment(x.LastAt).Relative + ": " + strings.ToLower(refusalReason(x.Code))
-			list = append(list, attentionItem{Count: r.License.Name, Text: text, Link: licensePath(r.License.ID)})
-			break
-		}
-		if len(list) == most {
-			break
+	for _, g := range groups {
+		if g.Open > 0 && (g.Code == license.VerdictActivationLimit || g.Code == license.VerdictExpired) {
+			list = append(list, attentionItem{
+				Count: matchCount{int64(g.Open), more}.text("license"), Link: refusedPath(g.Code, recentDays, true),
+				Text: "refused in the last " + strconv.Itoa(recentDays) + " days: " + strings.ToLower(refusalReason(g.Code)) + " (" + matchCount{g.Calls, more}.text("request") + ")",
+			})
 		}
 	}
 	return list, nil

@@ -45,6 +45,7 @@ type selection struct {
 	All     bool // all licenses that match the filter were selected
 	Rows    []selectedRow
 	Moved   int
+	Undo    *move  // the move that undoes this one; nil: it cannot be undone
 	Next    string // the same action for the next licenses, as a reference from dashboard/; empty: there are none
 }
 
@@ -88,20 +89,39 @@ func (v *visit) bulkMove() (move, error) {
 // isRenewal reports whether a move is a renewal, which has a form of its own.
 func (m move) isRenewal() bool { return m.name == "renew" }
 
-// bulkForm is the form for several licenses. To revoke all licenses that match a
-// filter, the operator types their number.
-func (m move) bulkForm(all bool, n int) *form {
+// typedAbove is the number of licenses above which the operator types it to make
+// any move.
+const typedAbove = 50
+
+// bulkForm is the form for n licenses. For a move that is final and for many
+// licenses, the operator types their number.
+func (m move) bulkForm(n int) *form {
 	f := m.form()
 	if m.isRenewal() {
 		f = renewFields("P1Y", license.FromLater)
 	}
-	if m.danger && all {
-		number := strconv.Itoa(n)
-		f.Groups[0].Fields = append(f.Groups[0].Fields, &field{
-			Name: "number", Label: "Number of licenses", Hint: "Type " + number + " to confirm.", Type: "text", Autocomplete: "off", Required: true, MaxLength: 10,
-		})
+	if m.danger || n > typedAbove {
+		f.add(typedField("number", "Number of licenses", strconv.Itoa(n), "This is not the number of licenses."))
 	}
 	return f
+}
+
+// undo returns the move that undoes m, or nil.
+func (m move) undo() *move {
+	name := map[string]string{"suspend": "reinstate", "reinstate": "suspend"}[m.name]
+	if i := slices.IndexFunc(bulkMoves, func(x move) bool { return x.name == name }); i >= 0 {
+		return &bulkMoves[i]
+	}
+	return nil
+}
+
+// Name and Label are the name in the path and the label of the button.
+func (m move) Name() string  { return m.name }
+func (m move) Label() string { return m.label }
+
+// Succeeded returns the rows of the licenses that were changed.
+func (s selection) Succeeded() []selectedRow {
+	return slices.DeleteFunc(slices.Clone(s.Rows), func(row selectedRow) bool { return row.Problem != "" })
 }
 
 // distinct returns the different values, in order.
@@ -245,7 +265,7 @@ func (v *visit) confirmSelected(status int, c confirming) error {
 	}
 	sortProblemsFirst(rows)
 	if c.form == nil {
-		c.form = m.bulkForm(c.all, n)
+		c.form = m.bulkForm(n)
 	}
 	body := selection{
 		Form: c.form, Heading: m.label + " licenses", Path: "licenses/selected/" + m.name, Danger: m.danger, All: c.all, Rows: rows, Next: c.next,
@@ -263,6 +283,12 @@ func (v *visit) confirmSelected(status int, c confirming) error {
 		body.Text = append(body.Text, "The search has not reached its end. You can continue it afterwards.")
 	case c.next != "":
 		body.Text = append(body.Text, "More licenses match the filter. You can continue with them afterwards.")
+	}
+	switch {
+	case m.undo() != nil:
+		body.Text = append(body.Text, "You can undo this for all of them afterwards.")
+	case m.danger:
+		body.Text = append(body.Text, "This cannot be undone.")
 	}
 	if n > 0 {
 		body.Text = append(body.Text, "For each license: "+strings.ToLower(m.text[:1])+m.text[1:])

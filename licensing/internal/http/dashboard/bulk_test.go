@@ -62,7 +62,12 @@ func TestBulkActions(t *testing.T) {
 	require.Contains(t, v.get("licenses/"+ids[3]).body, "The invoice is open")
 	require.Contains(t, v.post("licenses/selected/suspend", form...).body, "0 of 4 succeeded.")
 
-	require.Contains(t, v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).body, "2 of 2 succeeded.")
+	require.Contains(t, a.body, "Undo: Reinstate these 2 licenses</button>")
+	undone := v.post("licenses/selected/reinstate", flat(confirmed(a))...)
+	require.Contains(t, undone.body, "2 of 2 succeeded.", "Undo: Suspend these 2 licenses</button>")
+	is.Equal(status(0), license.StatusActive)
+	require.Contains(t, v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3]).body, "This is not the number of licenses.")
+	require.Contains(t, v.post("licenses/selected/revoke", "id", ids[0], "id", ids[3], "number", "2").body, "2 of 2 succeeded.")
 	is.Equal(status(3), license.StatusRevoked)
 }
 
@@ -150,6 +155,8 @@ func TestAllMatching(t *testing.T) {
 	is.Equal(len(form["id"]), 1000)
 	form.Set("term", "P1M")
 	form.Set("from", "later")
+	require.Contains(t, v.submit(ask, form).body, "Type 1000 to confirm.")
+	form.Set("number", "1000")
 	done := v.submit(ask, form)
 	require.Contains(t, done.body, "1000 of 1000 succeeded.", "and 950 more, all done.")
 	require.Greater(t, st.most, 0)
@@ -219,7 +226,7 @@ func TestBulkActionTime(t *testing.T) {
 		{"revoke", time.Second, 1},
 	} {
 		st.most, st.onAppend = 0, func() { s.advance(tt.each) }
-		require.Contains(t, v.post("licenses/selected/"+tt.move, form...).body, "25 of 25 succeeded.")
+		require.Contains(t, v.post("licenses/selected/"+tt.move, append(form, "number", "25")...).body, "25 of 25 succeeded.")
 		is.Equal(st.most, tt.most)
 	}
 }

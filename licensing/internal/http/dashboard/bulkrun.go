@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
@@ -23,11 +22,9 @@ func moveSelected(v *visit) error {
 	if err := checkSelected(len(values)); err != nil {
 		return err
 	}
-	f := m.bulkForm(all, len(values))
+	f := m.bulkForm(len(values))
 	f.fill(v)
-	if number := f.Field("number"); number != nil && strings.TrimSpace(number.Value) != strconv.Itoa(len(values)) {
-		f.addError("number", "This is not the number of licenses.")
-	}
+	f.confirmed()
 	do := m.doSelected(f)
 	body := selection{Form: f, Heading: m.label + " licenses", Done: true, Next: next}
 	stopped := "" // why no further license is changed
@@ -73,6 +70,9 @@ func moveSelected(v *visit) error {
 		}
 	}
 	sortProblemsFirst(body.Rows)
+	if undo := m.undo(); undo != nil && body.Moved > 0 && v.may(accessOfMove(undo.name)) {
+		body.Undo = undo
+	}
 	return v.render(http.StatusOK, "selected", page{Title: "Results", Section: "licenses", Body: body})
 }
 

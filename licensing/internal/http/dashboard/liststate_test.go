@@ -94,7 +94,7 @@ func TestLinksKeepListState(t *testing.T) {
 	ask := v.get(chosen + "&id=" + l.ID)
 	back(v.link(ask, "Cancel"))
 	back(v.link(ask, "Licenses"))
-	back(v.link(v.submit(ask, url.Values{"id": {l.ID}}), "Go to licenses"))
+	back(v.link(v.submit(ask, url.Values{"id": {l.ID}, "number": {"1"}}), "Go to licenses"))
 
 	deleted := v.submit(v.link(one, "Delete"), url.Values{"key": {lastGroup(l.Key)}})
 	list = v.follow(deleted)

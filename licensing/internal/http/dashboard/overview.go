@@ -31,6 +31,7 @@ type overview struct {
 type period struct {
 	Days    int
 	Current bool
+	Path    string // as a reference from dashboard/
 }
 
 // periods are the options, in days.
@@ -53,7 +54,7 @@ func (c statusCount) None() bool { return c.Count == 0 }
 type refusedCount struct {
 	Reason string
 	N      string
-	Link   string // licenses with the status, as a reference from dashboard/; empty: none
+	Link   string // the licenses, as a reference from dashboard/; empty: none
 	Width  string // of the bar
 	count  int64
 }
@@ -90,7 +91,7 @@ func showOverview(v *visit) error {
 		}
 	}
 	for _, days := range periods {
-		body.Periods = append(body.Periods, period{days, days == body.Days})
+		body.Periods = append(body.Periods, period{days, days == body.Days, "?days=" + strconv.Itoa(days)})
 	}
 	usage, err := inner.Of(v.licenses).Usage(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func showOverview(v *visit) error {
 			refused[code] += n
 		}
 	}
-	body.Charts, body.Refused = overviewCharts(o, validated, body.Days), topRefusals(refused)
+	body.Charts, body.Refused = overviewCharts(o, validated, body.Days), topRefusals(refused, body.Days)
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
@@ -139,12 +140,12 @@ func overviewCharts(o license.Overview, validated []license.Figure, days int) []
 }
 
 // topRefusals returns the most frequent reasons of refusals, at most six.
-func topRefusals(counts map[license.VerdictCode]int64) []refusedCount {
+func topRefusals(counts map[license.VerdictCode]int64, days int) []refusedCount {
 	var list []refusedCount
 	for code, n := range counts {
 		r := refusedCount{Reason: refusalReason(code), N: thousands(n), count: n}
-		if slices.Contains(statusOrder, license.Status(code)) {
-			r.Link = "licenses?status=" + string(code)
+		if code != license.VerdictNotFound { // no license
+			r.Link = refusedPath(code, days, false)
 		}
 		list = append(list, r)
 	}

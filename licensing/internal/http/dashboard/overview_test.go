@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,13 +106,13 @@ func TestOverviewUsage(t *testing.T) {
 		}
 		return list
 	}
-	is.Equal(ranking(a), []string{"Unknown key 2", "Wrong product 2"})
+	is.Equal(ranking(a), []string{"Unknown key 2", `<a href="./refusals?days=90&amp;reason=product_mismatch">Wrong product</a> 2`})
 
 	a = v.get("?days=30")
 	require.Contains(t, a.body, "Validations in the last 30 days", "4 total, peak 4 a day.")
 	require.NotContains(t, a.body, ">1 Mar 2026")
 	require.Contains(t, a.body, "Expiring in the next 5 weeks", `href="./licenses?status=active&amp;expires=30d"`)
-	is.Equal(ranking(a), []string{"Unknown key 2", "Wrong product 1"})
+	is.Equal(ranking(a), []string{"Unknown key 2", `<a href="./refusals?days=30&amp;reason=product_mismatch">Wrong product</a> 1`})
 	a = v.get("?days=365")
 	require.Contains(t, a.body, "5 total, peak 4 a week.", `<th scope="col">Week of</th>`, "expires=365d")
 	require.Contains(t, v.get("licenses?status=active&expires=365d").body, "In the next 365 days")
@@ -120,33 +121,56 @@ func TestOverviewUsage(t *testing.T) {
 	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID})
 	is.NoErr(err)
 	validate(l.Key, "")
-	is.Equal(ranking(v.get(""))[2], `<a href="./licenses?status=suspended">Suspended</a> 1`)
+	is.Equal(ranking(v.get(""))[2], `<a href="./refusals?days=90&amp;reason=suspended">Suspended</a> 1`)
 }
 
-// TestRefusedLicensesNeedAttention: a license that was refused because no seat
-// is free or it has expired is listed until that is resolved.
+// TestRefusedLicensesNeedAttention: the overview counts licenses that were refused
+// because no seat is free or they have expired, until that is resolved, and links to
+// a list of exactly those.
 func TestRefusedLicensesNeedAttention(t *testing.T) {
 	is := is.New(t)
 	s := newSite(t)
 	v := s.admin()
 	full := s.license(license.CreateParams{Name: "Full", MaxActivations: ptr(int64(1))})
+	other := s.license(license.CreateParams{Name: "Other", MaxActivations: ptr(int64(1))})
 	expired := s.license(license.CreateParams{Name: "Ended", StartsAt: ptr(s.now.AddDate(-1, 0, 0)), ExpiresAt: ptr(s.now.AddDate(0, 0, -1))})
 	suspended := s.license(license.CreateParams{Name: "Held"})
 	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: suspended.ID})
 	is.NoErr(err)
-	for _, l := range []license.License{full, full, expired, suspended} {
+	for _, l := range []license.License{full, full, other, other, expired, suspended} {
 		_, _ = s.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: license.NewKey()})
 	}
+	_, err = s.Service().Validate(t.Context(), license.ValidateParams{Key: full.Key, ProductID: "lumen", Fingerprint: "pc-9"})
+	is.NoErr(err)
 	s.advance(2 * time.Hour)
 	a := v.get("")
-	require.Contains(t, a.body, `<a href="./licenses/`+full.ID+`">Full</a> was refused 2 hours ago: no seat free`)
-	require.Contains(t, a.body, `">Ended</a> was refused 2 hours ago: expired`)
-	require.NotContains(t, a.body, ">Held</a> was refused")
+	require.Contains(t, a.body, `">2 licenses</a> refused in the last 7 days: no seat free (2 requests)`, `">1 license</a> refused in the last 7 days: expired (1 request)`)
+	require.NotContains(t, a.body, "days: suspended")
+	list := v.link(a, "2 licenses")
+	rows := func(a reply) (names []string) {
+		for _, m := range regexp.MustCompile(`/refusals">([^<]*)</a> <span class="pill`).FindAllStringSubmatch(a.body, -1) {
+			names = append(names, m[1])
+		}
+		slices.Sort(names)
+		return names
+	}
+	is.Equal(rows(list), []string{"Full", "Other"})
+	require.Contains(t, list.body, "Release an activation", `formaction="./licenses/selected/suspend"`)
+
 	_, err = s.Service().Update(t.Context(), license.UpdateParams{ID: full.ID, MaxActivations: license.To(int64(2))})
 	is.NoErr(err)
 	_, err = s.Service().Renew(t.Context(), license.RenewParams{ID: expired.ID, Duration: license.Duration{Years: 1}})
 	is.NoErr(err)
-	require.NotContains(t, v.get("").body, "was refused")
+	a = v.get("")
+	require.Contains(t, a.body, `">1 license</a> refused in the last 7 days: no seat free`)
+	require.NotContains(t, a.body, "days: expired")
+	is.Equal(rows(v.link(a, "1 license")), []string{"Other"})
+	is.Equal(rows(v.get("refusals?reason=activation_limit")), []string{"Full", "Other"})
+	mismatch := v.get("refusals?reason=product_mismatch")
+	is.Equal(rows(mismatch), []string{"Full"})
+	require.Contains(t, mismatch.body, "Asked for <code>lumen</code>, license is <code>atlas</code>", "pc-9")
+	require.Contains(t, v.get("refusals?reason=scheduled").body, "No license was refused for this reason")
+	is.Equal(v.get("refusals?cursor=soon").StatusCode, http.StatusBadRequest)
 }
 
 // TestSetup: admins see the checklist until each step is done.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -39,7 +40,26 @@ type refusedRow struct {
 	Fingerprint string
 	Address     string
 	At          *moment
+	Asked       asked
 	at          time.Time
+}
+
+// asked says what a refused request asked for and what the license has.
+type asked struct{ Asked, What, Has string }
+
+// askedText returns what a request asked for, or the zero value if that is not
+// known.
+func askedText(code license.VerdictCode, text string, l license.License) asked {
+	switch {
+	case text == "":
+	case code == license.VerdictProductMismatch:
+		return asked{text, "license is", l.ProductID}
+	case code == license.VerdictCustomerMismatch:
+		return asked{text, "license is for", l.CustomerID}
+	default:
+		return asked{Asked: text}
+	}
+	return asked{}
 }
 
 // A refusalDay shows the refusals of one day in UTC.
@@ -95,7 +115,7 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 	}
 	days := map[string]*day{}
 	for _, r := range list.Data {
-		row := resolveRefusal(r.Code, l, seats.Full, strings.TrimSuffix(seatsText, "."))
+		row := resolveRefusal(r.Code, l, inner.Of(v.licenses).RefusalApplies(r.Code, l, seats.Full), strings.TrimSuffix(seatsText, "."))
 		row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count)+" times", v.moment(r.LastAt)
 		if r.Count == 1 {
 			row.Times = "Once"
@@ -103,7 +123,7 @@ func (v *visit) refusalPanel(l license.License, seats seatMeter, seatsText strin
 		row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
 		rows[row.Applies] = append(rows[row.Applies], row)
 		for _, c := range r.Recent {
-			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), c.At})
+			p.Recent = append(p.Recent, refusedRow{row, sentenceCase(c.Action), c.Fingerprint, c.Address, v.moment(c.At), askedText(r.Code, c.Asked, l), c.At})
 		}
 		for _, d := range r.Days {
 			if days[d.Date] == nil {
@@ -146,9 +166,9 @@ func showRefusals(v *visit) error {
 	return v.render(http.StatusOK, "refusals", page{Title: "Refusals of " + l.Name, Section: "licenses", Body: body})
 }
 
-// resolveRefusal says whether a reason still applies to a license, and what
-// resolves it.
-func resolveRefusal(code license.VerdictCode, l license.License, full bool, seats string) refusalRow {
+// resolveRefusal says what resolves a reason, which still applies to a license or
+// not.
+func resolveRefusal(code license.VerdictCode, l license.License, applies bool, seats string) refusalRow {
 	var (
 		activations = refusalAction{Label: "View activations", Path: "/activations"}
 		release     = refusalAction{Label: "Release an activation", Path: "/activations"}
@@ -161,7 +181,7 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 	)
 	noSeat := refusalRow{Text: seats + ".", Applies: true, Actions: []refusalAction{release, addSeat}}
 	resolved := func(text string) refusalRow { return refusalRow{Text: "Resolved: " + text, Resolved: true} }
-	applies := func(text string, actions ...refusalAction) refusalRow {
+	open := func(text string, actions ...refusalAction) refusalRow {
 		return refusalRow{Text: text, Applies: true, Actions: actions}
 	}
 	check := func(text string, actions ...refusalAction) refusalRow {
@@ -169,25 +189,25 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 	}
 	switch code {
 	case license.VerdictActivationLimit:
-		if full {
+		if applies {
 			return noSeat
 		}
 		return resolved("a seat is free now. The program can activate again.")
 	case license.VerdictExpired:
-		if l.Status == license.StatusExpired {
-			return applies("The license has expired.", renew)
+		if applies {
+			return open("The license has expired.", renew)
 		}
 		return resolved("the license has been renewed.")
 	case license.VerdictSuspended:
-		if l.Status == license.StatusSuspended {
-			return applies("The license is suspended.", reinstate)
+		if applies {
+			return open("The license is suspended.", reinstate)
 		}
 		return resolved("the license is no longer suspended.")
 	case license.VerdictRevoked:
-		return applies("The license was revoked, which is final. Issue a new license if the customer should have one.")
+		return open("The license was revoked, which is final. Issue a new license if the customer should have one.")
 	case license.VerdictScheduled:
-		if l.Status == license.StatusScheduled {
-			return applies("The license has not started.", edit("Change the start", "starts_at"))
+		if applies {
+			return open("The license has not started.", edit("Change the start", "starts_at"))
 		}
 		return resolved("the license has started.")
 	case license.VerdictProductMismatch:
@@ -195,12 +215,12 @@ func resolveRefusal(code license.VerdictCode, l license.License, full bool, seat
 	case license.VerdictCustomerMismatch:
 		return check("The program asked for another customer. Correct the customer ID in the program or in the license.", edit("Change the customer", "customer_id"))
 	case license.VerdictNotActivated:
-		if full {
+		if applies {
 			return noSeat
 		}
 		return check("The program has to activate before it validates with a fingerprint.", activations)
 	case license.VerdictLeaseEnded:
-		if full {
+		if applies {
 			return noSeat
 		}
 		return check("The program did not validate before its lease expired. It can activate again.", edit("Change the lease", "lease"))

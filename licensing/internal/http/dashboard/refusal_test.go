@@ -52,7 +52,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 		rows = append(rows, html.UnescapeString(text.ReplaceAllString(cellEnd.ReplaceAllString(m[1], "|"), "")))
 	}
 	is.Equal(rows, []string{
-		"Wrong product|Validate|in a moment|–|–|Change the product|",
+		"Wrong productAsked for other, license is atlas |Validate|in a moment|–|–|Change the product|",
 		"No seat free|Activate|1 day ago|<pc-3>|203.0.113.7|Release an activation|",
 		"No seat free|Activate|1 day ago|pc-2|203.0.113.7|Release an activation|",
 		"2 Mar 2026|1|Wrong product: 1|",

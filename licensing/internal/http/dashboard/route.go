@@ -58,6 +58,7 @@ func init() {
 		{path: "licenses/{id}/activations/{activation}/release", access: supporters, form: releaseForm},
 		{path: "licenses/{id}/{move}", access: byMove, form: moveForm},
 
+		{method: get, path: "refusals", query: "reason days open cursor", handle: showRefusedLicenses},
 		{method: get, path: "search", query: "q activations", handle: showSearch},
 		{method: get, path: "customers", query: "q after", handle: customers.show},
 		{method: get, path: "products", query: "q after", handle: products.show},

@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
+	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// recentDays is how far back the overview looks for refusals.
+const recentDays = 7
+
+// refusedPerPage is the number of licenses on a page of refused licenses.
+const refusedPerPage = 50
+
+// refusedList is the body of the page with the licenses that were refused for one
+// reason.
+type refusedList struct {
+	Days    int
+	Open    bool // only licenses to which the reason still applies
+	Other   string
+	Periods []period
+	Tabs    []listTab
+	AtLeast bool // the numbers are minimums
+	Rows    []refusedLicenseRow
+	Next    string
+	First   string
+}
+
+// A refusedLicenseRow is a license with its refusals for the reason of the page.
+type refusedLicenseRow struct {
+	licenseRow
+	refusalRow
+	Call *refusedRow // the last one; nil: it is not kept
+}
+
+// Path returns the page of the license, as a reference from dashboard/.
+func (r refusedLicenseRow) Path() string { return licensePath(r.License.ID) }
+
+// refusedPath returns the list of the licenses that were refused for a reason, as a
+// reference from dashboard/.
+func refusedPath(code license.VerdictCode, days int, open bool) string {
+	q := url.Values{"reason": {string(code)}, "days": {strconv.Itoa(min(days, 90))}}
+	if open {
+		q.Set("open", "1")
+	}
+	return "refusals?" + q.Encode()
+}
+
+// refusalPeriods are the periods of the page, in days.
+var refusalPeriods = []int{recentDays, 30, 90}
+
+func showRefusedLicenses(v *visit) error {
+	ctx, q, rules := v.r.Context(), v.r.URL.Query(), inner.Of(v.licenses)
+	body := refusedList{Days: recentDays, Open: q.Get("open") != ""}
+	if days, err := strconv.Atoi(q.Get("days")); err == nil && slices.Contains(refusalPeriods, days) {
+		body.Days = days
+	}
+	code, cursor := license.VerdictCode(q.Get("reason")), q.Get("cursor")
+	groups, more, err := rules.RefusalGroups(ctx, body.Days)
+	if err != nil {
+		return err
+	}
+	if body.AtLeast = more; code == "" && len(groups) > 0 {
+		code = groups[0].Code
+	}
+	known := false
+	for _, g := range groups {
+		n := g.Licenses
+		if body.Open {
+			n = g.Open
+		}
+		known = known || g.Code == code
+		body.Tabs = append(body.Tabs, listTab{
+			Label: refusalReason(g.Code), Query: refusedPath(g.Code, body.Days, body.Open), Count: matchCount{int64(n), more}.number(), Current: g.Code == code,
+		})
+	}
+	if !known && code != "" {
+		body.Tabs = append(body.Tabs, listTab{Label: refusalReason(code), Query: refusedPath(code, body.Days, body.Open), Count: "0", Current: true})
+	}
+	for _, days := range refusalPeriods {
+		body.Periods = append(body.Periods, period{days, days == body.Days, refusedPath(code, days, body.Open)})
+	}
+	body.Other = refusedPath(code, body.Days, !body.Open)
+	if code != "" {
+		found, err := rules.RefusedLicenses(ctx, rules.RefusedParams(code, body.Days, body.Open, cursor, refusedPerPage))
+		if errors.Is(err, license.ErrInvalid) {
+			return &web.Problem{Status: http.StatusBadRequest, Code: "invalid_cursor", Detail: "This page of the list does not exist. Start again from the first page."}
+		} else if err != nil {
+			return err
+		}
+		here := refusedPath(code, body.Days, body.Open)
+		if cursor != "" {
+			body.First = here
+		}
+		if found.HasMore {
+			body.Next = here + "&" + url.Values{"cursor": {found.NextCursor}}.Encode()
+		}
+		for _, l := range found.Data {
+			for _, r := range l.Refusals {
+				if r.Code == code {
+					body.Rows = append(body.Rows, v.refusedLicenseRow(l.License, l.Seats, r, l.Applies(code)))
+				}
+			}
+		}
+	}
+	return v.render(http.StatusOK, "refused", page{Title: "Refusals", Section: "refusals", Body: body})
+}
+
+// refusedLicenseRow returns the row of a license with a number of used seats.
+func (v *visit) refusedLicenseRow(l license.License, used int, r license.Refusal, applies bool) refusedLicenseRow {
+	seats := newSeatMeter(l, used)
+	row := refusedLicenseRow{
+		licenseRow: licenseRow{License: l, Expires: v.momentOf(l.ExpiresAt), Seats: seats},
+		refusalRow: resolveRefusal(r.Code, l, applies, fmt.Sprintf("All seats are used: %s", seats.Text)),
+	}
+	row.Code, row.Reason, row.Times, row.Last = r.Code, refusalReason(r.Code), thousands(r.Count), v.moment(r.LastAt)
+	row.Actions = slices.DeleteFunc(row.Actions, func(a refusalAction) bool { return !v.may(a.access) })
+	if len(r.Recent) > 0 {
+		c := r.Recent[0]
+		row.Call = &refusedRow{Fingerprint: c.Fingerprint, Address: c.Address, Asked: askedText(r.Code, c.Asked, l)}
+	}
+	return row
+}
