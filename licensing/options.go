@@ -216,6 +216,11 @@ type DashboardOptions struct {
 	// asks them to confirm that, such as "https://admin.example.com/logout".
 	// The navigation links to it if Operator is set. Default: no link.
 	SignOutURL string `validate:"omitempty,mount"`
+
+	// EmailKey is the key of license metadata that has the e-mail address of the
+	// customer. The pages show it with the name of the customer's newest
+	// license. Default: "email".
+	EmailKey string
 }
 
 // A Limiter bounds how often callers may send requests. Allow counts one

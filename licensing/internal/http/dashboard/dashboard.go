@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type Host struct {
 	Origins    []string
 	HomeURL    string
 	SignOutURL string
+	EmailKey   string
 }
 
 // Handler serves the pages below the path "/dashboard". It is safe for
@@ -57,6 +59,7 @@ type Handler struct {
 
 // New returns a Handler. It panics if an origin is invalid.
 func New(opts Options) *Handler {
+	opts.EmailKey = cmp.Or(opts.EmailKey, "email")
 	h := &Handler{opts: opts, origin: http.NewCrossOriginProtection()}
 	for _, o := range opts.Origins {
 		if err := h.origin.AddTrustedOrigin(o); err != nil {

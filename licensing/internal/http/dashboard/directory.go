@@ -44,7 +44,45 @@ type nameList struct {
 }
 
 // nameRow is a customer or a product with the number of its licenses.
-type nameRow struct{ Name, Count, Link, New string }
+type nameRow struct {
+	Name, Count, Link, New     string
+	Person                     person // of a customer
+	Active, Expired, Suspended string
+}
+
+// A person is what the pages know about a customer beside the ID.
+type person struct {
+	Name  string // of the newest license
+	Email string
+}
+
+// person returns who a customer is, by the newest license.
+func (v *visit) person(newest []license.License) person {
+	if len(newest) == 0 {
+		return person{}
+	}
+	return person{newest[0].Name, newest[0].Metadata[v.h.opts.EmailKey]}
+}
+
+// describe adds the numbers by status, and who a customer is, to a row.
+func (d directory) describe(v *visit, row *nameRow) error {
+	p := d.params(row.Name)
+	p.Limit = 1
+	counts, err := v.licenses.Count(v.r.Context(), p)
+	if err != nil {
+		return err
+	}
+	n := func(s license.Status) string { return thousands(counts.ByStatus[s]) }
+	row.Active, row.Expired, row.Suspended = n(license.StatusActive), n(license.StatusExpired), n(license.StatusSuspended)
+	if d.one == "customer" {
+		newest, err := v.licenses.List(v.r.Context(), p)
+		if err != nil {
+			return err
+		}
+		row.Person = v.person(newest.Data)
+	}
+	return nil
+}
 
 func (d directory) show(v *visit) error {
 	q := v.r.URL.Query()
@@ -69,7 +107,11 @@ func (d directory) show(v *visit) error {
 	}
 	for _, x := range list.Data {
 		query := "?" + url.Values{d.filter: {x.Name}}.Encode()
-		body.Rows = append(body.Rows, nameRow{x.Name, thousands(x.N), d.namePath(x.Name), "licenses/new" + query})
+		row := nameRow{Name: x.Name, Count: thousands(x.N), Link: d.namePath(x.Name), New: "licenses/new" + query}
+		if err := d.describe(v, &row); err != nil {
+			return err
+		}
+		body.Rows = append(body.Rows, row)
 	}
 	return v.render(status, "directory", page{Title: d.title, Section: d.path, Body: body})
 }

@@ -1,17 +1,21 @@
 package dashboard_test
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"net/http"
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/matryer/is"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 func TestCustomersAndProducts(t *testing.T) {
@@ -31,8 +35,8 @@ func TestCustomersAndProducts(t *testing.T) {
 		for query := page; ; {
 			a := v.get(query)
 			is.Equal(a.StatusCode, http.StatusOK)
-			for _, m := range regexp.MustCompile(`rowheader"><a href="\./(?:customer|product)\?id=[^"]*">([^<]*)</a></th>\n<td role="cell" data-label="Licenses">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
-				list = append(list, html.UnescapeString(m[1])+" "+m[2])
+			for _, m := range regexp.MustCompile(`rowheader"><a href="\./(?:customer|product)\?id=[^"]*">([^<]*)</a>(?:<span class="sub">([^<]*)</span>)?</th>(?:\n<td role="cell" data-label="\w+">\d+</td>){3}\n<td role="cell" data-label="Licenses">(\d+)<`).FindAllStringSubmatch(a.body, -1) {
+				list = append(list, html.UnescapeString(cmp.Or(m[2], m[1]))+" "+m[3])
 			}
 			next := regexp.MustCompile(`rel="next" href="([^"]*)"`).FindStringSubmatch(a.body)
 			if next == nil {
@@ -61,4 +65,26 @@ func TestCustomersAndProducts(t *testing.T) {
 	a := v.link(v.get(html.UnescapeString(link[1])), "View all licenses") // a link with an escaped name
 	require.Contains(t, a.body, "customer-002")
 	require.NotContains(t, a.body, "customer-001")
+}
+
+// TestCustomersArePeople shows the name and the e-mail address of a customer from
+// the newest license, and numbers by status.
+func TestCustomersArePeople(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{EmailKey: "contact"}})
+	v := s.admin()
+	s.license(license.CreateParams{Name: "Ada L.", CustomerID: "cus_1", Metadata: map[string]string{"contact": "old@example.com"}})
+	s.advance(time.Minute)
+	newest := s.license(license.CreateParams{Name: "Ada Lovelace", CustomerID: "cus_1", Metadata: map[string]string{"contact": "ada@analytical.example", "email": "no"}})
+	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: newest.ID})
+	is.NoErr(err)
+	list := v.get("customers").body
+	require.Contains(t, list, `">Ada Lovelace</a><span class="sub">ada@analytical.example · cus_1</span>`,
+		`data-label="Active">1<`, `data-label="Expired">0<`, `data-label="Suspended">1<`, `data-label="Licenses">2<`)
+	one := v.get("customer?id=cus_1").body
+	require.Contains(t, one, "<h1>Ada Lovelace</h1>", `<a href="mailto:ada@analytical.example">`, "<code>cus_1</code>")
+	require.NotContains(t, one, "Last seen")
+	s.activate(s.license(license.CreateParams{Name: "Ada Lovelace", CustomerID: "cus_1"}), "pc", "")
+	require.Contains(t, v.get("customer?id=cus_1").body, "Last seen <time")
+	require.Contains(t, v.get("products").body, `data-label="Suspended">1<`)
 }

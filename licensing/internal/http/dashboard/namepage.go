@@ -18,6 +18,8 @@ const (
 type namePage struct {
 	ID       string
 	Customer bool // the page of a customer, not of a product
+	Person   person
+	LastSeen *moment // of the activations in Seats; nil: none
 	List     string
 	Title    string // of the list: "Customers" or "Products"
 	Total    string
@@ -82,6 +84,12 @@ func (d directory) showOne(v *visit) error {
 	}
 	if body.Seats, body.SeatNote, err = v.seatsOf(licenses.Data, licenses.HasMore); err != nil {
 		return err
+	}
+	if len(body.Seats) > 0 {
+		body.LastSeen = body.Seats[0].LastSeen
+	}
+	if body.Customer {
+		body.Person = v.person(licenses.Data)
 	}
 	events := license.EventsParams{NewestFirst: true, Limit: eventsShown}
 	from := v.licenses

@@ -30,7 +30,7 @@ func TestCustomerPage(t *testing.T) {
 	_, err := s.Service().Suspend(t.Context(), license.MoveParams{ID: held.ID, Reason: "The invoice is open"})
 	is.NoErr(err)
 
-	a := v.link(v.get("customers"), "a/b &amp; c\\?")
+	a := v.link(v.get("customers"), "(?:One|Two)")
 	is.Equal(a.Request.URL.Path+"?"+a.Request.URL.RawQuery, mount+"/dashboard/"+page)
 	require.Contains(t, a.body, `<span class="number">2</span> Licenses`, `<span class="number">1</span> <span class="pill suspended">`)
 	require.Contains(t, a.body, "One", "Two", "The invoice is open")
@@ -177,7 +177,7 @@ func TestEraseCustomer(t *testing.T) {
 	other := s.license(license.CreateParams{Name: "Atlas", CustomerID: "other"})
 	ask := v.link(v.get("customer?id=ines"), "Erase customer data")
 	require.Contains(t, ask.body, "Type “ines” to confirm.")
-	require.Contains(t, v.link(ask, "Cancel").body, "<h1>ines</h1>")
+	require.Contains(t, v.link(ask, "Cancel").body, "<code>ines</code>")
 	for _, typed := range []string{"", "ine", "other"} {
 		is.Equal(v.post("customer/erase?id=ines", "customer", typed).StatusCode, http.StatusUnprocessableEntity)
 	}
