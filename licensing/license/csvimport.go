@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +25,10 @@ type csvPreview struct {
 	// with the name of the column.
 	Results []ImportResult
 	Rows    []ImportRow // the row of each result; incomplete if it is refused
-	// NDJSON has the rows for [Service.Import]; nil if any row is refused.
-	// Each row is on the line with its number, after empty lines. Rows
+	// Refused has the refused rows as a CSV file, with the errors in the column
+	// "error", which an import ignores; nil: none.
+	Refused []byte
+	// NDJSON has the other rows for [Service.Import]; nil: none. Each row is on the line with its number, after empty lines. Rows
 	// without an ID and a key have new IDs, so that a repeated import creates
 	// no license twice.
 	NDJSON []byte
@@ -35,7 +36,7 @@ type csvPreview struct {
 
 // PreviewCSV checks a CSV file with a header and the columns of
 // ExportCSV, in any order, and writes nothing. The columns name,
-// product_id and customer_id are required; revision and updated_at are ignored.
+// product_id and customer_id are required; revision, updated_at and error are ignored.
 // Fields are separated by commas or semicolons. Times may be dates, which begin at
 // midnight UTC. A fault of the whole file is an [*InvalidError].
 func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, error) {
@@ -45,12 +46,13 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 	}
 	now := s.now()
 	var p csvPreview
-	var lines bytes.Buffer
-	refused := false
+	var lines, refused bytes.Buffer
 	first := map[string]int{} // the row that has an ID, a key or a reference
 	err = s.view(ctx, func(r store.Reader) error {
-		p, refused = csvPreview{}, false
+		p = csvPreview{}
 		lines.Reset()
+		refused.Reset()
+		out := csvfile.NewWriter(&refused)
 		clear(first)
 		end := 0 // the number of the last line in lines
 		for _, record := range records {
@@ -62,13 +64,20 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 			if err != nil {
 				return err
 			}
-			refused = refused || result.Result == ImportRefused
 			p.Results, p.Rows = append(p.Results, result), append(p.Rows, row)
+			if result.Result == ImportRefused {
+				if p.Refused == nil {
+					p.Refused = []byte{}
+					out.Write(append(slices.Clone(columns), errorColumn))
+				}
+				out.Write(append(refusedCells(record.cells, len(columns)), errorCell(result.Errors)))
+				continue
+			}
 			lines.Write(bytes.Repeat([]byte{'\n'}, record.number-1-end))
 			lines.Write(append(line, '\n'))
 			end = record.number
 		}
-		return nil
+		return out.Flush()
 	})
 	if err != nil {
 		return csvPreview{}, fmt.Errorf("preview import: %w", err)
@@ -76,10 +85,33 @@ func (s internals) PreviewCSV(ctx context.Context, file []byte) (csvPreview, err
 	if len(p.Results) == 0 {
 		return csvPreview{}, Invalid("", CodeRequired, "the file has no rows below its header")
 	}
-	if !refused {
+	if p.Refused != nil {
+		p.Refused = refused.Bytes()
+	}
+	if lines.Len() > 0 {
 		p.NDJSON = lines.Bytes()
 	}
 	return p, nil
+}
+
+// errorColumn is the column of csvPreview.Refused with the errors of a row.
+const errorColumn = "error"
+
+// refusedCells returns the cells of a row for a file with n columns.
+func refusedCells(cells []string, n int) []string {
+	row := make([]string, n)
+	for i := range min(n, len(cells)) {
+		row[i] = csvfile.Unescape(cells[i])
+	}
+	return row
+}
+
+func errorCell(errs []FieldError) string {
+	var all []string
+	for _, x := range errs {
+		all = append(all, x.Field+" "+x.Detail)
+	}
+	return strings.Join(all, "; ")
 }
 
 // previewRow checks a row without importing it. First has the IDs, keys and references of the
@@ -145,7 +177,7 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 		name = strings.ToLower(strings.TrimSpace(name))
 		columns[i] = name
 		switch {
-		case name != "" && !slices.Contains(csvColumns, name):
+		case name != "" && name != errorColumn && !slices.Contains(csvColumns, name):
 			broken = append(broken, FieldError{Field: name, Code: CodeUnknown, Detail: "is not a column; the columns are " + strings.Join(csvColumns, ", ")})
 		case name != "" && slices.Contains(columns[:i], name):
 			broken = append(broken, FieldError{Field: name, Code: CodeInvalidFormat, Detail: "appears more than once in the header"})
@@ -167,8 +199,9 @@ func readCSV(file []byte) (columns []string, records []csvRecord, err error) {
 	return columns, records, nil
 }
 
-// date matches a date without a time.
-var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+// csvTimes are the layouts of times in UTC, which spreadsheets write, beside
+// those of the API.
+var csvTimes = []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"}
 
 // rowOfCells returns the cells of a row as a line of an import. Cells of the wrong form
 // become values of the wrong type, which the checks of the import report.
@@ -183,7 +216,7 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 			continue
 		}
 		switch name {
-		case "", "revision", "updated_at":
+		case "", errorColumn, "revision", "updated_at":
 		case "status":
 			switch status := Status(strings.ToLower(cell)); status {
 			case StatusActive, StatusExpired, StatusScheduled: // follow from the times
@@ -193,8 +226,10 @@ func rowOfCells(columns, cells []string, now time.Time) []byte {
 		case "status_reason":
 			row["state_reason"] = cell
 		case "starts_at", "expires_at", "created_at":
-			if date.MatchString(cell) {
-				cell += "T00:00:00Z"
+			for _, layout := range csvTimes {
+				if at, err := time.Parse(layout, cell); err == nil {
+					cell = at.Format(time.RFC3339)
+				}
 			}
 			row[name] = cell
 		case "grace_seconds", "max_activations", "lease_seconds", "offline_seconds", "generation", "entitlements", "metadata":

@@ -12,7 +12,7 @@ import (
 const ByteOrderMark = "\ufeff"
 
 // MaxRows is the maximum number of rows, without the header, of a file to import.
-const MaxRows = 5000
+const MaxRows = 25_000
 
 // A Writer writes a CSV file with a byte order mark.
 type Writer struct {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,12 +17,11 @@ import (
 )
 
 const (
-	maxCSV        = 1 << 20 // the maximum size of a CSV file, in bytes
-	maxImport     = 4 << 20 // the maximum size of a form of an import: the rows of a file, encoded
-	rowsPreviewed = 10
-
-	maxImportOverhead = 4 << 10 // of a form, beside the rows
-	faultsReported    = 500
+	maxCSV         = 16 << 20 // the maximum size of a CSV file, in bytes
+	maxImport      = 20 << 20 // the maximum size of a form of an import: a file, or its rows compressed and encoded
+	maxRows        = 64 << 20 // the maximum size of these rows as lines
+	rowsPreviewed  = 10
+	faultsReported = 500
 )
 
 // importPage is the body of the pages of a CSV import: the form, the preview and
@@ -37,7 +37,8 @@ type importPage struct {
 	Faults                   []csvFault
 	MoreFaults               int
 	More                     int    // rows that are not shown
-	Lines                    string // the rows to import; empty: there is nothing to confirm
+	Lines                    string // the rows to import, packed; empty: there is nothing to confirm
+	Bad                      string // the refused rows as a CSV file, packed
 	None                     bool   // all licenses exist
 	WithFaults, AnyExist     bool
 }
@@ -78,7 +79,7 @@ func previewImport(v *visit) error {
 		return err
 	}
 	if len(text) > maxCSV {
-		return refuse("The file is larger than 1 MiB. Split it into smaller files.")
+		return refuse("The file is larger than 16 MiB. Split it into smaller files.")
 	}
 	preview, err := inner.Of(v.licenses).PreviewCSV(v.r.Context(), text)
 	if invalid, ok := errors.AsType[*license.InvalidError](err); ok {
@@ -94,27 +95,58 @@ func previewImport(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body, status := v.previewPage(preview.Results, preview.Rows, preview.NDJSON), http.StatusOK
-	if len(body.Lines) > maxImport-maxImportOverhead {
+	if len(preview.NDJSON) > maxRows {
 		return refuse("The rows of the file are too long for one import. Split it into smaller files.")
 	}
+	body, status := v.previewPage(preview.Results, preview.Rows), http.StatusOK
+	if !body.None {
+		body.Lines = pack(preview.NDJSON)
+	}
+	body.Bad = pack(preview.Refused)
 	if body.WithFaults {
 		status = http.StatusUnprocessableEntity
 	}
 	return v.renderImport(status, body)
 }
 
-// previewPage shows the results of a preview, the rows that they are about, and
-// sends the lines to import back with the confirmation.
-func (v *visit) previewPage(results []license.ImportResult, rows []license.ImportRow, lines []byte) importPage {
+// pack compresses text for a hidden field of a form, which sends it back; unpack
+// reads it. Nothing is stored between the preview and the import.
+func pack(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(text) // into memory
+	_ = z.Close()
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+func unpack(packed string) (io.Reader, error) {
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
+	if err != nil {
+		return nil, &web.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid_form", Detail: "The rows of the import are incomplete. Choose the file again.", Cause: err}
+	}
+	return io.LimitReader(z, maxRows), nil
+}
+
+// downloadRefused responds with the rows that a preview has refused.
+func downloadRefused(v *visit) error {
+	rows, err := unpack(v.sent("bad"))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(&csvDownload{v: v, name: "refused-rows"}, rows)
+	return err
+}
+
+// previewPage shows the results of a preview and the rows that they are about.
+func (v *visit) previewPage(results []license.ImportResult, rows []license.ImportRow) importPage {
 	body := importPage{Checked: true, More: max(0, len(results)-rowsPreviewed)}
 	body.take(results)
 	for i, result := range results[:min(len(results), rowsPreviewed)] {
 		row := rows[i]
 		body.Rows = append(body.Rows, previewRow{result.Line, row, v.momentOf(row.ExpiresAt), result.Result == license.ImportRefused, result.Result == license.ImportExists})
-	}
-	if body.Lines = base64.StdEncoding.EncodeToString(lines); body.None {
-		body.Lines = ""
 	}
 	return body
 }
@@ -144,12 +176,12 @@ func (b *importPage) take(results []license.ImportResult) {
 // runImport imports the rows that a preview has checked. Submitting the form again
 // creates no license twice, because each row has an ID or a key.
 func runImport(v *visit) error {
-	lines, err := base64.StdEncoding.DecodeString(v.sent("lines"))
-	if err != nil || len(lines) == 0 {
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid_form", Detail: "The rows of the import are incomplete. Choose the file again."}
+	lines, err := unpack(v.sent("lines"))
+	if err != nil {
+		return err
 	}
 	var results []license.ImportResult
-	err = v.licenses.Import(v.r.Context(), accessReader{v, bytes.NewReader(lines)}, func(result license.ImportResult) error {
+	err = v.licenses.Import(v.r.Context(), accessReader{v, lines}, func(result license.ImportResult) error {
 		results = append(results, result)
 		return nil
 	})

@@ -88,26 +88,53 @@ func TestImportCSVWithFaults(t *testing.T) {
 	a := v.upload("licenses/import", "file", "name,product_id,customer_id,max_activations\nAda,atlas,cus_1,many\nBob,,cus_1,2\nEve,atlas,cus_1,3\n", true)
 	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 	require.Contains(t, a.body, "2 rows cannot be imported.")
-	is.Equal(a.hidden("lines"), "")
+	require.Contains(t, a.body, "Import the valid rows: 1 license</button>", "Download the bad rows</button>")
+	bad := v.upload("licenses/import/refused", "bad", html.UnescapeString(a.hidden("bad")), false)
+	require.Contains(t, bad.Header.Get("Content-Disposition"), "refused-rows-")
+	require.Contains(t, bad.body, "name,product_id,customer_id,max_activations,error\r\n", "Ada,atlas,cus_1,many,max_activations must be", "Bob,,cus_1,2,product_id ")
+	require.NotContains(t, bad.body, "Eve")
 	require.Contains(t, a.body, `rowheader">Row 2</th>
 <td role="cell" data-label="Column"><code>max_activations</code>`)
 	require.Contains(t, a.body, `rowheader">Row 3</th>
 <td role="cell" data-label="Column"><code>product_id</code>`)
 
 	for text, want := range map[string]string{
-		"name,product_id,customer_id,metadata\n" + strings.Repeat("a,b,c,\"{\"\"x\"\":\"\""+strings.Repeat("<", 500)+"\"\"}\"\n", 1900): "too long for one import",
 		"name,price\n": "Column “price” is not a column",
-		"name,product_id,customer_id\n" + strings.Repeat("x", 1<<20): "larger than 1 MiB",
+		"name,product_id,customer_id\n" + strings.Repeat("x", 16<<20): "larger than 16 MiB",
 		"": "Choose a CSV file.",
 	} {
 		a := v.upload("licenses/import", "file", text, text != "")
 		is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
 		require.Contains(t, a.body, want) // want
 	}
-	is.Equal(v.upload("licenses/import", "file", strings.Repeat("x", 4<<20+100<<10), true).StatusCode, http.StatusRequestEntityTooLarge)
+	is.Equal(v.upload("licenses/import", "file", strings.Repeat("x", 20<<20+100<<10), true).StatusCode, http.StatusRequestEntityTooLarge)
 	is.Equal(v.upload("licenses/import/run", "lines", "not base64", false).StatusCode, http.StatusUnprocessableEntity)
 	is.Equal(v.post("licenses/import", "file", "x").StatusCode, http.StatusUnsupportedMediaType)
 	is.Equal(s.count(), 0)
+	require.Contains(t, v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false).body, "1 license created.")
+	is.Equal(s.count(), 1)
+	corrected := strings.NewReplacer(",many,", ",5,", "Bob,,", "Bob,atlas,").Replace(bad.body) // with the column "error"
+	a = v.upload("licenses/import", "file", corrected, true)
+	require.Contains(t, a.body, "2 licenses will be created.")
+}
+
+// TestImportOfAnExport: what Export wrote goes back in, 10,000 licenses and more.
+func TestImportOfAnExport(t *testing.T) {
+	is := is.New(t)
+	from, to := newSite(t), newSite(t)
+	var rows strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&rows, `{"key":"ABCDE-%08d-0123456789","name":"Atlas for the pilots of harbour %d","product_id":"atlas","customer_id":"cus_%d","expires_at":"2030-01-31T00:00:00Z","entitlements":{"projects":%d},"metadata":{"email":"pilot-%d@harbour.example"}}`+"\n", i, i, i/3, i, i)
+	}
+	is.NoErr(from.Service().Import(t.Context(), strings.NewReader(rows.String()), func(license.ImportResult) error { return nil }))
+	export := from.admin().get("licenses.csv").body
+	require.Greater(t, len(export), 2<<20)
+	v := to.admin()
+	a := v.upload("licenses/import", "file", export, true)
+	require.Contains(t, a.body, "10000 licenses will be created.")
+	a = v.upload("licenses/import/run", "lines", html.UnescapeString(a.hidden("lines")), false)
+	require.Contains(t, a.body, "10000 licenses created.")
+	is.Equal(to.count(), 10_000)
 }
 
 // An import stops when its operator loses the access.

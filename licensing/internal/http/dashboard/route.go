@@ -45,6 +45,7 @@ func init() {
 		{path: "licenses/new", query: "from product customer", access: admins, form: newLicenseForm},
 		{method: get, path: "licenses/import", access: admins, handle: showImport},
 		{method: post, path: "licenses/import", access: admins, handle: previewImport, upload: true},
+		{method: post, path: "licenses/import/refused", access: admins, handle: downloadRefused, upload: true, download: true},
 		{method: post, path: "licenses/import/run", access: admins, handle: runImport, upload: true, download: true},
 		{method: get, path: "licenses/{id}", query: "at fingerprint product entitlement", handle: showLicense},
 		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
