@@ -7,7 +7,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
-func getPlan(rules *license.Service, ctx context.Context, p byID) (license.Plan, error) {
+func getPlan(rules *license.Service, ctx context.Context, p byPlan) (license.Plan, error) {
 	return rules.GetPlan(ctx, p.ID)
 }
 
@@ -49,7 +49,14 @@ func fulfill(rules *license.Service, ctx context.Context, p license.FulfillParam
 	return fulfillment{f}, err
 }
 
-type byReference struct{ Reference string }
+type (
+	byPlan struct {
+		ID string `path:"planID"`
+	}
+	byReference struct {
+		Reference string `path:"reference"`
+	}
+)
 
 func getFulfillment(rules *license.Service, ctx context.Context, p byReference) (license.Fulfillment, error) {
 	return rules.GetFulfillment(ctx, p.Reference)
