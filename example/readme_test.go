@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +20,7 @@ import (
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
-	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+	"github.com/seed-d8a106b4/licensekit/licensing/program"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 	"github.com/seed-d8a106b4/licensekit/store/sqlite"
 )
@@ -65,30 +68,32 @@ func consume(ctx context.Context, c *client.Client, cursor string, handle func(c
 	return cursor, nil
 }
 
-// openOffline runs from the license files in a directory. jwks is your public
-// keys, which the program embeds with go:embed.
-func openOffline(jwks []byte, id, dir string) (*client.Program, error) {
-	keys, err := licensefile.ParseKeys(jwks)
-	if err != nil {
-		return nil, err
-	}
-	return client.Open(client.ProgramOptions{
-		ProductID: "atlas", Fingerprint: id, Trust: keys, State: client.Dir(dir),
-		Files: client.ReadFiles("/etc/atlas/license"), // for example a read-only mount
+// openLicense opens the license of this installation. The program embeds keys, with
+// go:embed.
+func openLicense(keys []byte) (*program.License, error) {
+	return program.Open(program.Options{
+		URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: os.Getenv("ATLAS_KEY"),
 	})
 }
 
-// openTrusted asks the service, and believes only what the keys in jwks, which
-// the program embeds with go:embed, have signed.
-func openTrusted(jwks []byte, url, key, id, dir string) (*client.Program, error) {
-	keys, err := licensefile.ParseKeys(jwks)
-	if err != nil {
-		return nil, err
+// export is a feature that needs the entitlement "export".
+func export(w io.Writer, lic *program.License) {
+	if lic.Has("export") {
+		fmt.Fprintln(w, "exporting")
+	} else {
+		fmt.Fprintln(w, lic.Status().Message())
 	}
-	return client.Open(client.ProgramOptions{
-		URL: url, Key: key, ProductID: "atlas", Fingerprint: id,
-		Trust: keys, State: client.Dir(dir), Offline: 14 * 24 * time.Hour,
-	})
+}
+
+// warn shows what the user should know about the license, and the program
+// continues.
+func warn(w io.Writer, s program.Status) {
+	if !s.Valid {
+		fmt.Fprintln(w, s.Message())
+	}
+	for _, warning := range s.Warnings {
+		fmt.Fprintln(w, warning.Detail)
+	}
 }
 
 func createAdmin(ctx context.Context, h *licensing.Handler, email, password string) error {
@@ -128,21 +133,29 @@ func TestClientGuideFunctions(t *testing.T) {
 	_, err = consume(ctx, shop, cursor, handle)
 	is.NoErr(err)
 	is.Equal(types, []string{license.EventLicenseCreated})
+}
 
-	public, _, err := ed25519.GenerateKey(nil)
+// TestProgramGuideFunctions calls the functions of the guide to shipped programs.
+func TestProgramGuideFunctions(t *testing.T) {
+	is := is.New(t)
+	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/file/keys", nil))
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("ATLAS_KEY", "")
+	lic, err := openLicense(w.Body.Bytes())
 	is.NoErr(err)
-	keys, err := licensefile.NewKeySet(public)
-	is.NoErr(err)
-	jwks, err := keys.MarshalJSON()
-	is.NoErr(err)
-	lic, err := openOffline(jwks, "pc-1", t.TempDir())
-	is.NoErr(err)
-	is.Equal(lic.Status().Code, client.CodeNoFile)
-	is.NoErr(lic.Close())
-	lic, err = openTrusted(jwks, "http://127.0.0.1:0", "", "pc-1", t.TempDir())
-	is.NoErr(err)
-	is.Equal(lic.Status().Code, client.CodeNoKey)
-	is.NoErr(lic.Close())
+	defer lic.Close()
+	var out strings.Builder
+	export(&out, lic)
+	is.Equal(out.String(), "No license key is set; enter one.\n")
+	out.Reset()
+	valid := program.Fixed(program.Status{Valid: true, Entitlements: map[string]any{"export": true}})
+	export(&out, valid)
+	warn(&out, program.Status{Valid: true, Warnings: []program.Warning{{Code: program.CodeUnreachable, Detail: "no network"}}})
+	warn(&out, lic.Status())
+	is.Equal(out.String(), "exporting\nno network\nNo license key is set; enter one.\n")
 }
 
 // TestGuideFunctions calls the functions of the guides.

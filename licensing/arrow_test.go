@@ -59,6 +59,7 @@ var arrows = map[string][]string{
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
 	"licensing/client":        {"licensing/api", "licensing/licensefile"},
+	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
 	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},
 	"example":                 {"example/internal/host", "store/sqlite"},
@@ -66,12 +67,12 @@ var arrows = map[string][]string{
 	"example/admin":           {"example/internal/admin"},
 
 	"example/internal/firstrelease": {"licensing", "licensing/license", "licensing/webhook", "auth", "auth/operator", "store"}, // for tests only
-	"example/program":               {"licensing/client"},
+	"example/program":               {"licensing/program"},
 }
 
 // pure are the packages that import nothing but the standard library and each
 // other, so that their importers import nothing else.
-var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/pick", "licensing/api", "licensing/licensefile", "licensing/client"}
+var pure = []string{"store", "store/memory", "store/postgres", "storetest", "storetest/internal/pick", "licensing/api", "licensing/licensefile", "licensing/client", "licensing/program"}
 
 // goList runs go list -json and hands each package to use.
 func goList(t *testing.T, use func(p goPackage), args ...string) {

@@ -1,11 +1,15 @@
-// Program is a small program as a vendor ships it: a web server whose report
-// needs a license. See package licensing/client.
+// Program is a small program as a vendor ships it: it serves an export on this
+// machine, for which a license is needed. Start it, cut it from the network,
+// suspend its license, and uninstall it: the guide
+// licensing/docs/programs.md says what to expect.
 //
-//	go run ./example/program -url http://127.0.0.1:8080/licensing -key ABCDE-…
+//	curl -o keys.json http://127.0.0.1:8080/licensing/file/keys
+//	go run ./example/program -keys keys.json -key ABCDE-…
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-d8a106b4/licensekit/licensing/client"
+	"github.com/seed-d8a106b4/licensekit/licensing/program"
 )
 
 func main() {
@@ -29,55 +33,74 @@ func main() {
 	}
 }
 
-// openLicense starts to check the license of this installation.
-func openLicense(url, key, dir string, out io.Writer) (*client.Program, error) {
-	id, err := client.RandomID(dir)
-	if err != nil {
-		return nil, err
-	}
-	lic, err := client.Open(client.ProgramOptions{
-		URL: url, Key: key, ProductID: "atlas", Fingerprint: id,
-		OnChange: func(s client.Status) { fmt.Fprintln(out, "license", s.Code) },
-	})
-	if err == nil {
-		fmt.Fprintln(out, "license", lic.Status().Code)
-	}
-	return lic, err
-}
-
-// routes returns the pages of the program. The report needs the entitlement
-// "export".
-func routes(lic *client.Program) http.Handler {
+// routes returns the pages of the program. The export needs the entitlement
+// "export"; everything else works without a license.
+func routes(lic *program.License) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /report", lic.Require("export")(http.HandlerFunc(report)))
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, lic.Metrics()) })
-	mux.HandleFunc("GET /support", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, lic.Report()) })
+	mux.HandleFunc("GET /export", func(w http.ResponseWriter, r *http.Request) {
+		if !lic.Has("export") {
+			http.Error(w, "The export needs a license. "+lic.Status().Message(), http.StatusForbidden)
+			return
+		}
+		fmt.Fprintln(w, "the export")
+	})
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(lic.Status())
+	})
 	return mux
 }
 
-func report(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "the report") }
+// show prints a status for the user.
+func show(out io.Writer, s program.Status) {
+	fmt.Fprintln(out, "license:", s.Message())
+	for _, w := range s.Warnings {
+		fmt.Fprintln(out, "  warning:", w.Detail)
+	}
+}
 
 // run serves the program until ctx ends.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("program", flag.ContinueOnError)
 	url := flags.String("url", "http://127.0.0.1:8080/licensing", "address of the licensing service")
-	key := flags.String("key", os.Getenv("ATLAS_LICENSE_KEY"), "license key")
-	dir := flags.String("dir", ".", "directory for the installation ID")
+	keys := flags.String("keys", "keys.json", "file with the public keys; a vendor embeds them")
+	key := flags.String("key", "", "license key, which is stored")
+	dir := flags.String("dir", "", "directory for the license; by default below that of your configuration")
 	addr := flags.String("addr", "127.0.0.1:8090", "address to serve the program at")
+	takeOver := flags.Bool("take-over", false, "take the seat of another installation if none is free")
+	uninstall := flags.Bool("uninstall", false, "free the seat, and end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	lic, err := openLicense(*url, *key, *dir, out)
+	jwks, err := os.ReadFile(*keys)
+	if err != nil {
+		return err
+	}
+	lic, err := program.Open(program.Options{
+		URL: *url, Keys: jwks, ProductID: "atlas", Dir: *dir, OnChange: func(s program.Status) { show(out, s) },
+	})
 	if err != nil {
 		return err
 	}
 	defer lic.Close()
+	switch {
+	case *uninstall:
+		return lic.Release(ctx)
+	case *key != "":
+		err = lic.SetKey(ctx, *key)
+	case *takeOver:
+		err = lic.TakeOver(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(out, err) // the program continues
+	}
+	show(out, lic.Status())
 
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "serving http://%s/\n", listener.Addr())
+	fmt.Fprintf(out, "serving http://%s/export\n", listener.Addr())
 	server := &http.Server{Handler: routes(lic), ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { server.Shutdown(context.Background()) })
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -3,16 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"debug/buildinfo"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,8 +64,8 @@ func get(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestProgram runs the program against a service on loopback, which then goes
-// away, in real time with a license of seconds.
+// TestProgram tries the program as the guide says: start it, start it without the
+// network, suspend the license, reinstate it, uninstall it.
 func TestProgram(t *testing.T) {
 	is := is.New(t)
 	h := licensing.NewHandler(memory.New(), licensing.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -81,79 +78,71 @@ func TestProgram(t *testing.T) {
 		h.ServeHTTP(w, r)
 	}))
 	defer service.Close()
-	end := time.Now().Add(2 * time.Second)
+	service.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	l, err := h.Service().Create(t.Context(), license.CreateParams{
-		Name: "Atlas", ProductID: "atlas", CustomerID: "cus_1", ExpiresAt: &end, GraceSeconds: 1, Entitlements: map[string]any{"export": true},
+		Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", MaxActivations: new(int64(1)), Entitlements: map[string]any{"export": true},
 	})
 	is.NoErr(err)
+	dir := t.TempDir()
+	keys := filepath.Join(dir, "keys.json")
+	_, jwks := get(t, service.URL+"/file/keys")
+	is.NoErr(os.WriteFile(keys, []byte(jwks), 0o600))
+	state := filepath.Join(dir, "license")
 
-	ctx, cancel := context.WithCancel(t.Context())
-	var out output
-	done := make(chan error)
-	go func() {
-		done <- run(ctx, []string{"-url", service.URL, "-key", l.Key, "-dir", t.TempDir(), "-addr", "127.0.0.1:0"}, &out)
-	}()
-	base := out.waitFor(t, `serving (\S+)`)
-	out.waitFor(t, `license (valid)`)
-	code, body := get(t, base+"report")
-	is.Equal(code, 200)
-	is.Equal(body, "the report\n")
+	// try runs the program, and returns its answer to a request for an export.
+	try := func(args ...string) (code int, body, status string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		var out output
+		done := make(chan error)
+		go func() {
+			done <- run(ctx, append(args, "-url", service.URL, "-keys", keys, "-dir", state, "-addr", "127.0.0.1:0"), &out)
+		}()
+		url := out.waitFor(t, `serving (\S+)/export`)
+		code, body = get(t, url+"/export")
+		_, status = get(t, url+"/status")
+		cancel()
+		is.NoErr(<-done)
+		require.NotContains(t, out.text.String()+status, l.Key)
+		return code, body, status
+	}
 
-	gone.Lock() // and the program continues, until its license ends
-	code, _ = get(t, base+"report")
-	is.Equal(code, 200)
-	out.waitFor(t, `license (in_grace)`)
-	code, _ = get(t, base+"report")
-	is.Equal(code, 200)
-	out.waitFor(t, `license (expired)`)
-	code, body = get(t, base+"report")
+	code, body, _ := try()
 	is.Equal(code, 403)
-	require.Contains(t, body, "license_denied")
-	_, body = get(t, base+"metrics")
-	require.Contains(t, body, "licensekit_license_valid 0")
-	_, body = get(t, base+"support")
-	require.Contains(t, body, "unreachable")
-	require.NotContains(t, body, l.Key)
-
-	gone.Unlock()
-	_, err = h.Service().Renew(t.Context(), license.RenewParams{ID: l.ID, ExpiresAt: new(time.Now().Add(time.Hour))})
-	is.NoErr(err)
-	out.waitFor(t, `(?s)license expired.*license (valid)`)
-	code, _ = get(t, base+"report")
+	require.Contains(t, body, "No license key is set; enter one.")
+	code, body, status := try("-key", l.Key)
 	is.Equal(code, 200)
-	cancel()
-	is.NoErr(<-done)
-}
+	is.Equal(body, "the export\n")
+	require.Contains(t, status, `"licensed_to":"Acme Ltd"`)
 
-// TestProgramHasNoOtherModule looks into the binary: a program that imports
-// licensing/client links no module but ours.
-func TestProgramHasNoOtherModule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("go build takes seconds")
-	}
-	is := is.New(t)
-	file := filepath.Join(t.TempDir(), "program.exe")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	info, err := buildinfo.ReadFile(file)
-	is.NoErr(err)
-	is.Equal(len(info.Deps), 0)
-	require.HasSuffix(t, info.Main.Path, "/licensekit")
-}
+	gone.Lock()
+	code, _, _ = try()
+	is.Equal(code, 200)
+	gone.Unlock()
 
-// TestLicensingCodeIsShort counts the lines that a newcomer writes.
-func TestLicensingCodeIsShort(t *testing.T) {
-	is := is.New(t)
-	text, err := os.ReadFile("main.go")
+	_, err = h.Service().Suspend(t.Context(), license.MoveParams{ID: l.ID, Reason: "Please pay invoice 7."})
 	is.NoErr(err)
-	lines := 0
-	for _, f := range []string{"openLicense", "routes"} {
-		_, body, found := strings.Cut(string(text), "\nfunc "+f+"(")
-		is.True(found)
-		body, _, _ = strings.Cut(body, "\n}\n")
-		lines += 2 + strings.Count(body, "\n")
-	}
-	require.AtMost(t, lines, 25)
+	code, body, _ = try("-key", l.Key) // asks now, and not within the hour
+	is.Equal(code, 403)
+	require.Contains(t, body, "The license is suspended: Please pay invoice 7.")
+	gone.Lock()
+	code, _, _ = try()
+	is.Equal(code, 403)
+	gone.Unlock()
+	_, err = h.Service().Reinstate(t.Context(), license.MoveParams{ID: l.ID})
+	is.NoErr(err)
+	code, _, _ = try()
+	is.Equal(code, 200)
+
+	_, err = h.Service().Activate(t.Context(), license.ActivateParams{Key: l.Key, Fingerprint: "other", TakeOver: license.TakeOverOldest})
+	is.NoErr(err)
+	code, _, _ = try("-take-over")
+	is.Equal(code, 200)
+
+	is.NoErr(run(t.Context(), []string{"-uninstall", "-url", service.URL, "-keys", keys, "-dir", state}, io.Discard))
+	page, err := h.Service().ListActivations(t.Context(), license.ListActivationsParams{LicenseID: l.ID})
+	is.NoErr(err)
+	is.Equal(len(page.Data), 0)
+	_, err = os.Stat(filepath.Join(state, "license.json"))
+	is.True(os.IsNotExist(err))
 }

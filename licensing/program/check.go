@@ -1,0 +1,244 @@
+package program
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// longestFile asks for a license file of the longest lifetime that the service
+// allows.
+const longestFile = "P10Y"
+
+// errUntrusted is a positive verdict without a license file that counts.
+var errUntrusted = errors.New("the service answered that the license is valid, without a license file that verifies")
+
+// A reach is how far a check goes to get a seat.
+type reach int
+
+const (
+	regular  reach = iota // keeps the seat, or takes the first one
+	again                 // takes a free seat, also after this one was released or evicted
+	takeOver              // takes the seat of the oldest activation if none is free
+)
+
+// begin waits until no other method uses the service. The returned context ends
+// with ctx and with Close; call done at the end.
+func (l *License) begin(ctx context.Context) (_ context.Context, done func(), err error) {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	case <-l.ctx.Done():
+		return nil, nil, errClosed
+	}
+	if l.ctx.Err() != nil {
+		<-l.turn
+		return nil, nil, errClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(l.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		<-l.turn
+		l.poke() // the loop continues from this check
+	}, nil
+}
+
+// A result is what the service answered about a key.
+type result struct {
+	answer
+	file  *licensefile.File // verified, with the nonce of the request; nil: none was asked for, or the license allows none
+	text  string            // of the file
+	nonce string
+}
+
+// query asks the service about a key, and takes a seat if one is missing and
+// within reach.
+func (l *License) query(ctx context.Context, key string, how reach) (result, error) {
+	l.mu.Lock()
+	file := l.file
+	if key != l.key {
+		file = nil
+	}
+	fresh := l.fresh
+	wants := file != nil && l.wantsFile()
+	l.mu.Unlock()
+	send := func(path string, p params) (result, error) {
+		p.Key, p.Fingerprint, p.ProductID = key, l.fingerprint, l.opts.ProductID
+		if p.File != "" {
+			p.Nonce = rand.Text()
+		}
+		a, err := l.ask(ctx, path, p)
+		return result{answer: a, nonce: p.Nonce}, err
+	}
+	activate := func() (result, error) {
+		p := params{Name: l.opts.Name, File: longestFile}
+		if how == takeOver {
+			p.TakeOver = api.TakeOverOldest
+		}
+		return send("/license/activate", p)
+	}
+	validate := func(withFile bool) (result, error) {
+		if withFile {
+			return send("/license/validate", params{File: longestFile})
+		}
+		return send("/license/validate", params{})
+	}
+	var r result
+	var err error
+	if file == nil || how != regular {
+		r, err = activate()
+	} else if r, err = validate(wants); err == nil && missesSeat(r.Verdict, fresh) {
+		r, err = activate()
+	} else if err == nil && r.nonce == "" && l.differs(r.answer, *file) {
+		r, err = validate(true)
+	}
+	if err == nil && r.Valid && r.nonce != "" {
+		err = l.verify(&r)
+	}
+	return r, err
+}
+
+// missesSeat reports whether a seat is all that is missing, and may be taken. One
+// that was released or evicted while the program ran is not.
+func missesSeat(v api.Verdict, fresh bool) bool {
+	for _, reason := range v.Reasons {
+		switch reason.Code {
+		case api.VerdictLeaseEnded:
+		case api.VerdictNotActivated: // with an activation: it was released
+			if v.Activation != nil && !fresh {
+				return false
+			}
+		case api.VerdictEvicted:
+			if !fresh {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(v.Reasons) > 0
+}
+
+// wantsFile reports whether the next validation asks for a license file: when half
+// of the lifetime of the last one has passed, of which a check may be a tenth
+// early, and when something is wrong. The caller holds l.mu.
+func (l *License) wantsFile() bool {
+	f := l.file
+	if l.denial != nil || l.doubtful || l.usable(*f) != nil {
+		return true
+	}
+	return l.clock.now().Sub(f.IssuedAt)*20 >= f.ExpiresAt.Sub(f.IssuedAt)*9
+}
+
+// differs reports whether a new license file would say something else than f.
+func (l *License) differs(a answer, f licensefile.File) bool {
+	if !a.Valid {
+		return false
+	}
+	if !a.date.IsZero() {
+		l.mu.Lock()
+		off := a.date.Sub(l.clock.now()).Abs()
+		l.mu.Unlock()
+		if off > licensefile.Leeway {
+			return true // a file proves the time
+		}
+	}
+	var end time.Time
+	if a.License.ExpiresAt != nil {
+		end = a.License.ExpiresAt.Truncate(time.Second)
+	}
+	granted := a.License.Entitlements
+	moved := a.Activation != nil && a.Activation.ID != f.ActivationID
+	return moved || a.License.ID != f.LicenseID || a.License.Name != f.Name || a.License.Generation > f.Generation ||
+		!end.Equal(f.LicenseExpiresAt) || len(granted)+len(f.Entitlements) > 0 && !reflect.DeepEqual(granted, f.Entitlements)
+}
+
+// verify verifies the license file of a positive answer. A license may have none,
+// with a reason.
+func (l *License) verify(r *result) error {
+	if r.File == "" && r.FileReason != nil && r.FileReason.Code != "" {
+		return nil
+	}
+	f, err := l.keys.Verify(r.File)
+	if err == nil {
+		err = f.Check(licensefile.Expect{ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Nonce: r.nonce, Now: f.IssuedAt})
+	}
+	l.mu.Lock()
+	if err == nil && l.condemned(f) {
+		err = licensefile.ErrCondemnedKey
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUntrusted, err)
+	}
+	r.file, r.text = &f, r.File
+	return nil
+}
+
+// accept applies the result of a query. The caller holds l.mu.
+func (l *License) accept(r result) {
+	l.failed, l.failures, l.checkedAt = nil, 0, time.Now().Round(0)
+	l.unknown, l.refused = r.Code == api.VerdictNotFound, nil
+	v := r.Verdict
+	switch {
+	case r.file != nil:
+		l.fresh, l.denial, l.doubtful = false, nil, false
+		l.adopt(*r.file)
+		l.clock.prove(r.file.IssuedAt)
+		l.floorSaved = time.Time{} // it may have been ahead
+		l.saveClock()
+		l.keep(r.text)
+	case v.Valid && r.nonce != "":
+		l.refused = v.FileReason
+	case v.Valid:
+		l.fresh = false
+	case !l.unknown:
+		l.deny(l.denialOf(v))
+	}
+	l.next = time.Now().Add(early(l.recheck(v)))
+}
+
+// denialOf returns the denial of a negative verdict.
+func (l *License) denialOf(v api.Verdict) denial {
+	d := denial{Code: v.Code}
+	if full := v.Reasons[len(v.Reasons)-1]; full.Code == api.VerdictActivationLimit && (l.fresh || v.Code == api.VerdictLeaseEnded) {
+		d.Code = full.Code // the seat would have been taken again
+	}
+	if found := v.License; found != nil {
+		d.LicenseID = found.ID
+		if found.Status == api.LicenseSuspended || found.Status == api.LicenseRevoked {
+			d.Reason = found.StatusReason
+		}
+		if found.ExpiresAt != nil {
+			d.ExpiresAt = *found.ExpiresAt
+		}
+	}
+	return d
+}
+
+// recheck returns how long to wait after an answer. The caller holds l.mu.
+func (l *License) recheck(v api.Verdict) time.Duration {
+	wait := time.Duration(min(max(1, v.RecheckAfter), 24*60*60)) * time.Second
+	if f := l.file; f != nil && l.denial == nil && l.refused == nil && !l.unknown {
+		half := f.IssuedAt.Add(f.ExpiresAt.Sub(f.IssuedAt) / 2)
+		wait = min(wait, max(time.Minute, half.Sub(l.clock.now())))
+	}
+	return wait
+}
+
+// fail applies a check that got no answer, or one that is not trusted. The caller
+// holds l.mu.
+func (l *License) fail(err error) {
+	l.failed = err
+	l.failures++
+	l.next = time.Now().Add(backoff(l.failures, err))
+}

@@ -1,0 +1,176 @@
+package program
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+)
+
+// TestWrongClock: while the service can be reached, the clock of the machine does
+// not matter.
+func TestWrongClock(t *testing.T) {
+	for _, off := range []time.Duration{-10 * time.Minute, -400 * day, 10 * time.Minute, 400 * day} {
+		t.Run(off.String(), func(t *testing.T) {
+			onStage(t, func(s *stage) {
+				s.update(license.UpdateParams{OfflineSeconds: license.To[int64](24 * 60 * 60)})
+				s.setClock(off)
+				b := s.box("pc-1")
+				l := b.open()
+				s.is(l, "valid")
+				time.Sleep(2 * day)
+				s.is(l, "valid")
+				l = b.restart(l)
+				s.is(l, "valid")
+				time.Sleep(time.Hour)
+				s.is(l, "valid")
+				s.vendor.Die()
+				until := l.Status().ValidUntil
+				time.Sleep(time.Until(until) - time.Second)
+				s.is(l, "valid", CodeUnreachable) // until the true end
+				time.Sleep(time.Second)
+				s.is(l, CodeFileExpired, CodeUnreachable)
+			})
+		})
+	}
+}
+
+// TestClockIsDoubted: a clock that is wrong while the file counts is noticed by
+// the date of the service, and a license file proves the time.
+func TestClockIsDoubted(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.update(license.UpdateParams{OfflineSeconds: license.To[int64](4 * 24 * 60 * 60)})
+		b := s.box("pc-1")
+		l := b.open()
+		time.Sleep(time.Hour)
+		s.setClock(day)
+		s.requests()
+		l = b.restart(l)
+		s.is(l, "valid")
+		time.Sleep(time.Minute)
+		files := 0
+		for _, r := range s.requests() {
+			if r.file {
+				files++
+			}
+		}
+		s.Equal(files, 1)
+		s.vendor.Die()
+		until := l.Status().ValidUntil
+		time.Sleep(time.Until(until) - time.Second)
+		s.is(l, "valid", CodeUnreachable)
+	})
+}
+
+// TestClockSetBackWhileRunning changes nothing but a warning.
+func TestClockSetBackWhileRunning(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.update(license.UpdateParams{OfflineSeconds: license.To[int64](24 * 60 * 60)})
+		l := s.box("pc-1").open()
+		until := l.Status().ValidUntil
+		time.Sleep(time.Minute)
+		s.vendor.Die()
+		time.Sleep(time.Hour)
+		s.setClock(-30 * day)
+		time.Sleep(10 * time.Minute)
+		s.is(l, "valid", CodeUnreachable, CodeClockChanged)
+		time.Sleep(time.Until(until) - time.Second)
+		s.is(l, "valid", CodeUnreachable, CodeClockChanged)
+		time.Sleep(time.Second)
+		s.is(l, CodeFileExpired, CodeUnreachable, CodeClockChanged)
+		s.vendor.Answer()
+		time.Sleep(8 * time.Minute)
+		s.is(l, "valid") // the service has proved the time
+	})
+}
+
+// TestSleep: time asleep counts without the service, and a check follows at once.
+func TestSleep(t *testing.T) {
+	onStage(t, func(s *stage) {
+		l := s.box("pc-1").open()
+		time.Sleep(time.Minute)
+		s.vendor.Die()
+		s.setClock(20 * day)
+		time.Sleep(5 * time.Minute)
+		s.is(l, CodeFileExpired, CodeUnreachable)
+		s.vendor.Answer()
+		time.Sleep(8 * time.Minute)
+		s.is(l, "valid")
+		s.requests()
+		s.setClock(20*day + 2*time.Hour)
+		time.Sleep(5 * time.Minute)
+		require.AtLeast(s.T, len(s.requests()), 1)
+		s.is(l, "valid")
+	})
+}
+
+// TestStartBelowTheFloor: without the service, a clock before what is certain does
+// not count; the right clock does.
+func TestStartBelowTheFloor(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		l := b.open()
+		time.Sleep(day)
+		s.NoErr(l.Close())
+		s.vendor.Die()
+		s.setClock(-time.Hour)
+		l = b.open()
+		s.is(l, CodeClockChanged, CodeUnreachable)
+		s.setClock(0)
+		time.Sleep(5 * time.Minute)
+		s.is(l, "valid", CodeUnreachable)
+		s.setClock(-time.Hour)
+		s.vendor.Answer()
+		s.is(b.restart(l), "valid")
+	})
+}
+
+// TestResetClocks: a file of a day does not run longer than a day, although the
+// clock is set to its beginning before each start, which ends without Close.
+func TestResetClocks(t *testing.T) {
+	onStage(t, func(s *stage) {
+		s.update(license.UpdateParams{OfflineSeconds: license.To[int64](24 * 60 * 60)})
+		b := s.box("pc-1")
+		begun := time.Now()
+		s.NoErr(b.open().Close())
+		s.meddle(refuse)
+		ran := time.Duration(0)
+		const each = 20 * time.Minute
+		for range 4600 * time.Hour / each {
+			s.setClock(begun.Sub(time.Now()) + ran) // not before what the program knows
+			l := b.open()
+			if !l.Status().Valid {
+				break
+			}
+			time.Sleep(each)
+			crash(l)
+			ran += each
+		}
+		require.AtMost(s.T, ran, 33*time.Hour) // each crash loses up to five minutes
+		s.setClock(begun.Sub(time.Now()))
+		s.True(!b.open().Status().Valid)
+	})
+}
+
+// crash ends a program without Close.
+func crash(l *License) {
+	l.cancel()
+	l.loop.Wait()
+}
+
+// TestFloorOfAnotherTime: a service whose clock was ahead locks nobody out for long.
+func TestFloorOfAnotherTime(t *testing.T) {
+	onStage(t, func(s *stage) {
+		b := s.box("pc-1")
+		l := b.open()
+		s.NoErr(l.Close())
+		s.NoErr(disk{b.opts.Dir}.write(clockName, "4000000000"))
+		l = b.open()
+		s.is(l, "valid") // proved by the service
+		time.Sleep(time.Hour)
+		s.is(l, "valid")
+		s.vendor.Die()
+		s.is(b.restart(l), "valid")
+	})
+}

@@ -1,0 +1,132 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// The files in Options.Dir. Each is replaced as a whole, so any number of
+// processes may share the directory without locks: a process that reads an
+// earlier file has what it would have had a moment before.
+const (
+	licenseName = "license.json"    // the license file, and the digest of its key
+	listName    = "revocations.jwt" // the newest revocation list
+	denialName  = "denied.json"     // the last denial, until a newer license file
+	clockName   = "clock"           // the floor of the clock, in Unix seconds
+	keyName     = "key"             // the license key from SetKey
+	requestName = "request"         // the nonce of the request that waits for a file
+	idName      = "installation-id" // the random fingerprint
+	tempPrefix  = ".tmp-"           // a file that is being written
+	tempMost    = 10 * time.Minute  // after which such a file was left by a crash
+)
+
+// A disk is the directory of a License.
+type disk struct{ dir string }
+
+// read returns the text of a file; empty: there is none.
+func (d disk) read(name string) (string, error) {
+	path := filepath.Join(d.dir, name)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > 2*licensefile.MaxListSize {
+		return "", fmt.Errorf("%s is not a file of this program", path)
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// write replaces a file: the complete text appears, or nothing changes. The clock
+// is written often, and may be lost with the power.
+func (d disk) write(name, text string) error {
+	temp, err := d.temp(text, name != clockName)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	return rename(temp, filepath.Join(d.dir, name))
+}
+
+// create writes a file unless it exists.
+func (d disk) create(name, text string) error {
+	temp, err := d.temp(text, true)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	path := filepath.Join(d.dir, name)
+	if err = os.Link(temp, path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil { // a file system without links
+		return nil
+	}
+	return rename(temp, path)
+}
+
+// temp writes text to a file under a name that nothing reads.
+func (d disk) temp(text string, durable bool) (path string, err error) {
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return "", err
+	}
+	temp, err := os.CreateTemp(d.dir, tempPrefix+"*")
+	if err != nil {
+		return "", err
+	}
+	if _, err = temp.WriteString(text + "\n"); err == nil && durable {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
+		os.Remove(temp.Name())
+		return "", err
+	}
+	return temp.Name(), nil
+}
+
+// rename moves a file. Windows refuses it for a moment while another process
+// reads the file that is replaced.
+func rename(from, to string) (err error) {
+	for range 5 {
+		if err = os.Rename(from, to); !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return err
+}
+
+// remove removes files, if they exist.
+func (d disk) remove(names ...string) error {
+	var failed []error
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(d.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// sweep removes what a crash has left.
+func (d disk) sweep() {
+	entries, _ := os.ReadDir(d.dir) // what cannot be read is not removed
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), tempPrefix) && time.Since(info.ModTime()) > tempMost {
+			_ = d.remove(e.Name())
+		}
+	}
+}

@@ -1,0 +1,74 @@
+/*
+Package program is the license of a shipped program: a desktop program, a tool, a
+server that runs at the customer. It uses only the standard library and the packages
+api and licensefile.
+
+	//go:embed keys.json
+	var keys []byte // curl -o keys.json https://acme.example/licensing/file/keys
+
+	lic, err := program.Open(program.Options{
+		URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: os.Getenv("ATLAS_KEY"),
+	})
+	…
+	defer lic.Close()
+	if lic.Has("export") { … }
+
+There is one rule: a positive answer is a signed license file. The program activates
+the license for this installation, asks the service once an hour, and gets a license
+file that the keys in it verify, which it keeps in a directory. So it starts at home
+and in the train, and it does not believe a server that lies. [Status.ValidUntil] says
+how long it can run without the network: by default 14 days, and then at most as long
+as offline_seconds of the license allows.
+
+A program that only warns uses [Status.Message], and continues whatever Valid is.
+
+# What happens when
+
+	start with a license file that counts     Open returns at once, and checks in the background
+	start without one                         Open waits for the first attempt, at most 5 seconds
+	the service is down, stalls, answers 5xx  the file counts until ValidUntil, also after a restart,
+	or 429, a captive portal answers, or it   with the warning unreachable; then file_expired
+	answers without a file that verifies      the same, with untrusted
+	the service does not know the key         the same, with not_found, unless the revocation list says
+	                                          that the license was deleted (revoked) or changed (file_outdated)
+	suspended, revoked, another product       denied at the next check, with the reason of the operator,
+	                                          until a newer license file arrives
+	lease ended, machine slept                activates again; activation_limit if no seat is free
+	seat taken over, or released              denied until SetKey, TakeOver or the next start, which may
+	by someone else                           take a free seat
+	Release                                   the seat is free; the next start takes one again
+	no seat free                              activation_limit; TakeOver evicts the oldest activation
+	the license ends without the network      in_grace, then expired, on time
+	the clock of the machine is wrong         does not matter while the service answers
+	the clock was set back                    a running program continues, with the warning clock_changed;
+	                                          a start without the service is clock_changed
+	the directory of another machine          fingerprint_changed, without a seat, until SetKey
+	a directory that is full or read-only     works from memory, with the warning dir_unusable
+	a revocation list that does not verify    the warning list_refused
+
+After a failure, the program asks again after 10 seconds, then after twice as long each
+time, up to 5 minutes, with jitter. It never asks before Retry-After, up to an hour.
+
+# The directory
+
+[Options.Dir] has the license file, the newest revocation list, the last denial, the
+key that [License.SetKey] stored, and a time that is certain. Files are replaced as a
+whole, so any number of processes may share it. A user who can write there can remove
+files, or put back earlier ones, but not forge a license; a user who can change the
+program can do anything.
+
+# Without a network
+
+Without [Options.URL], the program makes no requests. [License.Request] returns a text
+that the user sends to the vendor, who answers with a license file, and
+[License.Install] verifies and stores it.
+
+# Which machine
+
+By default, the fingerprint is a hash of the product and of the ID of the machine
+(/etc/machine-id, MachineGuid, IOPlatformUUID), or a random ID in the directory. Images
+of containers and cloned machines can share an ID, and so a seat: set
+[Options.Fingerprint] there, for example to the ID of the deployment, and lease_seconds
+of the license.
+*/
+package program

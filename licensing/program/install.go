@@ -1,0 +1,108 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// Request returns the text with which the user of a machine without a network asks
+// the vendor for a license file: at most 400 characters, which fit into a QR code,
+// for a fingerprint of up to 128 bytes. The file that answers it carries its nonce,
+// and Install refuses a file that answers another request. The nonce stays the same
+// until a file is installed.
+func (l *License) Request() (string, error) {
+	if l.isFixed() {
+		return "", errors.New("program: a fixed license has no requests")
+	}
+	if l.fingerprint == "" {
+		return "", Status{Code: CodeFingerprintRequired}.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := licensefile.NewRequest(l.key, l.fingerprint)
+	if nonce := l.pending(); nonce != "" {
+		r.Nonce = nonce
+	}
+	text, err := r.Text()
+	if err != nil {
+		return "", fmt.Errorf("program: request: %w", err)
+	}
+	if l.nonce != r.Nonce {
+		l.nonce, l.unsaved[requestName] = r.Nonce, r.Nonce
+		l.save()
+	}
+	return text, nil
+}
+
+// pending returns the nonce of the request that waits for a file. The caller holds
+// l.mu.
+func (l *License) pending() string {
+	if l.nonce == "" {
+		l.nonce, _ = l.disk.read(requestName) // without it, there is a new request
+	}
+	return l.nonce
+}
+
+// Install verifies the text of a license file or of a revocation list, which the
+// user has pasted or brought along, and uses it from then on. It is stored in Dir.
+// The error says why the text is refused, such as licensefile.ErrSignature or
+// licensefile.ErrExpired; then nothing has changed.
+func (l *License) Install(text string) error {
+	if l.isFixed() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.load()
+	err := l.install(text)
+	l.judge()
+	l.poke()
+	if err != nil {
+		return fmt.Errorf("program: install: %w", err)
+	}
+	return nil
+}
+
+func (l *License) install(text string) error {
+	f, err := l.keys.Verify(text)
+	if errors.Is(err, licensefile.ErrType) || errors.Is(err, licensefile.ErrTooLarge) {
+		return l.installList(text)
+	}
+	if err == nil {
+		err = l.usable(f)
+	}
+	if err != nil {
+		return err
+	}
+	installed := l.file != nil && l.file.ID == f.ID
+	answers := f.Nonce != "" && f.Nonce == l.pending()
+	switch {
+	case f.Nonce != "" && !answers && !installed:
+		return licensefile.ErrNonce
+	case !answers && !installed && l.file != nil && l.file.LicenseID == f.LicenseID && !l.replaces(f):
+		return errors.New("a newer license file is installed")
+	}
+	if answers {
+		l.denial, l.nonce, l.unsaved[requestName] = nil, "", ""
+	}
+	l.adopt(f)
+	l.keep(text)
+	return nil
+}
+
+func (l *License) installList(text string) error {
+	old := l.listText
+	if err := l.takeList(text); err != nil {
+		return err
+	}
+	if l.listText == old && text != old {
+		return errors.New("a newer revocation list is installed")
+	}
+	l.listError, l.listAt = nil, time.Now()
+	l.unsaved[listName] = l.listText
+	l.save()
+	return nil
+}

@@ -1,0 +1,116 @@
+package program
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matryer/is"
+
+	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/license"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// TestAirGap walks: request, install, restart, expire, renew; the service signs.
+func TestAirGap(t *testing.T) {
+	onStage(t, func(s *stage) {
+		is := s.I
+		b := s.box("pc-1")
+		b.opts.URL = ""
+		l := b.open()
+		s.is(l, CodeNoFile)
+		for _, err := range []error{l.SetKey(s.Context(), "k"), l.TakeOver(s.Context()), l.Release(s.Context())} {
+			require.ErrorIs(s.T, err, errNoService)
+		}
+		answer := func(request string) string {
+			file, err := s.service().IssueFile(s.Context(), license.IssueFileParams{
+				LicenseID: s.license.ID, Request: request, Lifetime: license.Duration{Days: 10},
+			})
+			is.NoErr(err)
+			text, err := s.vendor.Handler.Files().Sign(s.Context(), *file.FileClaims())
+			is.NoErr(err)
+			return text
+		}
+		request, err := l.Request()
+		is.NoErr(err)
+		l = b.restart(l)
+		again, err := l.Request()
+		is.NoErr(err)
+		is.Equal(again, request)
+		text := answer(request)
+		is.NoErr(l.Install("\n" + text + "\n"))
+		s.is(l, "valid")
+		is.NoErr(l.Install(text)) // twice
+		is.Equal(l.Status().LicensedTo, "Acme Ltd")
+		is.Equal(b.files(), []string{"license.json"})
+		l = b.restart(l)
+		s.is(l, "valid")
+		request, err = l.Request()
+		is.NoErr(err)
+		is.True(request != again)
+		time.Sleep(10 * day)
+		s.is(l, CodeFileExpired)
+		is.NoErr(l.Install(answer(request)))
+		s.is(l, "valid")
+		is.NoErr(l.Refresh(s.Context()))
+		is.Equal(len(s.requests()), 0)
+
+		// Another process of the installation learns of it.
+		other := b.open()
+		s.move((*license.Service).Suspend, "")
+		list, err := s.vendor.Handler.Files().Revocations(s.Context(), "atlas")
+		is.NoErr(err)
+		time.Sleep(time.Second)
+		is.NoErr(l.Install(list))
+		s.is(l, api.VerdictRevoked)
+		time.Sleep(6 * time.Minute)
+		s.is(other, api.VerdictRevoked)
+	})
+}
+
+// TestInstallVerifiesFirst: what is refused is not stored, and replaces nothing.
+func TestInstallVerifiesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		is := is.New(t)
+		jwks, key := newKey(t)
+		_, foreign := newKey(t)
+		dir := t.TempDir()
+		l, err := open(Options{Keys: jwks, ProductID: "atlas", Fingerprint: "pc-1", Dir: dir}, machineWithID("x"), time.Now)
+		is.NoErr(err)
+		defer l.Close()
+		good := signed(t, key, "pc-1")
+		is.NoErr(l.Install(good))
+		time.Sleep(time.Minute)
+		for want, text := range map[error]string{
+			licensefile.ErrSignature:   good[:len(good)-4] + "AAAA",
+			licensefile.ErrUnknownKey:  signed(t, foreign, "pc-1"),
+			licensefile.ErrFingerprint: signed(t, key, "pc-2"),
+			licensefile.ErrProduct:     signed(t, key, "pc-1", func(c *licensefile.Claims) { c.ProductID = "other" }),
+			licensefile.ErrExpired:     signed(t, key, "pc-1", func(c *licensefile.Claims) { c.ExpiresAt = c.IssuedAt }),
+			licensefile.ErrEarly:       signed(t, key, "pc-1", func(c *licensefile.Claims) { c.NotBefore = c.NotBefore.Add(day) }),
+			licensefile.ErrClock:       signed(t, key, "pc-1", func(c *licensefile.Claims) { c.IssuedAt = c.IssuedAt.Add(day) }),
+			licensefile.ErrNonce:       signed(t, key, "pc-1", func(c *licensefile.Claims) { c.ID, c.Nonce = "file-2", "of-another-request" }),
+			licensefile.ErrMalformed:   "not a license file",
+			licensefile.ErrListAhead:   list(t, key, time.Now().Add(2*day)),
+			licensefile.ErrStaleList:   list(t, key, time.Now().Add(-8*day)),
+		} {
+			err := l.Install(text)
+			if want == licensefile.ErrMalformed || want == licensefile.ErrSignature {
+				is.True(err != nil)
+			} else {
+				require.ErrorIs(t, err, want)
+			}
+			is.True(l.Status().Valid)
+		}
+		is.True(l.Install(signed(t, key, "pc-1", func(c *licensefile.Claims) { c.ID, c.IssuedAt = "old", c.IssuedAt.Add(-time.Hour) })) != nil)
+		text, err := disk{dir}.read(licenseName)
+		is.NoErr(err)
+		require.Contains(t, text, good)
+		is.NoErr(l.Install(list(t, key, time.Now())))
+		is.True(l.Install(list(t, key, time.Now().Add(-time.Hour))) != nil) // older
+		is.NoErr(l.Install(signed(t, key, "pc-1", func(c *licensefile.Claims) { c.ID, c.Generation = "new", 2 })))
+		is.True(l.Install(good) != nil) // of an earlier generation
+	})
+}

@@ -1,0 +1,122 @@
+package program
+
+import (
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// judge makes the status follow from what is known: it is valid only with a
+// license file that counts, and no later denial. The caller holds l.mu.
+func (l *License) judge() {
+	s := Status{CheckedAt: l.checkedAt, Warnings: l.warnings()}
+	if f := l.file; f != nil {
+		s.LicenseID, s.LicensedTo, s.Entitlements, s.ExpiresAt = f.LicenseID, f.Name, f.Entitlements, f.LicenseExpiresAt
+	}
+	var t timeline
+	if d := l.denial; d != nil {
+		s.Code, s.Reason, s.LicenseID, s.ExpiresAt = d.Code, d.Reason, d.LicenseID, d.ExpiresAt
+	} else if l.file == nil {
+		s.Code = l.withoutFile()
+	} else if err := l.usable(*l.file); err != nil {
+		s.Code = l.fileCode(*l.file, err)
+	} else {
+		t = l.lasting(s)
+	}
+	if t == nil {
+		t = timeline{{status: s}}
+	}
+	l.now.Store(&t)
+}
+
+// lasting returns the timeline of the file in use, which counts.
+func (l *License) lasting(s Status) timeline {
+	f, now, start := l.file, l.clock.now(), time.Since(l.start)
+	until := func(t time.Time) time.Duration { return max(1, start+t.Sub(now)) }
+	ended := s
+	ended.Code = l.fileCode(*f, licensefile.ErrExpired)
+	s.Valid, s.Code, s.ValidUntil = true, api.VerdictValid, f.ExpiresAt
+	t := timeline{{until(f.ExpiresAt), s}, {0, ended}}
+	if end := f.LicenseExpiresAt; !end.IsZero() && end.Before(f.ExpiresAt) {
+		grace := s
+		grace.Code = api.VerdictInGrace
+		t = timeline{{until(end), s}, {until(f.ExpiresAt), grace}, {0, ended}}
+	}
+	return t
+}
+
+// withoutFile returns the code of a program that has no license file.
+func (l *License) withoutFile() api.Code {
+	switch {
+	case l.opts.URL == "":
+		return CodeNoFile
+	case l.key == "":
+		return CodeNoKey
+	case l.fingerprint == "":
+		return CodeFingerprintRequired
+	case l.unknown:
+		return api.VerdictNotFound
+	case l.refused != nil:
+		return l.refused.Code
+	case errors.Is(l.failed, errUntrusted):
+		return CodeUntrusted
+	}
+	return CodeUnreachable
+}
+
+// fileCode returns the code for why a file does not count.
+func (l *License) fileCode(f licensefile.File, why error) api.Code {
+	switch {
+	case errors.Is(why, licensefile.ErrProduct):
+		return api.VerdictProductMismatch
+	case errors.Is(why, licensefile.ErrFingerprint):
+		return CodeFingerprintChanged
+	case errors.Is(why, licensefile.ErrRevoked):
+		return api.VerdictRevoked
+	case errors.Is(why, licensefile.ErrClock):
+		return CodeClockChanged
+	case errors.Is(why, licensefile.ErrEarly):
+		return api.VerdictScheduled
+	case errors.Is(why, licensefile.ErrExpired):
+		if end := f.LicenseExpiresAt; !end.IsZero() && !end.After(f.ExpiresAt) {
+			return api.VerdictExpired
+		}
+		if l.unknown {
+			return api.VerdictNotFound
+		}
+		return CodeFileExpired
+	}
+	return CodeFileOutdated
+}
+
+// warnings returns what does not make the license invalid.
+func (l *License) warnings() (all []Warning) {
+	warn := func(code api.Code, detail string) { all = append(all, Warning{code, detail}) }
+	switch {
+	case errors.Is(l.failed, errUntrusted):
+		warn(CodeUntrusted, l.failed.Error())
+	case l.failed != nil:
+		warn(CodeUnreachable, "The licensing service cannot be reached: "+l.failed.Error())
+	case l.unknown:
+		warn(api.VerdictNotFound, messages[api.VerdictNotFound])
+	case l.refused != nil:
+		warn(l.refused.Code, "The service issues no license file: "+l.refused.Detail)
+	}
+	if l.clock.moved() < -jump {
+		warn(CodeClockChanged, "The clock of this machine was set back while the program was running.")
+	}
+	if l.listError != nil {
+		warn(CodeListRefused, "The revocation list does not count: "+l.listError.Error())
+	}
+	if l.revoked != nil {
+		if err := l.revoked.Check(l.opts.ProductID, l.clock.now()); errors.Is(err, licensefile.ErrStaleList) {
+			warn(CodeListStale, err.Error())
+		}
+	}
+	if l.dirError != nil {
+		warn(CodeDirUnusable, l.dirError.Error())
+	}
+	return all
+}

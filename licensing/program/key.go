@@ -1,0 +1,204 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// errNoService is returned by methods that need Options.URL.
+var errNoService = errors.New("program: Options.URL is empty, so there is no service; see Install")
+
+// Refresh asks the service now, and returns nil if it has answered: Status has the
+// verdict. Without a service, it reads Dir again. Concurrent calls share one check.
+func (l *License) Refresh(ctx context.Context) error {
+	if l.isFixed() {
+		return nil
+	}
+	l.mu.Lock()
+	l.load()
+	l.judge()
+	asks := l.asks()
+	l.mu.Unlock()
+	if !asks {
+		l.poke()
+		return nil
+	}
+	return l.refresh(ctx)
+}
+
+// refresh asks the service and applies the answer, unless another check that began
+// later has done that.
+func (l *License) refresh(ctx context.Context) error {
+	l.mu.Lock()
+	counted := l.begun
+	l.mu.Unlock()
+	inner, done, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	l.mu.Lock()
+	key, shared, failed := l.key, l.completed > counted, l.failed
+	l.begun++
+	number := l.begun
+	l.mu.Unlock()
+	if shared {
+		return failed
+	}
+	r, err := l.query(inner, key, regular)
+	switch {
+	case err != nil && l.ctx.Err() != nil:
+		return errClosed
+	case err != nil && ctx.Err() != nil:
+		return err // the caller left, which says nothing about the service
+	}
+	l.mu.Lock()
+	l.completed = number
+	if err != nil {
+		l.fail(err)
+	} else {
+		l.accept(r)
+	}
+	l.judge()
+	l.mu.Unlock()
+	if err == nil || errors.Is(err, errUntrusted) {
+		l.updateList(inner, r.Code)
+	}
+	l.attempted()
+	return err
+}
+
+// attempted ends the wait of Open.
+func (l *License) attempted() {
+	select {
+	case <-l.tried:
+	default:
+		close(l.tried)
+	}
+}
+
+// SetKey replaces the license key, and takes a free seat even if this
+// installation was released, lost its seat, or is for another machine. It returns
+// nil if the license is valid then. An [*Error] says why not, in one sentence for
+// the user. The new key stays unless no license has it or the service did not
+// answer; then nothing has changed.
+func (l *License) SetKey(ctx context.Context, key string) error {
+	if l.isFixed() {
+		return nil
+	}
+	return l.take(ctx, strings.TrimSpace(key), again)
+}
+
+// TakeOver takes the seat of the oldest activation of the license if none is
+// free. It returns what SetKey returns. The installation that loses its seat is
+// denied at its next check, and may run from its license file until then or, if
+// it does not ask the service, until its file expires.
+func (l *License) TakeOver(ctx context.Context) error {
+	if l.isFixed() {
+		return nil
+	}
+	l.mu.Lock()
+	key := l.key
+	l.mu.Unlock()
+	return l.take(ctx, key, takeOver)
+}
+
+func (l *License) take(ctx context.Context, key string, how reach) error {
+	switch {
+	case l.opts.URL == "":
+		return errNoService
+	case key == "":
+		return Status{Code: CodeNoKey}.Err()
+	case l.fingerprint == "":
+		return Status{Code: CodeFingerprintRequired}.Err()
+	}
+	inner, done, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, err := l.query(inner, key, how)
+	if err != nil {
+		return l.explain(ctx, err)
+	}
+	if r.Code == api.VerdictNotFound {
+		return Status{Code: r.Code}.Err()
+	}
+	l.mu.Lock()
+	l.key, l.file, l.denial, l.fresh, l.released = key, nil, nil, true, false
+	l.unsaved[keyName], l.unsaved[licenseName], l.unsaved[denialName] = key, "", ""
+	l.accept(r)
+	l.save()
+	l.mu.Unlock()
+	l.updateList(inner, r.Code)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.judge()
+	return l.Status().Err()
+}
+
+// explain returns the error of a call that had no effect.
+func (l *License) explain(ctx context.Context, err error) error {
+	switch {
+	case l.ctx.Err() != nil:
+		return errClosed
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, errUntrusted):
+		return &Error{Status: Status{Code: CodeUntrusted}, cause: err}
+	}
+	f, ok := errors.AsType[*failure](err)
+	if !ok || f.code == "" {
+		return &Error{Status: Status{Code: CodeUnreachable}, cause: err}
+	}
+	return &Error{Status: Status{Code: f.code}, cause: err}
+}
+
+// Release frees the seat of this installation, and deletes the license file from
+// Dir: for an uninstallation, or at the exit of a program of which more are
+// installed than may run. The license key stays, and the next start takes a seat
+// again. It returns an [*Error] if the service did not answer, or if a license file
+// holds the seat; then nothing has changed.
+func (l *License) Release(ctx context.Context) error {
+	if l.isFixed() {
+		return nil
+	}
+	if l.opts.URL == "" {
+		return errNoService
+	}
+	inner, done, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	l.mu.Lock()
+	key := l.key
+	l.mu.Unlock()
+	if key != "" && l.fingerprint != "" {
+		resp, body, err := l.post(inner, "/license/deactivate", params{Key: key, Fingerprint: l.fingerprint})
+		if err == nil && resp.StatusCode != http.StatusOK {
+			if err = refused(resp, problemOf(body)); codeOf(err) == api.CodeNotFound {
+				err = nil // there is nothing to free
+			}
+		}
+		if err != nil {
+			return l.explain(ctx, err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file, l.revoked, l.listAt, l.released = nil, nil, time.Time{}, true
+	l.denial = &denial{Code: api.VerdictNotActivated}
+	l.unsaved[licenseName], l.unsaved[denialName], l.unsaved[listName] = "", "", ""
+	l.save()
+	l.judge()
+	if len(l.unsaved) > 0 {
+		return l.dirError
+	}
+	return nil
+}

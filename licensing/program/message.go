@@ -1,0 +1,62 @@
+package program
+
+import (
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+)
+
+// Message returns the status as one sentence for the user, with the date that
+// matters and the reason that the operator gave.
+func (s Status) Message() string {
+	date := func(t time.Time) string { return t.Local().Format("2 January 2006") }
+	because := func(sentence string) string {
+		if s.Reason == "" {
+			return sentence + "."
+		}
+		return sentence + ": " + s.Reason
+	}
+	switch s.Code {
+	case api.VerdictValid:
+		if !s.ExpiresAt.IsZero() {
+			return "The license is valid until " + date(s.ExpiresAt) + "."
+		}
+		return "The license is valid."
+	case api.VerdictInGrace:
+		return "The license expired on " + date(s.ExpiresAt) + " and stops working on " + date(s.ValidUntil) + "; renew it."
+	case api.VerdictExpired:
+		if !s.ExpiresAt.IsZero() {
+			return "The license expired on " + date(s.ExpiresAt) + "; renew it."
+		}
+		return "The license has expired; renew it."
+	case api.VerdictSuspended:
+		return because("The license is suspended")
+	case api.VerdictRevoked:
+		return because("The license was revoked")
+	}
+	if text, ok := messages[s.Code]; ok {
+		return text
+	}
+	return because("The license is not valid (" + string(s.Code) + ")")
+}
+
+var messages = map[api.Code]string{
+	api.VerdictNotFound:        "No license has this license key; check it for typos.",
+	api.VerdictScheduled:       "The license has not started yet.",
+	api.VerdictProductMismatch: "The license is for another product.",
+	api.VerdictNotActivated:    "This installation was released from the license; enter the license key again to use it here.",
+	api.VerdictEvicted:         "Another installation took over the seat of this one; enter the license key again to use it here.",
+	api.VerdictActivationLimit: "All seats of the license are in use; release another installation, or take over its seat.",
+	api.VerdictLeaseEnded:      "The license was not confirmed in time; connect to the network.",
+	api.CodeSeatHeld:           "Too many installations were released recently and may still run offline; try again later.",
+	api.FileTooLarge:           "The license is too large for this program; contact the vendor.",
+	CodeNoKey:                  "No license key is set; enter one.",
+	CodeNoFile:                 "No license file is installed; request one from the vendor.",
+	CodeUnreachable:            "The licensing service cannot be reached; check the network connection.",
+	CodeUntrusted:              "The answer of the licensing service cannot be trusted; check the network connection.",
+	CodeFileExpired:            "The license could not be confirmed for too long; connect to the network, or install a new license file.",
+	CodeFileOutdated:           "The license has changed; connect to the network, enter the new license key, or install a new license file.",
+	CodeFingerprintRequired:    "This installation cannot be identified; its directory for the license must be writable.",
+	CodeFingerprintChanged:     "The license was activated on another machine; enter the license key again to use it here.",
+	CodeClockChanged:           "The clock of this machine is wrong; correct it, or connect to the network.",
+}

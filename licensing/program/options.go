@@ -1,0 +1,128 @@
+package program
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Options are the options of [Open]. Keys and ProductID are required, and URL
+// unless the machine has no network.
+type Options struct {
+	// URL is where the service is mounted, such as
+	// "https://acme.example/licensing". Empty: the program makes no requests, and
+	// runs from files that its user installs; see [License.Install].
+	URL string
+
+	// Keys are the public keys that sign license files, as GET /file/keys returns
+	// them. Embed them: keys that the program fetched would prove nothing.
+	Keys []byte
+
+	// ProductID is the product that the license must be for.
+	ProductID string
+
+	// Key is the license key. Empty: the one that [License.SetKey] stored.
+	Key string
+
+	// Dir is the directory for the license file and what belongs to it; see the
+	// package documentation. It is created when it is needed, and may be shared by
+	// any number of processes. Empty: a directory for ProductID below
+	// [os.UserConfigDir].
+	Dir string
+
+	// Fingerprint identifies this installation: a machine, a container or a user,
+	// as the program chooses. A seat of the license is taken for it. Empty: a hash
+	// of ProductID and the ID of the machine or, without one, a random ID that is
+	// kept in Dir.
+	Fingerprint string
+
+	// Name describes the activation to operators. Empty: the host name.
+	Name string
+
+	// HTTPClient sends the requests. Nil: a client with the transport of
+	// [http.DefaultTransport], which uses the proxy of the environment. Redirects
+	// are never followed, so that the license key reaches no other address.
+	HTTPClient *http.Client
+
+	// OnChange is called after any part of the status but CheckedAt has changed.
+	// The calls begin when Open returns, and are made one after the other.
+	// OnChange must not call Close.
+	OnChange func(Status)
+}
+
+// maxText is the maximum length of names and IDs, in characters.
+const maxText = 255
+
+// complete fills in the defaults, and returns an error that names an invalid
+// option.
+func (o *Options) complete() error {
+	if len(o.Keys) == 0 {
+		return errors.New("program: Options.Keys must be set to the answer of GET /file/keys")
+	}
+	if o.ProductID == "" {
+		return errors.New("program: Options.ProductID must be set")
+	}
+	for _, f := range []struct{ name, value string }{{"ProductID", o.ProductID}, {"Fingerprint", o.Fingerprint}, {"Name", o.Name}} {
+		if !isText(f.value) {
+			return fmt.Errorf("program: Options.%s must be at most %d characters of UTF-8 without control characters, and without white space at its ends", f.name, maxText)
+		}
+	}
+	base, err := parseURL(o.URL)
+	if err != nil {
+		return fmt.Errorf("program: Options.URL %w", err)
+	}
+	o.URL, o.Key = base, strings.TrimSpace(o.Key)
+	if o.Name == "" {
+		if host, err := os.Hostname(); err == nil && isText(host) {
+			o.Name = host
+		}
+	}
+	if o.Dir == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return fmt.Errorf("program: Options.Dir must be set, because there is no directory for the configuration of the user: %w", err)
+		}
+		o.Dir = filepath.Join(config, dirName(o.ProductID), "license")
+	}
+	return nil
+}
+
+// isText reports whether the service accepts s as a name or an ID.
+func isText(s string) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxText && strings.TrimSpace(s) == s &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
+}
+
+// parseURL returns the URL of a service without a final slash. The error
+// completes a sentence that begins with the name of the option.
+func parseURL(s string) (string, error) {
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		return "", nil
+	case err != nil:
+		return "", errors.New("must be a URL") // the error could repeat a password
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return "", errors.New(`must begin with "https://" and a host`)
+	case u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "":
+		return "", errors.New("must not have a user name, a query or a fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// dirName returns the name of a product's directory on any file system.
+func dirName(productID string) string {
+	const safe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	if len(productID) <= 64 && strings.Trim(productID, safe) == "" {
+		return productID
+	}
+	digest := sha256.Sum256([]byte(productID))
+	return hex.EncodeToString(digest[:16])
+}

@@ -1,0 +1,179 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// openWait is how long Open waits for the first attempt without a license file.
+const openWait = 5 * time.Second
+
+// A License is the license of a running program. It is safe for concurrent use.
+// Create one with [Open], and close it with Close.
+type License struct {
+	opts        Options
+	keys        *licensefile.KeySet
+	disk        disk
+	fingerprint string // empty: none, so no seat is taken
+	http        *http.Client
+	own         *http.Transport // to close; nil: the caller's
+	idError     error           // why there is no fingerprint
+
+	ctx    context.Context // ends with Close; nil: the license is fixed
+	cancel context.CancelFunc
+	loop   sync.WaitGroup
+	turn   chan struct{} // holds a value while a request of any method is in progress
+	wake   chan struct{} // makes the loop look again
+	tried  chan struct{} // closed after the first attempt
+	opened chan struct{} // closed when Open returns
+
+	start time.Time // with a monotonic reading
+	now   atomic.Pointer[timeline]
+
+	mu      sync.Mutex // guards the fields below
+	clock   clock
+	key     string
+	file    *licensefile.File // the newest for the key; nil: none
+	denial  *denial           // of the service, later than file; nil: none
+	revoked *licensefile.Revocations
+	nonce   string // of the request that waits for a file; empty: none
+
+	// What the service last answered:
+	checkedAt time.Time   // zero: nothing
+	failed    error       // why there was no answer; nil: there was one
+	failures  int         // since the last answer
+	unknown   bool        // no license has the key
+	refused   *api.Reason // why the license is valid, and has no file; nil: it has one
+	fresh     bool        // no answer has been positive yet, so a seat that was lost may be taken again
+	released  bool        // by Release
+	doubtful  bool        // the clock was not certain for long; the next file proves the time
+
+	begun, completed int       // the numbers of the last checks
+	next             time.Time // when to ask again
+	listText         string    // of revoked
+	listAt           time.Time // when it was fetched
+	listCode         api.Code  // of the verdict then
+	listError        error     // why the last one does not count
+
+	unsaved    map[string]string // by name: what could not be written to Dir yet
+	dirError   error
+	floorSaved time.Time
+	shown      Status // the last status that OnChange received
+}
+
+// errClosed is returned by methods that need the service after Close.
+var errClosed = errors.New("program: the license is closed")
+
+// Open reads the license of this program, and starts to check it. With a license
+// file that counts, it returns at once. Otherwise it waits for the end of the
+// first attempt to get one, at most 5 seconds. It fails only if an option is
+// invalid: look at [License.Status] for the license.
+func Open(opts Options) (*License, error) {
+	return open(opts, thisMachine(), func() time.Time { return time.Now().Round(0) })
+}
+
+func open(opts Options, m machine, wall func() time.Time) (*License, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	keys, err := licensefile.ParseKeys(opts.Keys)
+	if err != nil {
+		return nil, errors.New("program: Options.Keys must be the answer of GET /file/keys: " + err.Error())
+	}
+	l := &License{
+		opts: opts, keys: keys, disk: disk{opts.Dir}, fingerprint: opts.Fingerprint, key: opts.Key, fresh: true, unsaved: map[string]string{},
+		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), tried: make(chan struct{}), opened: make(chan struct{}),
+		start: time.Now(), clock: clock{wall: wall},
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.connect()
+	l.disk.sweep()
+	if l.fingerprint == "" {
+		l.fingerprint, l.idError = m.fingerprint(opts.ProductID, l.disk)
+	}
+	l.mu.Lock()
+	l.clock.start(time.Time{})
+	l.load()
+	l.clock.start(l.clock.certain())
+	l.judge()
+	wait := l.asks() && !l.Status().Valid
+	l.mu.Unlock()
+	l.loop.Go(l.run)
+	if wait {
+		timer := time.NewTimer(openWait)
+		defer timer.Stop()
+		select {
+		case <-l.tried:
+		case <-timer.C:
+		}
+	}
+	l.mu.Lock()
+	l.shown = l.Status()
+	l.mu.Unlock()
+	close(l.opened)
+	l.poke()
+	return l, nil
+}
+
+// connect prepares the requests to the service.
+func (l *License) connect() {
+	l.http = &http.Client{}
+	if l.opts.HTTPClient != nil {
+		*l.http = *l.opts.HTTPClient
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		l.own = t.Clone()
+		l.http.Transport = l.own
+	}
+	l.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+}
+
+// Fixed returns a License with a status that never changes, for the tests of a
+// program. It makes no requests. If s.Code is empty, it follows from s.Valid.
+func Fixed(s Status) *License {
+	if s.Code == "" {
+		s.Code = CodeUnreachable
+		if s.Valid {
+			s.Code = api.VerdictValid
+		}
+	}
+	l := &License{start: time.Now()}
+	l.now.Store(&timeline{{status: s}})
+	return l
+}
+
+func (l *License) isFixed() bool { return l.cancel == nil }
+
+// Close ends the checks, and waits until a request in progress has ended. The
+// seat stays taken; see [License.Release]. After Close, the status no longer
+// follows the service. Another Close does nothing.
+func (l *License) Close() error {
+	if l.isFixed() || l.ctx.Err() != nil {
+		return nil
+	}
+	l.cancel()
+	l.loop.Wait()
+	l.turn <- struct{}{} // a request in progress has ended
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.saveClock()
+	if l.own != nil {
+		l.own.CloseIdleConnections()
+	}
+	return nil
+}
+
+// poke makes the loop look again.
+func (l *License) poke() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,60 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// listEvery is after how long another revocation list is fetched.
+const listEvery = 24 * time.Hour * 9 / 10
+
+// updateList fetches the revocation list if it is due: once a day, when the
+// verdict changes, and as long as no license has the key, because then only the
+// list tells a deleted license from a service that lies. A list that does not
+// count is fetched again with the next check.
+func (l *License) updateList(ctx context.Context, code api.Code) {
+	l.mu.Lock()
+	due := l.listAt.IsZero() || time.Since(l.listAt) >= listEvery || code != l.listCode || code == api.VerdictNotFound
+	l.mu.Unlock()
+	if !due {
+		return
+	}
+	text, err := l.list(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		err = l.takeList(text)
+	}
+	if l.listError = err; err == nil {
+		l.listAt, l.listCode = time.Now(), code
+		l.unsaved[listName] = l.listText
+		l.save()
+	}
+}
+
+// takeList verifies a revocation list, and uses it if it is the newest. The error
+// says why it does not count. The caller holds l.mu.
+func (l *License) takeList(text string) error {
+	keys := l.keys
+	if l.revoked != nil {
+		keys = keys.Condemn(l.revoked.CondemnedKeys...)
+	}
+	list, err := keys.VerifyRevocations(text)
+	if err == nil {
+		err = list.Check(l.opts.ProductID, l.clock.now())
+	}
+	if err != nil && !errors.Is(err, licensefile.ErrStaleList) {
+		return err
+	}
+	if l.revoked == nil || keys.Newer(list, *l.revoked) {
+		l.revoked, l.listText = &list, text // a stale list still refuses what it names
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package program
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed-d8a106b4/licensekit/licensing/api"
+	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
+)
+
+// A storedFile is the contents of licenseName. The digest of the license key says
+// which key the file is of: with another one, it does not count.
+type storedFile struct {
+	File string `json:"file"`
+	Key  string `json:"key"` // a licensefile.KeyHash; empty: installed without a key
+}
+
+// A denial is the contents of denialName: the service has denied the license. Only
+// a newer license file ends it.
+type denial struct {
+	Code      api.Code  `json:"code"`
+	Reason    string    `json:"reason,omitempty"`
+	LicenseID string    `json:"license_id,omitempty"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // of the license
+	Key       string    `json:"key"`                 // as in storedFile
+	Since     time.Time `json:"since"`               // files that were issued later are newer
+}
+
+// load reads Options.Dir. What another process has written since the last time
+// counts if it is newer. The caller holds l.mu.
+func (l *License) load() {
+	l.dirError = l.idError
+	read := func(name string) string {
+		text, err := l.disk.read(name)
+		if err != nil {
+			l.dirError = err
+		}
+		return text
+	}
+	if _, pending := l.unsaved[keyName]; l.opts.Key == "" && !pending {
+		if key := read(keyName); key != "" && key != l.key {
+			l.key, l.file, l.denial = key, nil, nil
+		}
+	}
+	if seconds, err := strconv.ParseInt(read(clockName), 10, 64); err == nil {
+		l.clock.raise(time.Unix(seconds, 0))
+	}
+	if text := read(listName); text != "" && text != l.listText {
+		_ = l.takeList(text) // one that does not count any more is replaced
+	}
+	var f storedFile
+	if json.Unmarshal([]byte(read(licenseName)), &f) == nil && f.Key == l.digest() {
+		if file, err := l.keys.Verify(f.File); err == nil && l.replaces(file) {
+			l.adopt(file)
+		}
+	}
+	var d denial
+	if json.Unmarshal([]byte(read(denialName)), &d) == nil && d.Code != "" && d.Key == l.digest() && l.denial == nil &&
+		(l.file == nil || !l.file.IssuedAt.After(d.Since)) {
+		l.denial = &d
+	}
+}
+
+// digest returns the digest of the license key.
+func (l *License) digest() string { return licensefile.KeyHash(l.key) }
+
+// replaces reports whether a file replaces the one in use.
+func (l *License) replaces(f licensefile.File) bool {
+	old := l.file
+	switch {
+	case old == nil || l.condemned(*old):
+		return true
+	case f.LicenseID == old.LicenseID && f.Generation != old.Generation:
+		return f.Generation > old.Generation
+	}
+	return f.IssuedAt.After(old.IssuedAt)
+}
+
+// adopt makes a file the one in use. It proves that its time of issue has passed,
+// unless its key is compromised. The caller holds l.mu.
+func (l *License) adopt(f licensefile.File) {
+	l.file = &f
+	if !l.condemned(f) {
+		l.clock.raise(f.IssuedAt)
+	}
+	if l.denial != nil && f.IssuedAt.After(l.denial.Since) {
+		l.denial = nil
+	}
+}
+
+// condemned reports whether the revocation list says that the key of a file is
+// compromised.
+func (l *License) condemned(f licensefile.File) bool {
+	return l.revoked != nil && slices.Contains(l.revoked.CondemnedKeys, f.KeyID)
+}
+
+// usable returns why a file does not count now; nil: it does. The caller holds
+// l.mu.
+func (l *License) usable(f licensefile.File) error {
+	want := licensefile.Expect{
+		ProductID: l.opts.ProductID, Fingerprint: l.fingerprint, Now: l.clock.now(), Floor: l.clock.certain(), Revocations: l.revoked,
+	}
+	if list := l.revoked; list != nil && f.IssuedAt.After(list.IssuedAt) {
+		// The list is from before the license was reinstated.
+		want.Revocations = &licensefile.Revocations{ProductID: list.ProductID, CondemnedKeys: list.CondemnedKeys}
+	}
+	return f.Check(want)
+}
+
+// keep stores a file that has been adopted, and removes the denial that it ended.
+// The caller holds l.mu.
+func (l *License) keep(text string) {
+	stored, err := json.Marshal(storedFile{text, l.digest()})
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	l.unsaved[licenseName] = string(stored)
+	if l.denial == nil {
+		l.unsaved[denialName] = ""
+	}
+	l.save()
+}
+
+// deny stores a denial. The caller holds l.mu.
+func (l *License) deny(d denial) {
+	d.Key, d.Since = l.digest(), l.clock.certain()
+	if l.file != nil && l.file.IssuedAt.After(d.Since) {
+		d.Since = l.file.IssuedAt
+	}
+	if l.denial != nil && l.denial.Code == d.Code && l.denial.Reason == d.Reason && l.denial.Key == d.Key {
+		return
+	}
+	l.denial = &d
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(err) // strings and times of this era can always be encoded
+	}
+	l.unsaved[denialName] = string(text)
+	l.save()
+}
+
+// save writes what is not in the directory yet; an empty text removes the file. It
+// is tried again until it succeeds. The caller holds l.mu.
+func (l *License) save() {
+	for name, text := range l.unsaved {
+		var err error
+		if text == "" {
+			err = l.disk.remove(name)
+		} else {
+			err = l.disk.write(name, text)
+		}
+		if err != nil {
+			l.dirError = err
+			continue
+		}
+		delete(l.unsaved, name)
+	}
+}
+
+// saveClock stores the floor of the clock, so that the time which the program ran
+// cannot be used again. The caller holds l.mu.
+func (l *License) saveClock() {
+	if floor := l.clock.certain(); floor.Sub(l.floorSaved) >= time.Minute {
+		l.unsaved[clockName] = strconv.FormatInt(floor.Unix(), 10)
+		l.save()
+		l.floorSaved = floor
+	}
+}
