@@ -58,10 +58,7 @@ type TokenOptions struct {
 	DisableGET bool
 
 	// Max is the number of valid tokens that one client can have: 1 to
-	// 10,000. A further token ends the oldest. If Max is above 100, each
-	// process counts tokens 1% of Max at a time, so that not every request
-	// has to: tokens end up to 1% early for each process, and each of several
-	// processes may exceed the limit by 1% for a while. Default: 1,000.
+	// 10,000. A further token ends the oldest. Default: 1,000.
 	Max int `validate:"omitempty,min=1,max=10000"`
 
 	// MaxFailures is how many times per minute one client ID can fail to
@@ -111,7 +108,6 @@ type Auth struct {
 	cache    *tokenCache
 	failures *throttle.Throttle // failed authentications of clients
 	purges   *pacer             // of expired tokens
-	batches  *batches           // of a client's tokens
 	groups   *issueGroups
 	clients  *clientCache
 }
@@ -133,7 +129,6 @@ func New(st store.Store, opts Options) *Auth {
 		cache:    newTokenCache(),
 		failures: throttle.New(opts.Tokens.MaxFailures, time.Minute),
 		purges:   &pacer{every: time.Second},
-		batches:  newBatches(max(1, opts.Tokens.Max/100)),
 		groups:   newIssueGroups(opts.Tokens.Max),
 		clients:  newClientCache(),
 	}

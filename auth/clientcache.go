@@ -15,8 +15,9 @@ type clientCache struct {
 }
 
 type cachedClient struct {
-	record clientRecord
-	data   []byte // the stored record
+	record  clientRecord
+	data    []byte // the stored record
+	counted bool   // this process has counted the client's tokens; see makeRoom
 }
 
 func newClientCache() *clientCache { return &clientCache{clients: map[string]cachedClient{}} }
@@ -48,14 +49,22 @@ func (v *verified) recall(c *clientCache) bool {
 	return true
 }
 
-// put adds a client. If the cache is full, put empties it first.
-func (c *clientCache) put(v verified) {
+// counted reports whether put was called for a client whose tokens were counted.
+func (c *clientCache) counted(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.clients[v.ID]; !known && len(c.clients) >= clientCacheSize {
+	return c.clients[id].counted
+}
+
+// put adds a client. If the cache is full, put empties it first.
+func (c *clientCache) put(v verified, counted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, known := c.clients[v.ID]
+	if !known && len(c.clients) >= clientCacheSize {
 		clear(c.clients)
 	}
-	c.clients[v.ID] = cachedClient{v.clientRecord, v.data}
+	c.clients[v.ID] = cachedClient{v.clientRecord, v.data, counted || old.counted}
 }
 
 // drop removes a client.

@@ -24,8 +24,7 @@ func (a *Auth) DeleteClient(ctx context.Context, id string) error {
 		if err := tx.DeleteEntries(ctx, kindClient, id); err != nil {
 			return fmt.Errorf("auth: delete client: %w", err)
 		}
-		// The count includes tokens that were reserved and never issued, so
-		// purging the tokens would not bring it to zero.
+		// Purging the tokens does not count them then.
 		if err := tx.DeleteEntries(ctx, kindTokenCount, id); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("auth: delete client: %w", err)
 		}

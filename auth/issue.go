@@ -20,19 +20,12 @@ const (
 	evictBatch = 100
 	// useStep is how often the time of the last use is updated.
 	useStep = 5 * time.Minute
-	// recountStep is how often a process counts the tokens of a client that is
-	// at the limit, instead of relying on the stored count.
-	recountStep = time.Hour
 )
 
 // issue returns a new token for the requested scope. The update that writes the
 // token verifies the client again, so that a change in between applies to it.
 // Requests for tokens of one client that wait for the write lock at the same time
 // share an update; see issueGroup.
-//
-// The stored count of the client's tokens grows by a batch at a time, for these
-// tokens and the next ones of this process. A process that stops leaves the rest
-// of its batch in the count, so that the count is too high; see makeRoom.
 func (a *Auth) issue(r *http.Request, client verified, scope string) (raw string, t token, err error) {
 	if _, err := client.grant(scope); err != nil {
 		return "", token{}, err
@@ -77,60 +70,47 @@ func (a *Auth) lead(ctx context.Context, g *issueGroup) {
 // issueGroup stores the tokens of a group, which it closes when it has the write
 // lock.
 func (a *Auth) issueGroup(ctx context.Context, g *issueGroup) error {
-	var (
-		id, at                   = g.clientID, g.at
-		closed, purge            bool
-		reserve                  int
-		more, evicted, recounted bool
-	)
+	var closed, purge, more, full bool
+	recount := !a.clients.counted(g.clientID)
 	err := a.st.Update(ctx, func(tx store.Tx) error {
 		if !closed {
 			if a.groups.expectsMore() {
 				runtime.Gosched()
 			}
 			a.groups.close(g)
-			closed, purge, reserve = true, a.purges.due(at), a.batches.take(id, len(g.members))
+			closed, purge = true, a.purges.due(g.at)
 		}
-		entries, err := g.entries(ctx, tx, a.opts.Tokens.TTL)
+		entries, issued, err := g.entries(ctx, tx, a.opts.Tokens.TTL)
 		if err != nil {
 			return err
 		}
 		counts := tokenCounts{}
 		if purge {
-			if more, err = counts.purge(ctx, tx, at); err != nil {
+			if more, err = counts.purge(ctx, tx, g.at); err != nil {
 				return err
 			}
 		}
-		if reserve > 0 {
-			removed, exact, err := counts.makeRoom(ctx, tx, id, a.opts.Tokens.Max-reserve, a.batches.recountDue(id, at))
-			if err != nil {
-				return err
-			}
-			evicted, recounted = evicted || removed, exact
-			counts.change(id, reserve)
+		var cut []store.Entry
+		if cut, full, err = counts.makeRoom(ctx, tx, g.clientID, a.opts.Tokens.Max-issued, recount); err != nil {
+			return err
 		}
-		if err := counts.put(ctx, tx, entries...); err != nil {
+		counts.change(g.clientID, issued)
+		if err := counts.put(ctx, tx, append(entries, cut...)...); err != nil {
 			return err
 		}
 		return g.noteUse(ctx, tx)
 	})
-	if evicted {
+	if full {
 		a.cache.flush()
 	}
 	if purge && (more || err != nil) {
 		a.purges.reset()
 	}
 	switch {
-	case reserve > 0 && err != nil:
-		a.batches.reset(id)
-	case recounted:
-		a.batches.recounted(id, at)
-	}
-	switch {
 	case err == nil:
-		a.clients.put(g.stored())
+		a.clients.put(g.stored(), full)
 	case errors.Is(err, errBadClient):
-		a.clients.drop(id)
+		a.clients.drop(g.clientID)
 	}
 	return err
 }

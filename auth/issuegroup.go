@@ -47,16 +47,17 @@ func (g *issueGroup) wait(ctx context.Context) error {
 	}
 }
 
-// entries makes the tokens of the group and returns their entries. Tokens with
-// the same secret and scopes have one entry; all are issued at the time of the
-// latest request. It returns an error if no request gets a token.
-func (g *issueGroup) entries(ctx context.Context, tx store.Tx, ttl time.Duration) ([]store.Entry, error) {
+// entries makes the tokens of the group and returns their entries and how many
+// tokens these have. Tokens with the same secret and scopes have one entry; all are
+// issued at the time of the latest request. It returns an error if no request gets a
+// token.
+func (g *issueGroup) entries(ctx context.Context, tx store.Tx, ttl time.Duration) (entries []store.Entry, issued int, err error) {
 	e, err := tx.Entry(ctx, kindClient, g.clientID)
 	if errors.Is(err, store.ErrNotFound) {
 		err = errBadClient
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	at := g.at
 	for _, m := range g.members {
@@ -84,19 +85,20 @@ func (g *issueGroup) entries(ctx context.Context, tx store.Tx, ttl time.Duration
 		}
 		m.token = tokens[i]
 		m.raw = m.token.add()
+		issued++
 	}
 	if len(tokens) == 0 {
-		return nil, g.members[0].err
+		return nil, 0, g.members[0].err
 	}
-	entries := make([]store.Entry, 0, len(tokens)+1) // one more for the count
+	entries = make([]store.Entry, 0, len(tokens)+2) // two more for makeRoom and the count
 	for _, t := range tokens {
 		entry, err := t.entry()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		entries = append(entries, entry)
 	}
-	return entries, nil
+	return entries, issued, nil
 }
 
 // stored returns the client as the update has read it.

@@ -79,13 +79,19 @@ func (t token) find(raw string) int {
 	return -1
 }
 
-// tokensIn returns how many tokens an entry has.
-func tokensIn(e store.Entry) int {
+// readTokens returns the tokens of an entry and how many these are.
+func readTokens(e store.Entry) (t token, size int) {
 	t, err := readToken(e)
 	if err != nil {
-		return 1 // none that is valid, but the entry can be removed
+		return t, 1 // none that is valid, but the entry can be removed
 	}
-	return max(1, len(t.Digests)/digestLen)
+	return t, max(1, len(t.Digests)/digestLen)
+}
+
+// tokensIn returns how many tokens an entry has.
+func tokensIn(e store.Entry) int {
+	_, size := readTokens(e)
+	return size
 }
 
 // findToken returns the entry of a token, or errBadToken.

@@ -11,8 +11,8 @@ import (
 )
 
 // kindTokenCount is the kind of the entries that count the tokens of a client.
-// Key is the client's id, Data the count in decimal digits. The count includes
-// the tokens that processes have reserved and not yet issued; see issue.
+// Key is the client's id, Data the count in decimal digits. Earlier versions could
+// leave a count that is too high; see makeRoom.
 const kindTokenCount = "token_count"
 
 // tokenCounts has the counts of the tokens of clients that one update reads or
@@ -68,51 +68,53 @@ func (n tokenCounts) purge(ctx context.Context, tx store.Tx, now time.Time) (mor
 }
 
 // makeRoom removes the oldest tokens of a client that has more than limit, and
-// reports whether it removed any. If recount is true and the stored count is above
-// the limit, makeRoom first replaces it by the number of tokens in the store, and
-// reports that it did.
-func (n tokenCounts) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int, recount bool) (removed, recounted bool, err error) {
+// reports whether the stored count was above it. If recount is true, it then first
+// replaces that count by the number of tokens in the store. The entries that it
+// returns are as in removeOldest.
+func (n tokenCounts) makeRoom(ctx context.Context, tx store.Tx, clientID string, limit int, recount bool) (cut []store.Entry, full bool, err error) {
 	count, err := n.count(ctx, tx, clientID)
 	if err != nil || int(count) <= limit {
-		return false, false, err
+		return nil, false, err
 	}
 	have := int(count)
 	if recount {
 		if have, err = countTokens(ctx, tx, clientID); err != nil {
-			return false, false, err
+			return nil, false, err
 		}
 		n.change(clientID, have-int(count))
 	}
 	if have > limit {
-		removed = true
-		err = n.removeOldest(ctx, tx, clientID, min(have-limit, evictBatch))
+		cut, err = n.removeOldest(ctx, tx, clientID, min(have-limit, evictBatch))
 	}
-	return removed, recount, err
+	return cut, true, err
 }
 
-// removeOldest removes the oldest tokens of a client. If it removes only some of
-// the tokens of an entry, it writes the entry without them.
-func (n tokenCounts) removeOldest(ctx context.Context, tx store.Tx, clientID string, number int) error {
+// removeOldest removes the oldest tokens of a client. It returns the entry of which it
+// removes only some tokens, without these, for the caller to write.
+func (n tokenCounts) removeOldest(ctx context.Context, tx store.Tx, clientID string, number int) (cut []store.Entry, err error) {
 	var (
 		after store.Position
 		keys  []string
-		page  = min(number, 4) // entries, which usually have enough tokens
+		page  = min(number, 2) // entries, which usually have enough tokens
 	)
 	left := number
 	for left > 0 {
 		entries, err := tx.Entries(ctx, store.EntryQuery{Kind: kindToken, Order: store.ByExpiry, Owner: clientID, After: after, Limit: page})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range entries {
-			if size := tokensIn(e); size <= left {
+			t, size := readTokens(e)
+			switch {
+			case size <= left:
 				keys = append(keys, e.Key)
 				left -= size
-			} else if left > 0 {
-				if err := dropTokens(ctx, tx, e, left); err != nil {
-					return err
+			case left > 0:
+				t.Digests = t.Digests[left*digestLen:]
+				if e, err = t.entry(); err != nil {
+					return nil, err
 				}
-				left = 0
+				cut, left = append(cut, e), 0
 			}
 			after = store.Position{Time: e.ExpiresAt, ID: e.Key}
 		}
@@ -123,22 +125,9 @@ func (n tokenCounts) removeOldest(ctx context.Context, tx store.Tx, clientID str
 	}
 	n.change(clientID, left-number)
 	if len(keys) == 0 {
-		return nil
+		return cut, nil
 	}
-	return tx.DeleteEntries(ctx, kindToken, keys...)
-}
-
-// dropTokens removes the first tokens of an entry that has more.
-func dropTokens(ctx context.Context, tx store.Tx, e store.Entry, number int) error {
-	t, err := readToken(e)
-	if err != nil {
-		return err
-	}
-	t.Digests = t.Digests[number*digestLen:]
-	if e, err = t.entry(); err != nil {
-		return err
-	}
-	return tx.PutEntries(ctx, e)
+	return cut, tx.DeleteEntries(ctx, kindToken, keys...)
 }
 
 // put writes tokens and the counts that have changed.
