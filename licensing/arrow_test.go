@@ -58,7 +58,7 @@ var arrows = map[string][]string{
 	"licensing":               {"internal/valid", "licensing/license", "licensing/files", "licensing/webhook", "licensing/internal/http/web", "licensing/internal/http/endpoints", "licensing/internal/http/dashboard", "licensing/internal/http/portal", "licensing/internal/core/feed", "auth", "auth/operator", "store", "internal/inner"},
 	"licensing/licensefile":   {},
 	"licensing/files":         {"internal/seal", "licensing/licensefile", "auth", "store", "internal/inner"},
-	"licensing/client":        {"licensing/api", "licensing/licensefile"},
+	"licensing/client":        {"licensing/api"},
 	"licensing/program":       {"licensing/api", "licensing/licensefile"},
 	"licensing/licensingtest": {"licensing", "licensing/internal/core/record", "licensing/licensefile", "licensing/license", "auth", "store", "store/memory", "internal/inner"},
 	"example/internal/host":   {"licensing", "licensing/license", "licensing/webhook", "licensing/client", "auth", "auth/operator", "store"},

@@ -6,7 +6,8 @@ import (
 )
 
 // ValidateKey returns the verdict on the license with a key; for an unknown
-// key too. It needs no access token. A shipped program uses [Open] instead.
+// key too. It needs no access token. A shipped program uses
+// package program instead.
 func (c *Client) ValidateKey(ctx context.Context, p ValidateKeyParams) (Verdict, error) {
 	return call[Verdict](ctx, c, "POST /license/validate", anonymous, p)
 }

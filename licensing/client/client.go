@@ -33,12 +33,11 @@ type Options struct {
 // included. An error is an [*Error], the error of the context, or an error of
 // the connection.
 type Client struct {
-	base        string // URL without a final slash
-	id, secret  string
-	http        *http.Client
-	maxAttempts int // of a request
-	tokens      *tokenSource
-	key         string // of Once
+	base       string // URL without a final slash
+	id, secret string
+	http       *http.Client
+	tokens     *tokenSource
+	key        string // of Once
 }
 
 // New returns a client of the service at opts.URL. It does no I/O. It returns
@@ -51,16 +50,12 @@ func New(opts Options) (*Client, error) {
 	if (opts.ClientID == "") != (opts.ClientSecret == "") {
 		return nil, errors.New("client: Options.ClientID and Options.ClientSecret must be set together")
 	}
-	return newClient(base, opts.ClientID, opts.ClientSecret, opts.HTTPClient), nil
-}
-
-func newClient(base, id, secret string, h *http.Client) *Client {
 	own := http.Client{}
-	if h != nil {
-		own = *h
+	if opts.HTTPClient != nil {
+		own = *opts.HTTPClient
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: base, id: id, secret: secret, http: &own, maxAttempts: maxAttempts, tokens: &tokenSource{}}
+	return &Client{base: base, id: opts.ClientID, secret: opts.ClientSecret, http: &own, tokens: &tokenSource{}}, nil
 }
 
 // Once returns a Client whose calls carry an idempotency key, such as the number of

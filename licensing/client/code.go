@@ -65,31 +65,4 @@ const (
 	// CodeInvalidSignature is the code of a webhook request that the service
 	// did not sign with the secret, or not within the last five minutes.
 	CodeInvalidSignature Code = "invalid_signature"
-	// CodeUnreachable is the code of a [Status]: the service has not answered,
-	// or not for longer than ProgramOptions.Offline. As a warning: the last
-	// request failed, and an earlier answer still counts.
-	CodeUnreachable Code = "unreachable"
-	// CodeUntrusted is the code of a [Status], or a warning: with
-	// ProgramOptions.Trust, the service answered that the license is valid,
-	// without a license file that verifies.
-	CodeUntrusted Code = "untrusted"
-	// CodeNoKey is the code of a [Status]: the program has no license key.
-	CodeNoKey Code = "no_key"
-	// CodeClockChanged is a warning: the clock of this machine was set back
-	// while the program was running. As the code of a [Status]: the clock is
-	// before a time that a license file proves.
-	CodeClockChanged Code = "clock_changed"
-
-	// The codes of a [Status] from license files.
-
-	CodeNoFile             Code = "no_file"             // no file is installed
-	CodeFileExpired        Code = "file_expired"        // the license itself has not expired: get a new file
-	CodeFileOutdated       Code = "file_outdated"       // the license has changed, or the key was condemned: get a new file
-	CodeFingerprintChanged Code = "fingerprint_changed" // the files are for another fingerprint; no seat is taken until SetKey
-
-	// Warnings about license files.
-
-	CodeFileSkipped   Code = "file_skipped"   // a file or a revocation list does not verify, or the list does not count
-	CodeListStale     Code = "list_stale"     // the revocation list is more than a week old; with MaxListAge also the code of a [Status]
-	CodeStateUnusable Code = "state_unusable" // State or Files cannot be read or written
 )

@@ -22,7 +22,6 @@ type Error struct {
 
 	operation    string // such as "POST /license"
 	afterUnknown bool   // an earlier attempt may have had its effect
-	date         string // of the response
 }
 
 // Error returns one line: the operation, the status, the code, the detail, the
@@ -71,7 +70,6 @@ func newError(operation string, resp *http.Response) *Error {
 	e.Status, e.operation = resp.StatusCode, operation
 	e.RequestID = resp.Header.Get("X-Request-Id")
 	e.RetryAfter = retryAfter(resp.Header)
-	e.date = resp.Header.Get("Date")
 	return e
 }
 

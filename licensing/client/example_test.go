@@ -2,20 +2,16 @@ package client_test
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"time"
 
 	"github.com/seed-d8a106b4/licensekit/auth"
 	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/client"
-	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
@@ -162,158 +158,4 @@ func ExampleVerifyWebhook() {
 		}
 		fmt.Println(event.Type, event.Subject)
 	})
-}
-
-// A shipped program checks its license at the start, runs whether or not it is
-// valid, and reserves some features.
-func ExampleOpen() {
-	url, key, stop := startVendor()
-	defer stop()
-
-	dir, err := os.MkdirTemp("", "atlas-*") // a directory that the program keeps
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
-	id, err := client.RandomID(dir)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	lic, err := client.Open(client.ProgramOptions{URL: url, Key: key, ProductID: "atlas", Fingerprint: id})
-	if err != nil {
-		fmt.Println(err) // a wrong option
-		return
-	}
-	defer lic.Close()
-
-	users, _ := lic.Number("users")
-	fmt.Println(lic.Status().Code, lic.Has("export"), lic.Has("import"), users)
-	// Output: valid true false 5
-}
-
-// A program that starts without a key asks the user for one.
-func ExampleProgram_SetKey() {
-	url, key, stop := startVendor()
-	defer stop()
-	lic, err := client.Open(client.ProgramOptions{URL: url, ProductID: "atlas"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lic.Close()
-
-	fmt.Println(lic.Status().Code)
-	if err := lic.SetKey(context.Background(), "a typo"); errors.Is(err, client.CodeNotFound) {
-		fmt.Println("No license has this key.")
-	}
-	if err := lic.SetKey(context.Background(), key); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(lic.Status().Code)
-	// Output:
-	// no_key
-	// No license has this key.
-	// valid
-}
-
-func ExampleProgram_Require() {
-	lic := client.Fixed(client.Status{Valid: true, Entitlements: map[string]any{"import": true}})
-	report := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "the report") })
-
-	mux := http.NewServeMux()
-	mux.Handle("GET /report", lic.Require("export")(report))
-
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, httptest.NewRequest("GET", "/report", nil))
-	fmt.Println(w.Code, w.Body)
-	// Output:
-	// 403 {"type":"about:blank","title":"Forbidden","status":403,"code":"license_denied","detail":"The license of this application does not include export."}
-}
-
-// A test of a program needs no service.
-func ExampleFixed() {
-	lic := client.Fixed(client.Status{Code: client.CodeExpired})
-	fmt.Println(lic.Err())
-	// Output: license not valid: expired
-}
-
-// The monitoring of the customer scrapes the status of the license.
-func ExampleProgram_Metrics() {
-	lic := client.Fixed(client.Status{Valid: true, Source: client.SourceOnline})
-	http.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-		io.WriteString(w, lic.Metrics())
-	})
-	fmt.Print(lic.Metrics())
-	// Output:
-	// # HELP licensekit_license_valid Whether the license is valid.
-	// # TYPE licensekit_license_valid gauge
-	// licensekit_license_valid 1
-	// # HELP licensekit_license_status The present status of the license.
-	// # TYPE licensekit_license_status gauge
-	// licensekit_license_status{code="valid",source="online"} 1
-}
-
-// startVendor serves a service with one license.
-func startVendor() (url, key string, stop func()) {
-	opts, stop := startService()
-	c, err := client.New(opts)
-	if err != nil {
-		panic(err)
-	}
-	l, err := c.CreateLicense(context.Background(), client.CreateLicenseParams{
-		Name: "Atlas Team", ProductID: "atlas", CustomerID: "cus_1", Entitlements: map[string]any{"export": true, "users": 5},
-	})
-	if err != nil {
-		panic(err)
-	}
-	return opts.URL, l.Key, stop
-}
-
-// A program without a network runs from a license file.
-func ExampleProgram_Install() {
-	keys, text := issueFile() // keys are embedded in the program
-
-	lic, err := client.Open(client.ProgramOptions{ProductID: "atlas", Fingerprint: "pc-1", Trust: keys})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lic.Close()
-	fmt.Println(lic.Status().Code)
-	if err := lic.Install("a text that was cut"); err != nil {
-		fmt.Println("This is not a license file.")
-	}
-	if err := lic.Install(text); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(lic.Status().Code, lic.Has("export"))
-	// Output:
-	// no_file
-	// This is not a license file.
-	// valid true
-}
-
-// issueFile returns a license file and the public key that verifies it.
-func issueFile() (*licensefile.KeySet, string) {
-	public, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		panic(err)
-	}
-	keys, err := licensefile.NewKeySet(public)
-	if err != nil {
-		panic(err)
-	}
-	now := time.Now()
-	text, err := licensefile.Sign(licensefile.Claims{
-		ID: "4TJQ8ZC1V6X2RWN0", LicenseID: "lic_1", ProductID: "atlas", Generation: 1,
-		IssuedAt: now, NotBefore: now, ExpiresAt: now.Add(14 * 24 * time.Hour),
-		FingerprintHash: licensefile.FingerprintHash("lic_1", "pc-1"), Entitlements: map[string]any{"export": true},
-	}, private)
-	if err != nil {
-		panic(err)
-	}
-	return keys, text
 }

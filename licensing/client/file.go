@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-
-	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
 )
 
 // GetFileKeys returns the public keys of license files as a JSON Web Key Set, for
@@ -50,7 +48,7 @@ func (c *Client) GetFileRevocations(ctx context.Context, productID string) (stri
 		if resp.Header.Get("Content-Type") != "application/jwt" {
 			return unexpected(operation, resp, "the response is not a revocation list")
 		}
-		text, err = io.ReadAll(io.LimitReader(resp.Body, licensefile.MaxListSize))
+		text, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 		return err
 	})
 	return string(text), err

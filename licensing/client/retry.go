@@ -54,7 +54,7 @@ func temporary(err error) (retry, unknown bool) {
 }
 
 // retry calls attempt until it succeeds, fails for good, has failed
-// c.maxAttempts times, or the context ends. An attempt that may have had its
+// maxAttempts times, or the context ends. An attempt that may have had its
 // effect is not repeated unless repeatable.
 func (c *Client) retry(ctx context.Context, repeatable bool, attempt func() error) error {
 	anyUnknown := false
@@ -71,7 +71,7 @@ func (c *Client) retry(ctx context.Context, repeatable bool, attempt func() erro
 			e.afterUnknown = anyUnknown
 		}
 		again, unknown := temporary(err)
-		if !again || n >= c.maxAttempts || unknown && !repeatable || isError && e.RetryAfter > maxRetryAfter {
+		if !again || n >= maxAttempts || unknown && !repeatable || isError && e.RetryAfter > maxRetryAfter {
 			return err
 		}
 		anyUnknown = anyUnknown || unknown

@@ -25,13 +25,15 @@ To test over HTTP, serve kit.Handler with httptest and send the header
 # Testing a shipped program
 
 [NewVendor] returns a service that fails on demand, for programs that use
-package licensing/client. In a bubble of testing/synctest, weeks pass in no
+package licensing/program. In a bubble of testing/synctest, weeks pass in no
 time:
 
 	func TestOutage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			vendor := licensingtest.NewVendor(t)
-			lic, err := client.Open(client.ProgramOptions{URL: licensingtest.VendorURL, HTTPClient: vendor.HTTPClient(), …})
+			lic, err := program.Open(program.Options{
+				URL: licensingtest.VendorURL, HTTPClient: vendor.HTTPClient(), Keys: vendor.Keys(t), …
+			})
 			…
 			vendor.Die()
 			time.Sleep(72 * time.Hour)

@@ -19,7 +19,7 @@ import (
 const VendorURL = "http://licensing.test/licensing"
 
 // A Vendor is a licensing service that answers, lies, stalls or dies, as a
-// test says, for the tests of programs that use licensing/client. It is not on
+// test says, for the tests of programs that use licensing/program. It is not on
 // a network: give its HTTPClient to the program, and VendorURL. Its clock is
 // time.Now, which a bubble of testing/synctest replaces. It is safe for
 // concurrent use. Create one with [NewVendor].
@@ -43,6 +43,17 @@ func NewVendor(t testing.TB) *Vendor {
 
 // HTTPClient returns an HTTP client whose requests reach v, whatever their host.
 func (v *Vendor) HTTPClient() *http.Client { return &http.Client{Transport: vendorTransport{v}} }
+
+// Keys returns the public keys of license files, which a program embeds.
+func (v *Vendor) Keys(t testing.TB) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	v.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/file/keys", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET /file/keys: %d %s", w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
 
 // Answer makes the service answer from now on.
 func (v *Vendor) Answer() {

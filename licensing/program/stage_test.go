@@ -58,10 +58,8 @@ type answerOf struct {
 func onStage(t *testing.T, test func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{T: t, I: is.New(t), vendor: licensingtest.NewVendor(t)}
-		resp, err := s.vendor.HTTPClient().Get(licensingtest.VendorURL + "/file/keys")
-		s.NoErr(err)
-		s.keys, err = io.ReadAll(resp.Body)
-		s.NoErr(err)
+		s.keys = s.vendor.Keys(t)
+		var err error
 		s.license, err = s.service().Create(t.Context(), license.CreateParams{
 			Name: "Acme Ltd", ProductID: "atlas", CustomerID: "cus_1", MaxActivations: new(int64(2)),
 			Entitlements: map[string]any{"export": true, "users": 5, "tier": "gold"},
