@@ -221,6 +221,11 @@ type DashboardOptions struct {
 	// customer. The pages show it with the name of the customer's newest
 	// license. Default: "email".
 	EmailKey string
+
+	// RequireSecondFactor sends operators without a second factor from every page
+	// to the one that sets it up. It is for the built-in sign-in. Default: a
+	// second factor is the choice of each operator.
+	RequireSecondFactor bool
 }
 
 // A Limiter bounds how often callers may send requests. Allow counts one

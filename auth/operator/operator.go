@@ -27,18 +27,6 @@ type Operator struct {
 	LastSignInAt time.Time // zero: never
 }
 
-// A Role says what an operator may do.
-type Role string
-
-// The roles of operators.
-const (
-	RoleAdmin   Role = "admin"   // may see and change everything
-	RoleSupport Role = "support" // may see licenses without their keys, renew and reinstate them, and release activations
-	RoleViewer  Role = "viewer"  // may see everything except license keys and change only their own account
-)
-
-func (r Role) known() bool { return r == RoleAdmin || r == RoleSupport || r == RoleViewer }
-
 var unknownRole = auth.FieldError{Field: "role", Code: "unknown", Detail: "A role is admin, support or viewer."}
 
 // CreateParams are the parameters of [Service.Create].

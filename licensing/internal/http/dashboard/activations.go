@@ -94,7 +94,7 @@ func showActivations(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := activationList{licenseHead: newLicenseHead(l, "/activations"), Ended: q.Get("ended") != ""}
+	body := activationList{licenseHead: v.licenseHead(l, "/activations"), Ended: q.Get("ended") != ""}
 	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
 		return err
 	}

@@ -263,7 +263,7 @@ func TestBulkActionOfAnOperatorWithoutAccess(t *testing.T) {
 		})
 	}
 	for name, next := range map[string]operator.Operator{
-		"demoted by the host":          {ID: "7", Role: operator.RoleSupport},
+		"demoted by the host":          {ID: "7", Role: operator.RoleViewer},
 		"replaced by another operator": {ID: "8", Role: operator.RoleAdmin},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestBulkRenewal(t *testing.T) {
 	v := s.signedIn("sue@example.com")
 	list := v.get("licenses")
 	require.Contains(t, list.body, "licenses/selected/renew", "licenses/selected/reinstate", `value="selected" formaction="./licenses.csv">Export`)
-	require.NotContains(t, list.body, "licenses/selected/suspend", "licenses/selected/revoke")
+	require.NotContains(t, list.body, "licenses/selected/revoke")
 	is.Equal(v.get("licenses/selected/revoke?id="+a.ID).StatusCode, http.StatusForbidden)
 	require.NotContains(t, v.get("licenses.csv?of=selected&id="+a.ID).body, a.Key)
 

@@ -48,6 +48,8 @@ type Host struct {
 	HomeURL    string
 	SignOutURL string
 	EmailKey   string
+
+	RequireSecondFactor bool
 }
 
 // Handler serves the pages below the path "/dashboard". It is safe for
@@ -203,6 +205,10 @@ func (v *visit) identify(route *route) (done bool, err error) {
 			return true, nil
 		}
 	}
+	if v.h.opts.RequireSecondFactor && v.h.opts.Operator == nil && v.signedIn && !v.op.SecondFactor && route.access != public && !route.account {
+		v.redirect("second-factor")
+		return true, nil
+	}
 	if route.access != public && !v.mayOpen(route) {
 		return false, &web.Problem{Status: http.StatusForbidden, Code: "role_forbids",
 			Detail: "Your role, " + string(v.op.Role) + ", does not allow this. Ask an admin to do it or to change your role."}
@@ -244,7 +250,7 @@ func operatorProblem(op operator.Operator) string {
 		return "the ID is empty"
 	case op.Disabled:
 		return "the operator is disabled"
-	case granted[op.Role] == nil:
+	case !op.Role.May(operator.MayView):
 		return fmt.Sprintf("the role %q is unknown; it must be %q, %q or %q", op.Role, operator.RoleAdmin, operator.RoleSupport, operator.RoleViewer)
 	}
 	return ""

@@ -61,7 +61,7 @@ func showLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := licensePage{licenseHead: newLicenseHead(l, ""), Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
+	body := licensePage{licenseHead: v.licenseHead(l, ""), Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
 	files, err := inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func showActivity(v *visit) error {
 		History     []historyEntry
 		Next, First string // the queries of the next and the first page
 	}
-	body.licenseHead = newLicenseHead(l, "/activity")
+	body.licenseHead = v.licenseHead(l, "/activity")
 	events, next, err := v.licenseEvents(l.ID, after, 20)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func showLicenseAPI(v *visit) error {
 	return v.render(http.StatusOK, "licenseapi", page{Title: "API for " + l.Name, Section: "licenses", Body: struct {
 		licenseHead
 		Commands []command
-	}{newLicenseHead(l, "/api"), v.licenseCommands(l)}})
+	}{v.licenseHead(l, "/api"), v.licenseCommands(l)}})
 }
 
 // licenseFacts describes a license, whose license files may run until an

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,17 +41,25 @@ func (v *visit) fileFields(l license.License) (*form, error) {
 		}
 		bound.Options = append(bound.Options, o)
 	}
+	asHolder := !v.admin()
 	bound.Options = append(bound.Options,
 		option{Value: forFingerprint, Label: "Another fingerprint", Hint: "Takes a seat if it has none."},
 		option{Value: forRequest, Label: "A request", Hint: "The text that the program shows on a machine without a network."})
 	if l.MaxActivations == nil {
 		bound.Options = append(bound.Options, option{Value: forNone, Label: "Any machine", Hint: "The file runs everywhere, because the license does not limit activations."})
 	}
+	request := &field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest}
+	if asHolder {
+		bound.Options = slices.DeleteFunc(bound.Options, func(o option) bool { return o.Value == forFingerprint })
+		bound.Hint = "The file is valid for as long as the customer's own program may get it."
+		bound.Options[0].Chosen = true
+		return newForm(bound, request), nil
+	}
 	bound.Options[0].Chosen = true
 	return newForm(
 		lifetime, bound,
 		&field{Name: "fingerprint", Label: "Fingerprint", Hint: "For another fingerprint.", Type: "text", Mono: true, MaxLength: 255, When: "for=" + forFingerprint},
-		&field{Name: "request", Label: "Request text", Hint: "For a request. Paste the whole text.", Type: "textarea", Rows: 4, When: "for=" + forRequest},
+		request,
 	), nil
 }
 
@@ -59,8 +68,10 @@ func (v *visit) fileFields(l license.License) (*form, error) {
 func (f *form) readFile(l license.License) license.IssueFileParams {
 	p := license.IssueFileParams{LicenseID: l.ID}
 	var err error
-	if p.Lifetime, err = parseTerm(f.Field("lifetime").amount()); err != nil {
-		f.addError("lifetime", err.Error())
+	if x := f.Field("lifetime"); x != nil {
+		if p.Lifetime, err = parseTerm(x.amount()); err != nil {
+			f.addError("lifetime", err.Error())
+		}
 	}
 	chosen := f.Field("for").chosen()
 	switch chosen {
@@ -71,7 +82,11 @@ func (f *form) readFile(l license.License) license.IssueFileParams {
 		p.ActivationID = chosen
 	}
 	for name, value := range map[string]*string{forFingerprint: &p.Fingerprint, forRequest: &p.Request} {
-		text := strings.TrimSpace(f.Field(name).Value)
+		x := f.Field(name)
+		if x == nil {
+			continue
+		}
+		text := strings.TrimSpace(x.Value)
 		switch {
 		case chosen == name && text == "":
 			f.addError(name, "Enter it, or select something else above.")
@@ -103,7 +118,7 @@ func issueFileForm(v *visit) (*formPage, error) {
 		if p.Form.HasErrors() {
 			return "", nil
 		}
-		file, err := v.licenses.IssueFile(v.r.Context(), params)
+		file, err := v.issue(l, params)
 		if p.Form.takeFileErrors(err) {
 			return "", nil
 		}
@@ -117,6 +132,20 @@ func issueFileForm(v *visit) (*formPage, error) {
 		return nil
 	}
 	return p, nil
+}
+
+// issue issues a license file: for an operator who may not change licenses, as
+// their customer could get it.
+func (v *visit) issue(l license.License, p license.IssueFileParams) (license.File, error) {
+	ctx := v.r.Context()
+	switch holder := v.licenses.Customer(l.CustomerID); {
+	case v.admin():
+		return v.licenses.IssueFile(ctx, p)
+	case p.Request != "":
+		return holder.AnswerRequest(ctx, l.ID, p.Request)
+	default:
+		return holder.LicenseFile(ctx, l.ID, p.ActivationID)
+	}
 }
 
 // takeFileErrors adds the reasons why no file was issued to the form. It returns

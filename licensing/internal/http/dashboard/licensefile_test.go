@@ -8,6 +8,7 @@ import (
 
 	"github.com/matryer/is"
 
+	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 	"github.com/seed-d8a106b4/licensekit/licensing/licensefile"
@@ -119,4 +120,27 @@ func TestIssueLicenseFileErrors(t *testing.T) {
 	events, err := s.Service().Events(t.Context(), license.EventsParams{Type: license.EventFileIssued})
 	is.NoErr(err)
 	is.Equal(len(events.Data), 0)
+}
+
+// TestSupportIssuesFiles: an operator of support gets the files that the customer
+// could get, and chooses neither a lifetime nor a fingerprint.
+func TestSupportIssuesFiles(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	s.operator("sue@example.com", operator.RoleSupport)
+	v := s.signedIn("sue@example.com")
+	l := s.license(license.CreateParams{Name: "Atlas", MaxActivations: ptr[int64](2), OfflineSeconds: ptr[int64](3 * 24 * 3600)})
+	seat := s.activate(l, "machine-1", "Reception")
+	require.Contains(t, v.get("licenses/"+l.ID).body, "Issue license file")
+	page := "licenses/" + l.ID + "/file"
+	form := v.get(page).body
+	require.Contains(t, form, seat.ID)
+	require.NotContains(t, form, "Lifetime", "Another fingerprint")
+	file := s.verified(v.post(page, "for", seat.ID, "lifetime", "9", "lifetime_unit", "y"))
+	is.Equal(file.ActivationID, seat.ID)
+	is.Equal(file.ExpiresAt, s.clock().Add(3*24*time.Hour))
+	text, err := licensefile.NewRequest(l.Key, "machine-2").Text()
+	is.NoErr(err)
+	is.Equal(s.verified(v.post(page, "for", "request", "request", text)).FingerprintHash, licensefile.FingerprintHash(l.ID, "machine-2"))
+	is.Equal(v.post(page, "for", "fingerprint", "fingerprint", "machine-3").StatusCode, http.StatusUnprocessableEntity)
 }

@@ -30,16 +30,20 @@ var licenseTabs = []struct{ Path, Label string }{
 // Tabs returns the tabs of the pages of a license.
 func (licenseHead) Tabs() any { return licenseTabs }
 
-func newLicenseHead(l license.License, tab string) licenseHead {
+func (v *visit) licenseHead(l license.License, tab string) licenseHead {
 	h := licenseHead{License: l, Tab: tab, Customer: customers.namePath(l.CustomerID), Product: products.namePath(l.ProductID), Renewable: renewable(l)}
 	for _, m := range movesFrom(l.Status) {
-		if m.Name == "reinstate" {
+		switch {
+		case !v.may(accessOfMove(m.Name)):
+		case m.Name == "reinstate":
 			h.Main = append(h.Main, m)
-		} else {
+		default:
 			h.More = append(h.More, m)
 		}
 	}
-	h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
+	if v.admin() {
+		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
+	}
 	return h
 }
 

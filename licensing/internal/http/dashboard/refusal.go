@@ -155,7 +155,7 @@ func showRefusals(v *visit) error {
 		licenseHead
 		Refusals refusalPanel
 	}
-	body.licenseHead = newLicenseHead(l, "/refusals")
+	body.licenseHead = v.licenseHead(l, "/refusals")
 	seats, text, err := v.seatSummary(l)
 	if err != nil {
 		return err

@@ -3,42 +3,35 @@ package dashboard
 import (
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/web"
 )
 
-// access is what a route requires of the operator.
-type access int
+// access is what a route requires of the operator: a permission, or one of the
+// others.
+type access = operator.Permission
 
 const (
-	operators  access = iota // any operator who is signed in
-	supporters               // operators who may renew and reinstate licenses and release activations
-	auditors                 // operators who may view the API credentials
-	admins                   // operators who may make all changes
-	keyReaders               // operators who may see license keys
-	byMove                   // what the move in the path requires; see accessOfMove
-	public                   // no sign-in
-)
+	operators  = operator.MayView
+	supporters = operator.MaySupport
+	auditors   = operator.MayAudit
+	keyReaders = operator.MayReadKeys
+	admins     = operator.MayManage
 
-// granted has the rule of who may do what, for each role. Everything else in
-// this package asks may. An unknown role may do nothing.
-var granted = map[operator.Role][]access{
-	operator.RoleAdmin:   {operators, supporters, auditors, admins, keyReaders},
-	operator.RoleSupport: {operators, supporters},
-	operator.RoleViewer:  {operators, auditors},
-}
+	byMove access = -1 // what the move in the path requires; see accessOfMove
+	public access = -2 // no sign-in
+)
 
 // may reports whether the operator has an access.
 func (v *visit) may(a access) bool {
-	return a == public || v.signedIn && !v.op.Disabled && slices.Contains(granted[v.op.Role], a)
+	return a == public || v.signedIn && !v.op.Disabled && v.op.Role.May(a)
 }
 
 // accessOfMove returns what a move of a license requires.
 func accessOfMove(name string) access {
 	switch name {
-	case "reinstate", "renew":
+	case "suspend", "reinstate", "renew":
 		return supporters
 	}
 	return admins

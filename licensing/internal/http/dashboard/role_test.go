@@ -28,6 +28,7 @@ var (
 	// supportMoves are the changes that the support role may make.
 	supportMoves = []string{
 		"licenses/{id}/renew", "licenses/{id}/reinstate", "licenses/selected/reinstate", "licenses/selected/renew",
+		"licenses/{id}/suspend", "licenses/selected/suspend", "licenses/{id}/file",
 		"licenses/{id}/activations/{activation}/release",
 	}
 	// adminPages are pages for admins without a form action.
@@ -188,7 +189,7 @@ func TestSupportMayRenewReinstateAndRelease(t *testing.T) {
 
 	body := v.get(home).body
 	require.Contains(t, body, home+`/renew"`)
-	for _, no := range []string{"/edit", "/suspend", "/revoke", "/rekey", "/delete", "from=", `data-copy="key"`} {
+	for _, no := range []string{"/edit", "/revoke", "/rekey", "/delete", "from=", `data-copy="key"`} {
 		require.NotContains(t, body, no) // no
 	}
 	require.Contains(t, v.get(home+"/activations").body, a.ID+"/release")

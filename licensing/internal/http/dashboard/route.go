@@ -11,6 +11,7 @@ type route struct {
 	handle   func(*visit) error
 	form     func(*visit) (*formPage, error) // instead of method and handle: a page with a form, for GET and POST
 	signIn   bool                            // part of the built-in sign-in
+	account  bool                            // for an operator without a second factor, too
 	download bool                            // may take longer than other pages
 	upload   bool                            // the form is multipart/form-data and may be larger
 	move     string                          // the parameter move, if the path has it as a literal
@@ -32,13 +33,13 @@ func init() {
 		{method: post, path: "setup", access: public, handle: setUp, signIn: true},
 		{method: get, path: "join", access: public, handle: showJoin, signIn: true},
 		{method: post, path: "join", access: public, handle: join, signIn: true},
-		{method: get, path: "password", handle: showPassword, signIn: true},
-		{method: post, path: "password", handle: changePassword, signIn: true},
+		{method: get, path: "password", handle: showPassword, signIn: true, account: true},
+		{method: post, path: "password", handle: changePassword, signIn: true, account: true},
 		{method: get, path: "sign-in-code", query: "return", access: public, handle: showSignInCode, signIn: true},
 		{method: post, path: "sign-in-code", access: public, handle: signInWithCode, signIn: true},
-		{method: get, path: "second-factor", handle: showSecondFactor, signIn: true},
-		{method: post, path: "second-factor", handle: changeSecondFactor, signIn: true},
-		{method: post, path: "sessions", handle: endOwnSession, signIn: true},
+		{method: get, path: "second-factor", handle: showSecondFactor, signIn: true, account: true},
+		{method: post, path: "second-factor", handle: changeSecondFactor, signIn: true, account: true},
+		{method: post, path: "sessions", handle: endOwnSession, signIn: true, account: true},
 
 		{method: get, path: "licenses", query: "q key status product customer expires sort cursor back window", handle: showLicenses},
 		{method: get, path: "licenses.csv", query: "q key status product customer expires sort of id* all", handle: exportLicenses, download: true},
@@ -51,7 +52,7 @@ func init() {
 		{path: "licenses/{id}/edit", access: admins, form: editLicenseForm},
 		{path: "licenses/{id}/delete", access: admins, form: deleteLicenseForm},
 		{path: "licenses/{id}/renew", query: "term duration duration_unit expires_at from reason version", access: supporters, form: renewForm},
-		{path: "licenses/{id}/file", access: admins, form: issueFileForm},
+		{path: "licenses/{id}/file", access: supporters, form: issueFileForm},
 		{method: get, path: "licenses/{id}/activations", query: "ended cursor", handle: showActivations},
 		{method: get, path: "licenses/{id}/refusals", handle: showRefusals},
 		{method: get, path: "licenses/{id}/activity", query: "after", handle: showActivity},

@@ -24,6 +24,7 @@ type secondFactorPage struct {
 	QR       *qrCode      // of URI; nil if it is too long
 	Codes    []string     // recovery codes, shown once
 	CodeList string       // the same as text to copy
+	Required bool         // the host requires one, and there is none
 	Left     int          // how many recovery codes are left
 }
 
@@ -60,7 +61,7 @@ func (v *visit) renderEnableFactor(status int, secret string, f *form) error {
 		grouped += string(c)
 	}
 	uri := operator.TOTPURI(issuer, v.op.Email, secret)
-	return v.renderFactor(status, secondFactorPage{Form: f, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)})
+	return v.renderFactor(status, secondFactorPage{Form: f, Required: v.h.opts.RequireSecondFactor, Secret: grouped, URI: template.URL(uri), QR: newQRCode(uri)})
 }
 
 // A qrCode is a QR code as an SVG path, with its light border.

@@ -17,7 +17,9 @@ import (
 
 	"github.com/seed-d8a106b4/licensekit/auth/operator"
 	"github.com/seed-d8a106b4/licensekit/internal/require"
+	"github.com/seed-d8a106b4/licensekit/licensing"
 	"github.com/seed-d8a106b4/licensekit/licensing/internal/http/qr"
+	"github.com/seed-d8a106b4/licensekit/store/memory"
 )
 
 // appCode returns what an authenticator app shows for a secret (RFC 6238).
@@ -151,4 +153,23 @@ func TestPasswordResetWithSecondFactor(t *testing.T) {
 	s.advance(30 * time.Second)
 	is.Equal(w.post("sign-in-code", "otp", s.appCode(secret)).Header.Get("Location"), "./")
 	is.Equal(w.get("licenses").StatusCode, http.StatusOK)
+}
+
+// TestRequiredSecondFactor: an operator without a second factor gets no page but
+// the own account.
+func TestRequiredSecondFactor(t *testing.T) {
+	is := is.New(t)
+	s := newSiteOn(t, memory.New(), licensing.Options{Dashboard: licensing.DashboardOptions{RequireSecondFactor: true}})
+	v := s.admin()
+	for _, page := range []string{"", "licenses", "settings/operators"} {
+		require.Contains(t, v.get(page).Header.Get("Location"), "second-factor")
+	}
+	require.Contains(t, v.post("licenses/new", "name", "Atlas").Header.Get("Location"), "second-factor")
+	is.Equal(v.get("password").StatusCode, http.StatusOK)
+	a := v.get("second-factor")
+	require.Contains(t, a.body, "This dashboard requires a second factor.")
+	secret := a.hidden("secret")
+	is.Equal(v.post("second-factor", "secret", secret, "otp", s.appCode(secret), "current", password).StatusCode, http.StatusOK)
+	is.Equal(v.get("licenses").StatusCode, http.StatusOK)
+	require.Contains(t, v.get("settings/operators").body, `data-label="Second factor"><span class="pill active">yes`)
 }
