@@ -213,6 +213,13 @@ func (v *visit) invalid(errs []license.FieldError, params any) error {
 	return &license.InvalidError{Fields: input.Merge(errs, inner.Of(v.licenses).Faults(params))}
 }
 
+// takeFieldErrors is fieldErrors, and removes the errors from the form.
+func (f *form) takeFieldErrors() []license.FieldError {
+	list := f.fieldErrors()
+	f.clearErrors()
+	return list
+}
+
 // takeErrors adds the field errors of err to the form. It returns false if err
 // is not an *license.InvalidError.
 func (f *form) takeErrors(err error) bool {

@@ -487,3 +487,24 @@ func TestForbiddenMovesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestNewProductIsConfirmed: a product that no license has may be a typo, so it is
+// created only if that is selected.
+func TestNewProductIsConfirmed(t *testing.T) {
+	is := is.New(t)
+	s := newSite(t)
+	v := s.admin()
+	l := s.license(license.CreateParams{Name: "First", ProductID: "atlas"})
+	typo := []string{"name", "Second", "product_id", "altas", "customer_id", "ada"}
+	a := v.post("licenses/new", typo...)
+	is.Equal(a.StatusCode, http.StatusUnprocessableEntity)
+	require.Contains(t, a.body, "Create the product “altas”", "No license has this product yet.")
+	is.Equal(s.count(), 1)
+	is.Equal(v.post("licenses/new", append(typo, "new_product", "atlast")...).StatusCode, http.StatusUnprocessableEntity) // of another one
+	is.Equal(v.post("licenses/new", append(typo, "new_product", "altas")...).StatusCode, http.StatusSeeOther)
+	is.Equal(v.post("licenses/new", append(typo, "once", v.get("licenses/new").hidden("once"))...).StatusCode, http.StatusSeeOther) // known now
+	is.Equal(s.count(), 3)
+	edit := []string{"name", "First", "product_id", "atlass", "customer_id", l.CustomerID}
+	is.Equal(v.change("licenses/"+l.ID+"/edit", edit...).StatusCode, http.StatusUnprocessableEntity)
+	is.Equal(v.change("licenses/"+l.ID+"/edit", append(edit, "new_product", "atlass")...).StatusCode, http.StatusSeeOther)
+}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -28,6 +29,35 @@ func (v *visit) offerNames(f *form) error {
 // licenseFieldNames are the names of license fields in the form.
 var licenseFieldNames = map[string]string{"grace_seconds": "grace", "lease_seconds": "lease"}
 
+// confirmProduct asks whether to create a product that no license has yet, which
+// may be a typo. It is not asked for the first license and for the product before.
+func (v *visit) confirmProduct(f *form, before string) error {
+	x := f.Field("product_id")
+	if x.Value == before || x.Value == "" {
+		return nil
+	}
+	for _, p := range []license.ListParams{{ProductID: x.Value, Limit: 1}, {Limit: 1}} {
+		known, err := v.licenses.List(v.r.Context(), p)
+		switch {
+		case errors.Is(err, license.ErrInvalid): // the license service reports it
+			return nil
+		case err != nil:
+			return err
+		case p.ProductID != "" && len(known.Data) > 0, p.ProductID == "" && len(known.Data) == 0:
+			return nil
+		}
+	}
+	create := &field{Name: "new_product", Label: "New product", Type: "checkbox", Options: []option{
+		{Value: x.Value, Label: "Create the product “" + x.Value + "”", Chosen: v.sent("new_product") == x.Value},
+	}}
+	fields := f.Groups[0].Fields
+	f.Groups[0].Fields = slices.Insert(fields, slices.Index(fields, x)+1, create)
+	if !create.Options[0].Chosen {
+		f.addError("new_product", "No license has this product yet. Correct its ID, or select this to create it.")
+	}
+	return nil
+}
+
 func newLicenseForm(v *visit) (*formPage, error) {
 	ctx, q := v.r.Context(), v.r.URL.Query()
 	l := license.License{ProductID: q.Get("product"), CustomerID: q.Get("customer")}
@@ -48,6 +78,10 @@ func newLicenseForm(v *visit) (*formPage, error) {
 	p.do = func(*visit) (string, error) { // CreateOnce, because the hook of the host runs outside of the Update
 		in := p.Form.readLicense(v.h.opts.Now())
 		params := p.Form.createParams(in)
+		if err := v.confirmProduct(p.Form, ""); err != nil {
+			return "", err
+		}
+		in.errors = append(in.errors, p.Form.takeFieldErrors()...)
 		if err := v.invalid(in.errors, &params); err != nil {
 			return "", err
 		}
@@ -76,6 +110,10 @@ func editLicenseForm(v *visit) (*formPage, error) {
 	p.do = func(tx *visit) (string, error) {
 		in := p.Form.readLicense(v.h.opts.Now())
 		params := p.Form.updateParams(in, l)
+		if err := tx.confirmProduct(p.Form, l.ProductID); err != nil {
+			return "", err
+		}
+		in.errors = append(in.errors, p.Form.takeFieldErrors()...)
 		if err := v.invalid(in.errors, &params); err != nil {
 			return "", err
 		}
