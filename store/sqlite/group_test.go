@@ -350,7 +350,7 @@ func TestSlowMemberRunsAgainByItself(t *testing.T) {
 			st := open(t)
 			returned := make(chan struct{})
 			lead := &member{fn: func(store.Tx) error {
-				st.writer.slow = 10 * time.Millisecond
+				st.writer.slow = 200 * time.Millisecond
 				return nil
 			}}
 			first := adds("a")
