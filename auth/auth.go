@@ -100,6 +100,7 @@ func (o Options) withDefaults() Options {
 
 // Auth manages clients and their tokens. It is safe for concurrent use.
 type Auth struct {
+	//lint:ignore U1000 see internals.go
 	inside
 	st     store.Store
 	opts   Options

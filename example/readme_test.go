@@ -68,8 +68,8 @@ func consume(ctx context.Context, c *client.Client, cursor string, handle func(c
 	return cursor, nil
 }
 
-// openLicense opens the license of this installation. The program embeds keys, with
-// go:embed.
+// openLicense opens the license of this installation. The program embeds the keys
+// with go:embed.
 func openLicense(keys []byte) (*program.License, error) {
 	return program.Open(program.Options{
 		URL: "https://acme.example/licensing", Keys: keys, ProductID: "atlas", Key: os.Getenv("ATLAS_KEY"),

@@ -14,6 +14,7 @@ import (
 // A Service manages operators, their invitations and their sessions. It is
 // safe for concurrent use. Handler.Operators of package licensing returns one.
 type Service struct {
+	//lint:ignore U1000 see internals.go
 	inside
 	st       store.Store
 	opts     inner.Config

@@ -73,6 +73,7 @@ func signersOf(keys []SigningKey) (map[string]crypto.Signer, error) {
 // A Service has the signing keys of license files. It is safe for concurrent
 // use. Handler.Files of package licensing returns one.
 type Service struct {
+	//lint:ignore U1000 see internals.go
 	inside
 	st       store.Store
 	opts     inner.Config

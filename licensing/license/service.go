@@ -98,6 +98,7 @@ type EventOptions struct {
 // concurrent use, except inside [Service.Atomically] and [Service.Once]: the
 // Service passed to their function must be used only by that function.
 type Service struct {
+	//lint:ignore U1000 see internals.go
 	inside
 	st        store.Store
 	opts      Options

@@ -43,6 +43,7 @@ type Options struct {
 // for concurrent use, except one that [Service.In] returned for a license.Service
 // inside Atomically or Once.
 type Service struct {
+	//lint:ignore U1000 see internals.go
 	inside
 	*common
 	rules *license.Service
