@@ -230,7 +230,7 @@ func (l *License) recheck(v api.Verdict) time.Duration {
 	wait := time.Duration(min(max(1, v.RecheckAfter), 24*60*60)) * time.Second
 	if f := l.file; f != nil && l.denial == nil && l.refused == nil && !l.unknown {
 		half := f.IssuedAt.Add(f.ExpiresAt.Sub(f.IssuedAt) / 2)
-		wait = min(wait, max(time.Minute, half.Sub(l.clock.now())))
+		wait = min(wait, max(shortestBackoff, half.Sub(l.clock.now())))
 	}
 	return wait
 }

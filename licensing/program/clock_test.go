@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/internal/require"
-	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
 // TestWrongClock: while the service can be reached, the clock of the machine does
@@ -14,12 +13,12 @@ func TestWrongClock(t *testing.T) {
 	for _, off := range []time.Duration{-10 * time.Minute, -400 * day, 10 * time.Minute, 400 * day} {
 		t.Run(off.String(), func(t *testing.T) {
 			onStage(t, func(s *stage) {
-				s.update(license.UpdateParams{OfflineSeconds: license.To[int64](24 * 60 * 60)})
+				s.offline(6 * time.Hour)
 				s.setClock(off)
 				b := s.box("pc-1")
 				l := b.open()
 				s.is(l, "valid")
-				time.Sleep(2 * day)
+				time.Sleep(8 * time.Hour)
 				s.is(l, "valid")
 				l = b.restart(l)
 				s.is(l, "valid")
@@ -40,11 +39,11 @@ func TestWrongClock(t *testing.T) {
 // the date of the service, and a license file proves the time.
 func TestClockIsDoubted(t *testing.T) {
 	onStage(t, func(s *stage) {
-		s.update(license.UpdateParams{OfflineSeconds: license.To[int64](4 * 24 * 60 * 60)})
+		s.offline(12 * time.Hour)
 		b := s.box("pc-1")
 		l := b.open()
 		time.Sleep(time.Hour)
-		s.setClock(day)
+		s.setClock(3 * time.Hour)
 		s.requests()
 		l = b.restart(l)
 		s.is(l, "valid")
@@ -66,7 +65,7 @@ func TestClockIsDoubted(t *testing.T) {
 // TestClockSetBackWhileRunning changes nothing but a warning.
 func TestClockSetBackWhileRunning(t *testing.T) {
 	onStage(t, func(s *stage) {
-		s.update(license.UpdateParams{OfflineSeconds: license.To[int64](24 * 60 * 60)})
+		s.offline(6 * time.Hour)
 		l := s.box("pc-1").open()
 		until := l.Status().ValidUntil
 		time.Sleep(time.Minute)
@@ -111,7 +110,7 @@ func TestStartBelowTheFloor(t *testing.T) {
 	onStage(t, func(s *stage) {
 		b := s.box("pc-1")
 		l := b.open()
-		time.Sleep(day)
+		time.Sleep(2 * time.Hour)
 		s.NoErr(l.Close())
 		s.vendor.Die()
 		s.setClock(-time.Hour)
@@ -130,7 +129,7 @@ func TestStartBelowTheFloor(t *testing.T) {
 // clock is set to its beginning before each start, which ends without Close.
 func TestResetClocks(t *testing.T) {
 	onStage(t, func(s *stage) {
-		s.update(license.UpdateParams{OfflineSeconds: license.To[int64](24 * 60 * 60)})
+		s.offline(day)
 		b := s.box("pc-1")
 		begun := time.Now()
 		s.NoErr(b.open().Close())

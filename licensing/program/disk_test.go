@@ -70,6 +70,7 @@ func unusableDir(t *testing.T, kind string) {
 		return func() { syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before) }
 	}
 	onStage(t, func(s *stage) {
+		s.offline(6 * time.Hour)
 		b := s.box("pc-1")
 		s.NoErr(os.MkdirAll(b.opts.Dir, 0o700))
 		undo := spoil(b.opts.Dir)
@@ -77,7 +78,7 @@ func unusableDir(t *testing.T, kind string) {
 		l := b.open()
 		time.Sleep(time.Second)
 		s.is(l, "valid", CodeDirUnusable)
-		time.Sleep(8 * day)
+		time.Sleep(4 * time.Hour)
 		s.is(l, "valid", CodeDirUnusable)
 		s.NoErr(l.SetKey(s.Context(), s.license.Key))
 		s.Equal(len(b.files()), 0) // not even half a file

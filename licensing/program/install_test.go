@@ -26,7 +26,7 @@ func TestAirGap(t *testing.T) {
 		}
 		answer := func(request string) string {
 			file, err := s.service().IssueFile(s.Context(), license.IssueFileParams{
-				LicenseID: s.license.ID, Request: request, Lifetime: license.Duration{Days: 10},
+				LicenseID: s.license.ID, Request: request, Lifetime: license.Duration{Hours: 10},
 			})
 			is.NoErr(err)
 			text, err := s.vendor.Handler.Files().Sign(s.Context(), *file.FileClaims())
@@ -50,7 +50,7 @@ func TestAirGap(t *testing.T) {
 		request, err = l.Request()
 		is.NoErr(err)
 		is.True(request != again)
-		time.Sleep(10 * day)
+		time.Sleep(10 * time.Hour)
 		s.is(l, CodeFileExpired)
 		is.NoErr(l.Install(answer(request)))
 		s.is(l, "valid")

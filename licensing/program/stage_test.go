@@ -56,6 +56,7 @@ type answerOf struct {
 
 // onStage runs a test with a license that has two seats and does not expire.
 func onStage(t *testing.T, test func(s *stage)) {
+	t.Parallel() // much of the time is spent on files
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{T: t, I: is.New(t), vendor: licensingtest.NewVendor(t)}
 		s.keys = s.vendor.Keys(t)
@@ -197,6 +198,12 @@ func (s *stage) seats() (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// offline sets for how long license files are valid.
+func (s *stage) offline(d time.Duration) {
+	s.Helper()
+	s.update(license.UpdateParams{OfflineSeconds: license.To(int64(d.Seconds()))})
 }
 
 func (s *stage) update(p license.UpdateParams) {
