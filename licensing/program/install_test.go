@@ -1,6 +1,7 @@
 package program
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,7 @@ func TestAirGap(t *testing.T) {
 		s.is(l, "valid")
 		is.NoErr(l.Install(text)) // twice
 		is.Equal(l.Status().LicensedTo, "Acme Ltd")
-		is.Equal(b.files(), []string{"license.json"})
+		require.NotContains(s.T, strings.Join(b.files(), " "), requestName)
 		l = b.restart(l)
 		s.is(l, "valid")
 		request, err = l.Request()

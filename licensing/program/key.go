@@ -64,11 +64,13 @@ func (l *License) refresh(ctx context.Context) error {
 	} else {
 		l.accept(r)
 	}
-	l.judge()
 	l.mu.Unlock()
 	if err == nil || errors.Is(err, errUntrusted) {
 		l.updateList(inner, r.Code)
 	}
+	l.mu.Lock()
+	l.judge()
+	l.mu.Unlock()
 	l.attempted()
 	return err
 }
@@ -131,7 +133,10 @@ func (l *License) take(ctx context.Context, key string, how reach) error {
 	}
 	l.mu.Lock()
 	l.key, l.file, l.denial, l.fresh, l.released = key, nil, nil, true, false
-	l.unsaved[keyName], l.unsaved[licenseName], l.unsaved[denialName] = key, "", ""
+	l.unsaved[licenseName], l.unsaved[denialName] = "", ""
+	if how == again {
+		l.unsaved[keyName] = key
+	}
 	l.accept(r)
 	l.save()
 	l.mu.Unlock()
@@ -192,8 +197,8 @@ func (l *License) Release(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.denial = &denial{Code: api.VerdictNotActivated, Key: l.digest(), Since: l.latest()}
 	l.file, l.revoked, l.listAt, l.released = nil, nil, time.Time{}, true
-	l.denial = &denial{Code: api.VerdictNotActivated}
 	l.unsaved[licenseName], l.unsaved[denialName], l.unsaved[listName] = "", "", ""
 	l.save()
 	l.judge()

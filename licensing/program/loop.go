@@ -37,7 +37,7 @@ func backoff(failures int, err error) time.Duration {
 
 // run checks the license when it is due, until Close.
 func (l *License) run() {
-	last, lastWall := time.Now(), l.clock.wall()
+	last, lastWall := time.Now(), l.wall()
 	for {
 		timer := time.NewTimer(l.nap())
 		select {
@@ -52,7 +52,7 @@ func (l *License) run() {
 		l.load()
 		l.save()
 		l.saveClock()
-		now, wall := time.Now(), l.clock.wall()
+		now, wall := time.Now(), l.wall()
 		if (wall.Sub(lastWall) - now.Sub(last)).Abs() > jump {
 			l.next, l.doubtful = time.Time{}, true // the machine slept, or its clock was set
 		}

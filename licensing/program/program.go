@@ -34,7 +34,8 @@ type License struct {
 	tried  chan struct{} // closed after the first attempt
 	opened chan struct{} // closed when Open returns
 
-	start time.Time // with a monotonic reading
+	wall  func() time.Time // the clock of the machine, without a monotonic reading
+	start time.Time        // with a monotonic reading
 	now   atomic.Pointer[timeline]
 
 	mu      sync.Mutex // guards the fields below
@@ -90,7 +91,7 @@ func open(opts Options, m machine, wall func() time.Time) (*License, error) {
 	l := &License{
 		opts: opts, keys: keys, disk: disk{opts.Dir}, fingerprint: opts.Fingerprint, key: opts.Key, fresh: true, unsaved: map[string]string{},
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), tried: make(chan struct{}), opened: make(chan struct{}),
-		start: time.Now(), clock: clock{wall: wall},
+		start: time.Now(), wall: wall, clock: clock{wall: wall},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.connect()

@@ -125,10 +125,7 @@ func (l *License) keep(text string) {
 
 // deny stores a denial. The caller holds l.mu.
 func (l *License) deny(d denial) {
-	d.Key, d.Since = l.digest(), l.clock.certain()
-	if l.file != nil && l.file.IssuedAt.After(d.Since) {
-		d.Since = l.file.IssuedAt
-	}
+	d.Key, d.Since = l.digest(), l.latest()
 	if l.denial != nil && l.denial.Code == d.Code && l.denial.Reason == d.Reason && l.denial.Key == d.Key {
 		return
 	}
@@ -139,6 +136,15 @@ func (l *License) deny(d denial) {
 	}
 	l.unsaved[denialName] = string(text)
 	l.save()
+}
+
+// latest returns the latest time that is certain.
+func (l *License) latest() time.Time {
+	t := l.clock.certain()
+	if l.file != nil && l.file.IssuedAt.After(t) {
+		t = l.file.IssuedAt
+	}
+	return t
 }
 
 // save writes what is not in the directory yet; an empty text removes the file. It
