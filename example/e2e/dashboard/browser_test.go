@@ -243,3 +243,17 @@ func (b *browser) wait(js string) {
 	}
 	b.t.Fatalf("never true: %s", js)
 }
+
+// apply submits the filter in which text was just entered. With JavaScript, its
+// button is hidden.
+func (b *browser) apply(script bool) {
+	b.t.Helper()
+	if !script {
+		b.press("Apply")
+		return
+	}
+	ctx, cancel := b.step()
+	defer cancel()
+	_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent("\r"))
+	b.do("press Enter", err)
+}

@@ -140,7 +140,7 @@ func manageLicense(t *testing.T, b *browser, apiLicenseID string, script bool) {
 
 	b.press("Licenses")
 	b.fill("Search", "HARBOUR atlas")
-	b.press("Apply")
+	b.apply(script)
 	b.see("harbour-pilots")
 	b.missing("north-wind-bakery")
 	b.press("Atlas for the harbour")

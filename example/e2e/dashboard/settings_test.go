@@ -69,7 +69,11 @@ func TestSettingsByKeyboard(t *testing.T) {
 			b.open("audit")
 			b.fill("Search", "retired")
 			b.keys("#actor", adminEmail) // selects the option
-			b.press("Apply")
+			if script {
+				b.wait(`document.readyState === "complete" && location.search.includes("actor=operator")`)
+			} else {
+				b.press("Apply")
+			}
 			require.Contains(t, b.read("tbody"), "Credential deleted")
 			require.NotContains(t, b.read("tbody"), "Credential created") // by the host application
 			is.True(!b.shown("table details p"))
@@ -78,13 +82,8 @@ func TestSettingsByKeyboard(t *testing.T) {
 			b.see("Request ID: req_")
 
 			b.press("API reference")
-			b.fill("Filter", "create license")
-			b.press("Apply")
-			b.missing("Create a webhook")
-			b.press("Create a license")
-			b.see("Response 201")
-			b.press("License")
-			b.see("Fields")
+			b.see("Create a license")
+			is.True(strings.Contains(b.read("#createLicense-request"), h.base+"/license'")) // with the address of the reader
 			is.Equal(b.policyErrors(), nil) // no policy violation, no exception
 		})
 	}

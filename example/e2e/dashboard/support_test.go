@@ -176,7 +176,7 @@ func TestSupportWorkflow(t *testing.T) {
 			b.see("Needs attention")
 			b.press("Customers")
 			b.fill("Search", "studio")
-			b.press("Apply")
+			b.apply(script)
 			b.missing("harbour-pilots")
 			b.press("studio-meridian")
 			b.press("Atlas Pro, 25 floating seats")

@@ -94,7 +94,10 @@ func showActivations(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := activationList{licenseHead: v.licenseHead(l, "/activations"), Ended: q.Get("ended") != ""}
+	body := activationList{Ended: q.Get("ended") != ""}
+	if body.licenseHead, err = v.licenseHead(l, "/activations"); err != nil {
+		return err
+	}
 	if body.Seats, body.SeatsText, err = v.seatSummary(l); err != nil {
 		return err
 	}

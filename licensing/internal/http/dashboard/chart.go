@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
@@ -23,12 +22,17 @@ type chart struct {
 	Grid     []tick // horizontal lines, from zero up
 	Ticks    []tick // vertical lines
 	Rows     []figure
+
+	scale float64 // percent for a count of one
 }
 
 // A bar is the count of one day or week. The slot is the area of its tooltip.
 type bar struct {
 	X, Y, Width, Height string
 	Slot, SlotWidth     string
+	Refused             string // the height of the part of refused calls; empty: none
+	RefusedY            string
+	Link                string // as a reference from dashboard/; empty: none
 	Label               string
 }
 
@@ -67,6 +71,7 @@ func newChart(id, title, counted, unit string, figures []license.Figure) chart {
 	for n := int64(0); n <= top; n += step {
 		c.Grid = append(c.Grid, tick{At: percent(100 - 100*float64(n)/float64(top)), Label: axisLabel(n)})
 	}
+	c.scale = 100 / float64(top)
 	slot := 100 / float64(len(figures))
 	for i, f := range figures {
 		height := 100 * float64(f.N) / float64(top)
@@ -81,6 +86,19 @@ func newChart(id, title, counted, unit string, figures []license.Figure) chart {
 	}
 	c.Ticks = timeTicks(figures, slot)
 	return c
+}
+
+// stackRefused shows a part of the count of each bar as refused.
+func (c *chart) stackRefused(figures []license.Figure) {
+	for i := range c.Bars {
+		n := figures[i].N
+		if n == 0 {
+			continue
+		}
+		height := max(1, c.scale*float64(n))
+		c.Bars[i].Refused, c.Bars[i].RefusedY = percent(height), percent(100-height)
+		c.Bars[i].Label += ", " + thousands(n) + " refused"
+	}
 }
 
 // timeTicks returns ticks at the months of the figures or, if they cover little
@@ -153,38 +171,6 @@ func axisLabel(n int64) string {
 		return short(1_000, "k")
 	}
 	return thousands(n)
-}
-
-// A share is one part of a whole, in a stacked bar or a list of bars.
-type share struct {
-	X, Width string
-	Label    string
-	Class    string
-}
-
-// stack returns the shares of a stacked bar. A count above zero is always
-// visible.
-func stack(counts []statusCount) (list []share) {
-	const least = 1.0 // percent
-	var total, extra float64
-	for _, c := range counts {
-		total += float64(c.Count)
-	}
-	for _, c := range counts {
-		if c.Count > 0 {
-			extra += max(0, least-100*float64(c.Count)/total)
-		}
-	}
-	x := 0.0
-	for _, c := range counts {
-		if c.Count == 0 {
-			continue
-		}
-		width := max(least, 100*float64(c.Count)/total) * 100 / (100 + extra)
-		list = append(list, share{percent(x), percent(width), strings.Join([]string{sentenceCase(string(c.Status)), c.N}, ": "), string(c.Status)})
-		x += width
-	}
-	return list
 }
 
 // thousands formats a number with thousands separators: "12,345".

@@ -63,9 +63,3 @@ func TestWeekly(t *testing.T) {
 	saturday := time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)
 	is.Equal(weekly(days(saturday, 1, 2, 3, 4)), []license.Figure{{From: saturday, N: 3}, {From: saturday.AddDate(0, 0, 2), N: 7}})
 }
-
-func TestStack(t *testing.T) {
-	is := is.New(t)
-	list := stack([]statusCount{{license.StatusActive, "999,999", 999_999}, {license.StatusExpired, "0", 0}, {license.StatusRevoked, "1", 1}})
-	is.Equal(list, []share{{"0.00%", "99.01%", "Active: 999,999", "active"}, {"99.01%", "0.99%", "Revoked: 1", "revoked"}})
-}

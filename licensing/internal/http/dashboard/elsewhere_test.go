@@ -94,7 +94,7 @@ func TestSearchByFingerprint(t *testing.T) {
 	more := v.link(a, "More activations")
 	is.Equal(headings(more), []string{"Activations by fingerprint"})
 	is.Equal(strings.Count(more.body, "<code>LAPTOP-"), 50)
-	last := v.link(more, "Next")
+	last := v.link(more, "Next page")
 	is.Equal(strings.Count(last.body, "<code>LAPTOP-"), 4)
 	require.Contains(t, last.body, `/activations?ended=1#`+ended.ID+`"><code>LAPTOP-58</code>`)
 	require.NotContains(t, last.body, `rel="next"`)

@@ -61,7 +61,10 @@ func showLicense(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := licensePage{licenseHead: v.licenseHead(l, ""), Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
+	body := licensePage{Validity: v.validityBar(l), Entitlements: entitlementPairs(l.Entitlements)}
+	if body.licenseHead, err = v.licenseHead(l, ""); err != nil {
+		return err
+	}
 	files, err := inner.Of(v.licenses).FilesUntil(v.r.Context(), l.ID)
 	if err != nil {
 		return err
@@ -117,7 +120,9 @@ func showActivity(v *visit) error {
 		History     []historyEntry
 		Next, First string // the queries of the next and the first page
 	}
-	body.licenseHead = v.licenseHead(l, "/activity")
+	if body.licenseHead, err = v.licenseHead(l, "/activity"); err != nil {
+		return err
+	}
 	events, next, err := v.licenseEvents(l.ID, after, 20)
 	if err != nil {
 		return err
@@ -138,10 +143,14 @@ func showLicenseAPI(v *visit) error {
 	if err != nil {
 		return err
 	}
+	head, err := v.licenseHead(l, "/api")
+	if err != nil {
+		return err
+	}
 	return v.render(http.StatusOK, "licenseapi", page{Title: "API for " + l.Name, Section: "licenses", Body: struct {
 		licenseHead
 		Commands []command
-	}{v.licenseHead(l, "/api"), v.licenseCommands(l)}})
+	}{head, v.licenseCommands(l)}})
 }
 
 // licenseFacts describes a license, whose license files may run until an

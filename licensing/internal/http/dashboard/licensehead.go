@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-d8a106b4/licensekit/internal/inner"
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
 
@@ -17,6 +18,7 @@ type licenseHead struct {
 	Customer  string     // references from dashboard/
 	Product   string
 	Renewable bool
+	Counts    map[string]string // on tabs, by their paths
 }
 
 // Duplicate returns the query of the form for a copy of the license.
@@ -27,10 +29,25 @@ var licenseTabs = []struct{ Path, Label string }{
 	{"", "Overview"}, {"/activations", "Activations"}, {"/refusals", "Refusals"}, {"/activity", "Activity"}, {"/api", "API"},
 }
 
+// Count returns the number on a tab, or "".
+func (h licenseHead) Count(path string) string { return h.Counts[path] }
+
 // Tabs returns the tabs of the pages of a license.
 func (licenseHead) Tabs() any { return licenseTabs }
 
-func (v *visit) licenseHead(l license.License, tab string) licenseHead {
+func (v *visit) licenseHead(l license.License, tab string) (licenseHead, error) {
+	seats, err := inner.Of(v.licenses).SeatCounts(v.r.Context(), []string{l.ID})
+	if err != nil {
+		return licenseHead{}, err
+	}
+	refusals, err := v.licenses.Refusals(v.r.Context(), license.RefusalsParams{ID: l.ID})
+	if err != nil {
+		return licenseHead{}, err
+	}
+	var refused int64
+	for _, r := range refusals.Data {
+		refused += r.Count
+	}
 	h := licenseHead{License: l, Tab: tab, Customer: customers.namePath(l.CustomerID), Product: products.namePath(l.ProductID), Renewable: renewable(l)}
 	for _, m := range movesFrom(l.Status) {
 		switch {
@@ -44,7 +61,8 @@ func (v *visit) licenseHead(l license.License, tab string) licenseHead {
 	if v.admin() {
 		h.More = append(h.More, moveLink{Name: "delete", Label: "Delete", Danger: true})
 	}
-	return h
+	h.Counts = map[string]string{"/activations": listedSeats(l, seats[l.ID], true).used(), "/refusals": thousands(refused)}
+	return h, nil
 }
 
 // A validityBar shows when a license is valid as a horizontal bar. Positions are

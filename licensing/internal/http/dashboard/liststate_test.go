@@ -65,13 +65,13 @@ func TestLinksKeepListState(t *testing.T) {
 	}
 	one := v.link(list, "Atlas &amp; co")
 	back(v.link(one, "Licenses"))
-	for _, tab := range []string{"Overview", "Activations", "Refusals", "Activity", "API"} {
+	for _, tab := range []string{"Overview", `Activations <span class="muted">\d</span>`, `Refusals <span class="muted">0</span>`, "Activity", "API"} {
 		back(v.link(v.link(one, tab), "Licenses"))
 	}
 	for _, label := range []string{"Edit", "Suspend", "Renew", "Replace key", "Revoke", "Delete", "Release"} {
 		from := one
 		if label == "Release" {
-			from = v.link(one, "Activations")
+			from = v.link(one, `Activations <span class="muted">\d</span>`)
 		}
 		page := v.link(from, label)
 		is.Equal(page.StatusCode, http.StatusOK)

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/seed-d8a106b4/licensekit/licensing/license"
 )
@@ -108,6 +109,12 @@ func newSeatMeter(l license.License, n int) seatMeter {
 		m.Used = max(4, int(math.Round(float64(n)*100/float64(limit))))
 	}
 	return m
+}
+
+// used returns the number of used seats, without the maximum.
+func (m seatMeter) used() string {
+	used, _, _ := strings.Cut(m.Text, "/")
+	return used
 }
 
 // listedSeats returns the meter of a license from its stored count, which is an

@@ -97,7 +97,7 @@ func TestListCount(t *testing.T) {
 			first := v.get("licenses" + query)
 			is.Equal(shown(first), want)
 			if first.says(`rel="next"`) {
-				is.Equal(shown(v.link(first, "Next")), want)
+				is.Equal(shown(v.link(first, "Next page")), want)
 			}
 		})
 	}
@@ -209,15 +209,15 @@ func TestListPagesBackward(t *testing.T) {
 	for _, query := range []string{"", "?sort=oldest", "?expires=30d", "?customer=harbour-pilots&status=active", "?q=num", "?q=num&sort=oldest&customer=harbour-pilots"} {
 		first := v.get("licenses" + query)
 		require.NotContains(t, first.body, `rel="prev"`)
-		second := v.link(first, "Next")
-		third := v.link(second, "Next")
+		second := v.link(first, "Next page")
+		third := v.link(second, "Next page")
 		require.NotContains(t, third.body, `rel="next"`)
 		s.advance(time.Hour)
 		is.Equal(names(v.link(third, "Previous")), names(second))
 		back := v.link(v.link(third, "Previous"), "Previous")
 		is.Equal(names(back), names(first))
 		require.NotContains(t, back.body, `rel="prev"`)
-		is.Equal(names(v.link(back, "Next")), names(second))
+		is.Equal(names(v.link(back, "Next page")), names(second))
 	}
 }
 

@@ -16,7 +16,6 @@ type overview struct {
 	Total     string
 	Licenses  int64
 	Statuses  []statusCount
-	Shares    []share // the statuses as a stacked bar
 	Periods   []period
 	Days      int // the current period
 	Charts    []chart
@@ -83,7 +82,6 @@ func showOverview(v *visit) error {
 	for _, s := range statusOrder {
 		body.Statuses = append(body.Statuses, statusCount{s, thousands(o.ByStatus[s]), o.ByStatus[s]})
 	}
-	body.Shares = stack(body.Statuses)
 	body.Days = 90
 	for _, days := range periods {
 		if v.r.URL.Query().Get("days") == strconv.Itoa(days) {
@@ -97,15 +95,18 @@ func showOverview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var validated []license.Figure
+	var validated, denied []license.Figure
 	refused := map[license.VerdictCode]int64{}
 	for _, day := range usage[len(usage)-body.Days:] {
 		validated = append(validated, license.Figure{From: day.From, N: day.Validations})
+		all := license.Figure{From: day.From}
 		for code, n := range day.Refused {
 			refused[code] += n
+			all.N += n
 		}
+		denied = append(denied, all)
 	}
-	body.Charts, body.Refused = overviewCharts(o, validated, body.Days), topRefusals(refused, body.Days)
+	body.Charts, body.Refused = overviewCharts(o, validated, denied, body.Days), topRefusals(refused, body.Days)
 	soon, err := v.licenses.List(ctx, license.ListParams{Status: license.StatusActive, ExpiresAfter: o.At, ExpiresBefore: o.At.Add(license.ExpiringSoon), Limit: 5})
 	if err != nil {
 		return err
@@ -121,10 +122,10 @@ func showOverview(v *visit) error {
 
 // overviewCharts returns the charts of a number of days: what was validated and
 // issued in the last days, and what expires in the next.
-func overviewCharts(o license.Overview, validated []license.Figure, days int) []chart {
+func overviewCharts(o license.Overview, validated, refused []license.Figure, days int) []chart {
 	issued, unit := o.Issued[len(o.Issued)-days:], "a day"
 	if days == 365 {
-		validated, issued, unit = weekly(validated), weekly(issued), "a week"
+		validated, refused, issued, unit = weekly(validated), weekly(refused), weekly(issued), "a week"
 	}
 	weeks := (days + 6) / 7
 	charts := []chart{
@@ -132,6 +133,8 @@ func overviewCharts(o license.Overview, validated []license.Figure, days int) []
 		newChart("issued", fmt.Sprintf("Issued in the last %d days", days), "Licenses", unit, issued),
 		newChart("expiring", fmt.Sprintf("Expiring in the next %d weeks", weeks), "Licenses", "a week", o.Ending[:weeks]),
 	}
+	charts[0].stackRefused(refused)
+	charts[0].Link, charts[0].LinkText = "refusals", "View refusals"
 	charts[1].Summary += " Counted by the time in the license ID."
 	charts[1].Link, charts[1].LinkText = "licenses?sort=newest", "View the newest licenses"
 	charts[2].Link = fmt.Sprintf("licenses?status=active&expires=%dd", days)

@@ -98,7 +98,7 @@ func TestOverviewUsage(t *testing.T) {
 	a := v.get("")
 	require.Contains(t, a.body, `<a href="./?days=90" aria-current="true">90 days</a>`)
 	require.Contains(t, a.body, "Validations in the last 90 days", "5 total, peak 4 a day.")
-	require.Contains(t, a.body, "<title>1 Mar 2026: 1</title>", "<title>10 Apr 2026: 4</title>")
+	require.Contains(t, a.body, "<title>1 Mar 2026: 1, 1 refused</title>", "<title>10 Apr 2026: 4, 3 refused</title>")
 	require.Contains(t, a.body, `text-anchor="end">4</text>`, `>Apr</text>`) // the axes
 	ranking := func(a reply) (list []string) {
 		for _, m := range regexp.MustCompile(`<li><p><span>(.*?)</span> <span>(.*?)</span>`).FindAllStringSubmatch(a.body, -1) {

@@ -155,7 +155,9 @@ func showRefusals(v *visit) error {
 		licenseHead
 		Refusals refusalPanel
 	}
-	body.licenseHead = v.licenseHead(l, "/refusals")
+	if body.licenseHead, err = v.licenseHead(l, "/refusals"); err != nil {
+		return err
+	}
 	seats, text, err := v.seatSummary(l)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestRefusalsOfLicense(t *testing.T) {
 	a = page()
 	tab := v.link(a, "View all refusals")
 	is.Equal(tab.Request.URL.Path, mount+"/dashboard/licenses/"+l.ID+"/refusals")
-	require.Matches(t, tab.body, regexp.MustCompile(`aria-current="page">Refusals</a>`))
+	require.Matches(t, tab.body, regexp.MustCompile(`aria-current="page">Refusals <span class="muted">3</span></a>`))
 	require.Contains(t, tab.body, `applies now`, "Last 3 requests")
 	var rows []string
 	cellEnd, text := regexp.MustCompile(`</t[dh]>`), regexp.MustCompile(`(?s)<[^>]*>|\n`)

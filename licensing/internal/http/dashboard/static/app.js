@@ -127,6 +127,63 @@ addEventListener("DOMContentLoaded", () => {
   };
   for (const form of all("form[method=post]")) prepare(form);
 
+  // Filters apply on change; the button is for pages without a script.
+  for (const form of all("form.filters")) {
+    for (const button of form.querySelectorAll("button:not([name])")) button.hidden = true;
+    for (const e of form.querySelectorAll("select, input[type=date]")) e.addEventListener("change", () => form.requestSubmit());
+  }
+
+  // The search shows its first results while typing.
+  if (find) {
+    const list = document.createElement("div");
+    let wait, last;
+    list.id = "results";
+    list.className = "card found";
+    list.hidden = true;
+    find.form.after(list);
+    find.addEventListener("input", () => {
+      clearTimeout(wait);
+      const mine = last = {}, text = find.value.trim();
+      if (text.length < 2) { list.hidden = true; return; }
+      wait = setTimeout(async () => {
+        try {
+          const answer = await fetch(`${find.form.action}?${new URLSearchParams({ q: text })}`);
+          const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+          if (last !== mine) return;
+          const base = document.createElement("base");
+          base.href = answer.url;
+          page.head.prepend(base);
+          const links = answer.redirected ? [] : [...page.querySelectorAll("main tbody th a, main .found a")].slice(0, 8);
+          const found = links.map((a) => {
+            const link = document.createElement("a");
+            link.href = a.href;
+            link.textContent = a.textContent;
+            return link;
+          });
+          if (answer.redirected) found.push(Object.assign(document.createElement("a"), { href: answer.url, textContent: page.querySelector("h1").textContent }));
+          list.replaceChildren(...found);
+          list.hidden = found.length === 0;
+          live.textContent = `${found.length} results`;
+        } catch { list.hidden = true; }
+      }, 200);
+    });
+    const close = (event) => { if (event.key === "Escape" || event.type === "click" && !event.target.closest(".finder")) list.hidden = true; };
+    addEventListener("keydown", close);
+    addEventListener("click", close);
+  }
+
+  // A download leaves the page as it is, so say that it has begun.
+  const began = () => {
+    const note = document.getElementById("began") ?? document.createElement("p");
+    note.id = "began";
+    note.className = "note good";
+    note.setAttribute("role", "status");
+    note.textContent = "The download has started.";
+    (document.querySelector("dialog") ?? document.getElementById("main")).prepend(note);
+  };
+  for (const e of all("a[download]")) e.addEventListener("click", began);
+  addEventListener("submit", (event) => { if ("download" in event.target.dataset) began(); });
+
   // Links to a confirmation open it as a dialog. If the page has no form, or
   // with a modifier key, the link works as usual.
   for (const link of all("a[data-dialog]")) {
