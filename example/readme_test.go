@@ -46,10 +46,11 @@ func newShop(url, clientID, clientSecret string) (*client.Client, error) {
 
 // sellOrder creates the license of an order. It can be repeated: the same order
 // gets the same license.
-func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (client.License, error) {
-	return shop.Once(order).CreateLicense(ctx, client.CreateLicenseParams{
-		Name: "Atlas Team", ProductID: "atlas", CustomerID: customerID,
+func sellOrder(ctx context.Context, shop *client.Client, order, customerID string) (*client.License, error) {
+	sold, err := shop.Fulfill(ctx, client.FulfillParams{
+		Reference: "shop:" + order, At: time.Now(), CustomerID: customerID, PlanID: "atlas-team", State: client.PurchaseActive,
 	})
+	return sold.License, err
 }
 
 // consume handles the events after a cursor, and returns the next cursor.
@@ -115,6 +116,8 @@ func TestClientGuideFunctions(t *testing.T) {
 	service := httptest.NewServer(h)
 	defer service.Close()
 	shop, err := newShop(service.URL, api.ID, secret)
+	is.NoErr(err)
+	_, err = shop.PutPlan(ctx, client.PutPlanParams{ID: "atlas-team", ProductID: "atlas"})
 	is.NoErr(err)
 	first, err := sellOrder(ctx, shop, "order-7", "cus_1")
 	is.NoErr(err)
