@@ -38,6 +38,11 @@ type Health struct {
 	// OldestEvent is when the oldest event that is kept was written; nil:
 	// there are no events.
 	OldestEvent *time.Time `json:"oldest_event"`
+
+	// WaitingPurchases are how many purchases are paid for and have no license,
+	// because there is no plan with their plan ID, or because it is one of another
+	// product than the license that they are for. At most 1,000 of each are counted.
+	WaitingPurchases int `json:"waiting_purchases"`
 }
 
 // A HealthProblem is one condition to act on.
@@ -136,6 +141,9 @@ func (h *Handler) readHealth(ctx context.Context) (Health, error) {
 	}
 	events, err := h.store.Events(ctx, store.EventQuery{Limit: 2})
 	if err != nil {
+		return Health{}, err
+	}
+	if out.WaitingPurchases, err = inner.Of(h.service).WaitingPurchases(ctx); err != nil {
 		return Health{}, err
 	}
 	out.Running = backlog.Running

@@ -62,6 +62,9 @@ func TestFulfillmentOverHTTP(t *testing.T) {
 	is.Equal([]any{a.Code, a.json["fields"].(map[string]any)["until"]}, []any{http.StatusOK, map[string]any{"value": nil, "at": at}})
 	is.Equal(c.do("GET", "/fulfillment/shop:2", "").Code, http.StatusNotFound)
 	is.Equal(c.do("PUT", "/fulfillment/shop:2", `{"at":"`+at+`"}`).json["waiting"], "customer_id")
+	is.Equal(c.Handler.Health(t.Context()).WaitingPurchases, 0) // that one is not paid
+	c.do("PUT", "/fulfillment/shop:4", `{"at":"`+at+`","customer_id":"cus_1","plan_id":"nothing","state":"active"}`)
+	is.Equal(c.Handler.Health(t.Context()).WaitingPurchases, 1)
 	a = c.do("PUT", "/fulfillment/shop:sub@1", `{"at":"`+at+`","customer_id":"cus_2"}`)
 	is.Equal([]any{a.Code, a.json["code"]}, []any{http.StatusConflict, "reference_taken"})
 	for member, body := range map[string]string{

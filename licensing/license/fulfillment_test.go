@@ -289,3 +289,65 @@ func TestRandomHistoriesEndTheSame(t *testing.T) {
 		newSeller(t, st).random(t, 9, 4)
 	})
 }
+
+// TestHandEditsBetween: whatever an operator changes between events, the stored
+// purchase ends the same, and events that come again change nothing.
+func TestHandEditsBetween(t *testing.T) {
+	s := newSeller(t, memory.New())
+	random := rand.New(rand.NewPCG(7, 8))
+	for name, history := range histories {
+		want := ""
+		for n := range 24 {
+			reference := fmt.Sprint("hand:", len(name), ":", n)
+			for _, i := range random.Perm(len(history)) {
+				if f := s.tell(t, reference, history[i]); f.License != nil {
+					s.edit(t, random, f.License.ID)
+				}
+			}
+			f, err := s.GetFulfillment(t.Context(), reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := s.events(t)
+			for _, e := range history {
+				s.tell(t, reference, e)
+			}
+			if s.events(t) != before {
+				t.Fatalf("%s: events that came again have changed the license", name)
+			}
+			f.License = nil
+			f.Reference, f.LicenseID, f.CreatedAt, f.UpdatedAt = "", "", time.Time{}, time.Time{}
+			got, err := json.Marshal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == "" {
+				want = string(got)
+			}
+			if string(got) != want {
+				t.Fatalf("%s:\n%s\nand another:\n%s", name, got, want)
+			}
+		}
+	}
+}
+
+// edit changes a license as an operator may.
+func (s *seller) edit(t *testing.T, random *rand.Rand, id string) {
+	t.Helper()
+	var err error
+	switch random.IntN(5) {
+	case 0:
+		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, MaxActivations: license.To(random.Int64N(9)), Name: ptr("Hand")})
+	case 1:
+		_, err = s.Update(t.Context(), license.UpdateParams{ID: id, ExpiresAt: license.To(onDay(100)), Metadata: license.To(map[string]*string{"hand": ptr("1")})})
+	case 2:
+		if _, err = s.Suspend(t.Context(), license.MoveParams{ID: id}); err != nil {
+			_, err = s.Reinstate(t.Context(), license.MoveParams{ID: id})
+		}
+	case 3:
+		_, err = s.ApplyPlan(t.Context(), license.ApplyPlanParams{ID: id, PlanID: "forever"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -84,3 +84,16 @@ func (s *Service) showPurchase(ctx context.Context, r store.Reader, p purchase) 
 	}
 	return s.shownFulfillment(d, l), err
 }
+
+// WaitingPurchases returns how many purchases, up to 1,000 each, wait for a plan that
+// does not exist or that is one of another product.
+func (s internals) WaitingPurchases(ctx context.Context) (n int, err error) {
+	for _, waits := range []Waiting{WaitingUnknownPlan, WaitingOtherProduct} {
+		all, err := waitingPurchases(ctx, s.reader(), waits, s.now())
+		if err != nil {
+			return 0, err
+		}
+		n += len(all)
+	}
+	return n, nil
+}
